@@ -1,0 +1,31 @@
+PYTHON ?= python3
+BIN := .venv/bin
+JOBS ?= 2
+
+.PHONY: demo test lint docs bench clean
+
+# One stamp an extra: the virtual environment is made once and brought up to date when pyproject.toml changes.
+.venv/%.stamp: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	touch $@
+
+demo: .venv/all.stamp
+	$(BIN)/python examples/sieve_words.py
+
+test: .venv/test.stamp lint
+	$(BIN)/python -m pytest -n $(JOBS)
+
+lint: .venv/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+docs: .venv/docs.stamp
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: .venv/bench.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv build docs/_build docs/api docs/gallery .mypy_cache .ruff_cache

@@ -1,0 +1,171 @@
+"""The border: user arrays in, trusted arrays out. Every message about bad input is born here."""
+
+import warnings
+from numbers import Real
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
+
+from tamis._jit import has_verbs, is_term
+from tamis.loops.border import count_nonzeros, inspect_rows, pack_nonzeros
+
+_BITS = {8: (np.uint64, np.uint64(0x7FF << 52)), 4: (np.uint32, np.uint32(0xFF << 23))}
+_SPARSE_WAY_OUT = "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
+NOTHING = np.zeros(0)
+NOTHING.flags.writeable = False
+
+
+class Csr(NamedTuple):
+    """Trusted rows: unsigned, read-only, sorted, without duplicates or stored zeros."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    n_features: int
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.indptr) - 1
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """A read-only view: one Numba signature whether the user's array was writeable or not."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+# --------------------------------------------------------------------------- matrices
+def take_matrix(model, X, *, reset: bool, grow: bool = False):
+    """X as a trusted `Csr`, with scikit-learn's checks of shape and names done on the way."""
+    if sp.issparse(X):
+        _check_pointers(X)
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": not sp.issparse(X)}
+    if grow and not reset:
+        X = _take_grown(model, X, options)
+    else:
+        X = validate_data(model, X, reset=reset, **options)
+    return _from_csr(X) if sp.issparse(X) else _from_dense(X)
+
+
+def _take_grown(model, X, options):
+    """Like `validate_data`, but columns may be added at the right, or be missing there."""
+    names = _get_feature_names(X)
+    known = getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None:
+        common = min(len(names), len(known))
+        if list(names[:common]) != list(known[:common]):
+            at = next(k for k in range(common) if names[k] != known[k])
+            raise ValueError(
+                f"column {at} is named {names[at]!r}, but was {known[at]!r} in earlier calls; with grow=True new columns go to the right of the known ones."
+            )
+        if len(names) > len(known):
+            model.feature_names_in_ = np.asarray(names, dtype=object)
+    elif (names is None) != (known is None):
+        said = "has column names, but earlier calls had none" if known is None else "has no column names, but earlier calls had"
+        warnings.warn(f"X {said}.", UserWarning, stacklevel=2)
+        if known is not None and X.shape[1] > len(known):
+            raise ValueError("X has new columns without names; pass a DataFrame as in earlier calls.")
+    X = check_array(X, estimator=model, input_name="X", **options)
+    model.n_features_in_ = max(model.n_features_in_, X.shape[1])
+    return X
+
+
+def _check_pointers(X) -> None:
+    """Refuse sparse matrices whose arrays do not fit together, before SciPy's compiled code reads them."""
+    kind = f"sparse X in {X.format.upper()} format"
+    if X.format == "coo":
+        for axis, coordinates in enumerate((X.row, X.col)):
+            _check_range(coordinates, X.shape[axis], f"{kind}: {'row' if axis == 0 else 'column'}")
+    elif X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        major, minor = (1, 0) if X.format == "csc" else (0, 1)
+        pointers, stored = X.indptr, len(X.indices)
+        if len(pointers) != X.shape[major] // block[major] + 1:
+            raise ValueError(f"{kind}: indptr has {len(pointers)} entries for {X.shape[major]} {'columns' if major else 'rows'}. {_SPARSE_WAY_OUT}")
+        if len(pointers) and (pointers[0] != 0 or pointers[-1] > stored or (pointers[1:] < pointers[:-1]).any()):
+            raise ValueError(f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the number of stored entries. {_SPARSE_WAY_OUT}")
+        if len(X.data) < pointers[-1]:
+            raise ValueError(f"{kind}: {len(X.data)} values for {stored} indices. {_SPARSE_WAY_OUT}")
+        if X.format != "csr":  # those of CSR are tested with its values, in one pass
+            _check_range(X.indices[: pointers[-1]], X.shape[minor] // block[minor], f"{kind}: index")
+
+
+def _check_range(coordinates, limit: int, what: str) -> None:
+    if len(coordinates) and (coordinates.min() < 0 or coordinates.max() >= limit):
+        bad = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
+        raise ValueError(f"{what} {bad} is outside 0..{limit - 1}. {_SPARSE_WAY_OUT}")
+
+
+def _from_csr(X) -> Csr:
+    """Trusted rows from a SciPy CSR matrix or array; copied only if something must be mended."""
+    index_type = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
+    word, exponent = _BITS[X.data.dtype.itemsize]
+    indptr = X.indptr.astype(np.uint64)
+    indices = frozen(np.require(X.indices, requirements="CA")).view(index_type)
+    data = frozen(np.require(X.data, requirements="CA"))
+    _, wild, unsorted, zeros, odd = inspect_rows(frozen(indptr), indices, data.view(word), exponent, np.uint64(X.shape[1]))
+    if wild:
+        _check_range(X.indices[: X.indptr[-1]], X.shape[1], "sparse X in CSR format: column index")
+    if odd:
+        assert_all_finite(data[: int(indptr[-1])], input_name="X")
+    if unsorted or zeros:
+        X = X.copy()
+        X.sum_duplicates()
+        X.eliminate_zeros()
+        return _from_csr(X)
+    return Csr(data, indices, frozen(indptr), X.shape[1])
+
+
+def _from_dense(X) -> Csr:
+    """Trusted rows from a dense array."""
+    X = frozen(np.require(X, requirements="CA"))
+    indptr = np.empty(X.shape[0] + 1, dtype=np.uint64)
+    count_nonzeros(X, indptr)
+    indices, data = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=X.dtype)
+    pack_nonzeros(X, indices, data)
+    return Csr(frozen(data), frozen(indices), frozen(indptr), X.shape[1])
+
+
+# --------------------------------------------------------------------------- weights, parameters
+def take_weights(sample_weight, n_rows: int) -> np.ndarray:
+    """Row weights as float64, length 0 meaning none; negative or not finite ones are refused."""
+    if sample_weight is None:
+        return NOTHING
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, float(sample_weight))
+    weights = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight", ensure_min_samples=0)
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
+    if len(weights) != n_rows:
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight has a negative entry, {weights.min():g} at row {int(weights.argmin())}; weights must be 0 or more.")
+    return frozen(weights)
+
+
+def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
+    """A term from its name or from a term, every number in it made a float."""
+    if isinstance(given, str):
+        if given not in named:
+            raise ValueError(f"The {name!r} parameter must be one of {', '.join(map(repr, sorted(named)))}, or a term. Got {given!r} instead.")
+        return named[given]
+    if not is_term(given):
+        kind = "a bare number" if isinstance(given, Real) else f"an object of type {type(given).__name__}"
+        raise TypeError(f"The {name!r} parameter must be a name ({', '.join(map(repr, sorted(named)))}) or a term such as tamis.terms.Hinge(margin=1.0). Got {kind}, {given!r}.")
+    missing = has_verbs(given, *verbs)
+    if missing:
+        raise TypeError(f"{given!r} cannot serve as {name}: it lacks the verb{'s' if len(missing) > 1 else ''} {', '.join(missing)}.")
+    return as_floats(given)
+
+
+def as_floats(given):
+    """The term with every numeric field as a float, so that Hinge(1) is not a second compilation."""
+    return type(given)(*(as_floats(v) if is_term(v) else float(v) if isinstance(v, Real) else v for v in given))
+
+
+__all__ = ["NOTHING", "Csr", "as_floats", "check_consistent_length", "frozen", "take_matrix", "take_term", "take_weights"]

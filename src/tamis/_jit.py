@@ -1,0 +1,250 @@
+"""The one door to Numba: compiled loops, terms, and the verbs that terms answer to."""
+
+import functools
+import hashlib
+import os
+import tempfile
+import types as python_types
+from pathlib import Path
+
+_CACHE = "NUMBA_CACHE_DIR"
+
+
+def _choose_cache() -> None:
+    """Send Numba's cache to a user folder when the installed package is read-only."""
+    package = Path(__file__).parent
+    if os.environ.get(_CACHE) or os.access(package, os.W_OK):
+        return
+    for folder in (Path.home() / ".cache" / "tamis", Path(tempfile.gettempdir()) / f"tamis-{os.getuid()}"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            # Numba reads its configuration once, at import: the variable is for that moment only.
+            os.environ[_CACHE] = str(folder)
+            return
+
+
+_had_cache = _CACHE in os.environ
+_choose_cache()
+import numba  # noqa: E402
+from numba.core import types as numba_types  # noqa: E402
+from numba.extending import overload  # noqa: E402
+
+if not _had_cache:
+    os.environ.pop(_CACHE, None)
+
+VERBS: list[str] = []
+
+
+# --------------------------------------------------------------------------- loops
+class Loop:
+    """A compiled entry loop: cached for the terms of tamis, uncached for a user's own.
+
+    A cached loop that has seen a foreign term crashes every later process in which the module
+    of that term is gone; hence the uncached twin.
+    """
+
+    def __init__(self, function, **options):
+        self.options = {"nogil": True, "error_model": "numpy", **options}
+        self.plain = function
+        self.cached = numba.njit(function, cache=True, **self.options)
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def foreign(self):
+        """The twin that never writes machine code to disk."""
+        copy = python_types.FunctionType(
+            self.plain.__code__, self.plain.__globals__, self.plain.__name__, self.plain.__defaults__
+        )
+        return numba.njit(copy, **self.options)
+
+    def __call__(self, *arguments):
+        if any(is_term(a) and is_foreign(a) for a in arguments):
+            return self.foreign(*arguments)
+        return self.cached(*arguments)
+
+
+def compiled(function) -> Loop:
+    """Compile an entry loop."""
+    return Loop(function)
+
+
+def compiled_parallel(function) -> Loop:
+    """Compile an entry loop whose ``prange`` runs on several threads."""
+    return Loop(function, parallel=True)
+
+
+def helper(function):
+    """Compile a function that entry loops call; their cache files hold its machine code."""
+    return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+prange = numba.prange
+
+
+# --------------------------------------------------------------------------- terms
+def _same(self, other):
+    """Terms are equal when they are of one type and hold equal numbers."""
+    return type(self) is type(other) and tuple.__eq__(self, other)
+
+
+def _hash(self):
+    return hash((type(self), tuple.__hash__(self)))
+
+
+def _digest(cls) -> str:
+    """Digest of all that a term's verbs do: their bytecode, constants and names."""
+    total = hashlib.sha256()
+    for name, value in sorted(vars(cls).items()):
+        if isinstance(value, python_types.FunctionType) and not name.startswith("_"):
+            code = value.__code__
+            constants = [c for c in code.co_consts if not isinstance(c, str)]
+            total.update(repr((name, code.co_code, constants, code.co_names, code.co_varnames)).encode())
+    return total.hexdigest()[:12]
+
+
+def term(cls):
+    """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
+
+    The class name gets a digest of the methods, because Numba tells namedtuples apart by name:
+    two terms of one name, or a term before and after an edit, would else share machine code.
+    """
+    if not cls._fields:
+        raise TypeError(f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of an empty tuple).")
+    plain = cls.__name__
+
+    def __repr__(self):
+        inside = ", ".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
+        return f"{plain}({inside})"
+
+    cls.__repr__, cls.__eq__, cls.__ne__, cls.__hash__ = __repr__, _same, lambda a, b: not _same(a, b), _hash
+    cls.__name__ = f"{plain}_{_digest(cls)}"
+    cls.is_tamis_term = True
+    return cls
+
+
+def is_term(thing) -> bool:
+    """Whether the value is a term (not the class of one)."""
+    return isinstance(thing, tuple) and getattr(thing, "is_tamis_term", False)
+
+
+def is_foreign(value) -> bool:
+    """Whether a term, or one inside it, was defined outside tamis."""
+    outside = not type(value).__module__.startswith("tamis.")
+    return outside or any(is_foreign(v) for v in value if is_term(v))
+
+
+def has_verbs(value, *names) -> list[str]:
+    """Names of the verbs that a term lacks."""
+    return [name for name in names if not callable(getattr(value, name, None))]
+
+
+def verb(function):
+    """Teach Numba a verb: the call goes to the method of that name of the first argument's term.
+
+    Not ``overload_method`` on Numba's namedtuple type: that would be global to the process and
+    break the namedtuples of other libraries.
+    """
+    name = function.__name__
+    VERBS.append(name)
+
+    @overload(function, strict=False)
+    def typed(self, *arguments):
+        cls = getattr(self, "instance_class", None)
+        if isinstance(self, numba_types.BaseNamedTuple) and getattr(cls, "is_tamis_term", False):
+            return getattr(cls, name, None)
+        return None
+
+    return function
+
+
+@verb
+def value(self, *numbers):
+    """Loss of a score and a target, or penalty of a weight."""
+    return self.value(*numbers)
+
+
+@verb
+def slope(self, score, target):
+    """Derivative of a loss in the score; 0 at a kink that holds the minimum."""
+    return self.slope(score, target)
+
+
+@verb
+def bend(self):
+    """Upper bound of a loss's second derivative in the score (inf where there is none)."""
+    return self.bend()
+
+
+@verb
+def prox(self, v, scale):
+    """Minimiser of ``0.5 * (w - v)**2 + scale * penalty(w)``."""
+    return self.prox(v, scale)
+
+
+@verb
+def rates(self):
+    """A penalty's two prices, ``(l1, l2)``."""
+    return self.rates()
+
+
+@verb
+def collect(self, stored, toll):
+    """Weight behind a stored number once the running toll is paid."""
+    return self.collect(stored, toll)
+
+
+@verb
+def carry(self, weight, toll):
+    """Stored number of a weight that has paid the running toll: ``collect(carry(w)) == w``."""
+    return self.carry(weight, toll)
+
+
+@verb
+def size(self, t, loss, sqnorm):
+    """Step size at step ``t`` for a row of that loss and squared norm."""
+    return self.size(t, loss, sqnorm)
+
+
+@verb
+def settle(self, state, penalty, cell, ledger):
+    """Weight of a cell in units of the ledger's scale, all debts paid; reads only."""
+    return self.settle(state, penalty, cell, ledger)
+
+
+@verb
+def absorb(self, state, penalty, cell, s, x, pace, ledger):
+    """Take the gradient ``s * x`` into a cell; ``pace`` is ``s`` times the step size over the ledger's scale."""
+    self.absorb(state, penalty, cell, s, x, pace, ledger)
+
+
+@verb
+def accrue(self, penalty, eta, ledger, lifts):
+    """The ledger's ``(scale, toll, base)`` once a step of size ``eta`` is charged at ``lifts`` times the penalty's rates."""
+    return self.accrue(penalty, eta, ledger, lifts)
+
+
+@verb
+def rebase(self, state, penalty, cell, ledger):
+    """Rewrite a cell for a ledger of scale 1 and toll 0."""
+    self.rebase(state, penalty, cell, ledger)
+
+
+@verb
+def unit(self, mean_sqnorm):
+    """Factor that makes a step size free of the scale of the data."""
+    return self.unit(mean_sqnorm)
+
+
+@verb
+def line(self, state, penalty, cell, ledger):
+    """``(c, d)`` such that until the next touch the weight is ``scale * (c - d * toll)``."""
+    return self.line(state, penalty, cell, ledger)
+
+
+@verb
+def final(self, state, penalty, cell, ledger):
+    """The weight that a finished model shows."""
+    return self.final(state, penalty, cell, ledger)

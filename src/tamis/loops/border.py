@@ -1,0 +1,52 @@
+"""Passes of the border: what a CSR matrix holds, and CSR from dense rows."""
+
+import numpy as np
+
+from tamis._jit import compiled
+
+
+@compiled
+def inspect_rows(indptr, indices, bits, exponent, n_features):
+    """Return (pointers fall, index too large, index not above the one before, zeros, nans or infinities) as counts.
+
+    `bits` is the data viewed as unsigned integers, `exponent` their exponent mask: integer tests run many at a time.
+    The second and later counts are taken only if the pointers are sound.
+    """
+    n = np.uint64(indptr.shape[0]) - np.uint64(1)
+    one = np.uint64(1)
+    falls, wild, unsorted, zeros, odd = 0, 0, 0, 0, 0
+    for i in range(n):
+        falls += indptr[i + one] < indptr[i]
+    if falls or indptr[0] or indptr[n] > indices.shape[0]:
+        return falls + 1, wild, unsorted, zeros, odd
+    for k in range(indptr[n]):
+        wild += indices[k] >= n_features
+    for k in range(indptr[n]):
+        odd += (bits[k] & exponent) == exponent
+        zeros += (bits[k] << bits.dtype.type(1)) == bits.dtype.type(0)
+    for i in range(n):
+        for k in range(indptr[i] + one, indptr[i + one]):
+            unsorted += indices[k] <= indices[k - one]
+    return falls, wild, unsorted, zeros, odd
+
+
+@compiled
+def count_nonzeros(X, indptr):
+    """Fill `indptr` with the row pointers of dense X without its zeros."""
+    total = np.uint64(0)
+    indptr[0] = total
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            total += np.uint64(X[i, j] != 0)
+        indptr[i + 1] = total
+
+
+@compiled
+def pack_nonzeros(X, indices, data):
+    """Fill the indices and data of dense X without its zeros."""
+    k = np.uint64(0)
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            if X[i, j] != 0:
+                indices[k], data[k] = j, X[i, j]
+                k += np.uint64(1)

@@ -1,0 +1,127 @@
+"""The engine of an online model: terms, state and clocks, and the walk over rows. No checks, no scikit-learn."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from tamis._checks import Csr, frozen
+from tamis.loops.online import learn_many, learn_one
+from tamis.loops.weights import list_weights, score_rows, write_weights
+
+OPEN = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # a ledger before its first step
+BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
+
+
+class Engine:
+    """State of one online model: `outputs` linear functions of `features` columns.
+
+    One feature of one output is a cell of `columns` numbers. With one output the numbers of a cell lie side by side,
+    with several those of all outputs of a feature do: what a step touches together lies together.
+    """
+
+    def __init__(self, terms, flags, features: int, outputs: int):
+        self.terms = terms  # loss, penalty, rule, step
+        self.flags = flags  # intercept, automatic eta, automatic alpha
+        self.outputs = outputs
+        self.state = _empty(terms[2].columns(), features, outputs)
+        self.bias = _empty(terms[2].columns(), 1, outputs)
+        self.costs = np.zeros(outputs)
+        self.ledger, self.bias_ledger, self.stats = OPEN, OPEN, (0.0, 0.0, 0.0)
+
+    @property
+    def features(self) -> int:
+        """Number of columns."""
+        return self.state.shape[1] // self.outputs
+
+    def learn(self, rows: Csr, targets, weights, key: int = 0, n_jobs: int = 1, tell=None) -> None:
+        """Walk the rows once, in stored order or in the order named by `key`."""
+        for start in range(0, rows.n_rows, BLOCK):
+            stop = min(start + BLOCK, rows.n_rows)
+            self._walk(rows, targets, weights, (np.uint64(start), np.uint64(stop), np.uint64(key)), n_jobs)
+            if tell is not None:
+                tell(stop - start)
+
+    def _walk(self, rows, targets, weights, span, n_jobs):
+        given = (*rows[:3], targets, weights, span, self.state, self.bias, self.costs, *self.terms)
+        clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
+        if self.outputs == 1:
+            after = learn_one(*given, *clocks)
+        elif n_jobs == 1:
+            after = learn_many(*given, *clocks, (np.uint64(0), np.uint64(self.outputs)))
+        else:
+            cuts = np.linspace(0, self.outputs, min(n_jobs, self.outputs) + 1).astype(np.uint64)
+            with ThreadPoolExecutor(len(cuts) - 1) as pool:
+                # Every part keeps the same clocks: they depend on the rows alone.
+                parts = [pool.submit(learn_many, *given, *clocks, (low, high)) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
+                after = [part.result() for part in parts][0]
+        self.ledger, self.bias_ledger, self.stats = after
+
+    def score(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows, (rows, outputs)."""
+        scores = np.empty((rows.n_rows, self.outputs))
+        _, penalty, rule, _ = self.terms
+        score_rows(*rows[:3], self.state, self.bias, penalty, rule, self.ledger, self.bias_ledger, self.flags[0], scores)
+        return scores
+
+    def weights(self) -> np.ndarray:
+        """All weights, (outputs, features)."""
+        weights = np.empty((self.outputs, self.features))
+        write_weights(self.state, *self.terms[1:3], self.ledger, weights)
+        return weights
+
+    def intercepts(self) -> np.ndarray:
+        """Intercepts, one an output."""
+        if not self.flags[0]:
+            return np.zeros(self.outputs)
+        empty = Csr(np.zeros(0), np.zeros(0, dtype=np.uint32), np.zeros(2, dtype=np.uint64), self.features)
+        return self.score(Csr(*map(frozen, empty[:3]), empty.n_features))[0]
+
+    def count(self) -> int:
+        """Number of nonzero weights."""
+        return self._list(0)[0]
+
+    def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
+        return self._list(self.count())[1:]
+
+    def _list(self, room):
+        cells, weights = np.empty(room, dtype=np.uint64), np.empty(room)
+        found = list_weights(self.state, *self.terms[1:3], self.ledger, np.uint64(self.outputs), cells, weights)
+        return int(found), cells.astype(np.int64), weights
+
+    def grow_features(self, features: int) -> None:
+        """Add columns at the right, their weights 0."""
+        grown = _empty(self.state.shape[0], features, self.outputs)
+        grown[:, : self.state.shape[1]] = self.state
+        self.state = grown
+
+    def regroup(self, sources, signs) -> None:
+        """New outputs: output c becomes `signs[c]` times old output `sources[c]`, or empty where that is -1."""
+        old, features = self, self.features
+        columns, outputs = self.state.shape[0], len(sources)
+        state, bias = _empty(columns, features, outputs), _empty(columns, 1, outputs)
+        costs = np.zeros(outputs)
+        for c, (source, sign) in enumerate(zip(sources, signs, strict=True)):
+            if source < 0:
+                continue
+            factors = self.terms[2].signs(float(sign))
+            for k in range(columns):
+                state[k, c::outputs] = factors[k] * old.state[k, source :: self.outputs]
+                bias[k, c::outputs] = factors[k] * old.bias[k, source :: self.outputs]
+            costs[c] = old.costs[source]
+        self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
+
+
+def _empty(columns: int, features: int, outputs: int) -> np.ndarray:
+    """Zero state, (columns, features * outputs), laid out as `Engine` says."""
+    if outputs == 1:
+        return np.zeros((features, columns)).T
+    return np.zeros((columns, features * outputs))
+
+
+def count_threads(n_jobs) -> int:
+    """Number of threads that scikit-learn's `n_jobs` asks for."""
+    if n_jobs is None:
+        return 1
+    return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else n_jobs

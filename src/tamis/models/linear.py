@@ -1,0 +1,294 @@
+"""What every online linear model shares: passes, streams, and the attributes that show a fit."""
+
+import warnings
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tamis._checks import Csr, frozen, take_matrix, take_weights
+from tamis._progress import Progress
+from tamis.models.engine import Engine, count_threads
+
+SHARED = {
+    "fit_intercept": ["boolean"],
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left"), None],
+    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+    "shuffle": ["boolean"],
+    "early_stopping": ["boolean"],
+    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+    "average": ["boolean"],
+    "positive": ["boolean"],
+    "grow": ["boolean"],
+    "warm_start": ["boolean"],
+    "n_jobs": [Integral, None],
+    "random_state": ["random_state"],
+    "verbose": ["boolean", StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
+}
+
+
+class OnlineLinear(BaseEstimator):
+    """Base of the online linear models; a recipe adds its parameters and `_terms`."""
+
+    _parameter_constraints: dict = SHARED
+
+    def __init__(
+        self,
+        *,
+        fit_intercept=True,
+        max_iter=100,
+        tol=1e-3,
+        n_iter_no_change=3,
+        shuffle=True,
+        early_stopping=False,
+        validation_fraction=0.1,
+        average=False,
+        positive=False,
+        grow=False,
+        warm_start=False,
+        n_jobs=None,
+        random_state=None,
+        verbose="auto",
+    ):
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
+        self.shuffle = shuffle
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.average = average
+        self.positive = positive
+        self.grow = grow
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    # ------------------------------------------------------------------ training
+    def _fit(self, X, y, sample_weight):
+        """Check, prepare, run all passes, store."""
+        self._validate_params()
+        again = self.warm_start and hasattr(self, "_engine")
+        terms, flags = self._terms()
+        rows = take_matrix(self, X, reset=not again, grow=self.grow)
+        targets = self._take_targets(y, rows.n_rows, first=not again, whole=True)
+        weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows), whole=True)
+        self._prepare(terms, flags, rows, again)
+        self._run(rows, targets, weights)
+        return self
+
+    def _partial_fit(self, X, y, sample_weight, **classes):
+        """Check, prepare, walk the rows once in their order, store."""
+        self._validate_params()
+        again = hasattr(self, "_engine")
+        terms, flags = self._terms()
+        rows = take_matrix(self, X, reset=not again, grow=self.grow)
+        targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
+        weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows), whole=False)
+        self._prepare(terms, flags, rows, again)
+        engine, before = self._engine, self._engine.ledger[0]
+        engine.learn(rows, targets, weights, n_jobs=count_threads(self.n_jobs))
+        after = engine.ledger[0]
+        # Looking at all weights costs O(columns): only as often as the stream doubles.
+        if int(after).bit_length() > int(before).bit_length():
+            nonzeros = engine.count()
+            self.history_.append(self._record(nonzeros))
+            if not nonzeros and after >= 1024:
+                self._warn_empty()
+        self.n_iter_ = 1
+        return self
+
+    def _prepare(self, terms, flags, rows: Csr, again: bool) -> None:
+        """A new engine, or the present one with today's parameters and columns."""
+        outputs = self._outputs()
+        if not again:
+            self.history_ = []
+            self._engine = Engine(terms, flags, rows.n_features, outputs)
+            return
+        if terms[2].columns() != self._engine.terms[2].columns():
+            raise ValueError(f"{type(self).__name__}: `rule`, `theta` or `average` changed since the model was fitted; call fit with warm_start=False.")
+        self._engine.terms, self._engine.flags = terms, flags
+        if rows.n_features > self._engine.features:
+            self._engine.grow_features(rows.n_features)
+
+    def _run(self, rows, targets, weights) -> None:
+        """All passes of a fit, until the loss (or the held-out score) no longer improves."""
+        engine, seed = self._engine, self._seed()
+        held, weights = self._hold_out(rows, targets, weights, seed)
+        best, idle, reference = np.inf, 0, None
+        total = rows.n_rows * self.max_iter
+        with Progress(type(self).__name__, total, bool(self.verbose) if self.verbose != "auto" else "auto") as progress:
+            for self.n_iter_ in range(1, self.max_iter + 1):
+                before = self._charged()
+                key = _key(seed, self.n_iter_) if self.shuffle else 0
+                engine.learn(rows, targets, weights, key, count_threads(self.n_jobs), lambda n: progress.advance(n, f"pass {self.n_iter_}"))
+                record = self._record(engine.count(), before)
+                if not np.isfinite(record["loss"]):
+                    self._diverged()
+                if held is not None:
+                    record["validation_score"] = self._judge(*held)
+                self.history_.append(record)
+                merit = record["loss"] if held is None else -record["validation_score"]
+                reference = abs(merit) if reference is None and held is None else reference
+                if self.tol is not None:
+                    slack = self.tol * (1.0 if held is not None else reference)
+                    idle = 0 if merit < best - slack else idle + 1
+                    best = min(best, merit)
+                    if idle >= self.n_iter_no_change:
+                        break
+            else:
+                if self.tol is not None and self.max_iter > 1:
+                    self._warn_unfinished(record)
+        if not record["nonzeros"]:
+            self._warn_empty()
+
+    def _hold_out(self, rows, targets, weights, seed):
+        """Rows kept for early stopping (their weight becomes 0), or None."""
+        if not self.early_stopping:
+            return None, weights
+        everything = np.arange(rows.n_rows)
+        present = everything if not len(weights) else everything[weights > 0]
+        labels = self._strata(targets[present])
+        _, held = train_test_split(present, test_size=self.validation_fraction, random_state=seed % 2**32, stratify=labels)
+        held.sort()
+        weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()
+        marks = weights[held].copy()
+        weights[held] = 0.0
+        X = sp.csr_array((rows.data, rows.indices.view(rows.indices.dtype.str.replace("u", "i")), rows.indptr.astype(np.int64)), shape=(rows.n_rows, rows.n_features))
+        part = X[held]
+        return (_rows_of(part), targets[held], marks), frozen(weights)
+
+    def _charged(self):
+        return self._engine.costs.sum(), self._engine.stats[2]
+
+    def _record(self, nonzeros: int, before=(0.0, 0.0)) -> dict:
+        """What happened since `before`: mean loss of each row before it was learnt, and what is kept."""
+        cost, weight = self._charged()
+        mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny) / self._engine.outputs
+        return {"pass": getattr(self, "n_iter_", 1), "rows": int(self._engine.ledger[0]), "loss": float(mean), "nonzeros": int(nonzeros)}
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    # ------------------------------------------------------------------ warnings
+    def _diverged(self):
+        raise FloatingPointError(
+            f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the steps are too long for this data. Use eta='auto', a smaller eta, or scale the columns."
+        )
+
+    def _warn_empty(self):
+        warnings.warn(f"{type(self).__name__} kept no feature: the penalty outweighs every gradient. {self._advice()}", UserWarning, stacklevel=4)
+
+    def _warn_unfinished(self, record):
+        change = abs(self.history_[-2]["loss"] - record["loss"])
+        warnings.warn(
+            f"{type(self).__name__} used all {self.max_iter} passes while its loss still changed by {change:.2g} a pass (now {record['loss']:.4g}). "
+            "Raise max_iter or tol, or pass tol=None to run exactly max_iter passes.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    # ------------------------------------------------------------------ what a fit shows
+    def _scores(self, X):
+        """Scores of all outputs."""
+        check_is_fitted(self)
+        return self._engine.score(take_matrix(self, X, reset=False, grow=False))
+
+    def __sklearn_is_fitted__(self):
+        return "_engine" in vars(self)
+
+    def _fitted(self, name):
+        if "_engine" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return self._engine
+
+    @property
+    def coef_(self):
+        """Weights, settled, of shape (outputs, n_features); made on demand, sparse after `sparsify`."""
+        engine = self._fitted("coef_")
+        if getattr(self, "_sparse", False):
+            cells, weights = engine.nonzeros()
+            at = (cells % engine.outputs, cells // engine.outputs)
+            return sp.csr_matrix((weights, at), shape=(engine.outputs, engine.features))
+        return self._shape_coef(engine.weights())
+
+    @property
+    def intercept_(self):
+        """Intercepts, one an output."""
+        return self._shape_intercept(self._fitted("intercept_").intercepts())
+
+    @property
+    def support_(self):
+        """Indices of the kept features; for several outputs the union."""
+        engine = self._fitted("support_")
+        return np.unique(engine.nonzeros()[0] // engine.outputs)
+
+    @property
+    def resolved_params_(self):
+        """The automatic constants as they stand after the rows seen so far."""
+        engine = self._fitted("resolved_params_")
+        (_, penalty, rule, step), (_, auto_eta, auto_alpha) = engine.terms, engine.flags
+        t, (sqnorm, slope, _) = max(engine.ledger[0], 1.0), engine.stats
+        eta = step.size(t, 1.0, sqnorm) * (rule.unit(sqnorm) if auto_eta and sqnorm else 1.0)
+        l1, l2 = penalty.rates()
+        lift = (slope * sqnorm**0.5, sqnorm) if auto_alpha else (1.0, 1.0)
+        return self._name_constants(eta, l1 * lift[0], l2 * lift[1])
+
+    def _name_constants(self, eta, l1, l2):
+        return {"eta": float(eta), "l1": float(l1), "l2": float(l2)}
+
+    def _advice(self):
+        return "Lower alpha, or pass alpha='auto'."
+
+    @property
+    def t_(self):
+        """Number of steps taken: rows of weight above 0, over all passes."""
+        return int(self._fitted("t_").ledger[0])
+
+    def sparsify(self):
+        """Show `coef_` as a SciPy CSR matrix from now on; training may go on.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self._sparse = True
+        return self
+
+    def densify(self):
+        """Show `coef_` as a NumPy array again.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self._sparse = False
+        return self
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _rows_of(X) -> Csr:
+    """Trusted rows of a CSR matrix that was cut from trusted rows."""
+    index = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
+    return Csr(frozen(X.data), frozen(X.indices.view(index)), frozen(X.indptr.astype(np.uint64)), X.shape[1])
+
+
+def _key(seed: int, turn: int) -> int:
+    """Key of a pass's shuffle; never 0."""
+    mixed = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)[0]
+    return int(mixed) | 1
+

@@ -1,0 +1,381 @@
+"""Targets: classes, labels and numbers as the columns that loops read."""
+
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from tamis._checks import frozen
+from tamis.terms.losses import Logistic
+
+
+def _is_logistic(model):
+    """Probabilities come from the logistic loss alone."""
+    if type(model._terms()[0][0]) is Logistic:
+        return True
+    raise AttributeError(f"predict_proba needs loss='logistic'; this {type(model).__name__} has loss={model.loss!r}.")
+
+
+class Classes(ClassifierMixin):
+    """Class and label targets of an online classifier, and its predictions."""
+
+    def _outputs(self):
+        return len(self.classes_) if self.multilabel_ or len(self.classes_) > 2 else 1
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in several passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight, classes=classes)
+
+    def _take_targets(self, y, n_rows, *, first, whole, classes=None):
+        """Targets as loops read them: +1/-1 (two classes), class numbers, or +1/-1 a label."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1 or hasattr(y, "tocsr"):
+            return self._take_labels(y, n_rows, first)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self._check_length(y, n_rows)
+        if first:
+            if classes is None and not (whole or self.grow):
+                raise ValueError("classes must be passed on the first call to partial_fit (or set grow=True).")
+            self.multilabel_, self._counts = False, None
+            self.classes_ = np.unique(y if classes is None else classes)
+        elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
+            raise ValueError(f"`classes={np.unique(classes)[:10].tolist()}` is not the same as on the first call to partial_fit: {self.classes_[:10].tolist()}.")
+        if self.multilabel_:
+            raise ValueError("y is one-dimensional, but earlier calls had a 0/1 matrix of labels.")
+        codes = self._encode(y, first)
+        if whole and len(self.classes_) < 2:
+            raise ValueError(f"{type(self).__name__} needs samples of at least 2 classes in the data, but y holds only one class: {self.classes_[0]!r}.")
+        if len(self.classes_) <= 2:
+            codes = np.where(codes == 1, 1.0, -1.0)
+        return frozen(codes.astype(np.float64)[:, None])
+
+    def _encode(self, y, first):
+        """Class numbers; unseen classes join `classes_` where `grow` allows it."""
+        known = np.unique(y)
+        new = np.setdiff1d(known, self.classes_)
+        if len(new):
+            if not self.grow:
+                raise ValueError(
+                    f"y holds {new[:5].tolist()}, not among classes_ {self.classes_[:10].tolist()}. Name all classes in the first partial_fit call (classes=...), or set grow=True."
+                )
+            self._add_classes(new, first)
+        return np.searchsorted(self.classes_, y)
+
+    def _add_classes(self, new, first):
+        """Insert classes, moving what was learnt to its new place."""
+        old = self.classes_
+        self.classes_ = np.union1d(old, new)
+        if first:
+            return
+        if self._counts is not None:
+            counts = np.zeros(len(self.classes_))
+            counts[np.searchsorted(self.classes_, old)] = self._counts
+            self._counts = counts
+        if len(old) > 2:
+            sources = np.full(len(self.classes_), -1)
+            sources[np.searchsorted(self.classes_, old)] = np.arange(len(old))
+            self._engine.regroup(sources, np.ones(len(sources)))
+            return
+        # One or two classes are one output, whose negative sides with classes_[0].
+        if self.positive:
+            raise ValueError("With positive=True a model of two classes cannot be turned into one of more; name all classes in the first partial_fit call.")
+        place = np.searchsorted(self.classes_, old)
+        if len(self.classes_) == 2:
+            self._engine.regroup([0], [-1.0 if place[0] == 1 else 1.0])
+            return
+        sources, signs = np.full(len(self.classes_), -1), np.ones(len(self.classes_))
+        sources[place] = 0
+        signs[place[0]] = -1.0
+        self._engine.regroup(sources, signs)
+
+    def _take_labels(self, y, n_rows, first):
+        """A 0/1 matrix as one +1/-1 target a label."""
+        if self.class_weight is not None:
+            raise ValueError("class_weight has no meaning for a matrix of labels; pass sample_weight.")
+        y = y.toarray() if hasattr(y, "tocsr") else y
+        y = check_array(y, dtype=None, input_name="y", estimator=self)
+        if not type_of_target(y).startswith("multilabel") and not np.isin(y, (0, 1)).all():
+            raise ValueError(f"y of shape {y.shape} must be a matrix of labels, 0 or 1 each; found {np.setdiff1d(y, (0, 1))[0]!r}.")
+        self._check_length(y, n_rows)
+        if first:
+            self.multilabel_, self.classes_ = True, np.arange(y.shape[1])
+        if not self.multilabel_ or y.shape[1] != len(self.classes_):
+            raise ValueError(f"y has {y.shape[1]} labels a row, but the model was begun with {len(self.classes_) if self.multilabel_ else 'one class a row'}.")
+        return frozen(np.where(y > 0, 1.0, -1.0))
+
+    def _strata(self, targets):
+        return None if self.multilabel_ else targets[:, 0]
+
+    def _weigh(self, targets, weights, *, whole):
+        """Row weights times class weights."""
+        if self.class_weight is None or self.multilabel_:
+            return weights
+        codes = targets[:, 0] if len(self.classes_) > 2 else (targets[:, 0] > 0).astype(float)
+        codes = codes.astype(np.int64)
+        if isinstance(self.class_weight, str) and not whole:
+            factors = self._running_balance(codes, weights)
+        elif isinstance(self.class_weight, str):
+            present = np.bincount(codes, minlength=len(self.classes_))
+            factors = (len(codes) / (len(self.classes_) * np.maximum(present, 1)))[codes]
+        else:
+            factors = compute_class_weight(self._spread(), classes=self.classes_, y=self.classes_)[codes]
+        return frozen(factors if not len(weights) else factors * weights)
+
+    def _spread(self):
+        """The user's class weights; classes without one count 1."""
+        unknown = [c for c in self.class_weight if c not in self.classes_]
+        if unknown and not self.grow:
+            raise ValueError(f"class_weight names {unknown!r}, not among the classes {self.classes_[:10].tolist()}.")
+        return {c: w for c, w in self.class_weight.items() if c not in unknown}
+
+    def _running_balance(self, codes, weights):
+        """Balanced weights by the counts so far, each row's own included; rows of weight 0 are not counted."""
+        if self._counts is None:
+            self._counts = np.zeros(len(self.classes_))
+        counted = np.ones(len(codes)) if not len(weights) else (weights > 0).astype(float)
+        own = np.empty(len(codes))
+        for c in range(len(self.classes_)):
+            mine = codes == c
+            own[mine] = self._counts[c] + np.cumsum(counted[mine])
+        seen = self._counts.sum() + np.cumsum(counted)
+        self._counts += np.bincount(codes, weights=counted, minlength=len(self.classes_))
+        return seen / (len(self.classes_) * np.maximum(own, 1.0))
+
+    def _judge(self, rows, targets, weights):
+        """Weighted accuracy on held-out rows."""
+        scores = self._engine.score(rows)
+        if self.multilabel_:
+            right = ((scores > 0) == (targets > 0)).mean(axis=1)
+        elif len(self.classes_) > 2:
+            right = scores.argmax(axis=1) == targets[:, 0]
+        else:
+            right = (scores[:, 0] > 0) == (targets[:, 0] > 0)
+        return float(np.average(right, weights=weights))
+
+    def _shape_coef(self, weights):
+        return weights
+
+    def _shape_intercept(self, intercepts):
+        return intercepts
+
+    def decision_function(self, X):
+        """Scores of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One column for two classes; positive speaks for ``classes_[1]``.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if self._outputs() == 1 and not self.multilabel_ else scores
+
+    def predict(self, X):
+        """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest, ties to the lowest class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
+        """
+        scores = self._scores(X)
+        if self.multilabel_:
+            return (scores > 0).astype(np.int64)
+        if len(self.classes_) > 2:
+            return self.classes_[scores.argmax(axis=1)]
+        return self.classes_[(scores[:, 0] > 0).astype(int) if len(self.classes_) == 2 else np.zeros(len(scores), int)]
+
+    @available_if(_is_logistic)
+    def predict_proba(self, X):
+        """Probabilities of the classes, for ``loss="logistic"``.
+
+        For several classes each one-vs-rest probability is divided by their sum. For labels they are independent.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        scores = self._scores(X)
+        likely = 0.5 * (1.0 + np.tanh(0.5 * scores))
+        if self.multilabel_:
+            return likely
+        if len(self.classes_) == 1:
+            return np.ones((len(likely), 1))
+        if len(self.classes_) == 2:
+            return np.column_stack((0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])), likely))
+        total = likely.sum(axis=1, keepdims=True)
+        return np.where(total > 0, likely / np.where(total > 0, total, 1.0), 1.0 / likely.shape[1])
+
+    @available_if(_is_logistic)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _check_length(self, y, n_rows):
+        if len(y) != n_rows:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class Numbers(RegressorMixin):
+    """Real targets of an online regressor, one or several a row, and its predictions."""
+
+    def _outputs(self):
+        return self._n_targets
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows, in several passes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+    def _take_targets(self, y, n_rows, *, first, whole):
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        if y.ndim == 2 and y.shape[1] == 1:
+            y = column_or_1d(y, warn=True)
+        self._flat = y.ndim == 1 if first else self._flat
+        y = y[:, None] if y.ndim == 1 else y
+        if len(y) != n_rows:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}")
+        if first:
+            self._n_targets = y.shape[1]
+        if y.shape[1] != self._n_targets:
+            raise ValueError(f"y has {y.shape[1]} targets a row, but the model was begun with {self._n_targets}.")
+        return frozen(np.ascontiguousarray(y))
+
+    def _strata(self, targets):
+        return None
+
+    def _weigh(self, targets, weights, *, whole):
+        return weights
+
+    def _judge(self, rows, targets, weights):
+        """Weighted coefficient of determination on held-out rows."""
+        weights = weights[:, None]
+        residual = (weights * (targets - self._engine.score(rows)) ** 2).sum()
+        spread = (weights * (targets - (weights * targets).sum(axis=0) / weights.sum()) ** 2).sum()
+        return float(1.0 - residual / spread) if spread > 0 else 0.0
+
+    def _shape_coef(self, weights):
+        return weights[0] if self._flat else weights
+
+    def _shape_intercept(self, intercepts):
+        return intercepts
+
+    def predict(self, X):
+        """Predictions for the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if self._flat else scores
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,160 @@
+"""The file around a model: written whole or not at all, read only when whole.
+
+::
+
+    TAMIS MODEL                              these four lines and the closing checksum
+    format 0001                              are the same in every version of the format
+    header 00000000000000000812 bytes
+    file 00000000000000002048 bytes
+    {"class": ...}                           the header, JSON, made to be read by people too
+    ...                                      the blocks, little-endian arrays one after the other
+    ...                                      SHA-256 of all bytes before it, 32 bytes
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Callable
+
+FORMAT = 1
+MAGIC = b"TAMIS MODEL\n"
+PREAMBLE = "TAMIS MODEL\nformat {:04d}\nheader {:020d} bytes\nfile {:020d} bytes\n"
+_PATTERN = re.compile(rb"TAMIS MODEL\nformat (\d{4})\nheader (\d{20}) bytes\nfile (\d{20}) bytes\n")
+_PREAMBLE_LENGTH = len(PREAMBLE.format(0, 0, 0))
+_CHECKSUM_LENGTH = hashlib.sha256().digest_size
+_PIECE = 1 << 20
+
+# MIGRATIONS[v] turns a header of format v into one of format v + 1.
+MIGRATIONS: dict[int, Callable[[dict], dict]] = {}
+
+AGAIN = "Copy it again from where it came from, or save the model again."
+
+
+class ModelFileError(ValueError):
+    """A file that `load` refuses: no model of tamis, cut short, damaged, too new, or inconsistent."""
+
+
+# --------------------------------------------------------------------------- writing
+def write_file(path: str, header: dict, blocks: list) -> None:
+    """Write header and blocks to `path`, piece by piece and in one atomic move."""
+    text = _readable(header).encode()
+    whole = _PREAMBLE_LENGTH + len(text) + sum(block.length for block in blocks) + _CHECKSUM_LENGTH
+    total = hashlib.sha256()
+    written = _CHECKSUM_LENGTH
+    with _replacing(path) as file:
+        for piece in _all_pieces(PREAMBLE.format(FORMAT, len(text), whole).encode() + text, blocks):
+            total.update(piece)
+            written += file.write(piece)
+        if written != whole:
+            raise RuntimeError(
+                f"The model changed while it was being saved to {path}; save it when no other thread fits it."
+            )
+        file.write(total.digest())
+
+
+def _all_pieces(start: bytes, blocks: list):
+    """All bytes of the file but the checksum, in pieces of bounded size."""
+    yield start
+    for block in blocks:
+        yield from block.pieces()
+
+
+def _readable(header: dict) -> str:
+    """The header as JSON, one line an entry."""
+    parts = []
+    for key, part in header.items():
+        if isinstance(part, dict):
+            inside = ",\n  ".join(f"{_json(name)}: {_json(value)}" for name, value in part.items())
+            parts.append(f"{_json(key)}: {{\n  {inside}\n}}")
+        elif isinstance(part, list):
+            inside = ",\n  ".join(map(_json, part))
+            parts.append(f"{_json(key)}: [\n  {inside}\n]")
+        else:
+            parts.append(f"{_json(key)}: {_json(part)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value) -> str:
+    """Strict JSON on one line."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+@contextlib.contextmanager
+def _replacing(path: str):
+    """A new file that takes the place of `path` once it is safe on disk, and leaves no trace on failure."""
+    # A link stays a link: its target is replaced.
+    target = os.path.realpath(path)
+    temporary = os.path.join(os.path.dirname(target), f".tamis-{secrets.token_hex(8)}.tmp")
+    try:
+        try:
+            with open(temporary, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"cannot save to {path} ({error.strerror or error}): save needs a folder that exists, has room and may be "
+            "written to, since it writes a temporary file next to the model. Choose another folder",
+        ) from error
+
+
+# --------------------------------------------------------------------------- reading
+def read_header(file) -> tuple[dict, int, int]:
+    """Check the whole file, then return its header and where its blocks start and end."""
+    version, length, size = _check_whole(file)
+    start, end = _PREAMBLE_LENGTH + length, size - _CHECKSUM_LENGTH
+    if version > FORMAT:
+        raise ModelFileError(f"written in format {version}; this tamis reads formats up to {FORMAT}. Upgrade tamis.")
+    if version < 1 or start > end:
+        raise ModelFileError(
+            f"the first lines are inconsistent (format {version}, a header of {length} bytes). {AGAIN}"
+        )
+    file.seek(_PREAMBLE_LENGTH)
+    header = json.loads(file.read(length).decode(), parse_constant=_no_constant)
+    for older in range(version, FORMAT):
+        header = MIGRATIONS[older](header)
+    if not isinstance(header, dict):
+        raise ModelFileError(f"the header is no JSON object. {AGAIN}")
+    return header, start, end
+
+
+def _check_whole(file) -> tuple[int, int, int]:
+    """Check first lines, length and checksum; return format, header length and file length."""
+    size = os.fstat(file.fileno()).st_size
+    first = file.read(_PREAMBLE_LENGTH)
+    if not (first.startswith(MAGIC) or MAGIC.startswith(first)):
+        raise ModelFileError(
+            "not a model file of tamis (these start with the line TAMIS MODEL). Pass a file written by tamis.save."
+        )
+    if len(first) < _PREAMBLE_LENGTH:
+        raise ModelFileError(f"cut short after {size} bytes. {AGAIN}")
+    match = _PATTERN.fullmatch(first)
+    if not match:
+        raise ModelFileError(f"damaged: the first lines are unreadable. {AGAIN}")
+    version, length, whole = (int(number) for number in match.groups())
+    if size < whole:
+        raise ModelFileError(f"cut short: {size} of {whole} bytes. {AGAIN}")
+    if size > whole or size < _PREAMBLE_LENGTH + _CHECKSUM_LENGTH:
+        raise ModelFileError(f"damaged: {size} bytes, where its first lines say {whole}. {AGAIN}")
+    total = hashlib.sha256(first)
+    left = size - _CHECKSUM_LENGTH - len(first)
+    while left > 0 and (piece := file.read(min(_PIECE, left))):
+        total.update(piece)
+        left -= len(piece)
+    if file.read(_CHECKSUM_LENGTH) != total.digest():
+        raise ModelFileError(f"damaged: the checksum does not match. {AGAIN}")
+    return version, length, size
+
+
+def _no_constant(name: str):
+    """Refuse NaN and Infinity, which are no JSON; the format writes their bits instead."""
+    raise ModelFileError(f"the header holds {name}, which is no JSON. {AGAIN}")

@@ -1,0 +1,193 @@
+"""JSON values and blocks back into a model: the way in. Nothing in a header is trusted."""
+
+import inspect
+import math
+import struct
+from typing import ClassVar
+
+import numpy as np
+
+from tamis.persist import classes
+from tamis.persist.blocks import Blocks, checked, native, read_dtype, read_shape
+from tamis.persist.container import AGAIN, ModelFileError
+from tamis.persist.encode import DEPTH
+
+
+class Decoder:
+    """Turns JSON and blocks into values."""
+
+    def __init__(self, blocks: Blocks, terms: dict, written: dict):
+        self.blocks, self.terms, self.python = blocks, terms, written["python"]
+        self.origin = f"the file is of tamis {written['tamis']}"
+
+    def model(self, node: dict, depth: int = 0):
+        """An estimator, made without a call of its constructor."""
+        name = node["class"]
+        cls = classes.model_class(name)
+        if cls is None:
+            raise ModelFileError(f"class {name!r} is unknown to this tamis ({self.origin}). Upgrade tamis.")
+        state = {key: self.value(value, depth + 1) for key, value in node["parameters"].items()}
+        known = classes.parameters(cls)
+        for key in state:
+            if key not in known:
+                raise ModelFileError(
+                    f"{name} has no parameter {key!r} in this tamis ({self.origin}). "
+                    "Install that version of tamis, or fit the model again."
+                )
+        for key, parameter in known.items():
+            if state.setdefault(key, parameter.default) is inspect.Parameter.empty:
+                raise ModelFileError(f"{name} needs the parameter {key!r}, which the file lacks. Fit the model again.")
+        model = cls.__new__(cls)
+        model.__dict__.update({key: self.value(value, depth + 1) for key, value in node["attributes"].items()} | state)
+        return model
+
+    def value(self, node, depth: int):
+        """Any value of the format."""
+        if depth > DEPTH:
+            raise ModelFileError(f"values are nested deeper than {DEPTH} levels. {AGAIN}")
+        if isinstance(node, list):
+            return [self.value(item, depth + 1) for item in node]
+        if not isinstance(node, dict):
+            return node
+        method = self.METHODS.get(node["type"])
+        if method is None:
+            raise ModelFileError(f"holds a value of the unknown type {node['type']!r}. {AGAIN}")
+        return method(self, node, depth)
+
+    def _of(self, kind, node, depth: int):
+        """A value that must be of one type."""
+        value = self.value(node, depth + 1)
+        if not isinstance(value, kind):
+            raise ModelFileError(f"holds a {type(value).__name__} where it cannot be. {AGAIN}")
+        return value
+
+    # ----------------------------------------------------------------------- plain values
+    def _int(self, node, depth):
+        return int(node["hex"], 16)
+
+    def _float(self, node, depth):
+        return struct.unpack(">d", bytes.fromhex(node["bits"]))[0]
+
+    def _str(self, node, depth):
+        return bytes.fromhex(node["hex"]).decode("utf-8", "surrogatepass")
+
+    def _bytes(self, node, depth):
+        return self.blocks.read(node["block"]).tobytes()
+
+    def _tuple(self, node, depth):
+        return tuple(self.value(item, depth + 1) for item in node["items"])
+
+    def _dict(self, node, depth):
+        return {
+            self._of((str, int, float, np.generic), key, depth): self.value(item, depth + 1)
+            for key, item in node["items"]
+        }
+
+    # ----------------------------------------------------------------------- NumPy and SciPy
+    def _numpy_str(self, node, depth):
+        return np.str_(self._of(str, node["value"], depth - 1))
+
+    def _numpy_bytes(self, node, depth):
+        return np.bytes_(self._of(bytes, node["value"], depth - 1))
+
+    def _scalar(self, node, depth):
+        array = np.frombuffer(bytes.fromhex(node["hex"]), read_dtype(node["dtype"])).reshape(1)
+        return native(checked(array))[0]
+
+    def _array(self, node, depth):
+        return self.blocks.read(node["block"])
+
+    def _objects(self, node, depth):
+        shape, items = read_shape(node["shape"]), node["items"]
+        if math.prod(shape) != len(items):
+            raise ModelFileError(f"an array of shape {shape} has {len(items)} items. {AGAIN}")
+        array = np.empty(len(items), object)
+        for place, item in enumerate(items):
+            array[place] = self._of((str, type(None), int, float), item, depth)
+        return array.reshape(shape)
+
+    def _sparse(self, node, depth):
+        cls, shape = classes.SPARSE[node["class"]], read_shape(node["shape"])
+        data, indices, indptr = (self._of(np.ndarray, node[name], depth) for name in ("data", "indices", "indptr"))
+        if data.dtype.kind not in "biufc" or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
+            raise ModelFileError(f"a sparse matrix has data or indices of an impossible dtype. {AGAIN}")
+        matrix = cls((data, indices, indptr), shape=shape)
+        matrix.check_format(full_check=True)
+        # The constructor may narrow the indices; the model had them as they are here.
+        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        return matrix
+
+    def _generator(self, node, depth):
+        state = self._of(dict, node["state"], depth)
+        source = classes.BIT_GENERATORS[state["bit_generator"]]()
+        inside = state["state"]
+        if isinstance(source, np.random.MT19937):
+            key, place = inside["key"], inside["pos"]
+            # NumPy checks neither, and would read beyond the key.
+            if not (
+                isinstance(key, np.ndarray)
+                and key.shape == (624,)
+                and key.dtype == np.uint32
+                and type(place) is int
+                and 0 <= place <= 624
+            ):
+                raise ModelFileError(f"a random generator has an impossible state. {AGAIN}")
+        source.state = {name: state[name] for name in state.keys() - {"has_gauss", "gauss"}}
+        if node["type"] == "Generator":
+            return np.random.Generator(source)
+        generator = np.random.RandomState(source)
+        generator.set_state(state)
+        return generator
+
+    # ----------------------------------------------------------------------- tamis
+    def _term(self, node, depth):
+        cls = self._term_class(node["name"], node.get("digest"))
+        fields = {name: self.value(item, depth + 1) for name, item in node["fields"].items()}
+        for name in fields:
+            if name not in cls._fields:
+                raise ModelFileError(
+                    f"the term {node['name']} has no field {name!r} in this tamis ({self.origin}). "
+                    "Upgrade tamis, or fit the model again."
+                )
+        return cls(**fields)
+
+    def _term_class(self, name, digest) -> type:
+        """A term of tamis, or one of the caller's if the file has a digest of its code."""
+        if digest is None:
+            cls = classes.shipped_terms().get(name)
+            if cls is None:
+                raise ModelFileError(f"uses the term {name!r}, unknown to this tamis ({self.origin}). Upgrade tamis.")
+            return cls
+        if (name, digest) in self.terms:
+            return self.terms[name, digest]
+        short = str(name).rpartition(".")[2]
+        if any(name == other for other, _ in self.terms):
+            raise ModelFileError(
+                f"the code of the term {name} changed since the model was saved (or the Python that compiled it, then "
+                f"{self.python}). Pass the class as it was then, or fit the model again."
+            )
+        raise ModelFileError(
+            f"uses the term {name}, defined outside tamis. Pass its class: load(path, terms=[{short}])."
+        )
+
+    def _nested(self, node, depth):
+        return self.model(node, depth)
+
+    METHODS: ClassVar[dict] = {
+        "int": _int,
+        "float": _float,
+        "str": _str,
+        "bytes": _bytes,
+        "tuple": _tuple,
+        "dict": _dict,
+        "numpy.str_": _numpy_str,
+        "numpy.bytes_": _numpy_bytes,
+        "scalar": _scalar,
+        "array": _array,
+        "objects": _objects,
+        "sparse": _sparse,
+        "Generator": _generator,
+        "RandomState": _generator,
+        "term": _term,
+        "model": _nested,
+    }

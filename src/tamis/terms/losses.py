@@ -1,0 +1,121 @@
+"""Losses of a score f and a target y: value, slope in f, and a bound on the curvature."""
+
+import math
+from typing import NamedTuple
+
+from tamis._jit import term
+
+
+@term
+class Hinge(NamedTuple):
+    """Hinge loss, max(0, margin - y f)."""
+
+    margin: float = 1.0
+
+    def value(self, score, target):
+        return max(0.0, self.margin - target * score)
+
+    def slope(self, score, target):
+        return -target if score * target < self.margin else 0.0
+
+    def bend(self):
+        return math.inf
+
+
+@term
+class SquaredHinge(NamedTuple):
+    """Squared hinge loss, max(0, margin - y f)^2 / 2."""
+
+    margin: float = 1.0
+
+    def value(self, score, target):
+        short = max(0.0, self.margin - target * score)
+        return 0.5 * short * short
+
+    def slope(self, score, target):
+        return -target * max(0.0, self.margin - target * score)
+
+    def bend(self):
+        return 1.0
+
+
+@term
+class Logistic(NamedTuple):
+    """Logistic loss, log(1 + exp(margin - y f)); only exponentials of non-positive numbers."""
+
+    margin: float = 0.0
+
+    def value(self, score, target):
+        m = target * score - self.margin
+        return max(0.0, -m) + math.log1p(math.exp(-abs(m)))
+
+    def slope(self, score, target):
+        m = target * score - self.margin
+        e = math.exp(-abs(m))
+        return -target * (e if m > 0.0 else 1.0) / (1.0 + e)
+
+    def bend(self):
+        return 0.25
+
+
+@term
+class Squared(NamedTuple):
+    """Squared loss, scale (f - y)^2 / 2."""
+
+    scale: float = 1.0
+
+    def value(self, score, target):
+        return 0.5 * self.scale * (score - target) * (score - target)
+
+    def slope(self, score, target):
+        return self.scale * (score - target)
+
+    def bend(self):
+        return self.scale
+
+
+@term
+class Huber(NamedTuple):
+    """Huber loss: squared within `delta` of the target, straight beyond."""
+
+    delta: float = 1.35
+
+    def value(self, score, target):
+        r = abs(score - target)
+        return 0.5 * r * r if r <= self.delta else self.delta * (r - 0.5 * self.delta)
+
+    def slope(self, score, target):
+        return min(max(score - target, -self.delta), self.delta)
+
+    def bend(self):
+        return 1.0
+
+
+@term
+class EpsilonInsensitive(NamedTuple):
+    """Absolute loss beyond a tube, max(0, |f - y| - epsilon)."""
+
+    epsilon: float = 0.1
+
+    def value(self, score, target):
+        return max(0.0, abs(score - target) - self.epsilon)
+
+    def slope(self, score, target):
+        r = score - target
+        if r > self.epsilon:
+            return 1.0
+        return -1.0 if r < -self.epsilon else 0.0
+
+    def bend(self):
+        return math.inf
+
+
+LOSSES = {
+    "hinge": Hinge(),
+    "squared_hinge": SquaredHinge(),
+    "logistic": Logistic(),
+    "log_loss": Logistic(),
+    "squared_error": Squared(),
+    "huber": Huber(),
+    "epsilon_insensitive": EpsilonInsensitive(),
+}

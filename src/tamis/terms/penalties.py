@@ -1,0 +1,126 @@
+"""Penalties of one weight, and their lazy form.
+
+The exact lazy ledger is two running numbers for all features, a scale P and a toll S. A feature stores one
+number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its weight is
+``P sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes nothing.
+`collect` goes from c to u, `carry` back.
+"""
+
+import math
+from typing import NamedTuple
+
+from tamis._jit import term
+
+
+@term
+class Free(NamedTuple):
+    """No penalty."""
+
+    unused: float = 0.0
+
+    def value(self, w):
+        return 0.0 * w
+
+    def prox(self, v, scale):
+        return v
+
+    def distance(self, w, slope):
+        return abs(slope)
+
+    def rates(self):
+        return 0.0, 0.0
+
+    def collect(self, stored, toll):
+        return stored
+
+    def carry(self, weight, toll):
+        return weight
+
+
+@term
+class L1(NamedTuple):
+    """Lasso penalty l1 |w|; with `positive`, also w >= 0."""
+
+    l1: float = 1e-4
+    positive: float = 0.0
+
+    def value(self, w):
+        return self.l1 * abs(w) if w >= 0.0 or not self.positive else math.inf
+
+    def prox(self, v, scale):
+        shrunk = max(abs(v) - scale * self.l1, 0.0)
+        return 0.0 if self.positive and v < 0.0 else math.copysign(shrunk, v)
+
+    def distance(self, w, slope):
+        if w != 0.0:
+            return abs(slope + math.copysign(self.l1, w))
+        return max(0.0, -slope - self.l1) if self.positive else max(0.0, abs(slope) - self.l1)
+
+    def rates(self):
+        return self.l1, 0.0
+
+    def collect(self, stored, toll):
+        low = math.inf if self.positive else toll
+        return stored - min(max(stored, -low), toll)
+
+    def carry(self, weight, toll):
+        return weight + math.copysign(toll, weight)
+
+
+@term
+class Ridge(NamedTuple):
+    """Ridge penalty l2 w^2 / 2; with `positive`, also w >= 0."""
+
+    l2: float = 1e-4
+    positive: float = 0.0
+
+    def value(self, w):
+        return 0.5 * self.l2 * w * w if w >= 0.0 or not self.positive else math.inf
+
+    def prox(self, v, scale):
+        return 0.0 if self.positive and v < 0.0 else v / (1.0 + scale * self.l2)
+
+    def distance(self, w, slope):
+        g = slope + self.l2 * w
+        return max(0.0, -g) if self.positive and w == 0.0 else abs(g)
+
+    def rates(self):
+        return 0.0, self.l2
+
+    def collect(self, stored, toll):
+        return max(stored, 0.0 if self.positive else -math.inf)
+
+    def carry(self, weight, toll):
+        return weight
+
+
+@term
+class ElasticNet(NamedTuple):
+    """Elastic net, l1 |w| + l2 w^2 / 2; with `positive`, also w >= 0."""
+
+    l1: float = 1e-4
+    l2: float = 1e-4
+    positive: float = 0.0
+
+    def value(self, w):
+        return self.l1 * abs(w) + 0.5 * self.l2 * w * w if w >= 0.0 or not self.positive else math.inf
+
+    def prox(self, v, scale):
+        shrunk = max(abs(v) - scale * self.l1, 0.0) / (1.0 + scale * self.l2)
+        return 0.0 if self.positive and v < 0.0 else math.copysign(shrunk, v)
+
+    def distance(self, w, slope):
+        g = slope + self.l2 * w
+        if w != 0.0:
+            return abs(g + math.copysign(self.l1, w))
+        return max(0.0, -g - self.l1) if self.positive else max(0.0, abs(g) - self.l1)
+
+    def rates(self):
+        return self.l1, self.l2
+
+    def collect(self, stored, toll):
+        low = math.inf if self.positive else toll
+        return stored - min(max(stored, -low), toll)
+
+    def carry(self, weight, toll):
+        return weight + math.copysign(toll, weight)

@@ -1,0 +1,324 @@
+"""Rules: how a cell turns gradients into a weight.
+
+A cell is one output of one feature; a rule keeps one or two numbers a cell, in the columns of the state,
+``state[column, cell]``; `columns` says how many, `signs` how they turn when a model is negated, `objection` why a
+penalty does not go with the rule. The ledger is ``(t, scale, toll, base, scales, tolls)``: the step counter, the
+two running numbers of the lazy penalty, one number of the rule's own, and the sums of ``scale`` and of
+``scale * toll`` over all steps, which averaging needs.
+"""
+
+import math
+from typing import NamedTuple
+
+from tamis._jit import absorb, accrue, carry, collect, line, rates, rebase, settle, term, unit
+
+
+@term
+class Descent(NamedTuple):
+    """Gradient descent followed by the penalty's prox every `period` steps (FOBOS; truncated gradient).
+
+    `priced` = 1 charges eta * l1 (FOBOS), 0 charges l1 as it stands, in units of the weights.
+    """
+
+    period: float = 1.0
+    priced: float = 1.0
+
+    def columns(self):
+        return 1
+
+    def signs(self, sign):
+        return (sign,)
+
+    def objection(self, penalty, averaged):
+        return ""
+
+    def settle(self, state, penalty, cell, ledger):
+        return collect(penalty, state[0, cell], ledger[2])
+
+    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+        weight = collect(penalty, state[0, cell], ledger[2]) - pace * x
+        state[0, cell] = carry(penalty, weight, ledger[2])
+
+    def accrue(self, penalty, eta, ledger, lifts):
+        scale, toll, base = ledger[1], ledger[2], ledger[3] + 1.0
+        if base >= self.period:
+            l1, l2 = rates(penalty)
+            price = self.period * (eta if self.priced else 1.0)
+            toll += price * l1 * lifts[0] / scale
+            scale /= 1.0 + price * l2 * lifts[1]
+            base = 0.0
+        return scale, toll, base
+
+    def rebase(self, state, penalty, cell, ledger):
+        state[0, cell] = carry(penalty, ledger[1] * collect(penalty, state[0, cell], ledger[2]), 0.0)
+
+    def unit(self, mean_sqnorm):
+        return 1.0 / mean_sqnorm
+
+    def line(self, state, penalty, cell, ledger):
+        weight = collect(penalty, state[0, cell], ledger[2])
+        if weight == 0.0:
+            return 0.0, 0.0
+        stored = carry(penalty, weight, ledger[2])
+        return stored, (math.copysign(1.0, weight) if stored != weight else 0.0)
+
+    def final(self, state, penalty, cell, ledger):
+        return ledger[1] * collect(penalty, state[0, cell], ledger[2])
+
+
+@term
+class CappedDescent(NamedTuple):
+    """Truncated gradient that shrinks only weights of at most `theta` (Langford et al. 2009).
+
+    A weight above theta is charged nothing, so each cell remembers what it has paid.
+    """
+
+    period: float = 1.0
+    theta: float = 1.0
+    priced: float = 0.0
+
+    def columns(self):
+        return 2
+
+    def signs(self, sign):
+        return sign, 1.0
+
+    def objection(self, penalty, averaged):
+        return "theta spares large weights from an L1 toll; a ridge has no such form" if rates(penalty)[1] else ""
+
+    def settle(self, state, penalty, cell, ledger):
+        weight = state[0, cell]
+        return weight if abs(weight) > self.theta else collect(penalty, weight, ledger[2] - state[1, cell])
+
+    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+        state[0, cell] = settle(self, state, penalty, cell, ledger) - pace * x
+        state[1, cell] = ledger[2]
+
+    def accrue(self, penalty, eta, ledger, lifts):
+        toll, base = ledger[2], ledger[3] + 1.0
+        if base >= self.period:
+            l1, l2 = rates(penalty)
+            toll += self.period * (eta if self.priced else 1.0) * l1 * lifts[0]
+            base = 0.0
+        return 1.0, toll, base
+
+    def rebase(self, state, penalty, cell, ledger):
+        state[0, cell] = settle(self, state, penalty, cell, ledger)
+        state[1, cell] = 0.0
+
+    def unit(self, mean_sqnorm):
+        return 1.0 / mean_sqnorm
+
+    def line(self, state, penalty, cell, ledger):
+        weight = settle(self, state, penalty, cell, ledger)
+        if weight == 0.0:
+            return 0.0, 0.0
+        if abs(state[0, cell]) > self.theta:
+            return weight, 0.0
+        return carry(penalty, weight, ledger[2]), math.copysign(1.0, weight)
+
+    def final(self, state, penalty, cell, ledger):
+        return settle(self, state, penalty, cell, ledger)
+
+
+@term
+class DualAveraging(NamedTuple):
+    """Regularized dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao 2010).
+
+    With step eta_t: toll = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
+    """
+
+    rho: float = 0.0
+
+    def columns(self):
+        return 1
+
+    def signs(self, sign):
+        return (sign,)
+
+    def objection(self, penalty, averaged):
+        return ""
+
+    def settle(self, state, penalty, cell, ledger):
+        return collect(penalty, state[0, cell], ledger[2])
+
+    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+        state[0, cell] -= s * x
+
+    def accrue(self, penalty, eta, ledger, lifts):
+        l1, l2 = rates(penalty)
+        base = ledger[3] + l1 * lifts[0]
+        return 1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta), base + self.rho / eta, base
+
+    def rebase(self, state, penalty, cell, ledger):
+        pass
+
+    def unit(self, mean_sqnorm):
+        return 1.0 / mean_sqnorm
+
+    def line(self, state, penalty, cell, ledger):
+        weight = collect(penalty, state[0, cell], ledger[2])
+        if weight == 0.0:
+            return 0.0, 0.0
+        stored = state[0, cell]
+        return stored, (math.copysign(1.0, weight) if stored != weight else 0.0)
+
+    def final(self, state, penalty, cell, ledger):
+        return ledger[1] * collect(penalty, state[0, cell], ledger[2])
+
+
+@term
+class FTRL(NamedTuple):
+    """Follow the regularized leader, proximal, one rate a coordinate (McMahan 2011).
+
+    w = soft(z, toll) / (beta + m + base), m the root of the coordinate's summed squared gradients,
+    toll = sum of eta l1 and base = sum of eta l2 over all steps.
+    """
+
+    beta: float = 1.0
+
+    def columns(self):
+        return 2
+
+    def signs(self, sign):
+        return sign, 1.0
+
+    def objection(self, penalty, averaged):
+        if averaged and rates(penalty)[1]:
+            return "under a ridge its weights move between visits by no common law, so their average cannot be kept lazily"
+        return ""
+
+    def settle(self, state, penalty, cell, ledger):
+        return collect(penalty, state[0, cell], ledger[2]) / (self.beta + state[1, cell] + ledger[3])
+
+    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+        weight = settle(self, state, penalty, cell, ledger)
+        g = s * x
+        m = state[1, cell]
+        grown = math.sqrt(m * m + g * g)
+        state[0, cell] += (grown - m) * weight - pace * x
+        state[1, cell] = grown
+
+    def accrue(self, penalty, eta, ledger, lifts):
+        l1, l2 = rates(penalty)
+        return 1.0, ledger[2] + eta * l1 * lifts[0], ledger[3] + eta * l2 * lifts[1]
+
+    def rebase(self, state, penalty, cell, ledger):
+        pass
+
+    def unit(self, mean_sqnorm):
+        return 1.0 / math.sqrt(mean_sqnorm)
+
+    def line(self, state, penalty, cell, ledger):
+        weight = collect(penalty, state[0, cell], ledger[2])
+        if weight == 0.0:
+            return 0.0, 0.0
+        stored, below = state[0, cell], self.beta + state[1, cell] + ledger[3]
+        return stored / below, (math.copysign(1.0, weight) / below if stored != weight else 0.0)
+
+    def final(self, state, penalty, cell, ledger):
+        return settle(self, state, penalty, cell, ledger)
+
+
+@term
+class AdaGrad(NamedTuple):
+    """Descent with one rate a coordinate, eta / (delta + m), the prox after every step (Duchi et al. 2011).
+
+    The cell stores (delta + m) u + sign(u) S: a coordinate's charge is the common toll over its own divisor,
+    so the ledger stays exact for L1. A ridge would divide each coordinate by another number at each step.
+    """
+
+    delta: float = 1e-8
+
+    def columns(self):
+        return 2
+
+    def signs(self, sign):
+        return sign, 1.0
+
+    def objection(self, penalty, averaged):
+        if rates(penalty)[1]:
+            return "a ridge would divide each coordinate by another number at each step, which the common ledger cannot hold; use rule='ftrl', or 'descent'"
+        return ""
+
+    def settle(self, state, penalty, cell, ledger):
+        return collect(penalty, state[0, cell], ledger[2]) / (self.delta + state[1, cell])
+
+    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+        weight = settle(self, state, penalty, cell, ledger)
+        g = s * x
+        m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
+        state[0, cell] = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
+        state[1, cell] = m
+
+    def accrue(self, penalty, eta, ledger, lifts):
+        l1, l2 = rates(penalty)
+        return 1.0, ledger[2] + eta * l1 * lifts[0], 0.0
+
+    def rebase(self, state, penalty, cell, ledger):
+        state[0, cell] = carry(penalty, collect(penalty, state[0, cell], ledger[2]), 0.0)
+
+    def unit(self, mean_sqnorm):
+        return 1.0 / math.sqrt(mean_sqnorm)
+
+    def line(self, state, penalty, cell, ledger):
+        weight = collect(penalty, state[0, cell], ledger[2])
+        if weight == 0.0:
+            return 0.0, 0.0
+        stored, below = carry(penalty, weight, ledger[2]), self.delta + state[1, cell]
+        return stored / below, (math.copysign(1.0, weight) / below if stored != weight else 0.0)
+
+    def final(self, state, penalty, cell, ledger):
+        return settle(self, state, penalty, cell, ledger)
+
+
+@term
+class Averaged(NamedTuple):
+    """Any rule, its weights averaged over the steps of each feature's present stay in the support.
+
+    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is ``c * scales - d * tolls``
+    less one number a cell, kept in the last column. A feature that leaves the support starts again from nothing.
+    """
+
+    rule: tuple
+
+    def columns(self):
+        return self.rule.columns() + 1
+
+    def signs(self, sign):
+        return *self.rule.signs(sign), sign
+
+    def objection(self, penalty, averaged):
+        return self.rule.objection(penalty, True)
+
+    def settle(self, state, penalty, cell, ledger):
+        return settle(self.rule, state, penalty, cell, ledger)
+
+    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+        c0, d0 = line(self.rule, state, penalty, cell, ledger)
+        absorb(self.rule, state, penalty, cell, s, x, pace, ledger)
+        c1, d1 = line(self.rule, state, penalty, cell, ledger)
+        paid = 0.0 if c0 == 0.0 else state[state.shape[0] - 1, cell]
+        state[state.shape[0] - 1, cell] = paid + (c1 - c0) * ledger[4] - (d1 - d0) * ledger[5]
+
+    def accrue(self, penalty, eta, ledger, lifts):
+        return accrue(self.rule, penalty, eta, ledger, lifts)
+
+    def rebase(self, state, penalty, cell, ledger):
+        c0, d0 = line(self.rule, state, penalty, cell, ledger)
+        rebase(self.rule, state, penalty, cell, ledger)
+        opened = (ledger[0], 1.0, 0.0, ledger[3], ledger[4], ledger[5])
+        c1, d1 = line(self.rule, state, penalty, cell, opened)
+        state[state.shape[0] - 1, cell] += (c1 - c0) * ledger[4] - (d1 - d0) * ledger[5]
+
+    def unit(self, mean_sqnorm):
+        return unit(self.rule, mean_sqnorm)
+
+    def final(self, state, penalty, cell, ledger):
+        c, d = line(self.rule, state, penalty, cell, ledger)
+        if c == 0.0:
+            return 0.0
+        return (c * ledger[4] - d * ledger[5] - state[state.shape[0] - 1, cell]) / ledger[0]
+
+
+RULES = {"descent": Descent(), "dual_averaging": DualAveraging(), "ftrl": FTRL(), "adagrad": AdaGrad()}

@@ -4,18 +4,17 @@ import importlib
 
 __version__ = "0.1.0"
 
-_ONLINE = "tamis.models.online"
 _HOMES = {  # public name -> module that holds it, loaded at the first use
-    "FOBOSClassifier": _ONLINE,
-    "FOBOSRegressor": _ONLINE,
-    "FTRLClassifier": _ONLINE,
-    "FTRLRegressor": _ONLINE,
-    "OnlineClassifier": _ONLINE,
-    "OnlineRegressor": _ONLINE,
-    "RDAClassifier": _ONLINE,
-    "RDARegressor": _ONLINE,
-    "TruncatedGradientClassifier": _ONLINE,
-    "TruncatedGradientRegressor": _ONLINE,
+    "FOBOSClassifier": "tamis.models.fobos",
+    "FOBOSRegressor": "tamis.models.fobos",
+    "FTRLClassifier": "tamis.models.leader",
+    "FTRLRegressor": "tamis.models.leader",
+    "OnlineClassifier": "tamis.models.online",
+    "OnlineRegressor": "tamis.models.online",
+    "RDAClassifier": "tamis.models.averaging",
+    "RDARegressor": "tamis.models.averaging",
+    "TruncatedGradientClassifier": "tamis.models.truncated",
+    "TruncatedGradientRegressor": "tamis.models.truncated",
     "load": "tamis.persist",
     "save": "tamis.persist",
 }

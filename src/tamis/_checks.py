@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
 from tamis._jit import has_verbs, is_term
@@ -31,6 +31,19 @@ class Csr(NamedTuple):
         """Number of rows."""
         return len(self.indptr) - 1
 
+    def picked(self, rows) -> "Csr":
+        """A copy of some rows."""
+        return _from_csr(self._scipy()[rows])
+
+    def narrowed(self, n_features: int) -> "Csr":
+        """A copy of the first columns."""
+        return _from_csr(self._scipy()[:, :n_features])
+
+    def _scipy(self):
+        """The same rows as SciPy has them."""
+        signed = self.indices.view(np.int64 if self.indices.itemsize == 8 else np.int32)
+        return sp.csr_array((self.data, signed, self.indptr.astype(np.int64)), shape=(self.n_rows, self.n_features))
+
 
 def frozen(array: np.ndarray) -> np.ndarray:
     """A read-only view: one Numba signature whether the user's array was writeable or not."""
@@ -45,10 +58,7 @@ def take_matrix(model, X, *, reset: bool, grow: bool = False):
     if sp.issparse(X):
         _check_pointers(X)
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": not sp.issparse(X)}
-    if grow and not reset:
-        X = _take_grown(model, X, options)
-    else:
-        X = validate_data(model, X, reset=reset, **options)
+    X = _take_grown(model, X, options) if grow and not reset else validate_data(model, X, reset=reset, **options)
     return _from_csr(X) if sp.issparse(X) else _from_dense(X)
 
 
@@ -61,18 +71,25 @@ def _take_grown(model, X, options):
         if list(names[:common]) != list(known[:common]):
             at = next(k for k in range(common) if names[k] != known[k])
             raise ValueError(
-                f"column {at} is named {names[at]!r}, but was {known[at]!r} in earlier calls; with grow=True new columns go to the right of the known ones."
+                f"column {at} is named {names[at]!r}, but was {known[at]!r} in earlier calls; "
+                "with grow=True new columns go to the right of the known ones."
             )
-        if len(names) > len(known):
-            model.feature_names_in_ = np.asarray(names, dtype=object)
     elif (names is None) != (known is None):
         said = "has column names, but earlier calls had none" if known is None else "has no column names, but earlier calls had"
         warnings.warn(f"X {said}.", UserWarning, stacklevel=2)
         if known is not None and X.shape[1] > len(known):
             raise ValueError("X has new columns without names; pass a DataFrame as in earlier calls.")
-    X = check_array(X, estimator=model, input_name="X", **options)
-    model.n_features_in_ = max(model.n_features_in_, X.shape[1])
-    return X
+    return check_array(X, estimator=model, input_name="X", **options)
+
+
+def note_columns(model, X) -> None:
+    """Remember columns that `grow` has added; called once nothing can go wrong any more."""
+    width = X.shape[1] if hasattr(X, "shape") else len(X[0])
+    if width > model.n_features_in_:
+        model.n_features_in_ = width
+        names = _get_feature_names(X)
+        if names is not None:
+            model.feature_names_in_ = np.asarray(names, dtype=object)
 
 
 def _check_pointers(X) -> None:
@@ -88,7 +105,9 @@ def _check_pointers(X) -> None:
         if len(pointers) != X.shape[major] // block[major] + 1:
             raise ValueError(f"{kind}: indptr has {len(pointers)} entries for {X.shape[major]} {'columns' if major else 'rows'}. {_SPARSE_WAY_OUT}")
         if len(pointers) and (pointers[0] != 0 or pointers[-1] > stored or (pointers[1:] < pointers[:-1]).any()):
-            raise ValueError(f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the number of stored entries. {_SPARSE_WAY_OUT}")
+            raise ValueError(
+                f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the number of stored entries. {_SPARSE_WAY_OUT}"
+            )
         if len(X.data) < pointers[-1]:
             raise ValueError(f"{kind}: {len(X.data)} values for {stored} indices. {_SPARSE_WAY_OUT}")
         if X.format != "csr":  # those of CSR are tested with its values, in one pass
@@ -132,8 +151,8 @@ def _from_dense(X) -> Csr:
 
 
 # --------------------------------------------------------------------------- weights, parameters
-def take_weights(sample_weight, n_rows: int) -> np.ndarray:
-    """Row weights as float64, length 0 meaning none; negative or not finite ones are refused."""
+def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarray:
+    """Row weights as float64, length 0 meaning none; negative or not finite ones, and with `some` all zeros, are refused."""
     if sample_weight is None:
         return NOTHING
     if isinstance(sample_weight, Real):
@@ -145,6 +164,8 @@ def take_weights(sample_weight, n_rows: int) -> np.ndarray:
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!")
     if (weights < 0).any():
         raise ValueError(f"sample_weight has a negative entry, {weights.min():g} at row {int(weights.argmin())}; weights must be 0 or more.")
+    if some and not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
     return frozen(weights)
 
 
@@ -156,7 +177,8 @@ def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
         return named[given]
     if not is_term(given):
         kind = "a bare number" if isinstance(given, Real) else f"an object of type {type(given).__name__}"
-        raise TypeError(f"The {name!r} parameter must be a name ({', '.join(map(repr, sorted(named)))}) or a term such as tamis.terms.Hinge(margin=1.0). Got {kind}, {given!r}.")
+        names = ", ".join(map(repr, sorted(named)))
+        raise TypeError(f"The {name!r} parameter must be a name ({names}) or a term such as tamis.terms.Hinge(margin=1.0). Got {kind}, {given!r}.")
     missing = has_verbs(given, *verbs)
     if missing:
         raise TypeError(f"{given!r} cannot serve as {name}: it lacks the verb{'s' if len(missing) > 1 else ''} {', '.join(missing)}.")
@@ -166,6 +188,3 @@ def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
 def as_floats(given):
     """The term with every numeric field as a float, so that Hinge(1) is not a second compilation."""
     return type(given)(*(as_floats(v) if is_term(v) else float(v) if isinstance(v, Real) else v for v in given))
-
-
-__all__ = ["NOTHING", "Csr", "as_floats", "check_consistent_length", "frozen", "take_matrix", "take_term", "take_weights"]

@@ -40,30 +40,61 @@ VERBS: list[str] = []
 
 # --------------------------------------------------------------------------- loops
 class Loop:
-    """A compiled entry loop: cached for the terms of tamis, uncached for a user's own.
+    """A compiled entry loop: one dispatcher for each combination of terms, on disk if all of them are of tamis.
 
-    A cached loop that has seen a foreign term crashes every later process in which the module
-    of that term is gone; hence the uncached twin.
+    Numba's cache tells namedtuples apart by module and name, and does not see edits in other files. So the function is
+    compiled under a name that holds a digest of the terms' code and of the files that helpers live in. And a cached loop that
+    has seen a foreign term crashes every later process in which that term's module is gone, so those stay in memory.
     """
 
     def __init__(self, function, **options):
-        self.options = {"nogil": True, "error_model": "numpy", **options}
-        self.plain = function
-        self.cached = numba.njit(function, cache=True, **self.options)
+        self.plain, self.options = function, {"nogil": True, "error_model": "numpy", **options}
+        self.twins: dict[tuple, numba.core.dispatcher.Dispatcher] = {}
         functools.update_wrapper(self, function)
 
-    @functools.cached_property
-    def foreign(self):
-        """The twin that never writes machine code to disk."""
-        copy = python_types.FunctionType(
-            self.plain.__code__, self.plain.__globals__, self.plain.__name__, self.plain.__defaults__
-        )
-        return numba.njit(copy, **self.options)
-
     def __call__(self, *arguments):
-        if any(is_term(a) and is_foreign(a) for a in arguments):
-            return self.foreign(*arguments)
-        return self.cached(*arguments)
+        kinds = tuple(_kind(a) for a in arguments if is_term(a))
+        twin = self.twins.get(kinds)
+        if twin is None:
+            twin = self.twins.setdefault(kinds, self._twin(kinds, any(is_term(a) and is_foreign(a) for a in arguments)))
+        return twin(*arguments)
+
+    def _twin(self, kinds, foreign: bool):
+        """The dispatcher for these kinds of terms."""
+        plain = self.plain
+        twin = python_types.FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__)
+        twin.__module__ = plain.__module__
+        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources())))}"
+        return numba.njit(twin, cache=not foreign, **self.options)
+
+    def signatures(self) -> int:
+        """Number of compiled signatures, over all combinations of terms."""
+        return sum(len(twin.signatures) for twin in self.twins.values())
+
+    def misses(self) -> int:
+        """Number of signatures that were not found on disk."""
+        return sum(sum(twin.stats.cache_misses.values()) for twin in self.twins.values())
+
+
+def _kind(value) -> tuple:
+    """The class of a term and the kinds of the terms inside it."""
+    return type(value), *(_kind(v) for v in value if is_term(v))
+
+
+def _names(kinds) -> tuple:
+    """The same with names, which hold the digests, in place of classes."""
+    return tuple(_names(k) if isinstance(k, tuple) else k.__name__ for k in kinds)
+
+
+def _hexdigest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@functools.cache
+def _sources() -> str:
+    """Digest of the files that compiled code comes from, terms excepted."""
+    home = Path(__file__).parent
+    return _hexdigest("".join(path.read_text() for path in [home / "_jit.py", *sorted((home / "loops").glob("*.py"))]))
 
 
 def compiled(function) -> Loop:
@@ -96,20 +127,20 @@ def _hash(self):
 
 def _digest(cls) -> str:
     """Digest of all that a term's verbs do: their bytecode, constants and names."""
-    total = hashlib.sha256()
-    for name, value in sorted(vars(cls).items()):
-        if isinstance(value, python_types.FunctionType) and not name.startswith("_"):
-            code = value.__code__
-            constants = [c for c in code.co_consts if not isinstance(c, str)]
-            total.update(repr((name, code.co_code, constants, code.co_names, code.co_varnames)).encode())
-    return total.hexdigest()[:12]
+    verbs = {name: value for name, value in sorted(vars(cls).items()) if isinstance(value, python_types.FunctionType) and name[0] != "_"}
+    return _hexdigest(repr([(name, _content(verb.__code__)) for name, verb in verbs.items()]))
+
+
+def _content(code) -> tuple:
+    """All of a code object that does not depend on where it lies."""
+    constants = tuple(_content(c) if isinstance(c, python_types.CodeType) else c for c in code.co_consts)
+    return code.co_code, constants, code.co_names, code.co_varnames
 
 
 def term(cls):
     """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
 
-    The class name gets a digest of the methods, because Numba tells namedtuples apart by name:
-    two terms of one name, or a term before and after an edit, would else share machine code.
+    The class name gets a digest of the methods: a term before and after an edit must not share machine code.
     """
     if not cls._fields:
         raise TypeError(f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of an empty tuple).")
@@ -233,9 +264,15 @@ def rebase(self, state, penalty, cell, ledger):
 
 
 @verb
-def unit(self, mean_sqnorm):
-    """Factor that makes a step size free of the scale of the data."""
-    return self.unit(mean_sqnorm)
+def unit(self, norm, slope):
+    """Factor that makes a step size free of the scale of the data, from the rows' mean norm and mean slope at score 0."""
+    return self.unit(norm, slope)
+
+
+@verb
+def tame(self, eta, bend, sqnorm):
+    """An automatic step size, held back for a row so long that the step would overshoot."""
+    return self.tame(eta, bend, sqnorm)
 
 
 @verb

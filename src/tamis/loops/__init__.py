@@ -1,0 +1,1 @@
+"""Compiled passes: arrays and terms in, arrays out."""

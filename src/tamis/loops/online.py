@@ -4,13 +4,14 @@ import math
 
 import numpy as np
 
-from tamis._jit import absorb, accrue, compiled, helper, rebase, settle, size, slope, unit, value
+from tamis._jit import absorb, accrue, bend, compiled, helper, rebase, settle, size, slope, tame, unit, value
 from tamis.loops.order import shuffled
 from tamis.terms.penalties import Free
 
 FREE = Free()
 SETTLE_EVERY = 2.0**20  # steps after which all cells are settled, so that no toll outgrows the weights
 SMALLEST = 1e-60  # scale below which they are settled earlier
+CALM = 0.0625  # automatic steps of the intercept, against those of a row: it is in every row, and would swing
 
 
 @helper
@@ -43,8 +44,8 @@ def overdue(ledger):
 
 @helper
 def observe(stats, t, sqnorm, weight):
-    """Running mean of the rows' squared norm, and total of their weights."""
-    return stats[0] + (sqnorm - stats[0]) / t, stats[1], stats[2] + weight
+    """Running mean of the rows' norm (steadier than that of its square on raw counts), and total of their weights."""
+    return stats[0] + (math.sqrt(sqnorm) - stats[0]) / t, stats[1], stats[2] + weight
 
 
 @helper
@@ -58,7 +59,7 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, bias, costs,
     """Walk rows of one output.
 
     `rows` is (start, stop, key of the shuffle or 0), `flags` (intercept, automatic eta, automatic alpha), `stats` (mean
-    squared norm, mean slope at 0, total weight). Returns the two ledgers and the statistics.
+    norm, mean slope at 0, total weight). Returns the two ledgers and the statistics.
     """
     start, stop, key = rows
     intercept, auto_eta, auto_alpha = flags
@@ -86,14 +87,17 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, bias, costs,
         ledger, bias_ledger = opened(ledger), opened(bias_ledger)
         t = ledger[0]
         stats = observe(stats, t, sqnorm, weight)
+        eta = bias_eta = size(step, t, cost, sqnorm)
         lifts = (1.0, 1.0)
-        if auto_alpha:
+        if auto_eta or auto_alpha:
             stats = observe_null(stats, t, abs(slope(loss, 0.0, y)))
-            lifts = (stats[1] * math.sqrt(stats[0]), stats[0])
-        bias_eta = size(step, t, cost, sqnorm)
-        eta = bias_eta * unit(rule, stats[0]) if auto_eta and stats[0] > 0.0 else bias_eta
+        if auto_alpha:
+            lifts = (stats[1] * stats[0], stats[0] * stats[0])
+        if auto_eta:
+            eta *= unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            bias_eta *= CALM * unit(rule, 1.0, stats[1])
         if s != 0.0:
-            pace = eta * s / ledger[1]
+            pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * s / ledger[1]
             for k in range(first, last):
                 absorb(rule, state, penalty, indices[k], s, float(data[k]), pace, ledger)
             if intercept:
@@ -108,9 +112,7 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, bias, costs,
 
 
 @compiled
-def learn_many(
-    data, indices, indptr, targets, weights, rows, state, bias, costs, loss, penalty, rule, step, ledger, bias_ledger, stats, flags, part
-):
+def learn_many(data, indices, indptr, targets, weights, rows, state, bias, costs, loss, penalty, rule, step, ledger, bias_ledger, stats, flags, part):
     """Walk rows once for the outputs `part` = (low, high) of many: classes against the rest, labels or regression targets.
 
     `targets` has one column that holds the class number, or a column an output. Cell j * many + c is output c of feature j.
@@ -143,14 +145,17 @@ def learn_many(
         ledger, bias_ledger = opened(ledger), opened(bias_ledger)
         t = ledger[0]
         stats = observe(stats, t, sqnorm, weight)
-        lifts = (1.0, 1.0)
-        if auto_alpha:
+        lifts, lift, calm = (1.0, 1.0), 1.0, 1.0
+        if auto_eta or auto_alpha:
             null = 0.0
             for c in range(many):
                 null += abs(slope(loss, 0.0, wanted[c]))
             stats = observe_null(stats, t, null / many)
-            lifts = (stats[1] * math.sqrt(stats[0]), stats[0])
-        lift = unit(rule, stats[0]) if auto_eta and stats[0] > 0.0 else 1.0
+        if auto_alpha:
+            lifts = (stats[1] * stats[0], stats[0] * stats[0])
+        if auto_eta:
+            lift = unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            calm = CALM * unit(rule, 1.0, stats[1])
         eta = 0.0
         for c in range(low, high):
             score = scores[c] * ledger[1]
@@ -161,9 +166,9 @@ def learn_many(
             costs[c] += cost * weight
             eta = size(step, t, cost, sqnorm)
             slopes[c] = s
-            paces[c] = lift * eta * s / ledger[1]
+            paces[c] = (tame(rule, lift * eta, bend(loss), sqnorm) if auto_eta else lift * eta) * s / ledger[1]
             if intercept and s != 0.0:
-                absorb(rule, bias, FREE, c, s, 1.0, eta * s / bias_ledger[1], bias_ledger)
+                absorb(rule, bias, FREE, c, s, 1.0, calm * eta * s / bias_ledger[1], bias_ledger)
         for k in range(first, last):
             x = float(data[k])
             cell = np.uint64(indices[k]) * many
@@ -171,7 +176,7 @@ def learn_many(
                 absorb(rule, state, penalty, cell + c, slopes[c], x, paces[c], ledger)
         ledger = tick(rule, penalty, lift * eta, ledger, lifts)
         if intercept:
-            bias_ledger = tick(rule, FREE, eta, bias_ledger, lifts)
+            bias_ledger = tick(rule, FREE, calm * eta, bias_ledger, lifts)
         if overdue(ledger):
             ledger = reopen(rule, penalty, state, ledger, low, high, many)
     return ledger, bias_ledger, stats

@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 
@@ -53,8 +54,8 @@ class Engine:
             cuts = np.linspace(0, self.outputs, min(n_jobs, self.outputs) + 1).astype(np.uint64)
             with ThreadPoolExecutor(len(cuts) - 1) as pool:
                 # Every part keeps the same clocks: they depend on the rows alone.
-                parts = [pool.submit(learn_many, *given, *clocks, (low, high)) for low, high in zip(cuts[:-1], cuts[1:], strict=True)]
-                after = [part.result() for part in parts][0]
+                parts = [pool.submit(learn_many, *given, *clocks, span) for span in pairwise(cuts)]
+                after, *_ = (part.result() for part in parts)
         self.ledger, self.bias_ledger, self.stats = after
 
     def score(self, rows: Csr) -> np.ndarray:

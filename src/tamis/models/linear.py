@@ -12,9 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import Csr, frozen, take_matrix, take_weights
+from tamis._checks import Csr, frozen, note_columns, take_matrix, take_weights
 from tamis._progress import Progress
 from tamis.models.engine import Engine, count_threads
+from tamis.models.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 
 SHARED = {
     "fit_intercept": ["boolean"],
@@ -34,7 +35,7 @@ SHARED = {
 }
 
 
-class OnlineLinear(BaseEstimator):
+class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     """Base of the online linear models; a recipe adds its parameters and `_terms`."""
 
     _parameter_constraints: dict = SHARED
@@ -73,6 +74,7 @@ class OnlineLinear(BaseEstimator):
         self.verbose = verbose
 
     # ------------------------------------------------------------------ training
+    @with_callbacks
     def _fit(self, X, y, sample_weight):
         """Check, prepare, run all passes, store."""
         self._validate_params()
@@ -80,9 +82,10 @@ class OnlineLinear(BaseEstimator):
         terms, flags = self._terms()
         rows = take_matrix(self, X, reset=not again, grow=self.grow)
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=True)
-        weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows), whole=True)
+        weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows, some=True), whole=True)
         self._prepare(terms, flags, rows, again)
-        self._run(rows, targets, weights)
+        note_columns(self, X)
+        self._run(rows, targets, weights, Passes(self, X, y, sample_weight))
         return self
 
     def _partial_fit(self, X, y, sample_weight, **classes):
@@ -94,16 +97,18 @@ class OnlineLinear(BaseEstimator):
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
         weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows), whole=False)
         self._prepare(terms, flags, rows, again)
+        note_columns(self, X)
         engine, before = self._engine, self._engine.ledger[0]
         engine.learn(rows, targets, weights, n_jobs=count_threads(self.n_jobs))
-        after = engine.ledger[0]
+        after, self.n_iter_ = engine.ledger[0], 1
+        if not np.isfinite(self._charged()[0]):
+            self._diverged()
         # Looking at all weights costs O(columns): only as often as the stream doubles.
         if int(after).bit_length() > int(before).bit_length():
             nonzeros = engine.count()
             self.history_.append(self._record(nonzeros))
             if not nonzeros and after >= 1024:
                 self._warn_empty()
-        self.n_iter_ = 1
         return self
 
     def _prepare(self, terms, flags, rows: Csr, again: bool) -> None:
@@ -114,39 +119,40 @@ class OnlineLinear(BaseEstimator):
             self._engine = Engine(terms, flags, rows.n_features, outputs)
             return
         if terms[2].columns() != self._engine.terms[2].columns():
-            raise ValueError(f"{type(self).__name__}: `rule`, `theta` or `average` changed since the model was fitted; call fit with warm_start=False.")
+            raise ValueError(
+                f"{type(self).__name__}: `rule`, `theta` or `average` changed since the model was fitted; call fit with warm_start=False."
+            )
         self._engine.terms, self._engine.flags = terms, flags
         if rows.n_features > self._engine.features:
             self._engine.grow_features(rows.n_features)
 
-    def _run(self, rows, targets, weights) -> None:
+    def _run(self, rows, targets, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
-        engine, seed = self._engine, self._seed()
+        engine, seed, threads = self._engine, self._seed(), count_threads(self.n_jobs)
         held, weights = self._hold_out(rows, targets, weights, seed)
-        best, idle, reference = np.inf, 0, None
-        total = rows.n_rows * self.max_iter
-        with Progress(type(self).__name__, total, bool(self.verbose) if self.verbose != "auto" else "auto") as progress:
-            for self.n_iter_ in range(1, self.max_iter + 1):
-                before = self._charged()
-                key = _key(seed, self.n_iter_) if self.shuffle else 0
-                engine.learn(rows, targets, weights, key, count_threads(self.n_jobs), lambda n: progress.advance(n, f"pass {self.n_iter_}"))
+        patience = Patience(self.tol, self.n_iter_no_change)
+        shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
+        with Progress(type(self).__name__, rows.n_rows * self.max_iter, shown) as progress:
+            for turn in range(1, self.max_iter + 1):
+                self.n_iter_, before = turn, self._charged()
+                passes.begin()
+                key = _key(seed, turn) if self.shuffle else 0
+                engine.learn(rows, targets, weights, key, threads, lambda n: progress.advance(n, f"pass {self.n_iter_}"))
                 record = self._record(engine.count(), before)
-                if not np.isfinite(record["loss"]):
-                    self._diverged()
                 if held is not None:
                     record["validation_score"] = self._judge(*held)
                 self.history_.append(record)
-                merit = record["loss"] if held is None else -record["validation_score"]
-                reference = abs(merit) if reference is None and held is None else reference
-                if self.tol is not None:
-                    slack = self.tol * (1.0 if held is not None else reference)
-                    idle = 0 if merit < best - slack else idle + 1
-                    best = min(best, merit)
-                    if idle >= self.n_iter_no_change:
-                        break
+                if not np.isfinite(record["loss"]):
+                    self._diverged()
+                if turn == 1 and held is None and self.tol is not None:
+                    patience.slack = self.tol * record["loss"]
+                ended = patience.ended(record["loss"] if held is None else -record["validation_score"])
+                if passes.stopped() or ended:
+                    break
             else:
                 if self.tol is not None and self.max_iter > 1:
                     self._warn_unfinished(record)
+        passes.end()
         if not record["nonzeros"]:
             self._warn_empty()
 
@@ -162,9 +168,7 @@ class OnlineLinear(BaseEstimator):
         weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()
         marks = weights[held].copy()
         weights[held] = 0.0
-        X = sp.csr_array((rows.data, rows.indices.view(rows.indices.dtype.str.replace("u", "i")), rows.indptr.astype(np.int64)), shape=(rows.n_rows, rows.n_features))
-        part = X[held]
-        return (_rows_of(part), targets[held], marks), frozen(weights)
+        return (rows.picked(held), targets[held], marks), frozen(weights)
 
     def _charged(self):
         return self._engine.costs.sum(), self._engine.stats[2]
@@ -181,7 +185,8 @@ class OnlineLinear(BaseEstimator):
     # ------------------------------------------------------------------ warnings
     def _diverged(self):
         raise FloatingPointError(
-            f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the steps are too long for this data. Use eta='auto', a smaller eta, or scale the columns."
+            f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the steps are too long for this data. "
+            "Use eta='auto', a smaller eta, or scale the columns."
         )
 
     def _warn_empty(self):
@@ -200,7 +205,10 @@ class OnlineLinear(BaseEstimator):
     def _scores(self, X):
         """Scores of all outputs."""
         check_is_fitted(self)
-        return self._engine.score(take_matrix(self, X, reset=False, grow=False))
+        rows = take_matrix(self, X, reset=False, grow=self.grow)
+        if rows.n_features > self._engine.features:  # columns that a growing model has not met weigh nothing
+            rows = rows.narrowed(self._engine.features)
+        return self._engine.score(rows)
 
     def __sklearn_is_fitted__(self):
         return "_engine" in vars(self)
@@ -236,11 +244,14 @@ class OnlineLinear(BaseEstimator):
         """The automatic constants as they stand after the rows seen so far."""
         engine = self._fitted("resolved_params_")
         (_, penalty, rule, step), (_, auto_eta, auto_alpha) = engine.terms, engine.flags
-        t, (sqnorm, slope, _) = max(engine.ledger[0], 1.0), engine.stats
-        eta = step.size(t, 1.0, sqnorm) * (rule.unit(sqnorm) if auto_eta and sqnorm else 1.0)
+        t, (norm, slope, _) = max(engine.ledger[0], 1.0), engine.stats
+        eta = step.size(t, 1.0, norm * norm) * (rule.unit(norm, slope) if auto_eta and norm else 1.0)
         l1, l2 = penalty.rates()
-        lift = (slope * sqnorm**0.5, sqnorm) if auto_alpha else (1.0, 1.0)
+        lift = (slope * norm, norm * norm) if auto_alpha else (1.0, 1.0)
         return self._name_constants(eta, l1 * lift[0], l2 * lift[1])
+
+    def _flags(self, auto_eta: bool, auto_alpha: bool) -> tuple[float, float, float]:
+        return float(self.fit_intercept), float(auto_eta), float(auto_alpha)
 
     def _name_constants(self, eta, l1, l2):
         return {"eta": float(eta), "l1": float(l1), "l2": float(l2)}
@@ -281,14 +292,7 @@ class OnlineLinear(BaseEstimator):
         return tags
 
 
-def _rows_of(X) -> Csr:
-    """Trusted rows of a CSR matrix that was cut from trusted rows."""
-    index = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
-    return Csr(frozen(X.data), frozen(X.indices.view(index)), frozen(X.indptr.astype(np.uint64)), X.shape[1])
-
-
 def _key(seed: int, turn: int) -> int:
     """Key of a pass's shuffle; never 0."""
     mixed = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)[0]
     return int(mixed) | 1
-

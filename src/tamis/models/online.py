@@ -1,154 +1,163 @@
-"""First-order online models: one loop, and recipes that choose its terms."""
-
-from numbers import Integral, Real
-
-from sklearn.utils._param_validation import Interval, StrOptions
+"""The composed model: any loss, penalty, rule and step that go together."""
 
 from tamis._checks import take_term
+from tamis.models.classifier import Classes
+from tamis.models.constraints import STEPPING, STRENGTH, TERM
 from tamis.models.linear import OnlineLinear
-from tamis.models.pairing import PENALTIES, is_auto, loss_of, pair, penalty_of, step_of
+from tamis.models.pairing import LEADER_ETA, PENALTIES, descent_eta, is_auto, loss_of, pair, penalty_of, step_of
 from tamis.models.recipe import recipe
-from tamis.models.targets import Classes, Numbers
-from tamis.terms.penalties import Free
-from tamis.terms.rules import FTRL, RULES, CappedDescent, Descent, DualAveraging
+from tamis.models.regressor import Numbers
+from tamis.terms.rules import RULES
 
-DESCENT_ETA, LEADER_ETA = 4.0, 0.5  # automatic step sizes, in units of the rows' mean squared norm (its root)
-
-_NUMBER = Interval(Real, 0, None, closed="left")
-_ABOVE = Interval(Real, 0, None, closed="neither")
-_SHARE = Interval(Real, 0, 1, closed="both")
-_AUTO = StrOptions({"auto"})
-_ANY = "no_validation"
-_STEP = {"loss": _ANY, "step": _ANY, "eta": [_ABOVE, _AUTO]}
-
-
-class _Descent(OnlineLinear):
-    """Recipes that take descent steps and shrink after each."""
-
-    def _terms(self):
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        step, auto_eta = step_of(self.step, self.eta, DESCENT_ETA)
-        terms = pair(self, loss_of(self, isinstance(self, Classes)), penalty, Descent(), step)
-        return terms, (float(self.fit_intercept), float(auto_eta), float(auto_alpha))
-
-
-class _Truncated(OnlineLinear):
-    """Recipes that shrink by a gravity after each burst."""
-
-    def _terms(self):
-        automatic = is_auto(self.gravity)
-        penalty, _ = penalty_of(self.gravity, 1.0, self.positive)
-        step, auto_eta = step_of(self.step, self.eta, DESCENT_ETA)
-        priced = float(automatic)  # a gravity given as a number is in units of the weights
-        rule = Descent(float(self.burst), priced) if self.theta is None else CappedDescent(float(self.burst), float(self.theta), priced)
-        terms = pair(self, loss_of(self, isinstance(self, Classes)), penalty, rule, step)
-        return terms, (float(self.fit_intercept), float(auto_eta), float(automatic))
-
-    def _name_constants(self, eta, l1, l2):
-        return {"eta": float(eta), "gravity": float(l1 * (eta if is_auto(self.gravity) else 1.0))}
-
-    def _advice(self):
-        return "Lower gravity, or pass gravity='auto'."
-
-
-class _Averaging(OnlineLinear):
-    """Recipes that follow the mean of all gradients."""
-
-    def _terms(self):
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        automatic = is_auto(self.gamma)
-        step, _ = step_of("inverse_sqrt", DESCENT_ETA if automatic else 1.0 / self.gamma, DESCENT_ETA)
-        terms = pair(self, loss_of(self, isinstance(self, Classes)), penalty, DualAveraging(float(self.rho)), step)
-        return terms, (float(self.fit_intercept), float(automatic), float(auto_alpha))
-
-    def _name_constants(self, eta, l1, l2):
-        return {"gamma": float(1.0 / (eta * max(self.t_, 1) ** 0.5)), "l1": float(l1), "l2": float(l2)}
-
-    def _advice(self):
-        return "Lower alpha or rho, or pass alpha='auto' and gamma='auto'."
-
-
-class _Leader(OnlineLinear):
-    """Recipes that follow the regularized leader."""
-
-    def _terms(self):
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        step, auto_eta = step_of("constant", self.eta, LEADER_ETA)
-        terms = pair(self, loss_of(self, isinstance(self, Classes)), penalty, FTRL(float(self.beta)), step)
-        return terms, (float(self.fit_intercept), float(auto_eta), float(auto_alpha))
+_CONSTRAINTS = {**STRENGTH, **STEPPING, "penalty": TERM, "rule": TERM}
+_RULE_VERBS = ("settle", "absorb", "accrue", "rebase", "line", "final", "unit", "tame", "columns", "signs", "objection")
+_PENALTY_VERBS = ("value", "prox", "rates", "collect", "carry")
 
 
 class _Composed(OnlineLinear):
-    """Any loss, penalty, rule and step."""
+    """Models whose terms are all parameters."""
 
     def _terms(self):
-        rule = take_term("rule", self.rule, RULES, ("settle", "absorb", "accrue", "rebase", "line", "final", "unit", "columns", "objection"))
+        loss = loss_of(self)
+        rule = take_term("rule", self.rule, RULES, _RULE_VERBS)
+        penalty, auto_alpha = self._penalty()
+        leading = rule.unit(2.0, 1.0) == 0.5  # one rate a coordinate
+        schedule = ("constant" if leading else "inverse_sqrt") if is_auto(self.step) else self.step
+        step, auto_eta = step_of(schedule, self.eta, LEADER_ETA if leading else descent_eta(loss))
+        return pair(self, loss, penalty, rule, step), self._flags(auto_eta, auto_alpha)
+
+    def _penalty(self):
+        """Penalty term and whether its strength is automatic."""
         if self.penalty is None:
-            penalty, auto_alpha = (penalty_of(0.0, 0.0, True) if self.positive else (Free(), False))
-        elif isinstance(self.penalty, str) and self.penalty in PENALTIES:
+            return penalty_of(0.0, 0.0, self.positive)
+        if isinstance(self.penalty, str) and self.penalty in PENALTIES:
             ratio = PENALTIES[self.penalty]
-            penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio if ratio is None else ratio, self.positive)
-        else:
-            penalty = take_term("penalty", self.penalty, PENALTIES, ("value", "prox", "rates", "collect", "carry"))
-            auto_alpha = False
-        per_coordinate = rule.unit(4.0) != 0.25
-        step, auto_eta = step_of(self.step, self.eta, LEADER_ETA if per_coordinate else DESCENT_ETA)
-        terms = pair(self, loss_of(self, isinstance(self, Classes)), penalty, rule, step)
-        return terms, (float(self.fit_intercept), float(auto_eta), float(auto_alpha))
+            return penalty_of(self.alpha, self.l1_ratio if ratio is None else ratio, self.positive)
+        return take_term("penalty", self.penalty, PENALTIES, _PENALTY_VERBS), False
 
 
-_STRENGTH = {**_STEP, "alpha": [_NUMBER, _AUTO], "l1_ratio": [_SHARE]}
-_COMPOSED = {**_STRENGTH, "penalty": _ANY, "rule": _ANY}
-_GRAVITY = {**_STEP, "gravity": [_NUMBER, _AUTO], "burst": [Interval(Integral, 1, None, closed="left")], "theta": [_ABOVE, None]}
-_DUAL = {"loss": _ANY, "alpha": [_NUMBER, _AUTO], "gamma": [_ABOVE, _AUTO], "rho": [_NUMBER], "l1_ratio": [_SHARE]}
-_LEAD = {"loss": _ANY, "alpha": [_NUMBER, _AUTO], "l1_ratio": [_SHARE], "eta": [_ABOVE, _AUTO], "beta": [_ABOVE]}
-
-
-@recipe(_COMPOSED, loss="logistic", penalty="l1", rule="descent", step="inverse_sqrt", alpha="auto", l1_ratio=0.5, eta="auto")
+@recipe(_CONSTRAINTS, loss="logistic", penalty="l1", rule="descent", step="auto", alpha="auto", l1_ratio=0.5, eta="auto")
 class OnlineClassifier(Classes, _Composed):
-    """Online linear classifier."""
+    r"""Online linear classifier of any loss, penalty, rule and step.
+
+    Walks the rows once a pass and keeps, for each feature, what its rule needs: with loss :math:`\ell`, penalty :math:`\psi` and step sizes
+    :math:`\eta_t`, it minimises :math:`\frac1n \sum_i \ell(w^T x_i + b, y_i) + \alpha\, \psi(w)`.
+
+    The recipes are settings of it. Choose it for other combinations: plain SGD (``penalty=None``), passive-aggressive
+    (``loss="hinge", penalty=None, step="passive_aggressive"``), AdaGrad (``rule="adagrad"``), ridge, or a loss of your own.
+    Terms that do not go together are refused with the reason.
+
+    Parameters
+    ----------
+    loss : str or term, default="logistic"
+        "hinge", "squared_hinge", "logistic" (or "log_loss"), "squared_error", "huber", "epsilon_insensitive", or a term of
+        `tamis.terms`.
+    penalty : {"l1", "l2", "elasticnet"}, term or None, default="l1"
+        Penalty of the weights ("ridge" is another name of "l2"). None is plain SGD.
+    rule : str or term, default="descent"
+        "descent", "dual_averaging", "ftrl" or "adagrad".
+    step : str or term, default="auto"
+        Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", "passive_aggressive", or a term. "auto" is constant for rules with one
+        rate a feature, "ftrl" and "adagrad", and "inverse_sqrt" for others.
+    alpha : float or "auto", default="auto"
+        Strength of a penalty given by name, in units of the mean loss. "auto" is 1e-4 times the mean slope of the loss at score 0 times the mean
+        norm of the rows so far.
+    l1_ratio : float, default=0.5
+        Share of L1 in the elastic net.
+    eta : float or "auto", default="auto"
+        Size of the first steps; with passive-aggressive steps their cap C. "auto" follows the curvature of the loss and the mean norm of the
+        rows so far.
+    {shared}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    FOBOSClassifier : Descent with a prox.
+    TruncatedGradientClassifier : Descent with a truncation after each burst.
+    RDAClassifier : Dual averaging.
+    FTRLClassifier : Follow the regularized leader.
+
+    References
+    ----------
+    S. Shalev-Shwartz, "Online Learning and Online Convex Optimization", Foundations and Trends in Machine Learning 4, 2012.
+
+    K. Crammer et al., "Online Passive-Aggressive Algorithms", Journal of Machine Learning Research 7, 2006.
+
+    Examples
+    --------
+    >>> from tamis import OnlineClassifier
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=2000, n_features=5000, random_state=0)
+    >>> model = OnlineClassifier(loss="hinge", penalty=None, step="passive_aggressive", max_iter=5, tol=None, random_state=0)
+    >>> model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) > 0.6
+    True
+    >>> OnlineClassifier(rule="adagrad", penalty="l2").fit(X, y)
+    Traceback (most recent call last):
+        ...
+    ValueError: OnlineClassifier: AdaGrad(delta=0.0) does not go with Ridge(...): a ridge would divide each coordinate by another ...
+    """
 
 
-@recipe(_COMPOSED, loss="squared_error", penalty="l1", rule="descent", step="inverse_sqrt", alpha="auto", l1_ratio=0.5, eta="auto")
+@recipe(_CONSTRAINTS, loss="squared_error", penalty="l1", rule="descent", step="auto", alpha="auto", l1_ratio=0.5, eta="auto")
 class OnlineRegressor(Numbers, _Composed):
-    """Online linear regressor."""
+    r"""Online linear regressor of any loss, penalty, rule and step.
 
+    Walks the rows once a pass and keeps, for each feature, what its rule needs: with loss :math:`\ell`, penalty :math:`\psi` and step sizes
+    :math:`\eta_t`, it minimises :math:`\frac1n \sum_i \ell(w^T x_i + b, y_i) + \alpha\, \psi(w)`.
 
-@recipe(_STRENGTH, alpha="auto", l1_ratio=1.0, loss="logistic", step="inverse_sqrt", eta="auto")
-class FOBOSClassifier(Classes, _Descent):
-    """FOBOS."""
+    The recipes are settings of it. Choose it for other combinations: plain SGD (``penalty=None``), passive-aggressive
+    (``loss="epsilon_insensitive", penalty=None, step="passive_aggressive"``), AdaGrad (``rule="adagrad"``), ridge, or a loss of your own.
+    Terms that do not go together are refused with the reason.
 
+    Parameters
+    ----------
+    loss : str or term, default="squared_error"
+        "squared_error", "huber", "epsilon_insensitive", or a term of `tamis.terms`.
+    penalty : {"l1", "l2", "elasticnet"}, term or None, default="l1"
+        Penalty of the weights ("ridge" is another name of "l2"). None is plain SGD.
+    rule : str or term, default="descent"
+        "descent", "dual_averaging", "ftrl" or "adagrad".
+    step : str or term, default="auto"
+        Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", "passive_aggressive", or a term. "auto" is constant for rules with one
+        rate a feature, "ftrl" and "adagrad", and "inverse_sqrt" for others.
+    alpha : float or "auto", default="auto"
+        Strength of a penalty given by name, in units of the mean loss. "auto" is 1e-4 times the mean slope of the loss at score 0 times the mean
+        norm of the rows so far.
+    l1_ratio : float, default=0.5
+        Share of L1 in the elastic net.
+    eta : float or "auto", default="auto"
+        Size of the first steps; with passive-aggressive steps their cap C. "auto" follows the curvature of the loss and the mean norm of the
+        rows so far.
+    {shared}
 
-@recipe(_STRENGTH, alpha="auto", l1_ratio=1.0, loss="squared_error", step="inverse_sqrt", eta="auto")
-class FOBOSRegressor(Numbers, _Descent):
-    """FOBOS."""
+    Attributes
+    ----------
+    {attributes}
 
+    See Also
+    --------
+    FOBOSRegressor : Descent with a prox.
+    TruncatedGradientRegressor : Descent with a truncation after each burst.
+    RDARegressor : Dual averaging.
+    FTRLRegressor : Follow the regularized leader.
 
-@recipe(_GRAVITY, gravity="auto", burst=5, theta=None, loss="logistic", step="inverse_sqrt", eta="auto")
-class TruncatedGradientClassifier(Classes, _Truncated):
-    """TG."""
+    References
+    ----------
+    S. Shalev-Shwartz, "Online Learning and Online Convex Optimization", Foundations and Trends in Machine Learning 4, 2012.
 
+    K. Crammer et al., "Online Passive-Aggressive Algorithms", Journal of Machine Learning Research 7, 2006.
 
-@recipe(_GRAVITY, gravity="auto", burst=5, theta=None, loss="squared_error", step="inverse_sqrt", eta="auto")
-class TruncatedGradientRegressor(Numbers, _Truncated):
-    """TG."""
-
-
-@recipe(_DUAL, alpha="auto", gamma="auto", rho=0.0, l1_ratio=1.0, loss="logistic")
-class RDAClassifier(Classes, _Averaging):
-    """RDA."""
-
-
-@recipe(_DUAL, alpha="auto", gamma="auto", rho=0.0, l1_ratio=1.0, loss="squared_error")
-class RDARegressor(Numbers, _Averaging):
-    """RDA."""
-
-
-@recipe(_LEAD, alpha="auto", l1_ratio=1.0, loss="logistic", eta="auto", beta=1.0)
-class FTRLClassifier(Classes, _Leader):
-    """FTRL."""
-
-
-@recipe(_LEAD, alpha="auto", l1_ratio=1.0, loss="squared_error", eta="auto", beta=1.0)
-class FTRLRegressor(Numbers, _Leader):
-    """FTRL."""
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import OnlineRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 100))
+    >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=500)
+    >>> model = OnlineRegressor(loss="huber", random_state=0).fit(X, y)
+    >>> model.coef_[:2].round(1).tolist()
+    [3.0, -2.0]
+    """

@@ -1,7 +1,8 @@
 """Parameters into terms: names, automatic constants, and which terms go together."""
 
 import math
-from numbers import Real
+
+from sklearn.base import is_regressor
 
 from tamis._checks import take_term
 from tamis.terms.losses import LOSSES
@@ -10,15 +11,24 @@ from tamis.terms.rules import Averaged
 from tamis.terms.steps import STEPS, PassiveAggressive
 
 AUTO_ALPHA = 1e-4  # in units of (slope at score 0) x (norm of a row)
+LEADER_ETA = 1.0  # in units of (slope at score 0) / (norm of a row)
 PENALTIES = {"l1": 1.0, "l2": 0.0, "ridge": 0.0, "elasticnet": None}
 REGRESSION = ("squared_error", "huber", "epsilon_insensitive")
 
 
-def loss_of(model, classifier: bool):
+def descent_eta(loss) -> float:
+    """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 / curvature, as far as the loss has one."""
+    return 1.0 / min(max(loss.bend(), 0.25), 1e6) if math.isfinite(loss.bend()) else 4.0
+
+
+def loss_of(model):
     """The loss term of a model; a regressor takes only losses of the residual."""
     loss = take_term("loss", model.loss, LOSSES, ("value", "slope", "bend"))
-    if not classifier and loss.slope(2.0, 1.0) != -loss.slope(0.0, 1.0):
-        raise ValueError(f"loss={model.loss!r} is a loss of class margins; {type(model).__name__} takes {', '.join(map(repr, REGRESSION))} or a term that depends on score - target.")
+    if is_regressor(model) and loss.slope(2.0, 1.0) != -loss.slope(0.0, 1.0):
+        raise ValueError(
+            f"loss={model.loss!r} is a loss of class margins; {type(model).__name__} takes {', '.join(map(repr, REGRESSION))}, "
+            "or a term that depends on score - target."
+        )
     return loss
 
 
@@ -67,4 +77,4 @@ def pair(model, loss, penalty, rule, step):
 
 def is_auto(value) -> bool:
     """Whether a parameter is the word "auto"."""
-    return not isinstance(value, Real)
+    return isinstance(value, str) and value == "auto"

@@ -1,6 +1,7 @@
 """Save and load fitted models without pickle: a file that a person can read and that runs no code."""
 
 import os
+import struct
 
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks
@@ -11,7 +12,7 @@ from tamis.persist.encode import Encoder
 __all__ = ["ModelFileError", "load", "save"]
 
 # What Python and NumPy raise on a header that says what cannot be.
-_NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+_NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 
 
 def save(model, path) -> None:
@@ -48,7 +49,8 @@ def save(model, path) -> None:
 
     Notes
     -----
-    Arrays come back in C order and in the machine's byte order, and attributes that share memory come back apart.
+    Arrays come back in the machine's byte order and in C order (Fortran order where they had that), and attributes
+    that share memory come back apart.
     Of a random generator the state is kept, not the seed sequence that ``spawn`` draws on.
 
     Examples
@@ -148,11 +150,7 @@ def load(path, *, terms=()):
         except ModelFileError as error:
             raise ModelFileError(f"{name}: {error}") from None
         except MemoryError as error:
-            raise ModelFileError(
-                f"{name}: its arrays do not fit into this machine's memory ({error}). Load it on a larger one."
-            ) from error
+            raise ModelFileError(f"{name}: its arrays do not fit into this machine's memory ({error}). Load it on a larger one.") from error
         except _NONSENSE as error:
-            raise ModelFileError(
-                f"{name}: the header is inconsistent ({type(error).__name__}: {str(error)[:200]}). {AGAIN}"
-            ) from error
+            raise ModelFileError(f"{name}: the header is inconsistent ({type(error).__name__}: {str(error)[:200]}). {AGAIN}") from error
     return model

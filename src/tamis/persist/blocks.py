@@ -82,7 +82,8 @@ class Block:
         """Numbers of the rows that are not all zero bits (-0.0 is not), and those rows, in pieces."""
         for first, piece in self._cut(width):
             bits = piece.view(f"<u{piece.itemsize}").reshape(-1, width)
-            filled = np.flatnonzero(bits if width == 1 else bits.any(axis=1))
+            hits = np.flatnonzero(bits) // width
+            filled = hits[np.diff(hits, prepend=-1) != 0]  # any(axis=1) takes several times as long where most is zero
             yield first + filled, bits[filled]
 
     def entry(self, offset: int) -> dict:
@@ -121,7 +122,7 @@ class Blocks:
 
     def read(self, number) -> np.ndarray:
         """The array of a block."""
-        if type(number) is not int or number not in self.unread:
+        if number not in self.unread:
             raise ModelFileError(f"block {number!r} does not exist or is used twice. {AGAIN}")
         self.unread.remove(number)
         entry = self.table[number]
@@ -130,9 +131,7 @@ class Blocks:
         if "width" in entry:
             return native(self._in_rows(entry, dtype, shape)).reshape(shape)
         if math.prod(shape) * dtype.itemsize != entry["length"]:
-            raise ModelFileError(
-                f"block {number} has {entry['length']} bytes, which shape {shape} of {dtype} does not fill. {AGAIN}"
-            )
+            raise ModelFileError(f"block {number} has {entry['length']} bytes, which shape {shape} of {dtype} does not fill. {AGAIN}")
         return native(self._bytes(math.prod(shape), dtype)).reshape(shape)
 
     def finish(self) -> None:

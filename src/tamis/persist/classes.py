@@ -12,10 +12,10 @@ import numpy as np
 import scipy.sparse
 
 BIT_GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
-SPARSE = {
-    c.__name__: c
-    for c in (scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, scipy.sparse.csr_array, scipy.sparse.csc_array)
-}
+SPARSE = {c.__name__: c for c in (scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, scipy.sparse.csr_array, scipy.sparse.csc_array)}
+
+# Classes of tamis that models are made of, saved like them by their attributes: name -> module.
+PARTS = {"Engine": "tamis.models.engine"}
 
 
 # --------------------------------------------------------------------------- estimators
@@ -36,6 +36,11 @@ def model_class(name: str) -> type | None:
 def is_public(cls: type) -> bool:
     """Whether the class is an estimator that `load` will find."""
     return model_class(cls.__name__) is cls
+
+
+def part_class(name: str) -> type | None:
+    """The class of a model's part, or None."""
+    return getattr(importlib.import_module(PARTS[name]), name) if name in PARTS else None
 
 
 def parameters(cls: type) -> dict[str, inspect.Parameter]:
@@ -71,11 +76,7 @@ def shipped_terms() -> dict[str, type]:
     found = {}
     for place in pkgutil.iter_modules(tamis.terms.__path__):
         module = importlib.import_module(f"tamis.terms.{place.name}")
-        found |= {
-            cls.__qualname__: cls
-            for cls in vars(module).values()
-            if is_term_class(cls) and cls.__module__ == module.__name__
-        }
+        found |= {cls.__qualname__: cls for cls in vars(module).values() if is_term_class(cls) and cls.__module__ == module.__name__}
     return found
 
 
@@ -94,8 +95,6 @@ def users_terms(terms) -> dict[tuple[str, str], type]:
     found = {}
     for cls in terms:
         if not is_term_class(cls):
-            raise TypeError(
-                f"load: terms holds {cls!r}, which is not the class of a term. Pass classes, as in terms=[MyLoss]."
-            )
+            raise TypeError(f"load: terms holds {cls!r}, which is not the class of a term. Pass classes, as in terms=[MyLoss].")
         found[cls.__qualname__, digest(cls)] = cls
     return found

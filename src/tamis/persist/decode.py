@@ -21,7 +21,7 @@ class Decoder:
         self.origin = f"the file is of tamis {written['tamis']}"
 
     def model(self, node: dict, depth: int = 0):
-        """An estimator, made without a call of its constructor."""
+        """An estimator; parameters that an older file lacks take their defaults."""
         name = node["class"]
         cls = classes.model_class(name)
         if cls is None:
@@ -31,15 +31,27 @@ class Decoder:
         for key in state:
             if key not in known:
                 raise ModelFileError(
-                    f"{name} has no parameter {key!r} in this tamis ({self.origin}). "
-                    "Install that version of tamis, or fit the model again."
+                    f"{name} has no parameter {key!r} in this tamis ({self.origin}). Install that version of tamis, or fit the model again."
                 )
         for key, parameter in known.items():
             if state.setdefault(key, parameter.default) is inspect.Parameter.empty:
                 raise ModelFileError(f"{name} needs the parameter {key!r}, which the file lacks. Fit the model again.")
-        model = cls.__new__(cls)
-        model.__dict__.update({key: self.value(value, depth + 1) for key, value in node["attributes"].items()} | state)
-        return model
+        return self._made(cls, self._attributes(node, depth) | state)
+
+    def _attributes(self, node: dict, depth: int) -> dict:
+        return {key: self.value(value, depth + 1) for key, value in node["attributes"].items()}
+
+    def _made(self, cls: type, state: dict):
+        """An object of that state, made without a call of its constructor.
+
+        Compiled loops trust that their arrays fit one another. A class that feeds such loops says so in a method
+        `_check_loaded`, which raises ValueError where a file claims otherwise.
+        """
+        made = cls.__new__(cls)
+        made.__dict__.update(state)
+        if hasattr(cls, "_check_loaded"):
+            made._check_loaded()
+        return made
 
     def value(self, node, depth: int):
         """Any value of the format."""
@@ -78,10 +90,7 @@ class Decoder:
         return tuple(self.value(item, depth + 1) for item in node["items"])
 
     def _dict(self, node, depth):
-        return {
-            self._of((str, int, float, np.generic), key, depth): self.value(item, depth + 1)
-            for key, item in node["items"]
-        }
+        return {self._of((str, int, float, np.generic), key, depth): self.value(item, depth + 1) for key, item in node["items"]}
 
     # ----------------------------------------------------------------------- NumPy and SciPy
     def _numpy_str(self, node, depth):
@@ -95,7 +104,8 @@ class Decoder:
         return native(checked(array))[0]
 
     def _array(self, node, depth):
-        return self.blocks.read(node["block"])
+        array = self.blocks.read(node["block"])
+        return array.T if node.get("order") == "F" else array
 
     def _objects(self, node, depth):
         shape, items = read_shape(node["shape"]), node["items"]
@@ -124,16 +134,10 @@ class Decoder:
         if isinstance(source, np.random.MT19937):
             key, place = inside["key"], inside["pos"]
             # NumPy checks neither, and would read beyond the key.
-            if not (
-                isinstance(key, np.ndarray)
-                and key.shape == (624,)
-                and key.dtype == np.uint32
-                and type(place) is int
-                and 0 <= place <= 624
-            ):
+            if not (isinstance(key, np.ndarray) and key.shape == (624,) and key.dtype == np.uint32 and type(place) is int and 0 <= place <= 624):
                 raise ModelFileError(f"a random generator has an impossible state. {AGAIN}")
-        source.state = {name: state[name] for name in state.keys() - {"has_gauss", "gauss"}}
         if node["type"] == "Generator":
+            source.state = state
             return np.random.Generator(source)
         generator = np.random.RandomState(source)
         generator.set_state(state)
@@ -146,8 +150,7 @@ class Decoder:
         for name in fields:
             if name not in cls._fields:
                 raise ModelFileError(
-                    f"the term {node['name']} has no field {name!r} in this tamis ({self.origin}). "
-                    "Upgrade tamis, or fit the model again."
+                    f"the term {node['name']} has no field {name!r} in this tamis ({self.origin}). Upgrade tamis, or fit the model again."
                 )
         return cls(**fields)
 
@@ -166,9 +169,13 @@ class Decoder:
                 f"the code of the term {name} changed since the model was saved (or the Python that compiled it, then "
                 f"{self.python}). Pass the class as it was then, or fit the model again."
             )
-        raise ModelFileError(
-            f"uses the term {name}, defined outside tamis. Pass its class: load(path, terms=[{short}])."
-        )
+        raise ModelFileError(f"uses the term {name}, defined outside tamis. Pass its class: load(path, terms=[{short}]).")
+
+    def _part(self, node, depth):
+        cls = classes.part_class(node["class"])
+        if cls is None:
+            raise ModelFileError(f"part {node['class']!r} is unknown to this tamis ({self.origin}). Upgrade tamis.")
+        return self._made(cls, self._attributes(node, depth))
 
     def _nested(self, node, depth):
         return self.model(node, depth)
@@ -189,5 +196,6 @@ class Decoder:
         "Generator": _generator,
         "RandomState": _generator,
         "term": _term,
+        "part": _part,
         "model": _nested,
     }

@@ -33,8 +33,7 @@ class Encoder:
         cls = type(model)
         if not classes.is_public(cls):
             raise TypeError(
-                f"{path}: {cls.__name__} is not a public estimator of tamis, so load could not find it. "
-                "Save the estimator of tamis itself."
+                f"{path}: {cls.__name__} is not a public estimator of tamis, so load could not find it. Save the estimator of tamis itself."
             )
         names, state = classes.parameters(cls), vars(model)
         coded = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)}
@@ -47,9 +46,7 @@ class Encoder:
     def value(self, value, path: str, depth: int):
         """Any value that the format knows."""
         if depth > DEPTH:
-            raise TypeError(
-                f"{path[:200]}: nested deeper than {DEPTH} levels; does it hold itself? Flatten it before saving."
-            )
+            raise TypeError(f"{path[:200]}: nested deeper than {DEPTH} levels; does it hold itself? Flatten it before saving.")
         if value is None or type(value) is bool:
             return value
         method = self.METHODS.get(type(value))
@@ -67,6 +64,8 @@ class Encoder:
             return Encoder._scalar
         if classes.is_term_class(type(value)):
             return Encoder._term
+        if classes.part_class(type(value).__name__) is type(value):
+            return Encoder._part
         return Encoder._nested if isinstance(value, BaseEstimator) else None
 
     def _refused(self, value, path: str, way: str = "Replace this value, or delete it before saving") -> TypeError:
@@ -79,11 +78,7 @@ class Encoder:
 
     def _float(self, value, path, depth):
         # JSON has neither nan nor inf; the bits also keep the sign and payload of a nan.
-        return (
-            value
-            if math.isfinite(value)
-            else {"type": "float", "bits": struct.pack(">d", value).hex(), "shows": str(value)}
-        )
+        return value if math.isfinite(value) else {"type": "float", "bits": struct.pack(">d", value).hex(), "shows": str(value)}
 
     def _str(self, value, path, depth):
         try:
@@ -106,15 +101,13 @@ class Encoder:
         for key, inside in value.items():
             if not (type(key) in _KEYS or isinstance(key, np.generic)):
                 raise self._refused(key, f"{path}, key {key!r}", "Use str or numbers as keys")
-            items.append(
-                [self.value(key, f"{path}, key {key!r}", depth + 1), self.value(inside, f"{path}[{key!r}]", depth + 1)]
-            )
+            items.append([self.value(key, f"{path}, key {key!r}", depth + 1), self.value(inside, f"{path}[{key!r}]", depth + 1)])
         return {"type": "dict", "items": items}
 
     # ----------------------------------------------------------------------- NumPy and SciPy
     def _scalar(self, value, path, depth):
         if isinstance(value, (np.str_, np.bytes_)):
-            plain = str(value) if isinstance(value, np.str_) else bytes(value)
+            plain = str.__str__(value) if isinstance(value, np.str_) else bytes(value)  # str() drops final NULs
             return {"type": f"numpy.{type(value).__name__}", "value": self.value(plain, path, depth)}
         dtype = stored_dtype(value.dtype)
         if dtype is None:
@@ -125,18 +118,16 @@ class Encoder:
         if value.dtype.kind == "O":
             return self._objects(value, path, depth)
         if stored_dtype(value.dtype) is None:
-            raise TypeError(
-                f"{path}: an array of dtype {value.dtype} cannot be saved. {_CAN}. "
-                "Cast it to one of these, for instance to float64."
-            )
+            raise TypeError(f"{path}: an array of dtype {value.dtype} cannot be saved. {_CAN}. Cast it to one of these, for instance to float64.")
+        if value.flags.f_contiguous and not value.flags.c_contiguous:
+            # The order is kept: loops are compiled for it, and a learner's state is sparse along its last axis then.
+            return {"type": "array", "order": "F", "block": self._block(value.T)}
         return {"type": "array", "block": self._block(value)}
 
     def _objects(self, value, path, depth):
         for place, item in enumerate(value.flat):
             if type(item) not in _OBJECTS:
-                raise self._refused(
-                    item, f"{path}.flat[{place}]", "An object array may hold only str, None, int, float and bool"
-                )
+                raise self._refused(item, f"{path}.flat[{place}]", "An object array may hold only str, None, int, float and bool")
         return {"type": "objects", "shape": list(value.shape), "items": self._list(list(value.flat), path, depth)}
 
     def _block(self, array) -> int:
@@ -144,10 +135,7 @@ class Encoder:
         return len(self.blocks) - 1
 
     def _sparse(self, value, path, depth):
-        parts = {
-            name: self.value(getattr(value, name), f"{path}.{name}", depth + 1)
-            for name in ("data", "indices", "indptr")
-        }
+        parts = {name: self.value(getattr(value, name), f"{path}.{name}", depth + 1) for name in ("data", "indices", "indptr")}
         return {"type": "sparse", "class": type(value).__name__, "shape": [int(n) for n in value.shape], **parts}
 
     def _generator(self, value, path, depth):
@@ -163,6 +151,11 @@ class Encoder:
         fields = {name: self.value(v, f"{path}.{name}", depth + 1) for name, v in zip(cls._fields, value, strict=True)}
         own = {} if classes.shipped_terms().get(cls.__qualname__) is cls else {"digest": classes.digest(cls)}
         return {"type": "term", "name": cls.__qualname__, **own, "fields": fields}
+
+    def _part(self, value, path, depth):
+        state = vars(value)
+        inside = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)}
+        return {"type": "part", "class": type(value).__name__, "attributes": inside}
 
     def _nested(self, value, path, depth):
         return {"type": "model", **self.model(value, path, depth)}

@@ -1,8 +1,9 @@
 """The mathematics: losses, penalties, steps and rules, as terms that compiled loops accept."""
 
+from tamis.terms.adaptive import FTRL, AdaGrad
 from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
-from tamis.terms.rules import FTRL, AdaGrad, Averaged, CappedDescent, Descent, DualAveraging
+from tamis.terms.rules import Averaged, CappedDescent, Descent, DualAveraging
 from tamis.terms.steps import Constant, InverseSqrt, InverseTime, PassiveAggressive
 
 __all__ = [

@@ -10,7 +10,8 @@ two running numbers of the lazy penalty, one number of the rule's own, and the s
 import math
 from typing import NamedTuple
 
-from tamis._jit import absorb, accrue, carry, collect, line, rates, rebase, settle, term, unit
+from tamis._jit import absorb, accrue, carry, collect, line, rates, rebase, settle, tame, term, unit
+from tamis.terms.adaptive import FTRL, AdaGrad
 
 
 @term
@@ -52,8 +53,11 @@ class Descent(NamedTuple):
     def rebase(self, state, penalty, cell, ledger):
         state[0, cell] = carry(penalty, ledger[1] * collect(penalty, state[0, cell], ledger[2]), 0.0)
 
-    def unit(self, mean_sqnorm):
-        return 1.0 / mean_sqnorm
+    def unit(self, norm, slope):
+        return 1.0 / (norm * norm)
+
+    def tame(self, eta, bend, sqnorm):
+        return min(eta, 1.0 / (bend * sqnorm)) if bend * sqnorm > 0.0 and bend < math.inf else eta
 
     def line(self, state, penalty, cell, ledger):
         weight = collect(penalty, state[0, cell], ledger[2])
@@ -97,8 +101,7 @@ class CappedDescent(NamedTuple):
     def accrue(self, penalty, eta, ledger, lifts):
         toll, base = ledger[2], ledger[3] + 1.0
         if base >= self.period:
-            l1, l2 = rates(penalty)
-            toll += self.period * (eta if self.priced else 1.0) * l1 * lifts[0]
+            toll += self.period * (eta if self.priced else 1.0) * rates(penalty)[0] * lifts[0]
             base = 0.0
         return 1.0, toll, base
 
@@ -106,8 +109,11 @@ class CappedDescent(NamedTuple):
         state[0, cell] = settle(self, state, penalty, cell, ledger)
         state[1, cell] = 0.0
 
-    def unit(self, mean_sqnorm):
-        return 1.0 / mean_sqnorm
+    def unit(self, norm, slope):
+        return 1.0 / (norm * norm)
+
+    def tame(self, eta, bend, sqnorm):
+        return min(eta, 1.0 / (bend * sqnorm)) if bend * sqnorm > 0.0 and bend < math.inf else eta
 
     def line(self, state, penalty, cell, ledger):
         weight = settle(self, state, penalty, cell, ledger)
@@ -153,8 +159,11 @@ class DualAveraging(NamedTuple):
     def rebase(self, state, penalty, cell, ledger):
         pass
 
-    def unit(self, mean_sqnorm):
-        return 1.0 / mean_sqnorm
+    def unit(self, norm, slope):
+        return 1.0 / (norm * norm)
+
+    def tame(self, eta, bend, sqnorm):
+        return eta
 
     def line(self, state, penalty, cell, ledger):
         weight = collect(penalty, state[0, cell], ledger[2])
@@ -165,111 +174,6 @@ class DualAveraging(NamedTuple):
 
     def final(self, state, penalty, cell, ledger):
         return ledger[1] * collect(penalty, state[0, cell], ledger[2])
-
-
-@term
-class FTRL(NamedTuple):
-    """Follow the regularized leader, proximal, one rate a coordinate (McMahan 2011).
-
-    w = soft(z, toll) / (beta + m + base), m the root of the coordinate's summed squared gradients,
-    toll = sum of eta l1 and base = sum of eta l2 over all steps.
-    """
-
-    beta: float = 1.0
-
-    def columns(self):
-        return 2
-
-    def signs(self, sign):
-        return sign, 1.0
-
-    def objection(self, penalty, averaged):
-        if averaged and rates(penalty)[1]:
-            return "under a ridge its weights move between visits by no common law, so their average cannot be kept lazily"
-        return ""
-
-    def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger[2]) / (self.beta + state[1, cell] + ledger[3])
-
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
-        weight = settle(self, state, penalty, cell, ledger)
-        g = s * x
-        m = state[1, cell]
-        grown = math.sqrt(m * m + g * g)
-        state[0, cell] += (grown - m) * weight - pace * x
-        state[1, cell] = grown
-
-    def accrue(self, penalty, eta, ledger, lifts):
-        l1, l2 = rates(penalty)
-        return 1.0, ledger[2] + eta * l1 * lifts[0], ledger[3] + eta * l2 * lifts[1]
-
-    def rebase(self, state, penalty, cell, ledger):
-        pass
-
-    def unit(self, mean_sqnorm):
-        return 1.0 / math.sqrt(mean_sqnorm)
-
-    def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger[2])
-        if weight == 0.0:
-            return 0.0, 0.0
-        stored, below = state[0, cell], self.beta + state[1, cell] + ledger[3]
-        return stored / below, (math.copysign(1.0, weight) / below if stored != weight else 0.0)
-
-    def final(self, state, penalty, cell, ledger):
-        return settle(self, state, penalty, cell, ledger)
-
-
-@term
-class AdaGrad(NamedTuple):
-    """Descent with one rate a coordinate, eta / (delta + m), the prox after every step (Duchi et al. 2011).
-
-    The cell stores (delta + m) u + sign(u) S: a coordinate's charge is the common toll over its own divisor,
-    so the ledger stays exact for L1. A ridge would divide each coordinate by another number at each step.
-    """
-
-    delta: float = 1e-8
-
-    def columns(self):
-        return 2
-
-    def signs(self, sign):
-        return sign, 1.0
-
-    def objection(self, penalty, averaged):
-        if rates(penalty)[1]:
-            return "a ridge would divide each coordinate by another number at each step, which the common ledger cannot hold; use rule='ftrl', or 'descent'"
-        return ""
-
-    def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger[2]) / (self.delta + state[1, cell])
-
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
-        weight = settle(self, state, penalty, cell, ledger)
-        g = s * x
-        m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
-        state[0, cell] = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
-        state[1, cell] = m
-
-    def accrue(self, penalty, eta, ledger, lifts):
-        l1, l2 = rates(penalty)
-        return 1.0, ledger[2] + eta * l1 * lifts[0], 0.0
-
-    def rebase(self, state, penalty, cell, ledger):
-        state[0, cell] = carry(penalty, collect(penalty, state[0, cell], ledger[2]), 0.0)
-
-    def unit(self, mean_sqnorm):
-        return 1.0 / math.sqrt(mean_sqnorm)
-
-    def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger[2])
-        if weight == 0.0:
-            return 0.0, 0.0
-        stored, below = carry(penalty, weight, ledger[2]), self.delta + state[1, cell]
-        return stored / below, (math.copysign(1.0, weight) / below if stored != weight else 0.0)
-
-    def final(self, state, penalty, cell, ledger):
-        return settle(self, state, penalty, cell, ledger)
 
 
 @term
@@ -311,8 +215,11 @@ class Averaged(NamedTuple):
         c1, d1 = line(self.rule, state, penalty, cell, opened)
         state[state.shape[0] - 1, cell] += (c1 - c0) * ledger[4] - (d1 - d0) * ledger[5]
 
-    def unit(self, mean_sqnorm):
-        return unit(self.rule, mean_sqnorm)
+    def unit(self, norm, slope):
+        return unit(self.rule, norm, slope)
+
+    def tame(self, eta, bend, sqnorm):
+        return tame(self.rule, eta, bend, sqnorm)
 
     def final(self, state, penalty, cell, ledger):
         c, d = line(self.rule, state, penalty, cell, ledger)

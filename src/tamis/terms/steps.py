@@ -21,7 +21,7 @@ class InverseSqrt(NamedTuple):
     """eta / sqrt(1 + (t - 1) / delay): about eta for `delay` steps, then falling as 1 / sqrt(t)."""
 
     eta: float = 1.0
-    delay: float = 1.0
+    delay: float = 100.0
 
     def size(self, t, loss, sqnorm):
         return self.eta / math.sqrt(1.0 + (t - 1.0) / self.delay)

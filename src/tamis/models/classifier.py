@@ -1,7 +1,7 @@
-"""Targets: classes, labels and numbers as the columns that loops read."""
+"""Classifiers: classes and labels as the columns that loops read, and scores as predictions."""
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -66,7 +66,8 @@ class Classes(ClassifierMixin):
         """Targets as loops read them: +1/-1 (two classes), class numbers, or +1/-1 a label."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] > 1 or hasattr(y, "tocsr"):
+        y = np.asarray(y) if isinstance(y, list | tuple) else y
+        if hasattr(y, "tocsr") or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1):
             return self._take_labels(y, n_rows, first)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
@@ -77,12 +78,16 @@ class Classes(ClassifierMixin):
             self.multilabel_, self._counts = False, None
             self.classes_ = np.unique(y if classes is None else classes)
         elif classes is not None and not np.array_equal(self.classes_, np.unique(classes)):
-            raise ValueError(f"`classes={np.unique(classes)[:10].tolist()}` is not the same as on the first call to partial_fit: {self.classes_[:10].tolist()}.")
+            raise ValueError(
+                f"`classes={np.unique(classes)[:10].tolist()}` is not the same as on the first call to partial_fit: {self.classes_[:10].tolist()}."
+            )
         if self.multilabel_:
             raise ValueError("y is one-dimensional, but earlier calls had a 0/1 matrix of labels.")
         codes = self._encode(y, first)
         if whole and len(self.classes_) < 2:
-            raise ValueError(f"{type(self).__name__} needs samples of at least 2 classes in the data, but y holds only one class: {self.classes_[0]!r}.")
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but y holds only one class: {self.classes_[0]!r}."
+            )
         if len(self.classes_) <= 2:
             codes = np.where(codes == 1, 1.0, -1.0)
         return frozen(codes.astype(np.float64)[:, None])
@@ -94,7 +99,8 @@ class Classes(ClassifierMixin):
         if len(new):
             if not self.grow:
                 raise ValueError(
-                    f"y holds {new[:5].tolist()}, not among classes_ {self.classes_[:10].tolist()}. Name all classes in the first partial_fit call (classes=...), or set grow=True."
+                    f"y holds {new[:5].tolist()}, not among classes_ {self.classes_[:10].tolist()}. "
+                    "Name all classes in the first partial_fit call (classes=...), or set grow=True."
                 )
             self._add_classes(new, first)
         return np.searchsorted(self.classes_, y)
@@ -116,7 +122,9 @@ class Classes(ClassifierMixin):
             return
         # One or two classes are one output, whose negative sides with classes_[0].
         if self.positive:
-            raise ValueError("With positive=True a model of two classes cannot be turned into one of more; name all classes in the first partial_fit call.")
+            raise ValueError(
+                "With positive=True a model of two classes cannot be turned into one of more; name all classes in the first partial_fit call."
+            )
         place = np.searchsorted(self.classes_, old)
         if len(self.classes_) == 2:
             self._engine.regroup([0], [-1.0 if place[0] == 1 else 1.0])
@@ -138,7 +146,9 @@ class Classes(ClassifierMixin):
         if first:
             self.multilabel_, self.classes_ = True, np.arange(y.shape[1])
         if not self.multilabel_ or y.shape[1] != len(self.classes_):
-            raise ValueError(f"y has {y.shape[1]} labels a row, but the model was begun with {len(self.classes_) if self.multilabel_ else 'one class a row'}.")
+            raise ValueError(
+                f"y has {y.shape[1]} labels a row, but the model was begun with {len(self.classes_) if self.multilabel_ else 'one class a row'}."
+            )
         return frozen(np.where(y > 0, 1.0, -1.0))
 
     def _strata(self, targets):
@@ -280,102 +290,4 @@ class Classes(ClassifierMixin):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_label = True
-        return tags
-
-
-class Numbers(RegressorMixin):
-    """Real targets of an online regressor, one or several a row, and its predictions."""
-
-    def _outputs(self):
-        return self._n_targets
-
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows, in several passes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._fit(X, y, sample_weight)
-
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from the next rows of a stream, once, in their order; how they are cut into calls does not matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._partial_fit(X, y, sample_weight)
-
-    def _take_targets(self, y, n_rows, *, first, whole):
-        if y is None:
-            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
-        if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        self._flat = y.ndim == 1 if first else self._flat
-        y = y[:, None] if y.ndim == 1 else y
-        if len(y) != n_rows:
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}")
-        if first:
-            self._n_targets = y.shape[1]
-        if y.shape[1] != self._n_targets:
-            raise ValueError(f"y has {y.shape[1]} targets a row, but the model was begun with {self._n_targets}.")
-        return frozen(np.ascontiguousarray(y))
-
-    def _strata(self, targets):
-        return None
-
-    def _weigh(self, targets, weights, *, whole):
-        return weights
-
-    def _judge(self, rows, targets, weights):
-        """Weighted coefficient of determination on held-out rows."""
-        weights = weights[:, None]
-        residual = (weights * (targets - self._engine.score(rows)) ** 2).sum()
-        spread = (weights * (targets - (weights * targets).sum(axis=0) / weights.sum()) ** 2).sum()
-        return float(1.0 - residual / spread) if spread > 0 else 0.0
-
-    def _shape_coef(self, weights):
-        return weights[0] if self._flat else weights
-
-    def _shape_intercept(self, intercepts):
-        return intercepts
-
-    def predict(self, X):
-        """Predictions for the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        scores = self._scores(X)
-        return scores[:, 0] if self._flat else scores
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
         return tags

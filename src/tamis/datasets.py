@@ -1,0 +1,65 @@
+"""Data to try things on: seeded generators."""
+
+import numpy as np
+import scipy.sparse as sp
+
+
+def make_text(n_samples=2000, n_features=10000, *, n_informative=20, words=60, noise=0.02, random_state=None):
+    """Make text-like rows whose class hangs on a few words, some common and some rare.
+
+    A row is a bag of distinct words drawn by a Zipf law, each with an inverse-frequency weight, of unit norm. The informative words are spread
+    evenly over the ranks 5 to a tenth of `n_features`, so the rarer ones are seen in few rows but matter as much.
+
+    Parameters
+    ----------
+    n_samples : int, default=2000
+        Rows.
+    n_features : int, default=10000
+        Words of the vocabulary.
+    n_informative : int, default=20
+        Words that the class hangs on, half for and half against.
+    words : int, default=60
+        Draws a row; repeated words count once.
+    noise : float, default=0.02
+        Share of labels that are turned.
+    random_state : int or None, default=None
+        Seed.
+
+    Returns
+    -------
+    X : csr_array of shape (n_samples, n_features)
+        Rows.
+    y : ndarray of shape (n_samples,)
+        Classes, 0 and 1.
+    informative : ndarray of shape (n_informative,)
+        Columns of the informative words, ascending.
+
+    Examples
+    --------
+    >>> from tamis.datasets import make_text
+    >>> X, y, informative = make_text(n_samples=100, n_features=500, random_state=0)
+    >>> X.shape, sorted(set(y.tolist())), len(informative)
+    ((100, 500), [0, 1], 20)
+    """
+    rng = np.random.default_rng(random_state)
+    odds = 1.0 / np.arange(5, n_features + 5)
+    odds /= odds.sum()
+    drawn = rng.choice(n_features, size=(n_samples, words), p=odds)
+    drawn = drawn.astype(np.int32)
+    indptr = np.arange(0, drawn.size + 1, words, dtype=np.int32)
+    X = sp.csr_array((np.ones(drawn.size), drawn.ravel(), indptr), shape=(n_samples, n_features))
+    X.sum_duplicates()
+    X.data[:] = -np.log(np.clip(words * odds[X.indices], None, 0.9))
+    X.data /= np.repeat(np.sqrt(X.power(2).sum(axis=1)), np.diff(X.indptr))
+    informative = np.unique(np.geomspace(5, max(6, n_features // 10), n_informative).astype(int))
+    spare = np.setdiff1d(np.arange(5, n_features), informative)
+    informative = np.sort(np.concatenate((informative, spare[: n_informative - len(informative)])))
+    signs = np.where(np.arange(n_informative) % 2, 1.0, -1.0)
+    score = X[:, informative] @ signs
+    score -= np.median(score)
+    y = (score + 1e-9 * rng.normal(size=n_samples) > 0).astype(int)
+    turned = rng.random(n_samples) < noise
+    return X, np.where(turned, 1 - y, y), informative
+
+
+__all__ = ["make_text"]

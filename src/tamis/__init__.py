@@ -1,10 +1,20 @@
 """tamis: sparse learning for high-dimensional data, as scikit-learn estimators that stream."""
 
 import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what type checkers and editors see; at run time names are loaded at their first use
+    from tamis import datasets, terms, testing
+    from tamis.models.averaging import RDAClassifier, RDARegressor
+    from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.leader import FTRLClassifier, FTRLRegressor
+    from tamis.models.online import OnlineClassifier, OnlineRegressor
+    from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
+    from tamis.persist import load, save
 
 __version__ = "0.1.0"
 
-_HOMES = {  # public name -> module that holds it, loaded at the first use
+_HOMES = {
     "FOBOSClassifier": "tamis.models.fobos",
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
@@ -18,19 +28,34 @@ _HOMES = {  # public name -> module that holds it, loaded at the first use
     "load": "tamis.persist",
     "save": "tamis.persist",
 }
-_MODULES = ("datasets", "terms", "testing")
 
-__all__ = [*_HOMES, *_MODULES, "__version__"]
+__all__ = [
+    "FOBOSClassifier",
+    "FOBOSRegressor",
+    "FTRLClassifier",
+    "FTRLRegressor",
+    "OnlineClassifier",
+    "OnlineRegressor",
+    "RDAClassifier",
+    "RDARegressor",
+    "TruncatedGradientClassifier",
+    "TruncatedGradientRegressor",
+    "__version__",
+    "datasets",
+    "load",
+    "save",
+    "terms",
+    "testing",
+]
 
 
-def __getattr__(name: str):
-    if name in _MODULES:
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        globals()[name] = getattr(importlib.import_module(_HOMES[name]), name)
+        return globals()[name]
+    if name in __all__:
         return importlib.import_module(f"tamis.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
-    thing = getattr(importlib.import_module(_HOMES[name]), name)
-    globals()[name] = thing
-    return thing
+    raise AttributeError(f"module 'tamis' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

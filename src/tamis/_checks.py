@@ -125,8 +125,8 @@ def _from_csr(X) -> Csr:
     index_type = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
     word, exponent = _BITS[X.data.dtype.itemsize]
     indptr = X.indptr.astype(np.uint64)
-    indices = frozen(np.require(X.indices, requirements="CA")).view(index_type)
-    data = frozen(np.require(X.data, requirements="CA"))
+    indices = frozen(np.require(X.indices, requirements=["C", "A"])).view(index_type)
+    data = frozen(np.require(X.data, requirements=["C", "A"]))
     _, wild, unsorted, zeros, odd = inspect_rows(frozen(indptr), indices, data.view(word), exponent, np.uint64(X.shape[1]))
     if wild:
         _check_range(X.indices[: X.indptr[-1]], X.shape[1], "sparse X in CSR format: column index")
@@ -142,7 +142,7 @@ def _from_csr(X) -> Csr:
 
 def _from_dense(X) -> Csr:
     """Trusted rows from a dense array."""
-    X = frozen(np.require(X, requirements="CA"))
+    X = frozen(np.require(X, requirements=["C", "A"]))
     indptr = np.empty(X.shape[0] + 1, dtype=np.uint64)
     count_nonzeros(X, indptr)
     indices, data = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=X.dtype)

@@ -49,7 +49,7 @@ class Loop:
 
     def __init__(self, function, **options):
         self.plain, self.options = function, {"nogil": True, "error_model": "numpy", **options}
-        self.twins: dict[tuple, numba.core.dispatcher.Dispatcher] = {}
+        self.twins = {}
         functools.update_wrapper(self, function)
 
     def __call__(self, *arguments):

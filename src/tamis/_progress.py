@@ -2,6 +2,7 @@
 
 import sys
 import time
+from typing import Any
 
 
 class Progress:
@@ -11,7 +12,7 @@ class Progress:
         self.label, self.total, self.done = label, total, 0
         self.wanted = shown is True or (shown == "auto" and sys.stderr.isatty())
         self.begun, self.patience = time.monotonic(), 0.0 if shown is True else patience
-        self.bar = None
+        self.bar: Any = None
 
     def __enter__(self):
         return self

@@ -76,7 +76,7 @@ class RDAClassifier(Classes, _Averaging):
     References
     ----------
     L. Xiao, "Dual Averaging Methods for Regularized Stochastic Learning and Online Optimization", Journal of Machine Learning
-    Research 11, 2010, equations 10 and 30.
+    Research 11, 2010, algorithms 1 and 2.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class RDARegressor(Numbers, _Averaging):
     References
     ----------
     L. Xiao, "Dual Averaging Methods for Regularized Stochastic Learning and Online Optimization", Journal of Machine Learning
-    Research 11, 2010, equations 10 and 30.
+    Research 11, 2010, algorithms 1 and 2.
 
     Examples
     --------

@@ -70,8 +70,9 @@ class Classes(ClassifierMixin):
         if hasattr(y, "tocsr") or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1):
             return self._take_labels(y, n_rows, first)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
         self._check_length(y, n_rows)
+        if first:
+            check_classification_targets(y)
         if first:
             if classes is None and not (whole or self.grow):
                 raise ValueError("classes must be passed on the first call to partial_fit (or set grow=True).")
@@ -83,7 +84,11 @@ class Classes(ClassifierMixin):
             )
         if self.multilabel_:
             raise ValueError("y is one-dimensional, but earlier calls had a 0/1 matrix of labels.")
-        codes = self._encode(y, first)
+        codes = self._encode(y)
+        if codes is None:
+            check_classification_targets(y)
+            self._meet_classes(np.setdiff1d(y, self.classes_), first)
+            codes = self._encode(y)
         if whole and len(self.classes_) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but y holds only one class: {self.classes_[0]!r}."
@@ -92,18 +97,19 @@ class Classes(ClassifierMixin):
             codes = np.where(codes == 1, 1.0, -1.0)
         return frozen(codes.astype(np.float64)[:, None])
 
-    def _encode(self, y, first):
-        """Class numbers; unseen classes join `classes_` where `grow` allows it."""
-        known = np.unique(y)
-        new = np.setdiff1d(known, self.classes_)
-        if len(new):
-            if not self.grow:
-                raise ValueError(
-                    f"y holds {new[:5].tolist()}, not among classes_ {self.classes_[:10].tolist()}. "
-                    "Name all classes in the first partial_fit call (classes=...), or set grow=True."
-                )
-            self._add_classes(new, first)
-        return np.searchsorted(self.classes_, y)
+    def _encode(self, y):
+        """Class numbers, or None where y holds an unknown class."""
+        codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
+        return codes if np.array_equal(self.classes_[codes], y) else None
+
+    def _meet_classes(self, new, first):
+        """Take in unseen classes where `grow` allows it."""
+        if not self.grow:
+            raise ValueError(
+                f"y holds {new[:5].tolist()}, not among classes_ {self.classes_[:10].tolist()}. "
+                "Name all classes in the first partial_fit call (classes=...), or set grow=True."
+            )
+        self._add_classes(new, first)
 
     def _add_classes(self, new, first):
         """Insert classes, moving what was learnt to its new place."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tamis._checks import Csr, frozen
+from tamis._checks import NOTHING, Csr, as_floats, frozen
 from tamis.loops.online import learn_many, learn_one
 from tamis.loops.weights import list_weights, score_rows, write_weights
 
@@ -29,6 +29,18 @@ class Engine:
         self.bias = _empty(terms[2].columns(), 1, outputs)
         self.costs = np.zeros(outputs)
         self.ledger, self.bias_ledger, self.stats = OPEN, OPEN, (0.0, 0.0, 0.0)
+
+    def _check_loaded(self) -> None:
+        """Refuse a state from a file that the compiled loops could not trust."""
+        columns = self.terms[2].columns()
+        shapes = (self.state.shape[0], self.bias.shape, self.costs.shape) == (columns, (columns, self.outputs), (self.outputs,))
+        sizes = (len(self.ledger), len(self.bias_ledger), len(self.stats), len(self.flags), len(self.terms)) == (6, 6, 3, 3, 4)
+        numbers = all(type(v) is float for v in (*self.ledger, *self.bias_ledger, *self.stats, *self.flags))
+        if not (shapes and sizes and numbers and self.outputs >= 1 and self.state.shape[1] % self.outputs == 0):
+            raise ValueError("the state of training contradicts itself")
+        laid = _empty(columns, self.features, self.outputs)
+        laid[:], self.state = self.state, laid
+        self.terms = tuple(as_floats(t) for t in self.terms)
 
     @property
     def features(self) -> int:
@@ -75,8 +87,8 @@ class Engine:
         """Intercepts, one an output."""
         if not self.flags[0]:
             return np.zeros(self.outputs)
-        empty = Csr(np.zeros(0), np.zeros(0, dtype=np.uint32), np.zeros(2, dtype=np.uint64), self.features)
-        return self.score(Csr(*map(frozen, empty[:3]), empty.n_features))[0]
+        empty = Csr(NOTHING, frozen(np.zeros(0, np.uint32)), frozen(np.zeros(2, np.uint64)), self.features)
+        return self.score(empty)[0]
 
     def count(self) -> int:
         """Number of nonzero weights."""

@@ -64,7 +64,7 @@ class FOBOSClassifier(Classes, _Forward):
     References
     ----------
     J. Duchi and Y. Singer, "Efficient Online and Batch Learning Using Forward Backward Splitting", Journal of Machine Learning
-    Research 10, 2009, equations 2 and 3.
+    Research 10, 2009, section 2.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class FOBOSRegressor(Numbers, _Forward):
     References
     ----------
     J. Duchi and Y. Singer, "Efficient Online and Batch Learning Using Forward Backward Splitting", Journal of Machine Learning
-    Research 10, 2009, equations 2 and 3.
+    Research 10, 2009, section 2.
 
     Examples
     --------

@@ -68,7 +68,7 @@ class FTRLClassifier(Classes, _Leader):
 
     References
     ----------
-    H. B. McMahan, "Follow-the-Regularized-Leader and Mirror Descent: Equivalence Theorems and L1 Regularization", AISTATS 2011, table 1.
+    H. B. McMahan, "Follow-the-Regularized-Leader and Mirror Descent: Equivalence Theorems and L1 Regularization", AISTATS 2011.
 
     H. B. McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm 1.
 
@@ -131,7 +131,7 @@ class FTRLRegressor(Numbers, _Leader):
 
     References
     ----------
-    H. B. McMahan, "Follow-the-Regularized-Leader and Mirror Descent: Equivalence Theorems and L1 Regularization", AISTATS 2011, table 1.
+    H. B. McMahan, "Follow-the-Regularized-Leader and Mirror Descent: Equivalence Theorems and L1 Regularization", AISTATS 2011.
 
     H. B. McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm 1.
 

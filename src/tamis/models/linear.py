@@ -115,7 +115,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         """A new engine, or the present one with today's parameters and columns."""
         outputs = self._outputs()
         if not again:
-            self.history_ = []
+            self.history_: list[dict] = []
             self._engine = Engine(terms, flags, rows.n_features, outputs)
             return
         if terms[2].columns() != self._engine.terms[2].columns():
@@ -209,6 +209,11 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         if rows.n_features > self._engine.features:  # columns that a growing model has not met weigh nothing
             rows = rows.narrowed(self._engine.features)
         return self._engine.score(rows)
+
+    def _check_loaded(self) -> None:
+        """Refuse a file whose parts do not fit together."""
+        if self.__sklearn_is_fitted__() and (self._engine.features, self._engine.outputs) != (self.n_features_in_, self._outputs()):
+            raise ValueError("the state of training does not fit the number of columns and outputs")
 
     def __sklearn_is_fitted__(self):
         return "_engine" in vars(self)

@@ -74,7 +74,7 @@ class TruncatedGradientClassifier(Classes, _Truncated):
     References
     ----------
     J. Langford, L. Li and T. Zhang, "Sparse Online Learning via Truncated Gradient", Journal of Machine Learning Research 10, 2009,
-    equations 3 to 6.
+    section 3.3.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class TruncatedGradientRegressor(Numbers, _Truncated):
     References
     ----------
     J. Langford, L. Li and T. Zhang, "Sparse Online Learning via Truncated Gradient", Journal of Machine Learning Research 10, 2009,
-    equations 3 to 6.
+    section 3.3.
 
     Examples
     --------

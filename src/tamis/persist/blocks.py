@@ -142,7 +142,7 @@ class Blocks:
     def _bytes(self, count: int, dtype: np.dtype) -> np.ndarray:
         """The next `count` numbers of the file."""
         array = np.empty(count, dtype)
-        if self.file.readinto(memoryview(array.view(np.uint8))) != array.nbytes:
+        if self.file.readinto(array.view(np.uint8).data) != array.nbytes:
             raise ModelFileError(f"cut short while it was read. {AGAIN}")
         return checked(array)
 

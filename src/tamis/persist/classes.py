@@ -43,7 +43,7 @@ def part_class(name: str) -> type | None:
     return getattr(importlib.import_module(PARTS[name]), name) if name in PARTS else None
 
 
-def parameters(cls: type) -> dict[str, inspect.Parameter]:
+def parameters(cls) -> dict[str, inspect.Parameter]:
     """The constructor's parameters."""
     arguments = inspect.signature(cls).parameters
     return {name: arguments[name] for name in cls._get_param_names()}
@@ -73,7 +73,7 @@ def shipped_terms() -> dict[str, type]:
     """All terms of tamis by name, from every module of `tamis.terms`."""
     import tamis.terms
 
-    found = {}
+    found: dict = {}
     for place in pkgutil.iter_modules(tamis.terms.__path__):
         module = importlib.import_module(f"tamis.terms.{place.name}")
         found |= {cls.__qualname__: cls for cls in vars(module).values() if is_term_class(cls) and cls.__module__ == module.__name__}
@@ -92,7 +92,7 @@ def digest(cls: type) -> str:
 
 def users_terms(terms) -> dict[tuple[str, str], type]:
     """The classes handed to `load`, by name and digest."""
-    found = {}
+    found: dict = {}
     for cls in terms:
         if not is_term_class(cls):
             raise TypeError(f"load: terms holds {cls!r}, which is not the class of a term. Pass classes, as in terms=[MyLoss].")

@@ -41,7 +41,7 @@ class Decoder:
     def _attributes(self, node: dict, depth: int) -> dict:
         return {key: self.value(value, depth + 1) for key, value in node["attributes"].items()}
 
-    def _made(self, cls: type, state: dict):
+    def _made(self, cls, state: dict):
         """An object of that state, made without a call of its constructor.
 
         Compiled loops trust that their arrays fit one another. A class that feeds such loops says so in a method

@@ -1,5 +1,6 @@
 """The border: user arrays in, trusted arrays out. Every message about bad input is born here."""
 
+import sys
 import warnings
 from numbers import Real
 from typing import NamedTuple
@@ -31,6 +32,10 @@ class Csr(NamedTuple):
         """Number of rows."""
         return len(self.indptr) - 1
 
+    def cut(self, start: int, stop: int) -> "Csr":
+        """Some rows that lie together, without a copy."""
+        return self._replace(indptr=self.indptr[start : stop + 1])
+
     def picked(self, rows) -> "Csr":
         """A copy of some rows."""
         return _from_csr(self._scipy()[rows])
@@ -50,6 +55,14 @@ def frozen(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's own line, however deep the call."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("tamis", "sklearn"):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
 
 
 # --------------------------------------------------------------------------- matrices
@@ -76,15 +89,14 @@ def _take_grown(model, X, options):
             )
     elif (names is None) != (known is None):
         said = "has column names, but earlier calls had none" if known is None else "has no column names, but earlier calls had"
-        warnings.warn(f"X {said}.", UserWarning, stacklevel=2)
+        warn_user(f"X {said}.", UserWarning)
         if known is not None and X.shape[1] > len(known):
             raise ValueError("X has new columns without names; pass a DataFrame as in earlier calls.")
     return check_array(X, estimator=model, input_name="X", **options)
 
 
-def note_columns(model, X) -> None:
+def note_columns(model, X, width: int) -> None:
     """Remember columns that `grow` has added; called once nothing can go wrong any more."""
-    width = X.shape[1] if hasattr(X, "shape") else len(X[0])
     if width > model.n_features_in_:
         model.n_features_in_ = width
         names = _get_feature_names(X)
@@ -99,6 +111,9 @@ def _check_pointers(X) -> None:
         for axis, coordinates in enumerate((X.row, X.col)):
             _check_range(coordinates, X.shape[axis], f"{kind}: {'row' if axis == 0 else 'column'}")
     elif X.format in ("csr", "csc", "bsr"):
+        for name in ("indptr", "indices"):
+            if getattr(X, name).dtype not in (np.int32, np.int64):
+                raise ValueError(f"{kind}: {name} of type {getattr(X, name).dtype}, where SciPy uses int32 or int64. {_SPARSE_WAY_OUT}")
         block = X.blocksize if X.format == "bsr" else (1, 1)
         major, minor = (1, 0) if X.format == "csc" else (0, 1)
         pointers, stored = X.indptr, len(X.indices)

@@ -234,6 +234,12 @@ def carry(self, weight, toll):
 
 
 @verb
+def lean(self, weight):
+    """How fast a weight falls as the toll rises: its sign, or 0 where no toll is taken."""
+    return self.lean(weight)
+
+
+@verb
 def size(self, t, loss, sqnorm):
     """Step size at step ``t`` for a row of that loss and squared norm."""
     return self.size(t, loss, sqnorm)
@@ -255,6 +261,12 @@ def absorb(self, state, penalty, cell, s, x, pace, ledger):
 def accrue(self, penalty, eta, ledger, lifts):
     """The ledger's ``(scale, toll, base)`` once a step of size ``eta`` is charged at ``lifts`` times the penalty's rates."""
     return self.accrue(penalty, eta, ledger, lifts)
+
+
+@verb
+def owes(self):
+    """Whether cells hold debts that must be settled from time to time, by `rebase`."""
+    return self.owes()
 
 
 @verb

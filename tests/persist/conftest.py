@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import tamis
-from tamis.persist import container
+from tamis.persist import classes, container, save
+from tamis.terms.losses import Hinge
 
 
 class Toy(BaseEstimator):
@@ -36,6 +37,17 @@ class Demanding(BaseEstimator):
         self.needed = needed
 
 
+class Wheel:
+    """A part of a model."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
+
+    def _check_loaded(self):
+        if self.spokes < 3:
+            raise ValueError(f"a wheel of {self.spokes} spokes")
+
+
 def not_a_model():
     """A public name that is no estimator."""
 
@@ -44,11 +56,12 @@ def not_a_model():
 def homes(monkeypatch):
     """The toys as the public names of tamis."""
     home = types.ModuleType("toy_home")
-    vars(home).update(Toy=Toy, Demanding=Demanding, not_a_model=not_a_model, Alias=Toy)
+    vars(home).update(Toy=Toy, Demanding=Demanding, not_a_model=not_a_model, Alias=Toy, Wheel=Wheel)
     monkeypatch.setitem(sys.modules, "toy_home", home)
-    names = dict.fromkeys(("Toy", "Demanding", "not_a_model", "Alias"), "toy_home")
-    monkeypatch.setattr(tamis, "_HOMES", names, raising=False)
-    monkeypatch.setattr(tamis, "__version__", "1.2.3", raising=False)
+    names = tamis._HOMES | dict.fromkeys(("Toy", "Demanding", "Alias", "Wheel", "not_a_model"), "toy_home")
+    monkeypatch.setattr(tamis, "_HOMES", names)
+    monkeypatch.setattr(tamis, "__version__", "1.2.3")
+    monkeypatch.setitem(classes.PARTS, "Wheel", "toy_home")
     return names
 
 
@@ -59,9 +72,35 @@ def toy():
 
 
 @pytest.fixture
+def wheel():
+    """The class of the toy model's part."""
+    return Wheel
+
+
+@pytest.fixture
 def demanding():
     """The class of the toy model with a required parameter."""
     return Demanding
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file with something of everything."""
+    state = np.zeros((1000, 2))
+    state[[3, 700]] = 1.0
+    model = Toy(loss=Hinge(2.0), inner=Toy()).holding(
+        coef_=np.linspace(0, 1, 50),
+        state_=state,
+        mask_=np.array([True, False, True]),
+        names_=np.array(["a", None], object),
+        text_=np.array(["ab", "c"]),
+        sparse_=sparse.csr_matrix(np.eye(3)),
+        draw_=np.random.RandomState(0),
+        modern_=np.random.default_rng(0),
+        own_={"key": (2**80, np.float32(0.5), np.bool_(True))},
+    )
+    save(model, tmp_path / "model.tamis")
+    return tmp_path / "model.tamis"
 
 
 def parts(path):
@@ -97,7 +136,7 @@ def same(a, b):
     if isinstance(a, dict):
         return same(list(a), list(b)) and same(list(a.values()), list(b.values()))
     if isinstance(a, np.ndarray):
-        alike = a.dtype == b.dtype and a.shape == b.shape
+        alike = a.dtype == b.dtype and a.shape == b.shape and a.flags.c_contiguous == b.flags.c_contiguous
         inside = same(a.ravel().tolist(), b.ravel().tolist()) if a.dtype.kind == "O" else a.tobytes() == b.tobytes()
         return alike and inside
     if isinstance(a, (np.str_, np.bytes_)):
@@ -110,7 +149,7 @@ def same(a, b):
         return same(a.bit_generator.state, b.bit_generator.state)
     if isinstance(a, np.random.RandomState):
         return same(a.get_state(legacy=False), b.get_state(legacy=False))
-    if isinstance(a, BaseEstimator):
+    if isinstance(a, (BaseEstimator, Wheel)):
         return same(dict(sorted(vars(a).items())), dict(sorted(vars(b).items())))
     return a == b
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from tamis._jit import absorb, accrue, bend, compiled, helper, rebase, settle, size, slope, tame, unit, value
+from tamis._jit import absorb, accrue, bend, compiled, helper, owes, rebase, settle, size, slope, tame, unit, value
 from tamis.loops.order import shuffled
 from tamis.terms.penalties import Free
 
@@ -37,9 +37,9 @@ def opened(ledger):
 
 
 @helper
-def overdue(ledger):
+def overdue(rule, ledger):
     """Whether every cell must be settled now."""
-    return ledger[1] < SMALLEST or ledger[0] % SETTLE_EVERY == 0.0
+    return owes(rule) and (ledger[1] < SMALLEST or ledger[0] % SETTLE_EVERY == 0.0)
 
 
 @helper
@@ -74,7 +74,7 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, bias, costs,
         score = 0.0
         sqnorm = 0.0
         for k in range(first, last):
-            x = float(data[k])
+            x = np.float64(data[k])
             score += settle(rule, state, penalty, indices[k], ledger) * x
             sqnorm += x * x
         score *= ledger[1]
@@ -99,13 +99,13 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, bias, costs,
         if s != 0.0:
             pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * s / ledger[1]
             for k in range(first, last):
-                absorb(rule, state, penalty, indices[k], s, float(data[k]), pace, ledger)
+                absorb(rule, state, penalty, indices[k], s, np.float64(data[k]), pace, ledger)
             if intercept:
                 absorb(rule, bias, FREE, origin, s, 1.0, bias_eta * s / bias_ledger[1], bias_ledger)
         ledger = tick(rule, penalty, eta, ledger, lifts)
         if intercept:
             bias_ledger = tick(rule, FREE, bias_eta, bias_ledger, lifts)
-        if overdue(ledger):
+        if overdue(rule, ledger):
             ledger = reopen(rule, penalty, state, ledger, origin, np.uint64(1), np.uint64(1))
     costs[0] = total
     return ledger, bias_ledger, stats
@@ -137,7 +137,7 @@ def learn_many(data, indices, indptr, targets, weights, rows, state, bias, costs
             else:
                 wanted[c] = targets[i, c]
         for k in range(first, last):
-            x = float(data[k])
+            x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(low, high):
                 scores[c] += settle(rule, state, penalty, cell + c, ledger) * x
@@ -170,13 +170,13 @@ def learn_many(data, indices, indptr, targets, weights, rows, state, bias, costs
             if intercept and s != 0.0:
                 absorb(rule, bias, FREE, c, s, 1.0, calm * eta * s / bias_ledger[1], bias_ledger)
         for k in range(first, last):
-            x = float(data[k])
+            x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(low, high):
                 absorb(rule, state, penalty, cell + c, slopes[c], x, paces[c], ledger)
         ledger = tick(rule, penalty, lift * eta, ledger, lifts)
         if intercept:
             bias_ledger = tick(rule, FREE, calm * eta, bias_ledger, lifts)
-        if overdue(ledger):
+        if overdue(rule, ledger):
             ledger = reopen(rule, penalty, state, ledger, low, high, many)
     return ledger, bias_ledger, stats

@@ -16,7 +16,7 @@ def score_rows(data, indices, indptr, state, bias, penalty, rule, ledger, bias_l
         for c in range(many):
             scores[i, c] = final(rule, bias, FREE, c, bias_ledger) if intercept else 0.0
         for k in range(indptr[i], indptr[i + np.uint64(1)]):
-            x = float(data[k])
+            x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(many):
                 scores[i, c] += final(rule, state, penalty, cell + c, ledger) * x

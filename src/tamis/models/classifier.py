@@ -1,11 +1,13 @@
 """Classifiers: classes and labels as the columns that loops read, and scores as predictions."""
 
+from itertools import pairwise
+
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from tamis._checks import frozen
 from tamis.terms.losses import Logistic
@@ -73,7 +75,6 @@ class Classes(ClassifierMixin):
         self._check_length(y, n_rows)
         if first:
             check_classification_targets(y)
-        if first:
             if classes is None and not (whole or self.grow):
                 raise ValueError("classes must be passed on the first call to partial_fit (or set grow=True).")
             self.multilabel_, self._counts = False, None
@@ -96,6 +97,22 @@ class Classes(ClassifierMixin):
         if len(self.classes_) <= 2:
             codes = np.where(codes == 1, 1.0, -1.0)
         return frozen(codes.astype(np.float64)[:, None])
+
+    def _spans(self, y, n_rows, known):
+        """Cut a chunk where a class is met for the first time: a class exists from its first row on, not from its chunk on."""
+        if not self.grow or getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
+            return [(0, n_rows)]
+        y = column_or_1d(np.asarray(y))
+        self._check_length(y, n_rows)
+        values, starts = np.unique(y, return_index=True)
+        starts = np.sort(starts[~np.isin(values, known)])
+        if self.positive:
+            if len(starts) and 1 <= len(known) <= 2:
+                raise ValueError(
+                    "With positive=True a model of two classes cannot be turned into one of more; name all classes in the first partial_fit call."
+                )
+            return [(0, n_rows)]
+        return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))
 
     def _encode(self, y):
         """Class numbers, or None where y holds an unknown class."""
@@ -127,10 +144,6 @@ class Classes(ClassifierMixin):
             self._engine.regroup(sources, np.ones(len(sources)))
             return
         # One or two classes are one output, whose negative sides with classes_[0].
-        if self.positive:
-            raise ValueError(
-                "With positive=True a model of two classes cannot be turned into one of more; name all classes in the first partial_fit call."
-            )
         place = np.searchsorted(self.classes_, old)
         if len(self.classes_) == 2:
             self._engine.regroup([0], [-1.0 if place[0] == 1 else 1.0])
@@ -146,7 +159,7 @@ class Classes(ClassifierMixin):
             raise ValueError("class_weight has no meaning for a matrix of labels; pass sample_weight.")
         y = y.toarray() if hasattr(y, "tocsr") else y
         y = check_array(y, dtype=None, input_name="y", estimator=self)
-        if not type_of_target(y).startswith("multilabel") and not np.isin(y, (0, 1)).all():
+        if not np.isin(y, (0, 1)).all():
             raise ValueError(f"y of shape {y.shape} must be a matrix of labels, 0 or 1 each; found {np.setdiff1d(y, (0, 1))[0]!r}.")
         self._check_length(y, n_rows)
         if first:
@@ -169,8 +182,9 @@ class Classes(ClassifierMixin):
         if isinstance(self.class_weight, str) and not whole:
             factors = self._running_balance(codes, weights)
         elif isinstance(self.class_weight, str):
-            present = np.bincount(codes, minlength=len(self.classes_))
-            factors = (len(codes) / (len(self.classes_) * np.maximum(present, 1)))[codes]
+            counted = codes if not len(weights) else codes[weights > 0]
+            present = np.bincount(counted, minlength=len(self.classes_))
+            factors = (len(counted) / (len(self.classes_) * np.maximum(present, 1)))[codes]
         else:
             factors = compute_class_weight(self._spread(), classes=self.classes_, y=self.classes_)[codes]
         return frozen(factors if not len(weights) else factors * weights)

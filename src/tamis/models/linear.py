@@ -1,6 +1,5 @@
 """What every online linear model shares: passes, streams, and the attributes that show a fit."""
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import Csr, frozen, note_columns, take_matrix, take_weights
+from tamis._checks import Csr, frozen, note_columns, take_matrix, take_weights, warn_user
 from tamis._progress import Progress
 from tamis.models.engine import Engine, count_threads
 from tamis.models.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
@@ -39,6 +38,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     """Base of the online linear models; a recipe adds its parameters and `_terms`."""
 
     _parameter_constraints: dict = SHARED
+    _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
 
     def __init__(
         self,
@@ -81,10 +81,11 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         again = self.warm_start and hasattr(self, "_engine")
         terms, flags = self._terms()
         rows = take_matrix(self, X, reset=not again, grow=self.grow)
+        weights = take_weights(sample_weight, rows.n_rows, some=True)
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=True)
-        weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows, some=True), whole=True)
+        weights = self._weigh(targets, weights, whole=True)
         self._prepare(terms, flags, rows, again)
-        note_columns(self, X)
+        note_columns(self, X, rows.n_features)
         self._run(rows, targets, weights, Passes(self, X, y, sample_weight))
         return self
 
@@ -94,12 +95,18 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         again = hasattr(self, "_engine")
         terms, flags = self._terms()
         rows = take_matrix(self, X, reset=not again, grow=self.grow)
-        targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
-        weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows), whole=False)
-        self._prepare(terms, flags, rows, again)
-        note_columns(self, X)
-        engine, before = self._engine, self._engine.ledger[0]
-        engine.learn(rows, targets, weights, n_jobs=count_threads(self.n_jobs))
+        weights = take_weights(sample_weight, rows.n_rows)
+        known = classes.get("classes") if not again else getattr(self, "classes_", None)
+        before = self._engine.ledger[0] if again else 0.0
+        for start, stop in self._spans(y, rows.n_rows, [] if known is None else known):
+            part = rows.cut(start, stop)
+            targets = self._take_targets(_cut(y, start, stop, rows.n_rows), part.n_rows, first=not again, whole=False, **classes)
+            loads = self._weigh(targets, weights[start:stop], whole=False)
+            self._prepare(terms, flags, part, again)
+            again, classes = True, {}
+            self._engine.learn(part, targets, loads, n_jobs=count_threads(self.n_jobs))
+        note_columns(self, X, rows.n_features)
+        engine = self._engine
         after, self.n_iter_ = engine.ledger[0], 1
         if not np.isfinite(self._charged()[0]):
             self._diverged()
@@ -190,15 +197,14 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         )
 
     def _warn_empty(self):
-        warnings.warn(f"{type(self).__name__} kept no feature: the penalty outweighs every gradient. {self._advice()}", UserWarning, stacklevel=4)
+        warn_user(f"{type(self).__name__} kept no feature: the penalty outweighs every gradient. {self._advice()}", UserWarning)
 
     def _warn_unfinished(self, record):
         change = abs(self.history_[-2]["loss"] - record["loss"])
-        warnings.warn(
+        warn_user(
             f"{type(self).__name__} used all {self.max_iter} passes while its loss still changed by {change:.2g} a pass (now {record['loss']:.4g}). "
             "Raise max_iter or tol, or pass tol=None to run exactly max_iter passes.",
             ConvergenceWarning,
-            stacklevel=4,
         )
 
     # ------------------------------------------------------------------ what a fit shows
@@ -295,6 +301,11 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _cut(y, start, stop, n_rows):
+    """Some of the targets; all of them as they are."""
+    return y if (start, stop) == (0, n_rows) else np.asarray(y)[start:stop]
 
 
 def _key(seed: int, turn: int) -> int:

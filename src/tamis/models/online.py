@@ -10,8 +10,8 @@ from tamis.models.regressor import Numbers
 from tamis.terms.rules import RULES
 
 _CONSTRAINTS = {**STRENGTH, **STEPPING, "penalty": TERM, "rule": TERM}
-_RULE_VERBS = ("settle", "absorb", "accrue", "rebase", "line", "final", "unit", "tame", "columns", "signs", "objection")
-_PENALTY_VERBS = ("value", "prox", "rates", "collect", "carry")
+_RULE_VERBS = ("settle", "absorb", "accrue", "owes", "rebase", "line", "final", "unit", "tame", "columns", "signs", "objection")
+_PENALTY_VERBS = ("value", "prox", "rates", "collect", "carry", "lean")
 
 
 class _Composed(OnlineLinear):

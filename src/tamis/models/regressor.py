@@ -65,6 +65,9 @@ class Numbers(RegressorMixin):
             raise ValueError(f"y has {y.shape[1]} targets a row, but the model was begun with {self._n_targets}.")
         return frozen(np.ascontiguousarray(y))
 
+    def _spans(self, y, n_rows, known):
+        return [(0, n_rows)]
+
     def _strata(self, targets):
         return None
 

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from tamis._jit import carry, collect, rates, settle, term
+from tamis._jit import carry, collect, lean, rates, settle, term
 
 
 @term
@@ -42,6 +42,9 @@ class FTRL(NamedTuple):
         l1, l2 = rates(penalty)
         return 1.0, ledger[2] + eta * l1 * lifts[0], ledger[3] + eta * l2 * lifts[1]
 
+    def owes(self):
+        return False
+
     def rebase(self, state, penalty, cell, ledger):
         pass
 
@@ -55,8 +58,8 @@ class FTRL(NamedTuple):
         weight = collect(penalty, state[0, cell], ledger[2])
         if weight == 0.0:
             return 0.0, 0.0
-        stored, below = state[0, cell], self.beta + state[1, cell] + ledger[3] + 1e-300
-        return stored / below, (math.copysign(1.0, weight) / below if stored != weight else 0.0)
+        below = self.beta + state[1, cell] + ledger[3] + 1e-300
+        return state[0, cell] / below, lean(penalty, weight) / below
 
     def final(self, state, penalty, cell, ledger):
         return settle(self, state, penalty, cell, ledger)
@@ -91,11 +94,15 @@ class AdaGrad(NamedTuple):
         weight = settle(self, state, penalty, cell, ledger)
         g = s * x
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
-        state[0, cell] = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
-        state[1, cell] = m
+        if pace != 0.0:
+            state[0, cell] = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
+            state[1, cell] = m
 
     def accrue(self, penalty, eta, ledger, lifts):
         return 1.0, ledger[2] + eta * rates(penalty)[0] * lifts[0], 0.0
+
+    def owes(self):
+        return True
 
     def rebase(self, state, penalty, cell, ledger):
         state[0, cell] = carry(penalty, collect(penalty, state[0, cell], ledger[2]), 0.0)
@@ -110,8 +117,8 @@ class AdaGrad(NamedTuple):
         weight = collect(penalty, state[0, cell], ledger[2])
         if weight == 0.0:
             return 0.0, 0.0
-        stored, below = carry(penalty, weight, ledger[2]), self.delta + state[1, cell]
-        return stored / below, (math.copysign(1.0, weight) / below if stored != weight else 0.0)
+        below = self.delta + state[1, cell]
+        return carry(penalty, weight, ledger[2]) / below, lean(penalty, weight) / below
 
     def final(self, state, penalty, cell, ledger):
         return settle(self, state, penalty, cell, ledger)

@@ -36,6 +36,9 @@ class Free(NamedTuple):
     def carry(self, weight, toll):
         return weight
 
+    def lean(self, weight):
+        return 0.0
+
 
 @term
 class L1(NamedTuple):
@@ -66,6 +69,9 @@ class L1(NamedTuple):
     def carry(self, weight, toll):
         return weight + math.copysign(toll, weight)
 
+    def lean(self, weight):
+        return math.copysign(1.0, weight)
+
 
 @term
 class Ridge(NamedTuple):
@@ -92,6 +98,9 @@ class Ridge(NamedTuple):
 
     def carry(self, weight, toll):
         return weight
+
+    def lean(self, weight):
+        return 0.0
 
 
 @term
@@ -124,3 +133,6 @@ class ElasticNet(NamedTuple):
 
     def carry(self, weight, toll):
         return weight + math.copysign(toll, weight)
+
+    def lean(self, weight):
+        return math.copysign(1.0, weight)

@@ -10,7 +10,7 @@ two running numbers of the lazy penalty, one number of the rule's own, and the s
 import math
 from typing import NamedTuple
 
-from tamis._jit import absorb, accrue, carry, collect, line, rates, rebase, settle, tame, term, unit
+from tamis._jit import absorb, accrue, carry, collect, lean, line, owes, rates, rebase, settle, tame, term, unit
 from tamis.terms.adaptive import FTRL, AdaGrad
 
 
@@ -37,8 +37,9 @@ class Descent(NamedTuple):
         return collect(penalty, state[0, cell], ledger[2])
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
-        weight = collect(penalty, state[0, cell], ledger[2]) - pace * x
-        state[0, cell] = carry(penalty, weight, ledger[2])
+        stored = state[0, cell]
+        weight = collect(penalty, stored, ledger[2]) - pace * x
+        state[0, cell] = carry(penalty, weight, ledger[2]) if pace != 0.0 else stored  # no step, no rounding
 
     def accrue(self, penalty, eta, ledger, lifts):
         scale, toll, base = ledger[1], ledger[2], ledger[3] + 1.0
@@ -49,6 +50,9 @@ class Descent(NamedTuple):
             scale /= 1.0 + price * l2 * lifts[1]
             base = 0.0
         return scale, toll, base
+
+    def owes(self):
+        return True
 
     def rebase(self, state, penalty, cell, ledger):
         state[0, cell] = carry(penalty, ledger[1] * collect(penalty, state[0, cell], ledger[2]), 0.0)
@@ -63,8 +67,7 @@ class Descent(NamedTuple):
         weight = collect(penalty, state[0, cell], ledger[2])
         if weight == 0.0:
             return 0.0, 0.0
-        stored = carry(penalty, weight, ledger[2])
-        return stored, (math.copysign(1.0, weight) if stored != weight else 0.0)
+        return carry(penalty, weight, ledger[2]), lean(penalty, weight)
 
     def final(self, state, penalty, cell, ledger):
         return ledger[1] * collect(penalty, state[0, cell], ledger[2])
@@ -92,11 +95,12 @@ class CappedDescent(NamedTuple):
 
     def settle(self, state, penalty, cell, ledger):
         weight = state[0, cell]
-        return weight if abs(weight) > self.theta else collect(penalty, weight, ledger[2] - state[1, cell])
+        return collect(penalty, weight, 0.0 if abs(weight) > self.theta else ledger[2] - state[1, cell])
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
-        state[0, cell] = settle(self, state, penalty, cell, ledger) - pace * x
-        state[1, cell] = ledger[2]
+        if pace != 0.0:
+            state[0, cell] = settle(self, state, penalty, cell, ledger) - pace * x
+            state[1, cell] = ledger[2]
 
     def accrue(self, penalty, eta, ledger, lifts):
         toll, base = ledger[2], ledger[3] + 1.0
@@ -104,6 +108,9 @@ class CappedDescent(NamedTuple):
             toll += self.period * (eta if self.priced else 1.0) * rates(penalty)[0] * lifts[0]
             base = 0.0
         return 1.0, toll, base
+
+    def owes(self):
+        return True
 
     def rebase(self, state, penalty, cell, ledger):
         state[0, cell] = settle(self, state, penalty, cell, ledger)
@@ -121,7 +128,7 @@ class CappedDescent(NamedTuple):
             return 0.0, 0.0
         if abs(state[0, cell]) > self.theta:
             return weight, 0.0
-        return carry(penalty, weight, ledger[2]), math.copysign(1.0, weight)
+        return carry(penalty, weight, ledger[2]), lean(penalty, weight)
 
     def final(self, state, penalty, cell, ledger):
         return settle(self, state, penalty, cell, ledger)
@@ -154,7 +161,11 @@ class DualAveraging(NamedTuple):
     def accrue(self, penalty, eta, ledger, lifts):
         l1, l2 = rates(penalty)
         base = ledger[3] + l1 * lifts[0]
-        return 1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta), base + self.rho / eta, base
+        # The toll never falls, even where an automatic eta grows: a weight that left must not come back untouched.
+        return 1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta), max(ledger[2], base + self.rho / eta), base
+
+    def owes(self):
+        return False
 
     def rebase(self, state, penalty, cell, ledger):
         pass
@@ -169,8 +180,7 @@ class DualAveraging(NamedTuple):
         weight = collect(penalty, state[0, cell], ledger[2])
         if weight == 0.0:
             return 0.0, 0.0
-        stored = state[0, cell]
-        return stored, (math.copysign(1.0, weight) if stored != weight else 0.0)
+        return state[0, cell], lean(penalty, weight)
 
     def final(self, state, penalty, cell, ledger):
         return ledger[1] * collect(penalty, state[0, cell], ledger[2])
@@ -207,6 +217,9 @@ class Averaged(NamedTuple):
 
     def accrue(self, penalty, eta, ledger, lifts):
         return accrue(self.rule, penalty, eta, ledger, lifts)
+
+    def owes(self):
+        return owes(self.rule)
 
     def rebase(self, state, penalty, cell, ledger):
         c0, d0 = line(self.rule, state, penalty, cell, ledger)

@@ -1,0 +1,124 @@
+"""Processes and threads: a fork after a fit, two fits at once, joblib's workers, and a Python without compilation."""
+
+import json
+
+import pytest
+from processes import run_process
+
+DATA = """
+    import json, sys, warnings
+    import numpy as np, scipy.sparse as sp
+    warnings.simplefilter("ignore")
+    from tamis import FOBOSClassifier, FTRLClassifier, FTRLRegressor, RDAClassifier, RDARegressor, TruncatedGradientRegressor
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6)) * (rng.random((60, 6)) < 0.6)
+    y = (X @ rng.normal(size=6) > 0).astype(int)
+    three = np.arange(60) % 3
+
+    def fit(seed=0, cls=FOBOSClassifier, target=None):
+        return cls(random_state=seed, max_iter=5, tol=None, n_jobs=2).fit(X, three if target is None else target).coef_.tolist()
+"""
+
+
+@pytest.mark.parametrize("way", ["os.fork", "multiprocessing", "pool"])
+def test_a_fork_after_a_fit(way):
+    """The parent has compiled code, threads and locks; the child must be able to go on fitting with them."""
+    ways = {
+        "os.fork": """
+    import os
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.write(write, json.dumps([fit(1), fit(2, RDAClassifier)]).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    told = b"".join(iter(lambda: os.read(read, 1 << 16), b""))
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+    result = json.loads(told)
+    """,
+        "multiprocessing": """
+    import multiprocessing
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=lambda: queue.put([fit(1), fit(2, RDAClassifier)]))
+    child.start()
+    result = queue.get(timeout=120)
+    child.join(60)
+    assert child.exitcode == 0, child.exitcode
+    """,
+        "pool": """
+    import multiprocessing
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        result = [pool.apply_async(fit, (1,)).get(120), pool.apply_async(fit, (2, RDAClassifier)).get(120)]
+    """,
+    }
+    code = DATA + "    wanted = [fit(1), fit(2, RDAClassifier)]\n" + ways[way] + "\n    assert result == wanted\n    assert fit(1) == wanted[0]\n"
+    run_process(code, timeout=240)
+
+
+def test_fits_in_several_threads_at_once(tmp_path):
+    """Compilation, cache and loops under four threads; the cache is cold, so that they also compile at once."""
+    code = (
+        DATA
+        + """
+    from concurrent.futures import ThreadPoolExecutor
+    jobs = [(seed, cls) for seed in range(4) for cls in (FOBOSClassifier, RDAClassifier)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda job: fit(*job), jobs))
+    assert together == [fit(*job) for job in jobs]
+    """
+    )
+    run_process(code, env={"NUMBA_CACHE_DIR": tmp_path}, timeout=240)
+
+
+def test_joblib_workers():
+    """Models travel to joblib's processes and back, fitted there or here."""
+    run_process(
+        DATA
+        + """
+    from joblib import Parallel, delayed
+    from sklearn.base import clone
+    from sklearn.model_selection import GridSearchCV, cross_val_predict
+    model = FOBOSClassifier(random_state=0, max_iter=3, tol=None)
+    here = [clone(model).set_params(random_state=seed).fit(X, y) for seed in range(3)]
+    there = Parallel(n_jobs=2, backend="loky")(delayed(clone(model).set_params(random_state=seed).fit)(X, y) for seed in range(3))
+    for a, b in zip(here, there):
+        assert np.array_equal(a.coef_, b.coef_) and np.array_equal(a.partial_fit(X, y).coef_, b.partial_fit(X, y).coef_)
+    a, b = (cross_val_predict(model, X, three, cv=3, n_jobs=n) for n in (1, 2))
+    assert np.array_equal(a, b)
+    grid = {"alpha": ["auto", 1e-3, 0.1], "loss": ["logistic", "hinge"]}
+    a, b = (GridSearchCV(model, grid, cv=3, n_jobs=n).fit(X, y) for n in (1, 2))
+    assert np.array_equal(a.cv_results_["mean_test_score"], b.cv_results_["mean_test_score"])
+    """,
+        timeout=280,
+    )
+
+
+FITS = (
+    DATA
+    + """
+    import tempfile, os, tamis
+    found = []
+    for model, target in (
+        (FOBOSClassifier(), y), (FOBOSClassifier(), three), (FTRLClassifier(), y), (RDARegressor(), X[:, 0]),
+        (TruncatedGradientRegressor(), X[:, :2]), (FTRLRegressor(), X[:, 0]),
+    ):
+        model.set_params(random_state=0, max_iter=2, tol=None, class_weight="balanced") if hasattr(model, "class_weight") else None
+        model.set_params(random_state=0, max_iter=2, tol=None).fit(sp.csr_array(X), target)
+        with tempfile.TemporaryDirectory() as folder:
+            tamis.save(model, os.path.join(folder, "model.tamis"))
+            model = tamis.load(os.path.join(folder, "model.tamis"))
+        model.partial_fit(X, target)
+        found.append([model.coef_.tolist(), model.intercept_.tolist(), model.support_.tolist(), model.predict(X).tolist(), model.t_])
+    print(json.dumps(found))
+    """
+)
+
+
+def test_without_compilation_the_same_bits():
+    """NUMBA_DISABLE_JIT=1, numba's own switch: fit, save, load, go on, predict."""
+    compiled, interpreted = (json.loads(run_process(FITS, env={"NUMBA_DISABLE_JIT": switch}, timeout=240)) for switch in "01")
+    assert compiled == interpreted

@@ -1,0 +1,71 @@
+"""All terms and all public models of tamis, found by looking: a new one is tested without a new line here."""
+
+import importlib
+import pkgutil
+
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+
+import tamis
+import tamis.terms
+from tamis.models.linear import OnlineLinear
+from tamis.terms import L1, AdaGrad, CappedDescent, Constant, Descent, DualAveraging, ElasticNet, InverseSqrt, InverseTime, PassiveAggressive, Ridge
+
+
+# --------------------------------------------------------------------------- terms
+def _term_classes():
+    for place in pkgutil.iter_modules(tamis.terms.__path__, "tamis.terms."):
+        module = importlib.import_module(place.name)
+        for thing in vars(module).values():
+            if isinstance(thing, type) and getattr(thing, "is_tamis_term", False) and thing.__module__ == module.__name__:
+                yield thing
+
+
+# Settings that exercise a term on data of scale 1; a class not named here gets its defaults, and each number moved.
+CHOSEN = {
+    L1: [L1(0.03), L1(0.2), L1(0.03, 1.0)],
+    Ridge: [Ridge(0.3), Ridge(0.3, 1.0), Ridge(0.0, 1.0)],
+    ElasticNet: [ElasticNet(0.02, 0.2), ElasticNet(0.1, 1.5), ElasticNet(0.02, 0.2, 1.0)],
+    Descent: [Descent(), Descent(3.0, 0.0), Descent(4.0, 1.0)],
+    CappedDescent: [CappedDescent(2.0, 0.3, 0.0), CappedDescent(1.0, 0.1, 1.0), CappedDescent(3.0, 1e9, 0.0)],
+    DualAveraging: [DualAveraging(), DualAveraging(0.05)],
+    AdaGrad: [AdaGrad(), AdaGrad(0.1)],
+    Constant: [Constant(0.2)],
+    InverseSqrt: [InverseSqrt(0.5, 2.0)],
+    InverseTime: [InverseTime(0.5, 3.0)],
+    PassiveAggressive: [PassiveAggressive(0.4, 0.0), PassiveAggressive(0.4, 1.0), PassiveAggressive(0.4, 2.0)],
+}
+
+
+def settings(cls):
+    """A few terms of a class."""
+    if cls in CHOSEN:
+        return CHOSEN[cls]
+    if len(cls._field_defaults) < len(cls._fields):
+        return []  # a term around another term, such as Averaged: the laws of rules wrap every rule in it
+    usual = cls()
+    return [usual, *(usual._replace(**{name: 2.0 * value + 0.25}) for name, value in usual._asdict().items() if name != "unused")]
+
+
+CLASSES = list(_term_classes())
+TERMS = [term for cls in CLASSES for term in settings(cls)]
+
+
+def _answering(verb):
+    return [term for term in TERMS if hasattr(term, verb)]
+
+
+LOSSES, PENALTIES, RULES, STEPS = _answering("slope"), _answering("prox"), _answering("settle"), _answering("size")
+
+
+# --------------------------------------------------------------------------- models
+def _estimators():
+    for name in sorted(tamis._HOMES):
+        thing = getattr(tamis, name)
+        if isinstance(thing, type) and issubclass(thing, BaseEstimator):
+            yield thing
+
+
+ESTIMATORS = list(_estimators())
+MODELS = [cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)]  # those under the streaming contract
+CLASSIFIERS = [cls for cls in MODELS if is_classifier(cls())]
+REGRESSORS = [cls for cls in MODELS if is_regressor(cls())]

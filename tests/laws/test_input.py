@@ -1,0 +1,243 @@
+"""Forms of input: the same numbers in any container give the same bits; input is never mutated; names are kept."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import tiny
+from registry import MODELS
+from sklearn.base import is_classifier
+from tiny import one_pass, quiet
+
+from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier
+
+N = 30
+X = tiny.matrix(N, 6)  # exact in float32
+NAMES = [f"word {k}" for k in range(6)]
+
+
+def unsorted(X):
+    rows = sp.csr_array(X)
+    for i in range(N):
+        part = slice(rows.indptr[i], rows.indptr[i + 1])
+        rows.indices[part], rows.data[part] = rows.indices[part][::-1].copy(), rows.data[part][::-1].copy()
+    rows.has_sorted_indices = False
+    return rows
+
+
+def duplicated(X):
+    """Every entry as two that sum to it without rounding, and a pair that cancels."""
+    rows, columns = np.nonzero(X)
+    values = X[rows, columns]
+    extra = ([0, 0], [3, 3], [1.5, -1.5])
+    at = (np.r_[rows, rows, extra[0]], np.r_[columns, columns, extra[1]])
+    coo = sp.coo_array((np.r_[values * 0.5, values * 0.5, extra[2]], at), shape=X.shape)
+    order = np.argsort(coo.row, kind="stable")
+    pointers = np.r_[0, np.cumsum(np.bincount(coo.row, minlength=len(X)))]
+    return sp.csr_array((coo.data[order], coo.col[order].astype(np.int32), pointers.astype(np.int32)), shape=X.shape)
+
+
+def explicit_zeros(X):
+    full = sp.csr_array(np.ones_like(X))
+    full.data[:] = X.ravel()
+    full.data[full.data == 0.0] = np.where(np.arange((full.data == 0.0).sum()) % 2, 0.0, -0.0)
+    return full
+
+
+def surplus(X):
+    """Arrays longer than the last pointer, as SciPy leaves them behind."""
+    rows = sp.csr_array(X)
+    rows.data, rows.indices = np.r_[rows.data, np.nan, 7.0], np.r_[rows.indices, np.array([10**6, -1], dtype=np.int32)]
+    return rows
+
+
+def wide(X, form=sp.csr_array):
+    rows = form(X)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    return rows
+
+
+def mixed(X):
+    rows = sp.csr_array(X)
+    rows.indptr = rows.indptr.astype(np.int64)
+    return rows
+
+
+FORMS = {
+    "fortran": np.asfortranarray,
+    "strided": lambda X: np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+    "reversed": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "swapped bytes": lambda X: X.astype(X.dtype.newbyteorder()),
+    "list": lambda X: X.tolist(),
+    "DataFrame": pd.DataFrame,
+    "csr_array": sp.csr_array,
+    "csr_matrix": sp.csr_matrix,
+    "csc_array": sp.csc_array,
+    "csc_matrix": sp.csc_matrix,
+    "coo": sp.coo_array,
+    "bsr": lambda X: sp.bsr_array(X, blocksize=(2, 3)),
+    "lil": sp.lil_array,
+    "dok": sp.dok_array,
+    "dia": sp.dia_array,
+    "int64 indices": wide,
+    "int64 indices, matrix": lambda X: wide(X, sp.csr_matrix),
+    "int64 indices, csc": lambda X: wide(X, sp.csc_array),
+    "int64 pointers": mixed,
+    "unsorted": unsorted,
+    "duplicated": duplicated,
+    "explicit zeros": explicit_zeros,
+    "surplus": surplus,
+    "float32": lambda X: X.astype(np.float32),
+    "float32 csr": lambda X: sp.csr_array(X.astype(np.float32)),
+    "float32 unsorted": lambda X: unsorted(X.astype(np.float32)),
+    "float32 int64": lambda X: wide(X.astype(np.float32)),
+    "longdouble": lambda X: X.astype(np.longdouble),
+}
+
+
+def fit(model, X, y):
+    return quiet(model.fit, X, y)
+
+
+# --------------------------------------------------------------------------- the same numbers
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_same_bits(interpreted, form):
+    y = (tiny.signs(X) > 0).astype(int)
+    parameters = {"penalty": "elasticnet", "average": True}
+    given = FORMS[form](X)
+    model, other = fit(one_pass(OnlineClassifier, **parameters), X, y), fit(one_pass(OnlineClassifier, **parameters), given, y)
+    tiny.assert_same(model, other, X)
+    assert np.array_equal(model.decision_function(X), other.decision_function(given))
+    assert other.n_features_in_ == 6
+
+
+@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("form", ["csr_matrix", "float32", "float32 csr", "int64 indices", "float32 int64", "unsorted", "explicit zeros"])
+def test_compiled_recipes_on_every_type_of_numbers(cls, form):
+    """All the types of arrays that reach compiled code: two of values, two of indices."""
+    y = tiny.targets_for(cls(), X)
+    model, other = fit(cls(random_state=0, max_iter=2, tol=None), X, y), fit(cls(random_state=0, max_iter=2, tol=None), FORMS[form](X), y)
+    tiny.assert_same(model, other, X, wide=FORMS[form](X))
+
+
+def test_integers_and_booleans(interpreted):
+    whole = np.round(3 * X)
+    y = (tiny.signs(X) > 0).astype(int)
+    model = fit(one_pass(FOBOSClassifier), whole, y)
+    for kind in (np.int64, np.int8, np.int32):
+        tiny.assert_same(model, fit(one_pass(FOBOSClassifier), whole.astype(kind), y), whole)
+        tiny.assert_same(model, fit(one_pass(FOBOSClassifier), sp.csr_array(whole.astype(kind)), y), whole)
+    tiny.assert_same(fit(one_pass(FOBOSClassifier), (X != 0) * 1.0, y), fit(one_pass(FOBOSClassifier), X != 0, y), X)
+
+
+def test_a_wrong_flag_of_scipy_is_not_believed(interpreted):
+    y = (tiny.signs(X) > 0).astype(int)
+    lying = unsorted(X)
+    lying.has_sorted_indices = lying.has_canonical_format = True
+    tiny.assert_same(fit(one_pass(FOBOSClassifier), X, y), fit(one_pass(FOBOSClassifier), lying, y), X)
+
+
+# --------------------------------------------------------------------------- mutation
+def arrays_of(given):
+    if sp.issparse(given):
+        names = {"coo": ("row", "col", "data"), "dia": ("offsets", "data")}.get(given.format, ("indptr", "indices", "data"))
+        return [getattr(given, name) for name in names] if given.format not in ("lil", "dok") else []
+    return [given] if isinstance(given, np.ndarray) else []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_input_is_never_mutated_and_may_be_read_only(interpreted, form):
+    y, weights = (tiny.signs(X) > 0).astype(int), tiny.weights(N)
+    given = FORMS[form](X)
+    kept = [a.copy() for a in arrays_of(given)]
+    for array in (*arrays_of(given), y, weights):
+        array.flags.writeable = False
+    model = one_pass(FOBOSClassifier, class_weight="balanced", early_stopping=True)
+    quiet(model.fit, given, y, sample_weight=weights)
+    quiet(model.partial_fit, given, y, sample_weight=weights)
+    model.predict(given)
+    assert all(a.tobytes() == b.tobytes() and a.dtype == b.dtype for a, b in zip(arrays_of(given), kept, strict=True))
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_read_only_memory_maps(cls, tmp_path):
+    rows, y = sp.csr_array(X), tiny.targets_for(cls(), X)
+    for name in ("data", "indices", "indptr"):
+        np.save(tmp_path / f"{name}.npy", getattr(rows, name))
+    np.save(tmp_path / "dense.npy", X)
+    parts = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr")]
+    mapped = sp.csr_array(tuple(parts), shape=X.shape)
+    model = fit(cls(random_state=0, max_iter=2, tol=None), X, y)
+    tiny.assert_same(model, fit(cls(random_state=0, max_iter=2, tol=None), mapped, y), X, wide=mapped)
+    dense = np.load(tmp_path / "dense.npy", mmap_mode="r")
+    tiny.assert_same(model, fit(cls(random_state=0, max_iter=2, tol=None), dense, y), X, wide=dense)
+    assert np.array_equal(np.load(tmp_path / "data.npy"), rows.data)
+
+
+def test_the_model_keeps_no_view_of_the_input(interpreted):
+    rows, y = X.copy(), (tiny.signs(X) > 0).astype(int)
+    model = fit(one_pass(FTRLClassifier), rows, y)
+    before = tiny.shown(model, X)
+    rows[:], y[:] = 1e9, 0
+    after = tiny.shown(model, X)
+    assert all(np.array_equal(before[name], after[name]) for name in before)
+    model.coef_[:] = 7.0  # a copy, made on demand
+    assert np.array_equal(model.coef_, before["coef_"])
+
+
+# --------------------------------------------------------------------------- names
+@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("frame", [lambda X: pd.DataFrame(X, columns=NAMES), lambda X: pl.DataFrame(X, schema=NAMES)], ids=["pandas", "polars"])
+def test_column_names_are_kept_and_checked(cls, frame):
+    y = tiny.targets_for(cls(), X)
+    model = fit(one_pass(cls), frame(X), y)
+    assert model.feature_names_in_.tolist() == NAMES
+    assert model.feature_names_in_[model.support_].tolist() == [NAMES[k] for k in model.support_]
+    tiny.assert_same(fit(one_pass(cls), X, y), model, X, wide=frame(X))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame(X)[NAMES[::-1]])
+    with pytest.warns(UserWarning, match="feature names"):
+        model.predict(X)
+
+
+def test_targets_in_series_and_strings(interpreted):
+    y = np.where(tiny.signs(X) > 0, "ham", "spam")
+    model = fit(one_pass(FOBOSClassifier), X, y)
+    assert model.classes_.tolist() == ["ham", "spam"]
+    for same in (pd.Series(y), y.tolist(), y.astype(object), pl.Series(y), y[:, None]):
+        other = fit(one_pass(FOBOSClassifier), X, same)
+        tiny.assert_same(model, other, X)
+        assert other.predict(X).tolist() == model.predict(X).tolist()
+
+
+# --------------------------------------------------------------------------- wrong shapes and numbers
+@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array, lambda X: X.astype(np.float32)], ids=["dense", "csr", "csc", "float32"])
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+def test_not_a_number_is_refused_by_name(cls, form, value, word):
+    bad = X.copy()
+    bad[7, 2] = value
+    y = tiny.targets_for(cls(), X)
+    model = fit(one_pass(cls), X, y)
+    for call in (lambda: cls().fit(form(bad), y), lambda: model.partial_fit(form(bad), y), lambda: model.predict(form(bad))):
+        with pytest.raises(ValueError, match=f"Input X contains {word}"):
+            call()
+
+
+@pytest.mark.parametrize("cls", MODELS)
+def test_wrong_widths_and_lengths_are_refused(cls):
+    y = tiny.targets_for(cls(), X)
+    model = fit(one_pass(cls), X, y)
+    for call in (lambda: model.partial_fit(X[:, :4], y), lambda: model.predict(X[:, :4]), lambda: model.predict(np.hstack([X, X]))):
+        with pytest.raises(ValueError, match="features"):
+            call()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        cls().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="None"):
+        cls().fit(X, None)
+    if not is_classifier(cls()):
+        with pytest.raises(ValueError, match="y contains NaN"):
+            cls().fit(X, np.r_[np.nan, y[1:]])
+        with pytest.raises(ValueError, match="begun with 1"):
+            model.partial_fit(X, np.c_[y, y])

@@ -1,0 +1,100 @@
+"""Laws of losses: the slope is the value's, 0 lies at the kinks' minimum, the bend bounds the curvature."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from registry import LOSSES
+
+SCORES = np.linspace(-6.0, 6.0, 481) + 1e-3  # away from round numbers, where the kinks are
+TARGETS = (-1.0, 1.0, 0.37)
+H = 1e-6
+
+
+def signed(loss):
+    """Targets that make sense: -1 and +1 for losses of the margin, any for losses of the residual."""
+    return TARGETS if loss.slope(2.0, 1.0) == -loss.slope(0.0, 1.0) else TARGETS[:2]
+
+
+def jumps(loss, target):
+    """Scores at which the slope jumps or bends, by bisection of a change that does not shrink with the interval."""
+    found = []
+    for low, high in itertools.pairwise(SCORES):
+        a, b = low, high
+        for _ in range(60):
+            middle = 0.5 * (a + b)
+            left = abs(loss.slope(middle, target) - loss.slope(a, target))
+            a, b = (a, middle) if left > abs(loss.slope(b, target) - loss.slope(middle, target)) else (middle, b)
+        if abs(loss.slope(b, target) - loss.slope(a, target)) > 0.05:
+            found.append(b)
+    return found
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_slope_is_the_derivative_of_value(loss):
+    for target in signed(loss):
+        kinks = jumps(loss, target)
+        for score in SCORES:
+            if any(abs(score - kink) < 2 * H for kink in kinks):
+                continue
+            difference = (loss.value(score + H, target) - loss.value(score - H, target)) / (2 * H)
+            assert difference == pytest.approx(loss.slope(score, target), abs=2e-6), (score, target)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_value_is_convex_and_never_negative(loss):
+    for target in signed(loss):
+        values = np.array([loss.value(score, target) for score in SCORES])
+        slopes = np.array([loss.slope(score, target) for score in SCORES])
+        assert (values >= 0.0).all()
+        assert (np.diff(slopes) >= -1e-15).all()
+        # The tangent at every score lies under the value at every other.
+        tangents = values[:, None] + slopes[:, None] * (SCORES[None, :] - SCORES[:, None])
+        assert (tangents <= values[None, :] + 1e-9).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
+    for target in signed(loss):
+        for kink in jumps(loss, target):
+            for score in (kink, np.nextafter(kink, -math.inf), np.nextafter(kink, math.inf), round(kink, 6)):
+                left, right = loss.slope(score - 1e-4, target), loss.slope(score + 1e-4, target)
+                slope = loss.slope(score, target)
+                assert left - 1e-12 <= slope <= right + 1e-12
+                at_minimum = loss.value(score, target) == 0.0
+                if at_minimum:
+                    assert left <= 0.0 <= right
+                    assert slope == 0.0
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_bend_bounds_the_curvature(loss):
+    bend = loss.bend()
+    for target in signed(loss):
+        slopes = np.array([loss.slope(score, target) for score in SCORES])
+        curvature = np.diff(slopes) / np.diff(SCORES)
+        if math.isinf(bend):
+            assert jumps(loss, target), "bend is infinite, but no kink was found"
+        else:
+            assert not jumps(loss, target)
+            assert (curvature <= bend * (1 + 1e-9)).all()
+            assert curvature.max() > 0.9 * bend, "the bound is loose"
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_far_scores_neither_overflow_nor_give_nan(loss):
+    for target in signed(loss):
+        for score in (-1e3, 1e3, -1e8, 1e8):
+            assert math.isfinite(loss.value(score, target))
+            assert math.isfinite(loss.slope(score, target))
+
+
+def test_the_kinks_that_are_known_are_found():
+    from tamis.terms import EpsilonInsensitive, Hinge, Logistic
+
+    assert jumps(Hinge(1.0), 1.0) == pytest.approx([1.0])
+    assert jumps(EpsilonInsensitive(0.1), 1.0) == pytest.approx([0.9, 1.1])
+    assert jumps(Logistic(), 1.0) == []
+    assert Hinge(1.0).slope(1.0, 1.0) == 0.0  # strict at the kink (methods/online.md, section 1)
+    assert Hinge(1.0).slope(np.nextafter(1.0, 0.0), 1.0) == -1.0

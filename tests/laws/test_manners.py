@@ -1,0 +1,158 @@
+"""Manners of terms: equality, hash, repr, pickling, digests; and the sizes of steps against their formulas."""
+
+import copy
+import math
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from registry import CLASSES, LOSSES, PENALTIES, RULES, STEPS, TERMS
+
+import tamis.terms
+from tamis import _jit
+from tamis._checks import as_floats, take_term
+from tamis.terms import Averaged, Constant, Descent, Hinge, InverseSqrt, InverseTime, Logistic, PassiveAggressive, SquaredHinge
+from tamis.terms.losses import LOSSES as NAMED_LOSSES
+
+
+def test_the_registry_finds_what_is_there():
+    found = {cls.__qualname__ for cls in CLASSES}
+    assert {"Hinge", "SquaredHinge", "Logistic", "Squared", "Huber", "EpsilonInsensitive"} <= {type(t).__qualname__ for t in LOSSES}
+    assert {"Free", "L1", "Ridge", "ElasticNet"} <= {type(t).__qualname__ for t in PENALTIES}
+    assert {"Descent", "CappedDescent", "DualAveraging", "FTRL", "AdaGrad"} <= {type(t).__qualname__ for t in RULES}
+    assert {"Constant", "InverseSqrt", "InverseTime", "PassiveAggressive"} <= {type(t).__qualname__ for t in STEPS}
+    assert found == {name for name in tamis.terms.__all__ if isinstance(getattr(tamis.terms, name), type)}
+    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) == set(TERMS)
+
+
+@pytest.mark.parametrize("term", [*TERMS, Averaged(Descent())], ids=repr)
+def test_copies_are_equal_and_hash_alike(term):
+    for again in (pickle.loads(pickle.dumps(term)), copy.copy(term), copy.deepcopy(term), type(term)(*term), term._replace()):
+        assert again == term
+        assert not again.__ne__(term)
+        assert hash(again) == hash(term)
+        assert type(again) is type(term)
+    assert _jit.is_term(term)
+    assert not _jit.is_foreign(term)
+
+
+@pytest.mark.parametrize("term", TERMS, ids=repr)
+def test_repr_is_the_call_that_makes_the_term(term):
+    names = {cls.__qualname__: cls for cls in CLASSES}
+    assert eval(repr(term), names) == term
+    assert str(term) == repr(term)
+
+
+def test_terms_of_two_types_differ_though_their_numbers_agree():
+    assert Hinge(1.0) != SquaredHinge(1.0)
+    assert Hinge(1.0) != (1.0,)
+    assert not Hinge(1.0).__eq__(SquaredHinge(1.0))
+    assert len({Hinge(1.0), SquaredHinge(1.0), Hinge(1.0), Hinge(2.0)}) == 3
+
+
+def test_hinge_of_an_integer_is_the_same_term_and_the_same_type_of_numbers():
+    term = take_term("loss", Hinge(1), NAMED_LOSSES, ("value", "slope", "bend"))
+    assert term == Hinge(1.0)
+    assert hash(Hinge(1)) == hash(Hinge(1.0))
+    assert [type(v) for v in term] == [float]
+    assert [type(v) for v in as_floats(Hinge(np.float32(0.5)))] == [float]
+    inner = as_floats(Averaged(Descent(2, True))).rule
+    assert [type(v) for v in inner] == [float, float]
+
+
+def test_names_give_the_terms_and_log_loss_is_logistic():
+    verbs = ("value", "slope", "bend")
+    for name, term in NAMED_LOSSES.items():
+        assert take_term("loss", name, NAMED_LOSSES, verbs) is term
+    assert NAMED_LOSSES["log_loss"] == NAMED_LOSSES["logistic"] == Logistic()
+
+
+@pytest.mark.parametrize("given", [1.0, 0, True, np.float64(2.0), (1.0,), None, Hinge])
+def test_what_is_no_term_is_refused_with_a_sentence(given):
+    with pytest.raises((TypeError, ValueError), match=r"'loss' parameter must be a name .*'hinge'.* or a term"):
+        take_term("loss", given, NAMED_LOSSES, ("value",))
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"must be one of .*'hinge'.*Got 'hinges'"):
+        take_term("loss", "hinges", NAMED_LOSSES, ("value",))
+
+
+def test_a_term_that_lacks_verbs_is_refused_with_their_names():
+    with pytest.raises((TypeError, ValueError), match="lacks the verbs value, slope"):
+        take_term("loss", Constant(0.1), NAMED_LOSSES, ("value", "slope", "bend"))
+
+
+# --------------------------------------------------------------------------- digests
+def make(body, name="Hinge"):
+    """A term class from the source of its methods."""
+    scope = {"NamedTuple": NamedTuple, "math": math}
+    exec(f"class {name}(NamedTuple):\n    margin: float = 1.0\n{body}", scope)
+    return _jit.term(scope[name])
+
+
+FIRST = "    def slope(self, score, target):\n        return -target if score * target < self.margin else 0.0\n"
+
+
+def test_two_terms_of_one_name_and_other_code_have_other_names_for_numba():
+    other = FIRST.replace("0.0", "0.5")
+    assert make(FIRST).__name__ == make(FIRST).__name__
+    assert make(FIRST).__name__ != make(other).__name__
+    assert make(FIRST).__name__ != make(FIRST.replace("<", "<=")).__name__
+    assert make(FIRST).__name__ != make(FIRST.replace("target <", "score <")).__name__
+    assert make(FIRST).__qualname__ == "Hinge"
+    assert repr(make(FIRST)()) == "Hinge(margin=1.0)"
+
+
+def test_a_term_needs_a_field():
+    class Bare(NamedTuple):
+        pass
+
+    with pytest.raises(TypeError, match="Bare has no field"):
+        _jit.term(Bare)
+
+
+def test_terms_from_outside_are_foreign_also_inside_others():
+    foreign = make(FIRST)()
+    assert _jit.is_foreign(foreign)
+    assert _jit.is_foreign(Averaged(foreign))
+    assert not _jit.is_foreign(Averaged(Descent()))
+
+
+def test_every_verb_of_a_shipped_term_is_known():
+    """A method that is no verb is not dispatched in compiled code; bookkeeping that loops never call is named here."""
+    bookkeeping = {"columns", "signs", "objection", "distance"}
+    for cls in CLASSES:
+        own = {name for name, value in vars(cls).items() if callable(value) and not name.startswith("_")}
+        own -= {"count", "index"}
+        assert own - bookkeeping <= set(_jit.VERBS), cls
+
+
+# --------------------------------------------------------------------------- steps
+@pytest.mark.parametrize("t", [1.0, 2.0, 10.0, 1e6])
+def test_sizes_of_schedules(t):
+    assert Constant(0.3).size(t, 1.0, 1.0) == 0.3
+    assert InverseSqrt(0.5, 1.0).size(t, 1.0, 1.0) == pytest.approx(0.5 / math.sqrt(t), rel=1e-15)
+    assert InverseSqrt(0.5, 100.0).size(t, 9.0, 9.0) == pytest.approx(0.5 / math.sqrt(1 + (t - 1) / 100), rel=1e-15)
+    assert InverseTime(0.5, 10.0).size(t, 9.0, 9.0) == pytest.approx(0.5 / (1 + (t - 1) / 10), rel=1e-15)
+
+
+@pytest.mark.parametrize("step", [s for s in STEPS if not isinstance(s, PassiveAggressive)], ids=repr)
+def test_schedules_are_positive_and_never_rise(step):
+    sizes = [step.size(float(t), 1.0, 1.0) for t in range(1, 200)]
+    assert min(sizes) > 0.0
+    assert (np.diff(sizes) <= 0.0).all()
+    assert sizes[0] == pytest.approx(step.eta)
+
+
+def test_sizes_of_passive_aggressive_steps():
+    """Crammer et al. 2006, figure 1: loss / |x|^2, capped at C, or softened by 1 / (2 C)."""
+    assert PassiveAggressive(0.5, 0.0).size(7.0, 3.0, 2.0) == 1.5
+    assert PassiveAggressive(0.5, 1.0).size(7.0, 3.0, 2.0) == 0.5
+    assert PassiveAggressive(9.0, 1.0).size(7.0, 3.0, 2.0) == 1.5
+    assert PassiveAggressive(0.5, 2.0).size(7.0, 3.0, 2.0) == 1.0
+    for variant in (0.0, 1.0):
+        assert PassiveAggressive(0.5, variant).size(7.0, 3.0, 0.0) == 0.0
+    for variant in (0.0, 1.0, 2.0):
+        assert PassiveAggressive(0.5, variant).size(7.0, 0.0, 2.0) == 0.0

@@ -1,0 +1,112 @@
+"""Which terms go together: what is valid fits, what is not is refused early, with the reason."""
+
+import numpy as np
+import pytest
+import tiny
+from registry import CLASSIFIERS, REGRESSORS
+from tiny import one_pass, quiet
+
+from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier, OnlineRegressor, TruncatedGradientClassifier
+from tamis.terms import FTRL, L1, AdaGrad, Averaged, CappedDescent, Constant, Descent, ElasticNet, Hinge, PassiveAggressive, Ridge
+
+X = tiny.matrix()
+Y = (tiny.signs(X) > 0).astype(int)
+INVALID = [
+    ({"rule": "adagrad", "penalty": "l2"}, "AdaGrad.* does not go with Ridge.*ledger cannot hold"),
+    ({"rule": "adagrad", "penalty": "elasticnet"}, "AdaGrad.* does not go with ElasticNet"),
+    ({"rule": AdaGrad(0.1), "penalty": Ridge(0.1)}, "AdaGrad.* does not go with Ridge"),
+    ({"rule": "ftrl", "penalty": "l2", "average": True}, "FTRL.* does not go with Ridge.* and average=True.*lazily"),
+    ({"rule": FTRL(1.0), "penalty": ElasticNet(), "average": True}, "FTRL.* does not go with ElasticNet"),
+    ({"rule": CappedDescent(), "penalty": "l2"}, "theta spares large weights"),
+    ({"step": "passive_aggressive"}, "passive-aggressive steps need a loss of slope 1 or 0"),
+    ({"step": "passive_aggressive", "loss": "hinge"}, "no common schedule for L1"),
+    ({"step": "passive_aggressive", "loss": "hinge", "penalty": None, "rule": "ftrl"}, "no common schedule.* and FTRL"),
+    ({"step": "passive_aggressive", "loss": "squared_hinge", "penalty": None}, "passive-aggressive steps need a loss"),
+    ({"step": Constant(0.1), "eta": 0.5}, "has a size of its own"),
+    ({"loss": "hinges"}, "'loss' parameter must be one of"),
+    ({"penalty": "l3"}, "'penalty' parameter must be one of"),
+    ({"rule": "descend"}, "'rule' parameter must be one of"),
+    ({"step": "invscaling"}, "'step' parameter must be one of"),
+    ({"rule": Hinge()}, "cannot serve as rule: it lacks the verbs settle"),
+    ({"penalty": Hinge()}, "cannot serve as penalty: it lacks the verbs prox"),
+    ({"loss": L1()}, "cannot serve as loss: it lacks the verbs slope, bend"),
+    ({"loss": 0.5}, "'loss' parameter must be a name .* or a term"),
+    ({"step": 0.1}, "'step' parameter must be a name .* or a term"),
+    ({"penalty": 1e-4}, "'penalty' parameter must be a name .* or a term"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "reason"), INVALID, ids=[repr(p) for p, _ in INVALID])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_invalid_pairs_are_refused_early_with_the_reason(parameters, reason, method):
+    model = OnlineClassifier(**parameters)
+    more = {"classes": [0, 1]} if method == "partial_fit" else {}
+    with pytest.raises((ValueError, TypeError), match=reason):
+        getattr(model, method)(X, Y, **more)
+    assert not [name for name in vars(model) if name.endswith("_") and not name.startswith("_")], "something was learnt"
+    with pytest.raises((ValueError, TypeError), match=reason):
+        getattr(model, method)(np.full((3, 2), np.nan), Y, **more)  # the terms are looked at before the rows
+
+
+@pytest.mark.parametrize(
+    ("cls", "parameters", "reason"),
+    [
+        (FTRLClassifier, {"l1_ratio": 0.5, "average": True}, "does not go with ElasticNet"),
+        (OnlineRegressor, {"loss": "hinge"}, "loss of class margins; OnlineRegressor takes 'squared_error'"),
+        (OnlineRegressor, {"loss": "logistic"}, "loss of class margins"),
+        (OnlineRegressor, {"loss": Hinge(2)}, "loss of class margins"),
+        (FOBOSClassifier, {"alpha": -1.0}, "The 'alpha' parameter of FOBOSClassifier must be"),
+        (FOBOSClassifier, {"eta": 0.0}, "The 'eta' parameter of FOBOSClassifier must be"),
+        (FOBOSClassifier, {"l1_ratio": 1.5}, "The 'l1_ratio' parameter"),
+        (TruncatedGradientClassifier, {"burst": 0}, "The 'burst' parameter"),
+        (TruncatedGradientClassifier, {"theta": -1.0}, "The 'theta' parameter"),
+        (FOBOSClassifier, {"max_iter": 0}, "The 'max_iter' parameter"),
+        (FOBOSClassifier, {"class_weight": "equal"}, "The 'class_weight' parameter"),
+    ],
+)
+def test_bad_parameters_of_recipes(cls, parameters, reason):
+    with pytest.raises((ValueError, TypeError), match=reason):
+        cls(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"penalty": None},
+        {"penalty": None, "positive": True},
+        {"penalty": "l2"},
+        {"penalty": "ridge"},
+        {"penalty": "elasticnet", "l1_ratio": 0.3},
+        {"penalty": L1(1e-3), "rule": AdaGrad(0.1), "average": True},
+        {"penalty": None, "loss": "hinge", "step": "passive_aggressive"},
+        {"penalty": None, "loss": "hinge", "step": PassiveAggressive(0.5, 2), "average": True, "positive": True},
+        {"penalty": "l1", "rule": CappedDescent(5, 1, 0), "alpha": 1e-3},
+        {"loss": "squared_error", "rule": "dual_averaging", "step": "constant", "eta": 0.05},
+        {"loss": "huber", "rule": Descent(3, 1), "step": "inverse_time"},
+    ],
+    ids=repr,
+)
+def test_valid_pairs_fit(interpreted, parameters):
+    model = quiet(one_pass(OnlineClassifier, **parameters).fit, X, Y)
+    assert np.isfinite(model.coef_).all()
+    assert model.coef_.any()
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "log_loss", "squared_error", "huber", "epsilon_insensitive"])
+def test_every_classifier_takes_every_loss(interpreted, cls, loss):
+    model = quiet(one_pass(cls, loss=loss).fit, X, Y)
+    assert np.isfinite(model.coef_).all()
+    if loss == "log_loss":
+        tiny.assert_same(model, quiet(one_pass(cls, loss="logistic").fit, X, Y), X)
+
+
+@pytest.mark.parametrize("cls", REGRESSORS)
+@pytest.mark.parametrize("loss", ["squared_error", "huber", "epsilon_insensitive"])
+def test_every_regressor_takes_every_loss_of_the_residual(interpreted, cls, loss):
+    assert np.isfinite(quiet(one_pass(cls, loss=loss).fit, X, tiny.numbers(X)).coef_).all()
+
+
+def test_averaging_is_a_parameter_not_a_rule():
+    with pytest.raises(TypeError, match=r"Averaged.* cannot serve as rule"):
+        OnlineClassifier(rule=Averaged(Descent())).fit(X, Y)

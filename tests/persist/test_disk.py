@@ -1,0 +1,139 @@
+"""What `save` refuses, and files that appear whole or not at all."""
+
+import os
+import stat
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from tamis.persist import container, load, save
+from tamis.persist.blocks import Block
+from tamis.terms.losses import Hinge
+
+
+# --------------------------------------------------------------------------- what cannot be saved
+def nested_in_itself():
+    """A list that holds itself."""
+    value = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (lambda: 0, "Toy.kept_: a value of type builtins.function cannot be saved"),
+        ([1, {"a": {1}}], r"Toy.kept_\[1\]\['a'\]: a value of type builtins.set cannot"),
+        (slice(1), "Toy.kept_: a value of type builtins.slice"),
+        ({(1,): 2}, r"Toy.kept_, key \(1,\): .* Use str or numbers as keys"),
+        ({None: 2}, "Toy.kept_, key None: "),
+        (Hinge, "Toy.kept_: a value of type builtins.type"),
+        (Hinge(object()), "Toy.kept_.margin: a value of type builtins.object"),
+        (np.array([1, [2]], object), r"Toy.kept_.flat\[1\]: .* An object array may hold only"),
+        (np.zeros(2, "f8,i4"), "Toy.kept_: an array of dtype .* cannot be saved"),
+        (np.zeros(2, "M8[s]"), "Toy.kept_: an array of dtype datetime64"),
+        (np.zeros(2, np.longdouble), "Toy.kept_: an array of dtype .*Cast it to one of these, for instance to float64"),
+        (np.longdouble(1), "Toy.kept_: a value of type numpy.longdouble"),
+        (np.ma.masked_array([1.0], [True]), "Toy.kept_: a value of type numpy.ma"),
+        (sparse.coo_array(np.eye(2)), "Toy.kept_: a value of type scipy.sparse.*coo_array .* CSR and CSC"),
+        (sparse.csr_array(np.eye(2, dtype=np.longdouble)), "Toy.kept_.data: an array of dtype"),
+        (np.random.Generator(np.random.Philox(1)), r"Toy.kept_ \(Philox\): .* Use numpy.random.default_rng\(seed\)"),
+        (LogisticRegression(), "Toy.kept_: LogisticRegression is not a public estimator of tamis"),
+        (nested_in_itself(), "Toy.kept_.*: nested deeper than 64 levels; does it hold itself"),
+        (type("Words", (str,), {})("x"), "Toy.kept_: a value of type .*Words cannot"),
+        (3j, "Toy.kept_: a value of type builtins.complex"),
+    ],
+)
+def test_values_that_cannot_be_saved(value, words, toy, tmp_path):
+    with pytest.raises(TypeError, match=words):
+        save(toy().holding(kept_=value), tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+def test_models_that_cannot_be_saved(toy, tmp_path, monkeypatch):
+    impostor = type("Toy", (toy,), {})
+    for model in (LogisticRegression(), impostor(), type("Own", (toy,), {})()):
+        with pytest.raises(TypeError, match="is not a public estimator of tamis, so load could not find it"):
+            save(model, tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+# --------------------------------------------------------------------------- the disk
+@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("any")])
+@pytest.mark.parametrize("moment", ["block", "fsync", "replace"])
+def test_failed_save_leaves_the_old_file(failure, moment, toy, tmp_path, monkeypatch):
+    save(toy(alpha=1), tmp_path / "m")
+    before = (tmp_path / "m").read_bytes()
+
+    def fail(*_):
+        raise failure
+
+    def half(self):
+        yield b"half"
+        fail()
+
+    place, name, instead = {
+        "block": (Block, "pieces", half),
+        "fsync": (os, "fsync", fail),
+        "replace": (os, "replace", fail),
+    }[moment]
+    with monkeypatch.context() as patch:
+        patch.setattr(place, name, instead)
+        with pytest.raises(type(failure)) as caught:
+            save(toy(alpha=2).holding(coef_=np.ones(10**5)), tmp_path / "m")
+    if isinstance(failure, OSError):
+        assert f"cannot save to {tmp_path / 'm'} (No space left on device)" in str(caught.value)
+        assert caught.value.errno == 28
+    assert os.listdir(tmp_path) == ["m"]
+    assert (tmp_path / "m").read_bytes() == before
+
+
+def test_model_that_changes_while_it_is_saved(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(Block, "pieces", lambda self: iter([b"too short"]))
+    with pytest.raises(RuntimeError, match="changed while it was being saved"):
+        save(toy().holding(coef_=np.ones(9)), tmp_path / "m")
+    assert not os.listdir(tmp_path)
+
+
+def test_file_is_synced_before_it_is_moved(toy, tmp_path, monkeypatch):
+    calls, fsync, replace = [], os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda number: (calls.append(("fsync", os.fstat(number).st_size)), fsync(number)))
+    monkeypatch.setattr(os, "replace", lambda a, b: (calls.append(("replace", os.path.dirname(a), b)), replace(a, b)))
+    save(toy(), tmp_path / "m")
+    assert calls == [("fsync", (tmp_path / "m").stat().st_size), ("replace", str(tmp_path), str(tmp_path / "m"))]
+
+
+def test_folder_that_may_not_be_written(toy, tmp_path, monkeypatch):
+    tmp_path.chmod(0o500)
+    if os.geteuid() == 0:  # root may write anywhere
+
+        def refuse(name, mode):
+            raise PermissionError(13, "Permission denied", name)
+
+        monkeypatch.setattr(container, "open", refuse, raising=False)
+    with pytest.raises(
+        PermissionError,
+        match=r"cannot save to .*/m \(Permission denied\): save needs a folder .* Choose another folder",
+    ):
+        save(toy(), tmp_path / "m")
+    tmp_path.chmod(0o700)
+
+
+def test_folder_that_is_not_there(toy, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"cannot save to .*save needs a folder that exists"):
+        save(toy(), tmp_path / "absent" / "m")
+
+
+def test_permissions_and_links(toy, tmp_path):
+    before = os.umask(0o027)
+    try:
+        save(toy(alpha=1), tmp_path / "m")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "m").stat().st_mode) == 0o640
+    (tmp_path / "link").symlink_to("m")
+    save(toy(alpha=2), tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert load(tmp_path / "m").alpha == 2

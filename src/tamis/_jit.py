@@ -29,8 +29,9 @@ def _choose_cache() -> None:
 _had_cache = _CACHE in os.environ
 _choose_cache()
 import numba  # noqa: E402
+from llvmlite import ir  # noqa: E402
 from numba.core import types as numba_types  # noqa: E402
-from numba.extending import overload  # noqa: E402
+from numba.extending import intrinsic, overload  # noqa: E402
 
 if not _had_cache:
     os.environ.pop(_CACHE, None)
@@ -113,6 +114,34 @@ def helper(function):
 
 
 prange = numba.prange
+
+
+def prefetch(array, cell):
+    """Ask for the last axis' element `cell` of an array, to be in the cache when it is needed; no effect otherwise."""
+
+
+@intrinsic
+def _prefetch(context, array, cell):
+    """LLVM's prefetch of the address of an element."""
+
+    def generate(context, builder, signature, arguments):
+        kind, index = signature.args
+        view = context.make_array(kind)(context, builder, arguments[0])
+        stride = builder.extract_value(view.strides, kind.ndim - 1)
+        offset = builder.mul(stride, context.cast(builder, arguments[1], index, numba_types.intp))
+        byte = ir.IntType(8).as_pointer()
+        place = builder.gep(builder.bitcast(view.data, byte), [offset])
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        builder.call(builder.module.declare_intrinsic("llvm.prefetch", [byte], kind), [place, word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return numba_types.void(array, cell), generate
+
+
+@overload(prefetch)
+def _typed_prefetch(array, cell):
+    return lambda array, cell: _prefetch(array, cell)
 
 
 # --------------------------------------------------------------------------- terms

@@ -11,6 +11,7 @@ from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
 from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier
+from tamis._checks import take_matrix
 
 N = 30
 X = tiny.matrix(N, 6)  # exact in float32
@@ -119,6 +120,18 @@ def test_compiled_recipes_on_every_type_of_numbers(cls, form):
     y = tiny.targets_for(cls(), X)
     model, other = fit(cls(random_state=0, max_iter=2, tol=None), X, y), fit(cls(random_state=0, max_iter=2, tol=None), FORMS[form](X), y)
     tiny.assert_same(model, other, X, wide=FORMS[form](X))
+
+
+@pytest.mark.parametrize("form", ["unsorted", "duplicated", "explicit zeros", "surplus", "coo", "float32 unsorted", "list"])
+def test_trusted_rows_are_canonical(interpreted, form):
+    """What reaches the loops: sorted, without duplicates and zeros, unsigned, read-only."""
+    rows = take_matrix(FOBOSClassifier(), FORMS[form](X), reset=True)
+    wanted = sp.csr_array(X)
+    assert np.array_equal(rows.data[: wanted.nnz], wanted.data)
+    assert np.array_equal(rows.indices[: wanted.nnz], wanted.indices)
+    assert np.array_equal(rows.indptr, wanted.indptr)
+    assert [array.dtype.kind for array in rows[:3]] == ["f", "u", "u"]
+    assert not any(array.flags.writeable for array in rows[:3])
 
 
 def test_integers_and_booleans(interpreted):

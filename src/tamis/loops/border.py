@@ -20,13 +20,18 @@ def inspect_rows(indptr, indices, bits, exponent, n_features):
     if falls or indptr[0] or indptr[n] > indices.shape[0]:
         return falls + 1, wild, unsorted, zeros, odd
     for k in range(indptr[n]):
-        wild += indices[k] >= n_features
-    for k in range(indptr[n]):
         odd += (bits[k] & exponent) == exponent
         zeros += (bits[k] << bits.dtype.type(1)) == bits.dtype.type(0)
     for i in range(n):
         for k in range(indptr[i] + one, indptr[i + one]):
             unsorted += indices[k] <= indices[k - one]
+    if unsorted:
+        for k in range(indptr[n]):
+            wild += indices[k] >= n_features
+    else:  # the last index of a row is its largest
+        for i in range(n):
+            if indptr[i + one] > indptr[i]:
+                wild += indices[indptr[i + one] - one] >= n_features
     return falls, wild, unsorted, zeros, odd
 
 

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
-from tamis._jit import absorb, accrue, bend, compiled, helper, owes, rebase, settle, size, slope, tame, unit, value
+from tamis._jit import absorb, accrue, bend, compiled, helper, owes, prefetch, rebase, settle, size, slope, tame, unit, value
 from tamis.loops.order import shuffled
 from tamis.terms.penalties import Free
 
 FREE = Free()
+ONE, EIGHT, LINE = np.uint64(1), np.uint64(8), np.uint64(16)
 SETTLE_EVERY = 2.0**20  # steps after which all cells are settled, so that no toll outgrows the weights
 SMALLEST = 1e-60  # scale below which they are settled earlier
 CALM = 0.0625  # automatic steps of the intercept, against those of a row: it is in every row, and would swing
@@ -54,6 +55,22 @@ def observe_null(stats, t, null):
     return stats[0], stats[1] + (null - stats[1]) / t, stats[2]
 
 
+@helper
+def place(r, stop, n, key):
+    """Number of the row at position r of the walk, or of its last row beyond the end."""
+    r = min(r, stop - ONE)
+    return shuffled(r, n, key) if key else r
+
+
+@helper
+def fetch_row(data, indices, first, last):
+    """Bring a row that lies anywhere into the cache."""
+    for k in range(first, last, LINE):
+        prefetch(data, k)
+        prefetch(data, k + EIGHT)
+        prefetch(indices, k)
+
+
 @compiled
 def learn_one(data, indices, indptr, targets, weights, rows, state, bias, costs, loss, penalty, rule, step, ledger, bias_ledger, stats, flags):
     """Walk rows of one output.
@@ -65,12 +82,15 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, bias, costs,
     intercept, auto_eta, auto_alpha = flags
     n, origin = np.uint64(targets.shape[0]), np.uint64(0)
     total = costs[0]
+    ahead = place(start, stop, n, key)
     for r in range(start, stop):
-        i = shuffled(r, n, key) if key else r
+        i, ahead = ahead, place(r + ONE, stop, n, key)
+        if key:
+            fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
         weight = weights[i] if weights.shape[0] else 1.0
         if weight == 0.0:
             continue
-        first, last = indptr[i], indptr[i + np.uint64(1)]
+        first, last = indptr[i], indptr[i + ONE]
         score = 0.0
         sqnorm = 0.0
         for k in range(first, last):
@@ -123,12 +143,15 @@ def learn_many(data, indices, indptr, targets, weights, rows, state, bias, costs
     low, high = part
     n, many = np.uint64(targets.shape[0]), np.uint64(bias.shape[1])
     scores, slopes, paces, wanted = np.zeros(many), np.zeros(many), np.zeros(many), np.zeros(many)
+    ahead = place(start, stop, n, key)
     for r in range(start, stop):
-        i = shuffled(r, n, key) if key else r
+        i, ahead = ahead, place(r + ONE, stop, n, key)
+        if key:
+            fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
         weight = weights[i] if weights.shape[0] else 1.0
         if weight == 0.0:
             continue
-        first, last = indptr[i], indptr[i + np.uint64(1)]
+        first, last = indptr[i], indptr[i + ONE]
         sqnorm = 0.0
         for c in range(many):
             scores[c] = 0.0

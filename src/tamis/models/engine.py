@@ -38,8 +38,8 @@ class Engine:
         numbers = all(type(v) is float for v in (*self.ledger, *self.bias_ledger, *self.stats, *self.flags))
         if not (shapes and sizes and numbers and self.outputs >= 1 and self.state.shape[1] % self.outputs == 0):
             raise ValueError("the state of training contradicts itself")
-        laid = "F_CONTIGUOUS" if self.outputs == 1 else "C_CONTIGUOUS"
-        if not (self.state.dtype == np.float64 and self.state.flags[laid]):
+        laid = self.state.flags.f_contiguous if self.outputs == 1 else self.state.flags.c_contiguous
+        if not (self.state.dtype == np.float64 and laid):
             raise ValueError("the state of training is not laid out as loops expect it")
         self.terms = tuple(as_floats(t) for t in self.terms)
 

@@ -15,7 +15,13 @@ BIT_GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
 SPARSE = {c.__name__: c for c in (scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, scipy.sparse.csr_array, scipy.sparse.csc_array)}
 
 # Classes of tamis that models are made of, saved like them by their attributes: name -> module.
-PARTS = {"Engine": "tamis.models.engine"}
+PARTS = {
+    "Bundle": "tamis.models.stabilized_engine",
+    "Engine": "tamis.models.engine",
+    "Result": "tamis.models.sieve_result",
+    "SieveStream": "tamis.models.sieve_stream",
+    "StabilizedEngine": "tamis.models.stabilized_engine",
+}
 
 
 # --------------------------------------------------------------------------- estimators

@@ -1,5 +1,6 @@
 """The mathematics: losses, penalties, steps and rules, as terms that compiled loops accept."""
 
+from tamis._jit import term
 from tamis.terms.adaptive import FTRL, AdaGrad
 from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
@@ -27,4 +28,5 @@ __all__ = [
     "Ridge",
     "Squared",
     "SquaredHinge",
+    "term",
 ]

@@ -1,0 +1,77 @@
+"""Time, measured fairly on a noisy machine: contestants in turn, several rounds, and fresh processes."""
+
+import gc
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Times(NamedTuple):
+    """Seconds of one contestant: of its quietest round, which ratios are made of, and of its usual one."""
+
+    least: float
+    median: float
+
+    def over(self, count: float) -> "Times":
+        """The times divided by a count, as of passes or nonzeros."""
+        return Times(self.least / count, self.median / count)
+
+
+def one_thread() -> None:
+    """Keep the threads of BLAS and OpenMP at one, here and in child processes."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1" if name != "NUMBA_NUM_THREADS" else str(os.cpu_count() or 1))
+
+
+def interleaved(contestants: dict, rounds: int, warm: int = 1, clock: Callable = time.perf_counter) -> dict:
+    """Times of each contestant over rounds A B C A B C, after `warm` rounds that do not count.
+
+    `clock` is wall time, or `time.thread_time`: that of the thread on its core, which other work does not stretch. A contestant
+    that returns a number has timed itself.
+    """
+    seconds: dict = {name: [] for name in contestants}
+    gc.collect()
+    gc.disable()
+    try:
+        for turn in range(warm + rounds):
+            for name, action in contestants.items():
+                begin = clock()
+                own = action()
+                taken = clock() - begin
+                if turn >= warm:
+                    seconds[name].append(own if isinstance(own, float) else taken)
+    finally:
+        gc.enable()
+    return {name: Times(min(values), statistics.median(values)) for name, values in seconds.items()}
+
+
+def between(few: Times, many: Times) -> Times:
+    """What `many` takes more than `few`: starting costs cancel."""
+    return Times(many.least - few.least, many.median - few.median)
+
+
+class Child(NamedTuple):
+    """A finished process: wall seconds, CPU seconds, and what it printed."""
+
+    wall: float
+    cpu: float
+    text: str
+
+
+def fresh(code: str, environment: dict[str, str] | None = None) -> Child:
+    """Run `code` in a new Python process."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    surroundings = {**os.environ, **(environment or {})}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=surroundings, cwd=ROOT, check=False)
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise RuntimeError(f"a child process ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return Child(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout)

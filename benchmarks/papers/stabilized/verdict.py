@@ -1,0 +1,95 @@
+"""A verdict from the numbers alone: who beats whom, by how much, and what is not reproduced."""
+
+import math
+
+SIEVE, STABILIZED, BATCH = "sieve", "stabilized SGD", "batch L1"
+ONLINE = ("SGD", "averaged SGD", "truncated gradient", "FOBOS", "RDA", "FTRL", STABILIZED)
+
+
+def rows_of(entry: dict, method: str, kind: str = "orders") -> list[dict]:
+    """All picks of a method."""
+    return [row for row in entry[kind]["rows"] if row["model"] == method]
+
+
+def beyond(a: dict, b: dict, runs: int) -> int:
+    """-1 if a's error is lower than b's by more than one standard error of the runs, 1 if higher, else 0."""
+    gap, slack = a["error"] - b["error"], math.sqrt((a["error_sd"] ** 2 + b["error_sd"] ** 2) / runs)
+    return -1 if gap < -slack else 1 if gap > slack else 0
+
+
+def dominators(entry: dict, mine: dict) -> list[str]:
+    """Online picks with lower error (beyond one s.e.) and fewer features."""
+    runs = entry["orders"]["settings"]["runs"]
+    names = [f"{row['model']} ({row['pick']})" for name in ONLINE for row in rows_of(entry, name) if row["model"] != mine["model"]]
+    rows = [row for name in ONLINE for row in rows_of(entry, name) if row["model"] != mine["model"]]
+    return [name for name, row in zip(names, rows, strict=True) if beyond(row, mine, runs) < 0 and row["kept"] <= mine["kept"]]
+
+
+def _methods_line(entries: list[dict], method: str) -> list[str]:
+    """Where the method is dominated, and its kappas."""
+    mine = [(entry, row) for entry in entries for row in rows_of(entry, method)]
+    if not mine:
+        return [f"- {method}: not in this version."]
+    beaten = [f"{entry['set']} {entry['loss']} ({row['pick']}) by {', '.join(found)}" for entry, row in mine if (found := dominators(entry, row))]
+    kappas = [row["kappa"] for _, row in mine]
+    shares = [row["kappa"] for entry in entries for row in rows_of(entry, method, "subsamples")]
+    text = f"- **{method}**: {len(mine) - len(beaten)} of {len(mine)} picks are dominated by no online method (lower error beyond one s.e. "
+    text += "and fewer features); "
+    text += f"kappa {min(kappas):.2f} to {max(kappas):.2f} over orders, {min(shares):.2f} to {max(shares):.2f} over 80 % subsamples."
+    return [text, *([f"  - dominated: {'; '.join(beaten)}."] if beaten else [])]
+
+
+def _against(entries: list[dict], method: str, other: str) -> list[str]:
+    """Errors of two methods, set by set: the better pick of each by the error on the folds is `least`."""
+    better = equal = worse = 0
+    lost = []
+    for entry in entries:
+        mine, theirs = rows_of(entry, method), rows_of(entry, other)
+        if not mine or not theirs:
+            continue
+        sign = beyond(mine[0], theirs[0], entry["orders"]["settings"]["runs"])
+        better, equal, worse = better + (sign < 0), equal + (sign == 0), worse + (sign > 0)
+        if sign > 0:
+            lost.append(f"{entry['set']} {entry['loss']} ({100 * mine[0]['error']:.2f} against {100 * theirs[0]['error']:.2f})")
+    if better + equal + worse == 0:
+        return []
+    text = f"- {method} against {other} (least picks): error lower {better}, equal {equal}, higher {worse} times."
+    return [text + (f" Higher on {'; '.join(lost)}." if lost else "")]
+
+
+def _paper(entries: list[dict]) -> list[str]:
+    """The claim of the paper, that its method has the lowest error and the sparsest model, on the sets at hand."""
+    lines = []
+    for entry in entries:
+        mine = rows_of(entry, STABILIZED)
+        if not mine:
+            continue
+        rivals = [row for name in ("truncated gradient", "RDA", "FOBOS") for row in rows_of(entry, name)]
+        lowest = min(row["error"] for row in rivals) >= min(row["error"] for row in mine)
+        sparsest = min(row["kept"] for row in rivals) >= min(row["kept"] for row in mine)
+        lines.append((lowest, sparsest, lowest and sparsest))
+    if not lines:
+        return ["- The paper's own method was not in this version."]
+    low, sparse, both = (sum(line[k] for line in lines) for k in range(3))
+    return [
+        f"- The paper's claim, lower error and fewer features than truncated gradient, RDA and FOBOS: of {len(lines)} cases stabilized SGD has the "
+        f"lowest error in {low}, the sparsest model in {sparse}, both in {both} (best of its picks against the best of theirs, by mean)."
+    ]
+
+
+def _promise(lines: list[dict]) -> list[str]:
+    kept = sum(line["kept"] for line in lines)
+    nearest = max(lines, key=lambda line: line["false"] / line["bound"])
+    text = f"- StabilitySelector's bound held in {kept} of {len(lines)} settings; the nearest came to {nearest['false']:.2f} false selections "
+    return [text + f"of at most {nearest['bound']:.2f} ({nearest['kind']}, threshold {nearest['threshold']:g}, {nearest['assumption']})."]
+
+
+def judge(found: dict) -> list[str]:
+    """The verdict as a list."""
+    entries = found["entries"]
+    lines = _paper(entries)
+    for method in (STABILIZED, SIEVE):
+        lines += _methods_line(entries, method)
+    for other in (BATCH, "FTRL", "averaged SGD", STABILIZED):
+        lines += _against(entries, SIEVE, other)
+    return lines + _promise(found["promise"])

@@ -1,0 +1,128 @@
+"""The sieve on a stream: level-0 models of every group, column statistics, and a bounded sample of rows."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis._checks import NOTHING, Csr, _from_csr
+from tamis.loops.sieve_stream import OUTPUTS, ROWS, stream_rows
+from tamis.models.sieve_engine import as_standard, fold_of, hashed, settled_order, tabulate
+from tamis.models.sieve_result import Result, sieve_outputs
+from tamis.solvers.bases import bases_of
+
+LAST = np.uint64(2**64 - 1)
+
+
+class SieveStream:
+    """Bounded state of a stream; every decision depends on the rows and their count alone, not on how they are cut.
+
+    The sample holds the `n_sample` distinct rows with the smallest hash of their content, a repeated row with its weight.
+    """
+
+    def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
+        self.n_columns, self.n_outputs, self.folds, self.n_sample, self.classes = n_columns, n_outputs, folds, n_sample, classes
+        width = 1 + 2 * n_outputs
+        self.counts, self.squares = np.zeros(n_columns), np.zeros(n_columns)
+        self.states, self.biases = np.zeros((2, folds + 1, n_columns, width)), np.zeros((2, folds + 1, width))
+        self.steps, self.totals = np.zeros(folds + 1), np.zeros(OUTPUTS + 3 * n_outputs)
+        self.keys, self.bar, self.evicted = np.zeros(0, dtype=np.uint64), int(LAST), False
+        self.rows = sp.csr_array((0, n_columns))
+        self.targets, self.weights = np.zeros((0, 1)), np.zeros(0)
+        self.waiting: list = []  # rows not yet taken into the sample
+        self.refined_at = 0
+
+    def _check_loaded(self) -> None:
+        """Refuse a state from a file that the compiled loops could not trust."""
+        width, groups = 1 + 2 * self.n_outputs, self.folds + 1
+        shapes = {"counts": (self.n_columns,), "squares": (self.n_columns,), "states": (2, groups, self.n_columns, width)}
+        shapes |= {"biases": (2, groups, width), "steps": (groups,), "totals": (OUTPUTS + 3 * self.n_outputs,)}
+        sample = len(self.keys) == len(self.weights) == len(self.targets) == self.rows.shape[0]
+        if not sample or self.rows.shape[1] != self.n_columns or any(getattr(self, name).shape != shape for name, shape in shapes.items()):
+            raise ValueError("the state of the stream contradicts itself")
+        for name in shapes:
+            setattr(self, name, np.ascontiguousarray(getattr(self, name), dtype=float))
+
+    @property
+    def n_rows(self) -> int:
+        """Rows seen, those of weight 0 left out."""
+        return int(self.totals[ROWS])
+
+    # ------------------------------------------------------------------ learning
+    def learn(self, rows: Csr, targets, weights, task, strength) -> None:
+        """Walk the rows in their order, then offer them to the sample."""
+        hashes = hashed(rows)
+        folds = fold_of(hashes, self.folds)
+        bases = np.array([(base.step, base.strength, base.follows) for base in bases_of(task.loss, strength)], dtype=float)
+        stream_rows(
+            *rows[:3], targets, weights, folds, self.counts, self.squares, self.totals, self.steps,
+            self.states, self.biases, bases, *task, float(self.classes),
+        )  # fmt: skip
+        self._offer(rows, hashes, targets, weights)
+
+    def _offer(self, rows: Csr, hashes, targets, weights) -> None:
+        """Put rows whose key is small enough before the sample; they are taken in when there are many."""
+        keys = _keys(hashes, targets)
+        small = keys <= np.uint64(self.bar)
+        taken = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
+        if len(taken):
+            masses = weights[taken] if len(weights) else np.ones(len(taken))
+            self.waiting.append((rows._scipy()[taken].astype(float), keys[taken], targets[taken], masses))
+        if sum(len(part[1]) for part in self.waiting) > max(len(self.keys), 1024):
+            self._take_in()
+
+    def _take_in(self) -> None:
+        """The sample with the waiting rows: the smallest keys of both; the same row and target again adds to its weight."""
+        if not self.waiting:
+            return
+        parts = [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else []
+        rows, keys, targets, masses = zip(*parts, *self.waiting, strict=True)
+        self.keys, where, which = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+        self.weights = np.bincount(which, weights=np.concatenate(masses))
+        if len(self.keys) > self.n_sample:
+            self.keys, self.weights, where = self.keys[: self.n_sample], self.weights[: self.n_sample], where[: self.n_sample]
+            self.bar, self.evicted = int(self.keys[-1]), True
+        self.rows = sp.csr_array(sp.vstack(rows, format="csr")[where])
+        self.targets = np.ascontiguousarray(np.concatenate(targets)[where])
+        self.waiting = []
+
+    # ------------------------------------------------------------------ what has been learnt
+    def refined(self, task, wishes, per_class: bool, intercept: bool, units_of) -> Result:
+        """The ladder and the final phase on the sample; from the stream's own models once the sample is a part of it only."""
+        self._take_in()
+        rows = _from_csr(self.rows)
+        weights = NOTHING if (self.weights == 1.0).all() else self.weights
+        units, hashes = units_of(self.targets, weights), hashed(rows)
+        order = settled_order(hashes, self.targets, weights)
+        table, columns = tabulate(rows, as_standard(self.targets, units), weights, order, self.n_outputs, intercept)
+        start = self._start(columns, *units) if self.evicted else None
+        return sieve_outputs(table, columns, fold_of(hashes[order], self.folds), task, wishes, self.classes, per_class, units, start)
+
+    def _start(self, columns, unit, center) -> dict:
+        """The level-0 models in the units of the sample."""
+        many, at = self.n_outputs, columns.kept
+        states, biases = self.states[:, :, at].copy(), self.biases.copy()
+        to_given = np.sqrt(np.maximum(self.counts[at], 1e-300) / np.maximum(self.squares[at], 1e-300))[:, None]
+        ratio, offset = self._target_units(unit, center)
+        for part in (slice(1, 1 + many), slice(1 + many, 1 + 2 * many)):
+            given = states[..., part] * to_given * ratio
+            states[..., part] = given / columns.scale[:, None]
+            biases[..., part] = biases[..., part] * ratio + np.einsum("sgjc,j->sgc", given, columns.shift)
+        biases[..., 1 : 1 + many] += offset
+        return {"calm": (states[0], biases[0]), "bold": (states[1], biases[1]), "steps": self.steps.copy()}
+
+    def _target_units(self, unit, center):
+        """Units of the running targets against those of the sample, and the shift between their centers."""
+        if self.classes:
+            return np.ones(self.n_outputs), np.zeros(self.n_outputs)
+        many = self.n_outputs
+        means, apart = self.totals[OUTPUTS + many : OUTPUTS + 2 * many], self.totals[OUTPUTS + 2 * many :]
+        running = np.where(apart > 0.0, apart / max(self.totals[1], 1e-300), 1.0)
+        return running / unit, (means - center) / unit
+
+
+def _keys(hashes, targets) -> np.ndarray:
+    """The second hash: of a row's content and its targets."""
+    keys = hashes ^ np.uint64(0x2545F4914F6CDD1D)
+    for column in np.ascontiguousarray(targets).T:
+        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * np.uint64(0xBF58476D1CE4E5B9)
+        keys ^= keys >> np.uint64(32)
+    return keys * np.uint64(0x94D049BB133111EB)

@@ -1,0 +1,299 @@
+"""The engine of the stabilized models: bundles of paths, one an output, and their walk over rows. No checks, no scikit-learn."""
+
+import os
+import threading
+
+import numpy as np
+
+from tamis import _jit
+from tamis._checks import Csr, frozen
+from tamis.loops import stabilized_columns as columns_loop
+from tamis.loops import stabilized_stage as loop
+from tamis.loops.stabilized import run_parallel, run_serial
+from tamis.loops.stabilized_stage import Plan
+
+BLOCK = 1 << 16  # rows times paths between two looks at the progress bar and at Ctrl-C
+RECORDS = 1024  # stages that the history keeps
+NO_COUNTS = np.zeros(0, np.uint32)
+
+# --------------------------------------------------------------------------- threads
+_parallel = threading.Lock()  # one parallel loop at a time: Numba's workqueue aborts under two threads
+_forked = False
+
+
+def _note_fork() -> None:
+    """OpenMP dies in the child of a process that has used it: children stay serial."""
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def _run(threads: int, *given):
+    """The loop on threads, or its serial twin where threads are not wanted or not safe; the bits are the same."""
+    if threads == 1 or _forked or not _parallel.acquire(blocking=False):
+        return run_serial(*given)
+    try:
+        usual = _launch()
+        try:
+            _jit.numba.set_num_threads(min(threads, _jit.numba.config.NUMBA_NUM_THREADS))
+            return run_parallel(*given)
+        finally:
+            _jit.numba.set_num_threads(usual)
+    finally:
+        _parallel.release()
+
+
+def _launch() -> int:
+    """Start Numba's threads, as far as nobody has; return how many are in use."""
+    # GNU OpenMP reads how to wait when it is loaded, here. Its own choice is to spin at every barrier, and where other programs want
+    # the cores a stage then lasts as long as their time slices: 20 times as long was seen.
+    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        return _jit.numba.get_num_threads()
+    os.environ["GOMP_SPINCOUNT"] = "0"
+    try:
+        return _jit.numba.get_num_threads()
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
+# --------------------------------------------------------------------------- one output
+class Bundle:
+    """The paths of one output. `columns` says which columns the state has; a stream has all, a fit those that matter."""
+
+    def __init__(self, n_paths: int, features: int, plan: Plan):
+        self.columns = np.zeros(0, np.uint32)
+        self.status = np.zeros(features, np.uint8)
+        self.state, self.meets = np.zeros((n_paths, 0)), np.zeros((n_paths, 0), np.uint16)
+        self.ballots = np.zeros((0, 4))  # bursts that met and that kept a feature: carried over, and since the burn-in
+        self.paths = np.zeros((n_paths, 8))
+        self.pool_at, self.pool_value = np.zeros((n_paths, 0), np.uint32), np.zeros((n_paths, 0))
+        self.voted, self.votes = np.zeros(0, np.uint32), np.zeros(0, np.uint64)  # those of the open stage
+        self.history = np.zeros((RECORDS, 7))
+        self.course = np.zeros(12)
+        self.course[[loop.BURST, loop.LENGTH, loop.STRIDE]] = plan.burst, plan.burst * plan.bursts, 1.0
+        self.course[loop.REJECTION] = plan.rejection
+        if plan.burn < 1.0:
+            self.course[loop.GRAVITY] = max(plan.gravity, 0.0)
+
+    def _check_loaded(self) -> None:
+        """Refuse a state from a file that the compiled loops could not trust."""
+        many, width, wide = len(self.paths), len(self.columns), len(self.status)
+        kinds = {"columns": "u4", "status": "u1", "meets": "u2", "pool_at": "u4", "voted": "u4", "votes": "u8"}
+        names = ("state", "ballots", "paths", "pool_value", "history", "course")
+        fit = all(getattr(self, name).dtype == np.dtype(kinds.get(name, "f8")) for name in (*names, *kinds))
+        shapes = self.state.shape == self.meets.shape == (many, width) and self.ballots.shape == (width, 4) and self.paths.shape == (many, 8)
+        shapes = shapes and self.history.shape == (RECORDS, 7) and self.course.shape == (12,) and self.voted.shape == self.votes.shape
+        shapes = shapes and self.pool_at.shape == self.pool_value.shape and self.pool_at.shape[0] == many
+        places = all((part < width).all() for part in (self.pool_at, self.voted)) and (self.columns < wide).all()
+        fills, done, c = self.paths[:, loop.FILL], self.paths[:, loop.DONE], self.course
+        room = (done >= 0).all() and (done <= fills).all() and (fills <= self.pool_at.shape[1]).all()
+        clocks = (c >= 0).all() and (c < 2.0**53).all() and (np.delete(c, [loop.GRAVITY, loop.REJECTION]) % 1 == 0).all()
+        clocks = clocks and c[loop.INSIDE] < c[loop.LENGTH] and c[loop.BURST] >= 1 and c[loop.STRIDE] >= 1 and c[loop.RECORDS] <= RECORDS
+        if not (fit and shapes and places and room and clocks and (np.diff(self.columns.astype(int)) > 0).all()):
+            raise ValueError("the state of training contradicts itself")
+        for name in (*names, *kinds):
+            setattr(self, name, np.array(getattr(self, name), order="C"))
+
+    def relocate(self, columns: np.ndarray) -> None:
+        """Move the state to other columns (ascending): new ones are empty, those left out must be."""
+        if np.array_equal(columns, self.columns):
+            return
+        many, width = len(self.paths), len(columns)
+        place = np.searchsorted(columns, self.columns).astype(np.uint32)
+        stay = np.flatnonzero(place < width)
+        stay = stay[columns[place[stay]] == self.columns[stay]]
+        state, meets, ballots = np.zeros((many, width)), np.zeros((many, width), np.uint16), np.zeros((width, 4))
+        for m in range(many):
+            state[m, place[stay]], meets[m, place[stay]] = self.state[m, stay], self.meets[m, stay]
+        ballots[place[stay]] = self.ballots[stay]
+        meets[:, self.status[columns] == loop.PURGED] = loop.DEAD
+        self.pool_at, self.voted = place[self.pool_at], place[self.voted]
+        self.pool_at[self.pool_at >= width] = 0  # unused ends
+        self.columns, self.state, self.meets, self.ballots = columns, state, meets, ballots
+
+    def open_stream(self) -> None:
+        """Make room for every column."""
+        if len(self.columns) < len(self.status):
+            self.relocate(np.arange(len(self.status), dtype=np.uint32))
+        self.course[loop.EMPTY] = self.course[loop.SEEN] - self.course[loop.KEPT]  # 0: no cell needs a look at its word
+
+    def run(self, rows, counts, start, stop, room, loss, plan, source, threads) -> int:
+        """Walk rows start to stop; return how far it came before purged features took up too much room."""
+        many, width = len(self.paths), len(self.columns)
+        groups = min(threads, many)
+        votes, lists = np.zeros((groups, width), np.uint64), np.empty((groups, width + 2), np.uint32)
+        lists[:, 0] = 0
+        bins = np.zeros((groups, columns_loop.BINS), np.uint32)
+        votes[0, self.voted] = self.votes
+        lists[0, 1 : len(self.voted) + 1] = self.voted
+        lists[0, 0] = len(self.voted)
+        filled = self.pool_at.shape[1]
+        room += filled + 1  # the loop writes before it knows whether an entry is new
+        pool_at, pool_value = np.empty((many, room), np.uint32), np.empty((many, room))
+        pool_at[:, :filled], pool_value[:, :filled] = self.pool_at, self.pool_value
+        bundle = (self.state, self.meets, self.paths, pool_at, pool_value)
+        shared = (self.status if not len(counts) else self.status[self.columns], self.ballots, counts)
+        rest = (self.course, self.history, loss, plan, source)
+        at = _run(threads, rows, np.uint64(start), np.uint64(stop), bundle, shared, votes, lists, bins, *rest)
+        if len(counts):
+            self.status[self.columns] = shared[0]
+        filled = int(self.paths[:, loop.FILL].max())
+        # The unused ends are garbage: they are cleared so that equal models are equal files.
+        self.pool_at, self.pool_value = pool_at[:, :filled].copy(), pool_value[:, :filled].copy()
+        unused = np.arange(filled) >= self.paths[:, loop.FILL][:, None]
+        self.pool_at[unused], self.pool_value[unused] = 0, 0.0
+        self.voted = np.unique(np.concatenate([part[1 : int(part[0]) + 1] for part in lists]))
+        self.votes = votes[:, self.voted].sum(axis=0)
+        return int(at)
+
+    def means(self) -> np.ndarray:
+        """Mean weights of the columns that the state has."""
+        weights = np.empty(len(self.columns))
+        columns_loop.write_mean(self.state, self.meets, self.course[loop.GRAVITY], weights)
+        return weights
+
+    def spread(self, values: np.ndarray) -> np.ndarray:
+        """Numbers of the state's columns as an array over all columns."""
+        out = np.zeros((*values.shape[:-1], len(self.status)))
+        out[..., self.columns] = values
+        return out
+
+    def path_weights(self) -> np.ndarray:
+        """Weights of each path, (paths, columns)."""
+        weights = np.empty((len(self.paths), len(self.columns)))
+        columns_loop.write_paths(self.state, self.meets, self.course[loop.GRAVITY], weights)
+        return self.spread(weights)
+
+    def probabilities(self) -> np.ndarray:
+        """Share of bursts since the burn-in that kept each feature; 1 where none has met it yet, 0 for purged and unseen ones."""
+        met, kept = self.ballots[:, 2], self.ballots[:, 3]
+        share = np.where(met > 0, kept / np.maximum(met, 1.0), 1.0)
+        return self.spread(np.where(self.status[self.columns] == loop.PRESENT, share, 0.0))
+
+    @property
+    def bias(self) -> float:
+        """Mean intercept, summed in the order of the paths."""
+        return float(np.cumsum(self.paths[:, loop.BIAS])[-1] / len(self.paths))
+
+    def score(self, rows: Csr, scores: np.ndarray) -> None:
+        """Fill the scores of rows."""
+        if len(self.columns) == len(self.status) and len(rows.data) < len(self.columns):
+            columns_loop.score_direct(*rows[:3], self.state, self.meets, self.course[loop.GRAVITY], self.bias, scores)
+        else:
+            columns_loop.score_dense(*rows[:3], self.spread(self.means()), self.bias, scores)
+
+
+# --------------------------------------------------------------------------- rows of a fit
+class Fitting:
+    """Rows of a fit as one bundle sees them: columns renumbered, purged ones left out once they are many."""
+
+    def __init__(self, bundle: Bundle, rows: Csr, targets, weights, norms, counts, plan: Plan):
+        self.bundle, self.plan, self.counts = bundle, plan, counts
+        self.matrix, self.owned, self.rest = rows[:3], None, (targets, weights, norms)
+        self.columns = np.arange(len(counts), dtype=np.uint32)
+        fresh = (counts > 0) & (bundle.status == loop.UNSEEN)
+        bundle.status[fresh] = loop.PRESENT
+        bundle.course[[loop.KEPT, loop.SEEN]] += np.count_nonzero(fresh)
+        bundle.course[loop.EMPTY] = 0.0
+        gone = int(counts[bundle.status == loop.PURGED].sum())
+        if 2 * np.count_nonzero(bundle.status == loop.PRESENT) < len(counts) or gone > plan.compaction * len(rows.data):
+            self.shrink()
+        else:
+            bundle.relocate(self.columns)
+            self.room = longest(self.matrix[2], plan, bundle)
+            bundle.course[loop.EMPTY] = gone
+
+    def shrink(self) -> None:
+        """Leave out the columns that have been purged or never occur."""
+        bundle, (data, indices, indptr) = self.bundle, self.matrix
+        stay = bundle.status[self.columns] == loop.PRESENT
+        kept = np.count_nonzero(stay)
+        place = np.full(len(stay), kept, np.uint32)
+        place[stay] = np.arange(kept)
+        if self.owned is None:
+            size = int(self.counts[self.columns[stay]].sum())
+            self.owned = (np.empty(size, data.dtype), np.empty(size, indices.dtype), np.zeros(len(indptr), np.uint64))
+        at = int(columns_loop.compact(data, indices, indptr, place, np.uint32(kept), *self.owned))
+        self.owned = (self.owned[0][:at], self.owned[1][:at], self.owned[2])
+        self.matrix = tuple(frozen(part) for part in self.owned)
+        self.columns = self.columns[stay]
+        bundle.relocate(self.columns)
+        bundle.course[loop.EMPTY] = 0.0
+        self.room = longest(self.matrix[2], self.plan, bundle)
+
+    def walk(self, loss, source, threads, tell) -> None:
+        """One pass."""
+        n, at = len(self.rest[0]), 0
+        step = max(int(self.plan.burst * self.plan.bursts), BLOCK // len(self.bundle.paths))
+        while at < n:
+            before, stop = at, min(n, at + step)
+            counts = self.counts[self.columns]
+            at = self.bundle.run((*self.matrix, *self.rest), counts, at, stop, self.room, loss, self.plan, source, threads)
+            if at < stop or self.bundle.course[loop.EMPTY] > self.plan.compaction * len(self.matrix[0]):
+                self.shrink()
+            tell(at - before)
+
+
+def longest(indptr: np.ndarray, plan: Plan, bundle: Bundle) -> int:
+    """Most entries that the rows of one stage can have; the open stage may be of an earlier plan."""
+    lengths = np.diff(indptr).astype(np.int64)
+    rows = int(max(plan.burst * plan.bursts * (loop.LARGEST_BURST if plan.adaptive else 1.0), bundle.course[loop.LENGTH]))
+    if rows >= len(lengths):
+        return int(lengths.sum())
+    return int(np.partition(lengths, len(lengths) - rows)[len(lengths) - rows :].sum())
+
+
+# --------------------------------------------------------------------------- all outputs
+class StabilizedEngine:
+    """State of one stabilized model: a bundle of paths for each output."""
+
+    def __init__(self, n_paths: int, features: int, outputs: int, plan: Plan, seed: int):
+        self.seed, self.bundles = seed, [Bundle(n_paths, features, plan) for _ in range(outputs)]
+
+    def _check_loaded(self) -> None:
+        sizes = {(len(b.status), len(b.paths)) for b in self.bundles if isinstance(b, Bundle)}
+        if len(sizes) != 1 or type(self.seed) is not int or not all(isinstance(b, Bundle) for b in self.bundles):
+            raise ValueError("the state of training contradicts itself")
+
+    @property
+    def features(self) -> int:
+        """Number of columns."""
+        return len(self.bundles[0].status)
+
+    @property
+    def outputs(self) -> int:
+        """Number of linear functions."""
+        return len(self.bundles)
+
+    def score(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows, (rows, outputs)."""
+        scores = np.empty((self.outputs, rows.n_rows))
+        for bundle, own in zip(self.bundles, scores, strict=True):
+            bundle.score(rows, own)
+        return scores.T
+
+    def weights(self) -> np.ndarray:
+        """All weights, (outputs, features)."""
+        return np.array([bundle.spread(bundle.means()) for bundle in self.bundles])
+
+    def intercepts(self) -> np.ndarray:
+        """Intercepts, one an output."""
+        return np.array([bundle.bias for bundle in self.bundles])
+
+    def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
+        cells, weights = [], []
+        for c, bundle in enumerate(self.bundles):
+            means = bundle.means()
+            at = np.flatnonzero(means)
+            cells.append(bundle.columns[at].astype(np.int64) * self.outputs + c)
+            weights.append(means[at])
+        order = np.argsort(np.concatenate(cells), kind="stable")
+        return np.concatenate(cells)[order], np.concatenate(weights)[order]
+
+    def count(self) -> int:
+        """Number of nonzero weights."""
+        return sum(int(np.count_nonzero(bundle.means())) for bundle in self.bundles)

@@ -1,0 +1,1 @@
+"""Strategies in NumPy that call loops."""

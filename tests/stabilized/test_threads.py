@@ -1,0 +1,102 @@
+"""Threads, forks and workers: whatever runs beside it, a fit ends and gives the same bits."""
+
+import threading
+
+import numpy as np
+from joblib import Parallel, delayed
+from processes import run_process
+from tiny import quiet
+
+from tamis import StabilizedSGDClassifier
+from tamis.datasets import make_text
+from tamis.models import stabilized_engine
+
+X, Y, _ = make_text(n_samples=300, n_features=400, words=20, random_state=0)
+
+
+def weights(n_jobs):
+    return quiet(StabilizedSGDClassifier(n_paths=4, max_iter=3, tol=None, random_state=0, n_jobs=n_jobs).fit, X, Y).coef_
+
+
+def test_two_fits_in_two_threads():
+    usual, found = weights(1), []
+    threads = [threading.Thread(target=lambda: found.append(weights(2))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert len(found) == 2
+    assert all(np.array_equal(usual, coef) for coef in found)
+
+
+def test_the_serial_twin_steps_in_while_the_lock_is_held(monkeypatch):
+    usual = weights(2)
+    with stabilized_engine._parallel:
+        monkeypatch.setattr(stabilized_engine, "run_parallel", None)
+        assert np.array_equal(usual, weights(2))
+
+
+def test_loky_workers():
+    usual = weights(2)
+    for coef in Parallel(n_jobs=2, backend="loky")(delayed(weights)(n) for n in (1, 2)):
+        assert np.array_equal(usual, coef)
+
+
+def test_the_number_of_threads_is_restored():
+    from tamis import _jit
+
+    before = _jit.numba.get_num_threads()
+    weights(2)
+    weights(1)
+    assert _jit.numba.get_num_threads() == before
+    assert not stabilized_engine._parallel.locked()
+
+
+FORK = """
+import multiprocessing, sys, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from tamis import StabilizedSGDClassifier
+from tamis.datasets import make_text
+X, y, _ = make_text(n_samples=200, n_features=300, words=20, random_state=0)
+def weights(n_jobs=2):
+    return StabilizedSGDClassifier(n_paths=4, max_iter=2, tol=None, random_state=0, n_jobs=n_jobs).fit(X, y).coef_
+def child(queue):
+    queue.put(weights())
+usual = weights()
+context = multiprocessing.get_context("fork")
+queue = context.Queue()
+process = context.Process(target=child, args=(queue,))
+process.start()
+found = queue.get(timeout=120)
+process.join(60)
+print(process.exitcode, np.array_equal(usual, found), np.array_equal(usual, weights()))
+"""
+
+
+def test_a_fork_after_a_fit():
+    for layer in ("omp", "workqueue"):
+        assert run_process(FORK, env={"NUMBA_THREADING_LAYER": layer}).split() == ["0", "True", "True"]
+
+
+TWO_THREADS = """
+import threading, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from tamis import StabilizedSGDClassifier
+from tamis.datasets import make_text
+X, y, _ = make_text(n_samples=400, n_features=300, words=20, random_state=0)
+found = []
+def work():
+    for _ in range(5):
+        found.append(StabilizedSGDClassifier(n_paths=4, max_iter=4, tol=None, random_state=0, n_jobs=2).fit(X, y).coef_)
+work()
+threads = [threading.Thread(target=work) for _ in range(3)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+print(len(found), all(np.array_equal(found[0], f) for f in found))
+"""
+
+
+def test_threads_under_workqueue_which_aborts_when_entered_twice():
+    assert run_process(TWO_THREADS, env={"NUMBA_THREADING_LAYER": "workqueue"}).split() == ["20", "True"]

@@ -40,13 +40,17 @@ def fit_code(recipe: str, classes: int) -> str:
 
 
 def quietest(programs: dict, rounds: int, environments: dict | None = None) -> dict[object, Child]:
-    """The run of least CPU time of each program, the programs in turn."""
+    """Least wall and least CPU time of each program, the programs in turn."""
     best: dict[object, Child] = {}
     for _ in range(rounds):
         for name, code in programs.items():
-            child = fresh(code, (environments or {}).get(name))
-            best[name] = min(best.get(name, child), child, key=lambda run: run.cpu)
+            best[name] = _least(fresh(code, (environments or {}).get(name)), best.get(name))
     return best
+
+
+def _least(child: Child, known: Child | None) -> Child:
+    """The lower of each time, and what the new run printed."""
+    return child if known is None else Child(min(child.wall, known.wall), min(child.cpu, known.cpu), child.text)
 
 
 def first_fits(cases: list[tuple[str, int]], rounds: int) -> dict[tuple[str, int], dict[str, Child]]:
@@ -58,7 +62,7 @@ def first_fits(cases: list[tuple[str, int]], rounds: int) -> dict[tuple[str, int
         for turn in range(2):
             places = {case: {"NUMBA_CACHE_DIR": f"{folder}/{turn}-{number}"} for number, case in enumerate(cases)}
             for case, child in quietest(programs, 1, places).items():
-                cold[case] = min(cold.get(case, child), child, key=lambda run: run.cpu)
+                cold[case] = _least(child, cold.get(case))
         warm = quietest({"base": base, **programs}, rounds, places)
     return {case: {"cold": cold[case], "warm": warm[case], "base": warm["base"]} for case in cases}
 
@@ -66,34 +70,41 @@ def first_fits(cases: list[tuple[str, int]], rounds: int) -> dict[tuple[str, int
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        CPU seconds of whole processes, started in turn; the least of several rounds. On a quiet machine they are the wall seconds, which other work
-        on the machine stretches."""
+        Seconds of whole processes, started in turn; the least of several rounds. CPU seconds are what the wall clock shows on a quiet machine; the
+        wall seconds are stretched by other work on this one. Verdicts go by CPU seconds, and say so where wall seconds disagree."""
     page = Page("latency", "Latency", opening)
     found = quietest({name: name for name in IMPORTS}, 1 if quick else 9)
-    seconds = {name: child.cpu for name, child in found.items()}
-    numpy = seconds["import numpy"]
-    rows = [[f"`{name}`", f"{value:.3f}", f"{value - numpy:+.3f}"] for name, value in seconds.items()]
+    base = found["import numpy"]
+    rows = [[f"`{name}`", f"{run.cpu:.3f}", f"{run.cpu - base.cpu:+.3f}", f"{run.wall - base.wall:+.3f}"] for name, run in found.items()]
     note = "`import tamis` loads neither Numba nor scikit-learn; the first model that is named does."
-    page.tables.append(Table("Imports", ["process", "seconds", "more than NumPy"], rows, note))
-    more = seconds["import numpy, tamis"] - numpy
-    page.goals.append(Goal("import tamis at most 0.1 s more than import numpy", f"{more:.3f} s", verdict(more <= 0.1)))
+    page.tables.append(Table("Imports", ["process", "CPU, s", "more than NumPy, CPU", "wall"], rows, note))
+    more = {"import": (found["import numpy, tamis"].cpu - base.cpu, found["import numpy, tamis"].wall - base.wall)}
+    page.goals.append(_goal("import tamis at most 0.1 s more than import numpy", more, 0.1))
     cases = [("FOBOS", 2)] if quick else [*((name, 2) for name in RECIPES), ("FOBOS", 20)]
-    fits = first_fits(cases, 1 if quick else 7)
+    fits = first_fits(cases, 1 if quick else 5)
     page.tables.append(_table(fits))
     page.goals += _judge(fits)
     return page
 
 
+def _goal(promise: str, seconds: dict[str, tuple[float, float]], most: float) -> Goal:
+    """A verdict on the slowest by CPU time; `seconds` holds CPU and wall time of each."""
+    slow = max(seconds, key=seconds.__getitem__)
+    cpu, wall = seconds[slow][0], max(w for _, w in seconds.values())
+    said = verdict(cpu <= most) if (cpu <= most) == (wall <= most) else f"{verdict(cpu <= most)} in CPU time, {verdict(wall <= most)} in wall time"
+    whose = f" ({slow}, the slowest of {len(seconds)})" if len(seconds) > 1 else ""
+    return Goal(promise, f"{cpu:.2f} s{whose}; {wall:.2f} s by the wall clock", said)
+
+
 def _judge(fits) -> list[Goal]:
     """The slowest binary recipe against the promises."""
-    waits = {name: f["warm"].cpu - f["base"].cpu for (name, classes), f in fits.items() if classes == 2}
-    colds = {name: f["cold"].cpu - f["warm"].cpu for (name, classes), f in fits.items() if classes == 2}
-    wait, cold = max(waits, key=waits.__getitem__), max(colds, key=colds.__getitem__)
+    binary = {name: f for (name, classes), f in fits.items() if classes == 2}
+    waits = {name: (f["warm"].cpu - f["base"].cpu, f["warm"].wall - f["base"].wall) for name, f in binary.items()}
+    colds = {name: (f["cold"].cpu - f["warm"].cpu, f["cold"].wall - f["warm"].wall) for name, f in binary.items()}
     missed = sum(int(f["warm"].text.split()[0]) for f in fits.values())
-    promise = "first fit in a fresh process with a warm cache at most 0.6 s more than import sklearn.linear_model, numba"
     return [
-        Goal(promise, f"{waits[wait]:.2f} s ({wait}, the slowest of {len(waits)})", verdict(waits[wait] <= 0.6)),
-        Goal("cold compilation of one recipe at most 5 s", f"{colds[cold]:.1f} s ({cold}, the slowest of {len(colds)})", verdict(colds[cold] <= 5.0)),
+        _goal("first fit in a fresh process with a warm cache at most 0.6 s more than import sklearn.linear_model, numba", waits, 0.6),
+        _goal("cold compilation of one recipe at most 5 s", colds, 5.0),
         Goal("a second process compiles nothing", f"{missed} cache misses over {len(fits)} recipes", verdict(missed == 0)),
     ]
 
@@ -108,6 +119,7 @@ def _table(fits) -> Table:
         "compilation, s",
         "imports, s",
         "warm less imports, s",
+        "by the wall clock, s",
         "compiled",
         "again",
     ]
@@ -115,7 +127,7 @@ def _table(fits) -> Table:
     for (name, classes), f in fits.items():
         cold, warm, base = f["cold"].cpu, f["warm"].cpu, f["base"].cpu
         missed, used = f["warm"].text.split()
-        figures = [f"{x:.2f}" for x in (cold, warm, cold - warm, base, warm - base)]
+        figures = [f"{x:.2f}" for x in (cold, warm, cold - warm, base, warm - base, f["warm"].wall - f["base"].wall)]
         rows.append([name, str(classes), *figures, f["cold"].text.split()[0], f"{missed} of {used}"])
     note = f"""Each recipe starts from an empty cache folder of its own, so the loops of the border count for every one. Imports: a process that
         makes the rows and runs `{BASE}`. Compiled: loops compiled with the cold cache; again: loops compiled anew in a process with the warm one."""

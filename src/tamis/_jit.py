@@ -7,35 +7,12 @@ import tempfile
 import types as python_types
 from pathlib import Path
 
+import numba
+from llvmlite import ir
+from numba.core import types as numba_types
+from numba.extending import intrinsic, overload
+
 _CACHE = "NUMBA_CACHE_DIR"
-
-
-def _choose_cache() -> None:
-    """Send Numba's cache to a user folder when the installed package is read-only."""
-    package = Path(__file__).parent
-    if os.environ.get(_CACHE) or os.access(package, os.W_OK):
-        return
-    for folder in (Path.home() / ".cache" / "tamis", Path(tempfile.gettempdir()) / f"tamis-{os.getuid()}"):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            # Numba reads its configuration once, at import: the variable is for that moment only.
-            os.environ[_CACHE] = str(folder)
-            return
-
-
-_had_cache = _CACHE in os.environ
-_choose_cache()
-import numba  # noqa: E402
-from llvmlite import ir  # noqa: E402
-from numba.core import types as numba_types  # noqa: E402
-from numba.extending import intrinsic, overload  # noqa: E402
-
-if not _had_cache:
-    os.environ.pop(_CACHE, None)
-
 VERBS: list[str] = []
 
 
@@ -66,7 +43,7 @@ class Loop:
         twin = python_types.FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__)
         twin.__module__ = plain.__module__
         twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources())))}"
-        return numba.njit(twin, cache=not foreign, **self.options)
+        return _dispatcher(twin, not foreign, self.options)
 
     def signatures(self) -> int:
         """Number of compiled signatures, over all combinations of terms."""
@@ -75,6 +52,37 @@ class Loop:
     def misses(self) -> int:
         """Number of signatures that were not found on disk."""
         return sum(sum(twin.stats.cache_misses.values()) for twin in self.twins.values())
+
+
+def _dispatcher(function, cached: bool, options: dict):
+    """Numba's dispatcher, its cache in a folder of the user where the package is read-only, or nowhere."""
+    folder = _fallback() if cached and _CACHE not in os.environ else None
+    try:
+        if folder is not None:
+            os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
+            numba.config.reload_config()
+        return numba.njit(function, cache=cached, **options)
+    except RuntimeError:  # no folder to cache in
+        return numba.njit(function, **options)
+    finally:
+        if folder is not None:
+            del os.environ[_CACHE]
+            numba.config.reload_config()
+
+
+@functools.cache
+def _fallback() -> str | None:
+    """A folder of the user that can be written to, where the package's own cannot."""
+    if os.access(Path(__file__).parent, os.W_OK):
+        return None
+    for folder in (Path.home() / ".cache" / "tamis", Path(tempfile.gettempdir()) / f"tamis-{os.getuid()}"):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return str(folder)
+    return None
 
 
 def _kind(value) -> tuple:

@@ -69,7 +69,7 @@ class Engine:
                 # Every part keeps the same clocks: they depend on the rows alone.
                 parts = [pool.submit(learn_many, *given, *clocks, span) for span in pairwise(cuts)]
                 after, *_ = (part.result() for part in parts)
-        self.ledger, self.bias_ledger, self.stats = after
+        self.ledger, self.bias_ledger, self.stats = (tuple(map(float, clock)) for clock in after)
 
     def score(self, rows: Csr) -> np.ndarray:
         """Scores of the rows, (rows, outputs)."""

@@ -6,7 +6,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tamis._checks import Csr, frozen, take_matrix, take_weights
@@ -18,7 +18,7 @@ from tamis.models.constraints import ABOVE, AUTO, COUNT, NUMBER, SHARE, TERM
 from tamis.models.engine import count_threads
 from tamis.models.linear import SHARED, OnlineLinear
 from tamis.models.pairing import is_auto, loss_of
-from tamis.models.passes import Passes, with_callbacks
+from tamis.models.passes import CallbackSupportMixin, Passes, with_callbacks
 from tamis.models.stabilized_docs import documented
 from tamis.models.stabilized_engine import NO_COUNTS, Fitting, StabilizedEngine, longest
 
@@ -75,10 +75,15 @@ def constructed(loss: str, **first):
     return build
 
 
-class StabilizedLinear(OnlineLinear):
-    """What the stabilized classifier and regressor share."""
+class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
+    """What the stabilized classifier and regressor share.
 
-    average = early_stopping = grow = positive = False
+    Not an `OnlineLinear`, whose streams need no seed and whose parameters (average, positive, grow) these models lack; what it shows of a
+    fit is the same, and borrowed.
+    """
+
+    grow = positive = False
+    _walks_rows = True  # what `tamis.testing` asks
     _factor = 1.0  # of the automatic step size
 
     # ------------------------------------------------------------------ training
@@ -200,6 +205,16 @@ class StabilizedLinear(OnlineLinear):
         )
 
     # ------------------------------------------------------------------ what a fit shows
+    _seed, _diverged, _scores, _fitted = OnlineLinear._seed, OnlineLinear._diverged, OnlineLinear._scores, OnlineLinear._fitted
+    coef_, intercept_, support_ = OnlineLinear.coef_, OnlineLinear.intercept_, OnlineLinear.support_
+    sparsify, densify = OnlineLinear.sparsify, OnlineLinear.densify
+    _check_loaded, __sklearn_is_fitted__ = OnlineLinear._check_loaded, OnlineLinear.__sklearn_is_fitted__
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
     @property
     def selection_probability_(self):
         """Share of bursts since the burn-in, over all paths, that kept each weight; shaped like `coef_`."""

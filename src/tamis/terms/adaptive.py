@@ -35,8 +35,9 @@ class FTRL(NamedTuple):
         g = s * x
         m = state[1, cell]
         grown = math.sqrt(m * m + g * g)
-        state[0, cell] += (grown - m) * weight - pace * x
-        state[1, cell] = grown
+        if grown > 0.0:  # not where the square of a tiny gradient is 0
+            state[0, cell] += (grown - m) * weight - pace * x
+            state[1, cell] = grown
 
     def accrue(self, penalty, eta, ledger, lifts):
         l1, l2 = rates(penalty)
@@ -94,7 +95,7 @@ class AdaGrad(NamedTuple):
         weight = settle(self, state, penalty, cell, ledger)
         g = s * x
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
-        if pace != 0.0:
+        if pace != 0.0 and m > 0.0:  # not where the square of a tiny gradient is 0
             state[0, cell] = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
             state[1, cell] = m
 

@@ -35,9 +35,9 @@ class FTRL(NamedTuple):
         g = s * x
         m = state[1, cell]
         grown = math.sqrt(m * m + g * g)
-        if grown > 0.0:  # not where the square of a tiny gradient is 0
-            state[0, cell] += (grown - m) * weight - pace * x
-            state[1, cell] = grown
+        # A choice, not a branch: many outputs go together. Nothing is added where the square of a tiny gradient is 0.
+        state[0, cell] += (grown - m) * weight - pace * x if grown > 0.0 else 0.0
+        state[1, cell] = grown
 
     def accrue(self, penalty, eta, ledger, lifts):
         l1, l2 = rates(penalty)
@@ -95,9 +95,10 @@ class AdaGrad(NamedTuple):
         weight = settle(self, state, penalty, cell, ledger)
         g = s * x
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
-        if pace != 0.0 and m > 0.0:  # not where the square of a tiny gradient is 0
-            state[0, cell] = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
-            state[1, cell] = m
+        stored = state[0, cell]
+        moved = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
+        state[0, cell] = moved if pace != 0.0 and m > 0.0 else stored  # not where the square of a tiny gradient is 0
+        state[1, cell] = m
 
     def accrue(self, penalty, eta, ledger, lifts):
         return 1.0, ledger[2] + eta * rates(penalty)[0] * lifts[0], 0.0

@@ -81,7 +81,7 @@ def run(quick: bool) -> Page:
     more = {"import": (found["import numpy, tamis"].cpu - base.cpu, found["import numpy, tamis"].wall - base.wall)}
     page.goals.append(_goal("import tamis at most 0.1 s more than import numpy", more, 0.1))
     cases = [("FOBOS", 2)] if quick else [*((name, 2) for name in RECIPES), ("FOBOS", 20)]
-    fits = first_fits(cases, 1 if quick else 5)
+    fits = first_fits(cases, 1 if quick else 9)
     page.tables.append(_table(fits))
     page.goals += _judge(fits)
     return page

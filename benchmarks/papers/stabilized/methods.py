@@ -4,6 +4,7 @@ import importlib
 from typing import NamedTuple
 
 import sklearn
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -30,7 +31,6 @@ def methods(loss: str, large: bool = False) -> dict[str, Method]:
     descent = {"penalty": None, "loss": loss, "step": "inverse_sqrt", **passes}
     found = {
         "SGD": Method(OnlineClassifier(**descent), {"eta": [0.5, 1.0, 4.0, 16.0], "max_iter": [5, 20]}),
-        "averaged SGD": Method(OnlineClassifier(average=True, **descent), {"eta": [0.5, 1.0, 4.0, 16.0], "max_iter": [5, 20]}),
         "truncated gradient": Method(
             TruncatedGradientClassifier(loss=loss, step="constant", **passes), {"gravity": [3e-5, 1e-4, 3e-4, 1e-3, 3e-3], "eta": [0.1, 0.5, 2.0]}
         ),
@@ -67,8 +67,9 @@ def _newest(loss: str, large: bool) -> dict[str, Method]:
     found = {}
     stabilized = _find("StabilizedSGDClassifier", "stabilized")
     if stabilized is not None:
-        grid = {"eta": ["auto", 4.0], "rejection": [0.7, 0.95], "purge": [0.5, 0.8]}
-        found["stabilized SGD"] = Method(stabilized(loss=loss, max_iter=4 if large else PASSES, tol=None), grid)
+        walk = stabilized(loss=loss, max_iter=4 if large else PASSES, tol=None)
+        found["averaged SGD"] = Method(clone(walk).set_params(rejection=0.0, purge=0.0), {"eta": [0.5, 2.0, 8.0]})
+        found["stabilized SGD"] = Method(walk, {"eta": [0.5, 2.0, 8.0], "rejection": [0.7, 0.95], "purge": [0.5, 0.8]})
     sieve = _find("SieveClassifier", "sieve")
     if sieve is not None:
         found["sieve"] = Method(sieve(loss=loss))

@@ -32,6 +32,7 @@ from tamis.loops.stabilized_stage import (
     STEPS,
     begin_stage,
     count_displacements,
+    count_votes,
     end_stage,
     meet,
 )
@@ -173,30 +174,40 @@ def next_span(at, stop, course):
 
 
 @helper
-def advance(span, rows, bundle, shared, votes, lists, course, history, plan):
-    """After all paths walked the span: the shared clocks, and the votes if that was the end of the stage; whether it was."""
+def walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, source):
+    """Take a group of paths over the rows `span`."""
+    many, groups = np.uint64(bundle[0].shape[0]), np.uint64(votes.shape[0])
+    for m in range(group * many // groups, (group + ONE) * many // groups):
+        walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
+
+
+@helper
+def advance(span, rows, shared, course):
+    """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
     taken = float(span[1] - span[0])
     course[ROWS] += taken
     course[INSIDE] += taken
     if not shared[2].shape[0]:
         meet(span, rows, shared[0], course)
-    if course[INSIDE] < course[LENGTH]:
-        return False
-    end_stage(bundle, shared, votes, lists, course, history, plan)
-    return True
+    ended = course[INSIDE] >= course[LENGTH]
+    course[STAGE] += 1.0 if ended else 0.0
+    return ended
 
 
 @compiled
 def run_serial(rows, start, stop, bundle, shared, votes, lists, bins, course, history, loss, plan, source):
     """Take every path over rows start to stop, or to the end of a stage that calls for compaction; return where."""
-    at, full, many, groups = start, False, np.uint64(bundle[0].shape[0]), np.uint64(votes.shape[0])
+    at, full, groups = start, False, np.uint64(votes.shape[0])
+    gone = np.zeros((groups, EIGHT))
     while at < stop and not full:
         span = next_span(at, stop, course)
         for group in range(groups):
-            for m in range(group * many // groups, (group + ONE) * many // groups):
-                walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
+            walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, source)
         at = span[1]
-        if advance(span, rows, bundle, shared, votes, lists, course, history, plan):
+        if advance(span, rows, shared, course):
+            for group in range(groups):
+                count_votes(group, bundle, shared, votes, lists, gone, course, plan)
+            end_stage(bundle, lists, gone, course, history, plan)
             for group in range(groups):
                 count_displacements(group, bins, bundle, shared, course, plan)
             begin_stage(bins, bundle, shared, course, plan)
@@ -206,16 +217,18 @@ def run_serial(rows, start, stop, bundle, shared, votes, lists, bins, course, hi
 
 @compiled_parallel
 def run_parallel(rows, start, stop, bundle, shared, votes, lists, bins, course, history, loss, plan, source):
-    """The same with the groups of paths on threads; the same bits, as paths share nothing but whole-number counts."""
-    at, full, many, groups = start, False, np.uint64(bundle[0].shape[0]), np.uint64(votes.shape[0])
+    """The same with the groups of paths on threads; the same bits, as groups share nothing but whole-number counts."""
+    at, full, groups = start, False, np.uint64(votes.shape[0])
+    gone = np.zeros((groups, EIGHT))
     while at < stop and not full:
         span = next_span(at, stop, course)
         for g in prange(groups):
-            group = np.uint64(g)
-            for m in range(group * many // groups, (group + ONE) * many // groups):
-                walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
+            walk_group(np.uint64(g), span, rows, bundle, votes, lists, course, loss, plan, source)
         at = span[1]
-        if advance(span, rows, bundle, shared, votes, lists, course, history, plan):
+        if advance(span, rows, shared, course):
+            for g in prange(groups):
+                count_votes(np.uint64(g), bundle, shared, votes, lists, gone, course, plan)
+            end_stage(bundle, lists, gone, course, history, plan)
             for g in prange(groups):
                 count_displacements(np.uint64(g), bins, bundle, shared, course, plan)
             begin_stage(bins, bundle, shared, course, plan)

@@ -12,6 +12,7 @@ ONE = np.uint64(1)
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 NONE = np.uint64(0)
+SHARE = np.uint64(6)  # features are counted by threads in blocks of 64, so that no cache line is written by two
 UNSEEN, PRESENT, PURGED = np.uint8(0), np.uint8(1), np.uint8(2)
 # Columns of a path's own numbers, one cache line a path.
 BIAS, NORM, STEPS, FILL, DONE, COST, MASS = range(7)
@@ -51,29 +52,33 @@ def meet(span, rows, status, course):
 
 
 @helper
-def remove(j, bundle, shared, course):
+def remove(j, bundle, shared, gone):
     """Purge a feature for ever, in every path."""
     state, meets = bundle[0], bundle[1]
     status, _, counts = shared
     for m in range(np.uint64(state.shape[0])):
         state[m, j], meets[m, j] = 0.0, DEAD
     status[j] = PURGED
-    course[KEPT] -= 1.0
-    course[EMPTY] += float(counts[j]) if counts.shape[0] else 1.0
+    gone[0] += 1.0
+    gone[1] += float(counts[j]) if counts.shape[0] else 1.0
 
 
 @helper
-def count_votes(bundle, shared, votes, lists, course, plan):
-    """Sum the votes over the groups of paths, and purge what too few bursts kept."""
-    ballots = shared[1]
-    for group in range(np.uint64(votes.shape[0])):
-        for e in range(ONE, np.uint64(lists[group, 0]) + ONE):
-            j = np.uint64(lists[group, e])
+def count_votes(group, bundle, shared, votes, lists, gone, course, plan):
+    """Sum the votes over the groups of paths for this group's share of the features, and purge what too few bursts kept."""
+    if course[STAGE] <= plan.burn:
+        return
+    ballots, groups = shared[1], np.uint64(votes.shape[0])
+    for listed in range(groups):
+        for e in range(ONE, np.uint64(lists[listed, 0]) + ONE):
+            j = np.uint64(lists[listed, e])
+            if groups > ONE and (j >> SHARE) % groups != group:  # another group's
+                continue
             total = NONE
-            for other in range(np.uint64(votes.shape[0])):
+            for other in range(groups):
                 total += votes[other, j]
                 votes[other, j] = NONE
-            if total == NONE:  # met through another group
+            if total == NONE:  # listed before
                 continue
             met, kept = float(total & LOW), float(total >> HALF)
             ballots[j, 2] += met
@@ -83,8 +88,7 @@ def count_votes(bundle, shared, votes, lists, course, plan):
             judged = met >= max(plan.carry, 1.0)
             ballots[j, 0], ballots[j, 1] = (0.0, 0.0) if judged else (met, kept)
             if judged and kept < plan.purge * met:
-                remove(j, bundle, shared, course)
-        lists[group, 0] = 0
+                remove(j, bundle, shared, gone[group])
 
 
 @helper
@@ -133,11 +137,13 @@ def record(history, bundle, course):
 
 
 @helper
-def end_stage(bundle, shared, votes, lists, course, history, plan):
-    """Count votes, purge, write the stage down."""
-    course[STAGE] += 1.0
-    if course[STAGE] > plan.burn:
-        count_votes(bundle, shared, votes, lists, course, plan)
+def end_stage(bundle, lists, gone, course, history, plan):
+    """Once the votes are counted: add up what left, write the stage down, anneal."""
+    for group in range(np.uint64(lists.shape[0])):
+        lists[group, 0] = 0
+        course[KEPT] -= gone[group, 0]
+        course[EMPTY] += gone[group, 1]
+        gone[group, 0] = gone[group, 1] = 0.0
     record(history, bundle, course)
     course[REJECTION] = annealed(plan, 1.0 - course[KEPT] / max(course[SEEN], 1.0))
 

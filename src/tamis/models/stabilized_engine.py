@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from tamis.loops.stabilized import run_parallel, run_serial
 from tamis.loops.stabilized_stage import Plan
 
 BLOCK = 1 << 16  # rows times paths between two looks at the progress bar and at Ctrl-C
+TRY = 32  # one block in so many tries whether the other number of threads, one or all, has become the faster
 RECORDS = 1024  # stages that the history keeps
 NO_COUNTS = np.zeros(0, np.uint32)
 
@@ -48,11 +50,11 @@ def _run(threads: int, *given):
 
 def _launch() -> int:
     """Start Numba's threads, as far as nobody has; return how many are in use."""
-    # GNU OpenMP reads how to wait when it is loaded, here. Its own choice is to spin at every barrier, and where other programs want
-    # the cores a stage then lasts as long as their time slices: 20 times as long was seen.
+    # GNU OpenMP reads how long to spin at a barrier when it is loaded, here. Its own choice is for ever, and where other programs want the
+    # cores a stage then lasts as long as their time slices (20 times as long was seen); without any, waking up costs more than a stage.
     if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
         return _jit.numba.get_num_threads()
-    os.environ["GOMP_SPINCOUNT"] = "0"
+    os.environ["GOMP_SPINCOUNT"] = "5000"
     try:
         return _jit.numba.get_num_threads()
     finally:
@@ -194,6 +196,8 @@ class Fitting:
         self.bundle, self.plan, self.counts = bundle, plan, counts
         self.matrix, self.owned, self.rest = rows[:3], None, (targets, weights, norms)
         self.columns = np.arange(len(counts), dtype=np.uint32)
+        self.room = longest(rows.indptr, plan, bundle)  # rows only get shorter
+        self.pace, self.blocks = {True: 0.0, False: 0.0}, 0  # seconds a row of the last block on several threads, and on one
         fresh = (counts > 0) & (bundle.status == loop.UNSEEN)
         bundle.status[fresh] = loop.PRESENT
         bundle.course[[loop.KEPT, loop.SEEN]] += np.count_nonzero(fresh)
@@ -203,7 +207,6 @@ class Fitting:
             self.shrink()
         else:
             bundle.relocate(self.columns)
-            self.room = longest(self.matrix[2], plan, bundle)
             bundle.course[loop.EMPTY] = gone
 
     def shrink(self) -> None:
@@ -222,19 +225,26 @@ class Fitting:
         self.columns = self.columns[stay]
         bundle.relocate(self.columns)
         bundle.course[loop.EMPTY] = 0.0
-        self.room = longest(self.matrix[2], self.plan, bundle)
 
     def walk(self, loss, source, threads, tell) -> None:
-        """One pass."""
+        """One pass. Threads that other programs keep waiting would make it slower: the faster way is taken, and the other one tried now and then."""
         n, at = len(self.rest[0]), 0
         step = max(int(self.plan.burst * self.plan.bursts), BLOCK // len(self.bundle.paths))
         while at < n:
             before, stop = at, min(n, at + step)
             counts = self.counts[self.columns]
-            at = self.bundle.run((*self.matrix, *self.rest), counts, at, stop, self.room, loss, self.plan, source, threads)
+            used, begin = self._threads(threads), time.perf_counter()
+            at = self.bundle.run((*self.matrix, *self.rest), counts, at, stop, self.room, loss, self.plan, source, used)
+            self.pace[used > 1] = (time.perf_counter() - begin) / max(at - before, 1)
+            self.blocks += 1
             if at < stop or self.bundle.course[loop.EMPTY] > self.plan.compaction * len(self.matrix[0]):
                 self.shrink()
             tell(at - before)
+
+    def _threads(self, wanted: int) -> int:
+        """Threads for the next block."""
+        parallel = self.pace[True] <= self.pace[False]
+        return wanted if parallel != (self.blocks % TRY == TRY - 1) else 1
 
 
 def longest(indptr: np.ndarray, plan: Plan, bundle: Bundle) -> int:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.solvers.descent import Setting, Table
 
-FULL = 0.15  # mean density of the columns above which the bold base has a weaker penalty
+FULL = 0.15  # mean density of the columns above which the bold base has a weaker penalty and walks a level three times
 RARE = 0.2  # share of the rarer class below which only the bold base runs, and errors are balanced
 
 
@@ -29,7 +29,7 @@ def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Ba
     # A slope that does not fade near the margin (hinge) wants shorter steps.
     gentle = 0.5 if loss.bend() == np.inf else 1.0
     calm, bold = (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
-    return Base("calm", 0.5 * gentle, calm, False, 0.25, 8), Base("bold", 2.0 * gentle, bold, True, 0.5, 40)
+    return Base("calm", 0.5 * gentle, calm, False, 0.25, 8), Base("bold", 2.0 * gentle, bold, True, 0.5, 40, passes=3 if full else 1)
 
 
 def class_shares(table: Table) -> np.ndarray:

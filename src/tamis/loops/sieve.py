@@ -134,8 +134,10 @@ def walk_one(data, indices, indptr, targets, weights, rows, state, bias, loss, r
     spent, old, new, along = np.empty((4, longest(indptr)))
     for turn in range(passes):
         order = mixed(key + (turn + ONE) * GOLDEN) | ONE
-        for j in range(np.uint64(state.shape[0])):
-            state[j, 2] = 0.0
+        last = turn + ONE == passes  # only the mean of the last pass is asked for
+        if last:
+            for j in range(np.uint64(state.shape[0])):
+                state[j, 2] = 0.0
         q, b, u = bias[0], bias[1], 0.0
         for r in range(n):
             i = np.uint64(rows[shuffled(n - ONE - r if flip else r, n, order)])
@@ -164,7 +166,9 @@ def walk_one(data, indices, indptr, targets, weights, rows, state, bias, loss, r
                 j = indices[first + k]
                 state[j, 0] = spent[k]
                 state[j, 1] = new[k]
-                state[j, 2] += t * (new[k] - old[k])
+            if last:
+                for k in range(width):
+                    state[indices[first + k], 2] += t * (new[k] - old[k])
             if intercept:
                 q += weight
                 move = -rate / math.sqrt(q) * g

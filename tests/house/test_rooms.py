@@ -15,9 +15,10 @@ WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persi
 GROUND = {
     "_jit": ["terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
+    "_disk": ["read", "report", "persist", "cli"],
     "_progress": ["read", "solvers", "models", "judge", "report", "cli"],
 }
-BESIDE = {"datasets": ["read"], "testing": WALK[:5], "_checks": ["loops"], "_jit": [], "_progress": [], "__init__": ["datasets", "testing", *WALK]}
+BESIDE = {"datasets": ["read"], "testing": WALK[:5], "_checks": ["loops"], "_jit": [], "_disk": [], "_progress": [], "__init__": ["datasets", "testing", *WALK]}
 FILES = sorted(HOME.rglob("*.py"))
 
 

@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from tamis.persist import container, load, save
+from tamis import _disk
+from tamis.persist import load, save
 from tamis.persist.blocks import Block
 from tamis.terms.losses import Hinge
 
@@ -112,7 +113,7 @@ def test_folder_that_may_not_be_written(toy, tmp_path, monkeypatch):
         def refuse(name, mode):
             raise PermissionError(13, "Permission denied", name)
 
-        monkeypatch.setattr(container, "open", refuse, raising=False)
+        monkeypatch.setattr(_disk, "open", refuse, raising=False)
     with pytest.raises(
         PermissionError,
         match=r"cannot save to .*/m \(Permission denied\): save needs a folder .* Choose another folder",

@@ -11,13 +11,13 @@
     ...                                      SHA-256 of all bytes before it, 32 bytes
 """
 
-import contextlib
 import hashlib
 import json
 import os
 import re
-import secrets
 from collections.abc import Callable
+
+from tamis._disk import replacing
 
 FORMAT = 1
 MAGIC = b"TAMIS MODEL\n"
@@ -44,7 +44,7 @@ def write_file(path: str, header: dict, blocks: list) -> None:
     whole = _PREAMBLE_LENGTH + len(text) + sum(block.length for block in blocks) + _CHECKSUM_LENGTH
     total = hashlib.sha256()
     written = _CHECKSUM_LENGTH
-    with _replacing(path) as file:
+    with replacing(path) as file:
         for piece in _all_pieces(PREAMBLE.format(FORMAT, len(text), whole).encode() + text, blocks):
             total.update(piece)
             written += file.write(piece)
@@ -78,31 +78,6 @@ def _readable(header: dict) -> str:
 def _json(value) -> str:
     """Strict JSON on one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-@contextlib.contextmanager
-def _replacing(path: str):
-    """A new file that takes the place of `path` once it is safe on disk, and leaves no trace on failure."""
-    # A link stays a link: its target is replaced.
-    target = os.path.realpath(path)
-    temporary = os.path.join(os.path.dirname(target), f".tamis-{secrets.token_hex(8)}.tmp")
-    try:
-        try:
-            with open(temporary, "xb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-    except OSError as error:
-        raise OSError(
-            error.errno,
-            f"cannot save to {path} ({error.strerror or error}): save needs a folder that exists, has room and may be "
-            "written to, since it writes a temporary file next to the model. Choose another folder",
-        ) from error
 
 
 # --------------------------------------------------------------------------- reading

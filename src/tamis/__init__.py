@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
+    from tamis.report.page import write_page
 
 __version__ = "0.1.0"
 
@@ -45,6 +46,7 @@ _HOMES = {
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "load": "tamis.persist",
     "save": "tamis.persist",
+    "write_page": "tamis.report.page",
 }
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "selection_stability",
     "terms",
     "testing",
+    "write_page",
 ]
 
 

@@ -18,7 +18,15 @@ GROUND = {
     "_disk": ["read", "report", "persist", "cli"],
     "_progress": ["read", "solvers", "models", "judge", "report", "cli"],
 }
-BESIDE = {"datasets": ["read"], "testing": WALK[:5], "_checks": ["loops"], "_jit": [], "_disk": [], "_progress": [], "__init__": ["datasets", "testing", *WALK]}
+BESIDE = {
+    "datasets": ["read"],
+    "testing": WALK[:5],
+    "_checks": ["loops"],
+    "_jit": [],
+    "_disk": [],
+    "_progress": [],
+    "__init__": ["datasets", "testing", *WALK],
+}
 FILES = sorted(HOME.rglob("*.py"))
 
 

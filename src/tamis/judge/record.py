@@ -116,7 +116,7 @@ class Record:
         -------
         table : str or rich.table.Table
         """
-        head, cells = self._cells()
+        head, cells = self.cells()
         if rich:
             from rich.table import Table
 
@@ -141,8 +141,14 @@ class Record:
             raise ImportError("Record.to_frame needs pandas, which is not installed; `rows` holds the same as a list of dicts.") from failure
         return pandas.DataFrame(self.rows)
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """Heads and texts of the table; errors in percent for classes, as they are for numbers."""
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Heads and texts of the table; errors in percent for classes, as they are for numbers.
+
+        Returns
+        -------
+        head : list of str
+        lines : list of list of str
+        """
         share = self.settings.get("task", "classification") == "classification"
         head = ["model", "pick", "error %" if share else "squared error", "kept %", "kappa", "stability", "seconds"]
         factor = 100.0 if share else 1.0

@@ -169,20 +169,31 @@ def _nogueira(matrix) -> tuple[float, float]:
     return value, float(4.0 / runs**2 * ((influence - influence.mean()) ** 2).sum())
 
 
+def agreements(supports, n_features=None, measure="kappa") -> np.ndarray:
+    """Agreement of every run with every other, of shape (runs, runs), by "kappa" or "jaccard"."""
+    matrix = as_indicators(supports, n_features)
+    overlaps, sizes = _overlaps(matrix)
+    return _agree(overlaps, sizes, matrix.shape[1], measure)
+
+
+def _agree(overlaps, sizes, width, measure) -> np.ndarray:
+    """The pairwise measure of all pairs; two empty supports agree."""
+    if measure == "jaccard":
+        union = sizes[:, None] + sizes[None, :] - overlaps
+        return np.where(union > 0, overlaps / np.maximum(union, 1.0), 1.0)
+    return _kappa(overlaps, sizes[:, None], sizes[None, :], width)
+
+
 def _pairwise(matrix, measure) -> tuple[float, float]:
     """Mean of a pairwise measure and its jackknife variance."""
     overlaps, sizes = _overlaps(matrix)
     runs, width = matrix.shape
-    if measure == "kuncheva":
-        if (sizes != sizes[0]).any():
-            raise ValueError(
-                f"measure='kuncheva' is defined for runs that keep equally many features; these keep {int(sizes.min())} to {int(sizes.max())}. "
-                "Use measure='nogueira', which equals it where the sizes are equal."
-            )
-        pairs = _kappa(overlaps, sizes[:, None], sizes[None, :], width)
-    else:
-        union = sizes[:, None] + sizes[None, :] - overlaps
-        pairs = np.where(union > 0, overlaps / np.maximum(union, 1.0), 1.0)
+    if measure == "kuncheva" and (sizes != sizes[0]).any():
+        raise ValueError(
+            f"measure='kuncheva' is defined for runs that keep equally many features; these keep {int(sizes.min())} to {int(sizes.max())}. "
+            "Use measure='nogueira', which equals it where the sizes are equal."
+        )
+    pairs = _agree(overlaps, sizes, width, measure)
     np.fill_diagonal(pairs, 0.0)
     means = pairs.sum(axis=1) / (runs - 1)
     spread = ((means - means.mean()) ** 2).sum()

@@ -1,0 +1,1 @@
+"""Results to look at: figures (`Display` classes) and one self-contained page."""

@@ -1,0 +1,243 @@
+"""The sections of the page; each writes itself if there is material for it, and nothing otherwise."""
+
+import math
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from tamis.report import charts, features
+from tamis.report import material as read
+from tamis.report.sheet import Sheet
+from tamis.report.words import counted, fixed, name_span, percent, safe, size_of_bytes, whole, without_addresses
+
+MOST_LABELS = 15
+MOST_PATHS = 6
+
+
+# --------------------------------------------------------------------------- data
+def data_section(sheet: Sheet, audit: dict | None) -> None:
+    """What the file holds."""
+    if not audit:
+        return
+    sheet.section("data", "The data")
+    files = audit.get("files")
+    lines = [("Files", "<br>".join(name_span(one) for one in ([files] if isinstance(files, str) else files)))] if files else []
+    for name, key, text in (
+        ("Format", "format", safe),
+        ("Rows", "rows", whole),
+        ("Features", "features", whole),
+        ("Nonzeros", "nonzeros", whole),
+        ("Share of entries that are not zero", "density", lambda v: percent(v, 4)),
+        ("Memory needed", "memory_bytes", size_of_bytes),
+        ("Suggested method", "suggested", safe),
+    ):
+        if audit.get(key) is not None:
+            lines.append((name, text(audit[key])))
+    known = {"files", "format", "rows", "features", "nonzeros", "density", "memory_bytes", "suggested", "labels", "bad"}
+    lines += [(safe(key), safe(value, 500)) for key, value in audit.items() if key not in known and isinstance(value, str | int | float)]
+    bad = audit.get("bad") or {}
+    if "count" in bad:
+        lines.append(("Lines that could not be read", whole(bad["count"])))
+    sheet.pairs(lines, "What was found in the data.")
+    labels = sorted(((str(label), int(count)) for label, count in (audit.get("labels") or {}).items()), key=lambda pair: (-pair[1], pair[0]))
+    if labels:
+        _labels(sheet, labels)
+    if bad.get("first"):
+        items = "".join(f"<li>{name_span(one, 300)}</li>" for one in bad["first"])
+        sheet.raw(f'<p>The first lines that could not be read:</p><ol class="bad">{items}</ol>')
+
+
+def _labels(sheet: Sheet, labels) -> None:
+    """Rows of each label; rare ones together where labels are many."""
+    shown, rest = labels, ""
+    if len(labels) > MOST_LABELS:
+        other = labels[MOST_LABELS - 1 :]
+        shown = [*labels[: MOST_LABELS - 1], (f"{len(other):,} others", sum(count for _, count in other))]
+        rest = f" The {len(other):,} rarest stand together."
+    sheet.figure([charts.label_chart(shown)], f"Rows of each of the {counted(len(labels), 'label')}.{rest}")
+
+
+# --------------------------------------------------------------------------- training
+def training_section(sheet: Sheet, model, history) -> None:
+    """Error and sparsity along training, and along sizes where a model chose its size."""
+    paths = [] if model is None else read.size_paths(model)
+    courses = read.courses_of(history if history is not None else _own_history(model))
+    if not paths and not courses:
+        return
+    sheet.section("training", "Error and sparsity along training")
+    if courses:
+        names = read.output_names(model, len(courses))
+        drawn = charts.training_charts(courses, names)
+        word = "Share of wrong guesses" if any(np.isfinite(course.error).any() for course in courses) else "Mean loss"
+        each = " One line an output." if len(courses) > 1 else ""
+        said = f"{word} of the rows, each judged before it was learnt, and number of features kept, as rows went by.{each}"
+        sheet.figure(drawn, said if len(drawn) == 2 else f"What was recorded as rows went by.{each}")
+    for path in paths[:MOST_PATHS]:
+        whose = f" for {name_span(path.name, 60)}" if path.name else ""
+        sheet.figure(charts.size_charts(path, is_classifier(model)), _size_caption(path, whose))
+    if len(paths) > MOST_PATHS:
+        sheet.paragraph(f"The other {len(paths) - MOST_PATHS} outputs have such curves too; they are not drawn.")
+
+
+def _own_history(model):
+    """The history a model keeps itself, if it is one of rows."""
+    return getattr(model, "history_", None) if model is not None else None
+
+
+def _size_caption(path: read.SizePath, whose: str) -> str:
+    best = int(np.nanargmin(path.error))
+    text = f"Error on rows not trained on{whose}, by the number of features kept. Least: {fixed(path.error[best], 4)} with {whole(path.sizes[best])}."
+    if math.isfinite(path.threshold):
+        return f"{text} Right: the measure the size was chosen by; {whole(path.chosen)} is the smallest size below the dashed line."
+    return f"{text} The size of {whole(path.chosen)} was asked for."
+
+
+# --------------------------------------------------------------------------- features
+def selection_section(sheet: Sheet, model, names, density) -> None:
+    """How often features were selected, and whether dense ones were preferred."""
+    selection = None if model is None else read.selection_of(model)
+    kept = None if model is None else _kept(model)
+    profile = read.density_profile(density, kept) if density is not None and kept is not None and len(kept) else None
+    if (selection is None or not len(selection.ranked())) and (profile is None or not len(profile.density)):
+        return
+    sheet.section("selection", "How the features were selected")
+    if selection is not None and len(selection.ranked()):
+        chart = charts.probability_chart(selection, lambda j: str(names[j])[:80] if names is not None else f"column {j}")
+        sheet.figure([chart], _selection_caption(selection, model))
+    if profile is not None and len(profile.density):
+        text = "Share of features kept among those present in similarly many rows; the area of a point grows with their number."
+        sheet.figure([charts.density_chart(profile)], f"{text} A rising line is a preference for common features.")
+
+
+def _selection_caption(selection: read.Selection, model) -> str:
+    ever = len(selection.ranked())
+    highest = " (the highest over its outputs)" if np.atleast_2d(model.selection_probability_).shape[0] > 1 else ""
+    text = f"Selection probability of each of the {whole(ever)} features ever selected{highest}, the highest first. Filled: kept; hollow: not kept."
+    if selection.threshold is None:
+        return f"{text} No threshold applies: features are kept by the size of their weights."
+    return f"{text} Dashed: the threshold, {fixed(selection.threshold, 2)}."
+
+
+def features_section(sheet: Sheet, model, names, density) -> None:
+    """The table of kept features."""
+    kept = None if model is None else _kept(model)
+    if kept is None:
+        return
+    sheet.section("features", "Kept features")
+    if not len(kept):
+        sheet.paragraph("No feature was kept.")
+        return
+    columns, total, count = features.feature_columns(model, names, density)
+    weights = read.weights_of(model)
+    many = 1 if weights is None else weights.n_outputs
+    caption = features.kept_sentence(count, total, _width(model, weights), many, len(columns[0].values), _speaks_for(model, many))
+    features.put_table(
+        sheet, columns, caption if weights is not None else caption.replace("the largest weight first", "the most often selected first")
+    )
+
+
+def _width(model, weights) -> int:
+    return getattr(model, "n_features_in_", 0) or (weights.n_features if weights is not None else 0)
+
+
+def _speaks_for(model, many: int) -> str:
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return "higher values" if many == 1 and hasattr(model, "coef_") else ""
+    return f"class {name_span(classes[1], 60)}" if many == 1 and len(classes) == 2 else "the class of its row"
+
+
+def _kept(model):
+    """Indices kept, or None where a model does not say."""
+    try:
+        return read.kept_by(model)[0]
+    except TypeError:
+        return None
+
+
+# --------------------------------------------------------------------------- methods
+def methods_section(sheet: Sheet, record) -> None:
+    """The methods of a comparison side by side."""
+    if record is None or not record.rows:
+        return
+    sheet.section("methods", "Methods side by side")
+    head, lines = record.cells()
+    runs, settings = record.settings.get("runs"), record.settings
+    how = f"{whole(runs)} runs each" if runs else "several runs each"
+    part = (
+        f", on random shares of {percent(settings['subsample'], 0)} of the rows"
+        if settings.get("subsample")
+        else ", in random orders of the same rows"
+    )
+    text = (
+        f"Mean ± standard deviation over {how}{part}. Kappa and stability say how much the selections agree: 1 is the same every time, 0 is chance."
+    )
+    marked = [[name_span(cell, 60) if k < 2 else safe(cell) for k, cell in enumerate(line)] for line in lines]
+    sheet.table([safe(one) for one in head], marked, text, set(range(2, len(head))))
+    names = [read.method_name(row) for row in record.rows]
+    sheet.figure(
+        charts.method_charts(names, _measures(record)),
+        "The same in pictures. Lines: one standard deviation to each side; for stability its confidence interval.",
+    )
+
+
+def _measures(record) -> list:
+    """Titles, values, low and high ends of what is drawn."""
+    share = record.settings.get("task", "classification") == "classification"
+    found = []
+    for name, title, factor, log in (
+        ("error", "error, %" if share else "squared error", 100.0 if share else 1.0, False),
+        ("kept", "features kept, %", 100.0, True),
+    ):
+        values = [factor * float(row[name]) for row in record.rows]
+        spreads = [factor * float(row.get(f"{name}_sd", math.nan)) for row in record.rows]
+        floor = min((v for v in values if v > 0.0), default=1.0) / 10.0 if log else -math.inf
+        found.append(
+            (
+                title,
+                values,
+                [max(v - s, floor) for v, s in zip(values, spreads, strict=True)],
+                [v + s for v, s in zip(values, spreads, strict=True)],
+                log,
+            )
+        )
+    ends = [[float(row.get(key, math.nan)) for row in record.rows] for key in ("stability", "stability_low", "stability_high")]
+    return [*found, ("stability", *ends, False)]
+
+
+def stability_section(sheet: Sheet, record) -> None:
+    """Agreement of every run with every other."""
+    found = None if record is None else read.agreement_of(record)
+    if found is None:
+        return
+    sheet.section("stability", "Stability of the selection")
+    many = len(found.groups) > charts.MANY_RUNS
+    what = "Mean agreement of the runs of two methods" if many else "Agreement of the features kept by each run with those of every other, run by run"
+    text = (
+        f"{what}, by Cohen's kappa: 1 (dark) is the same selection, 0 (blank) or less is chance. Blocks on the diagonal compare a method with itself."
+    )
+    sheet.figure([charts.agreement_chart(found)], text)
+
+
+# --------------------------------------------------------------------------- how it was made
+def making_section(sheet: Sheet, model, record, facts) -> None:
+    """Seeds, versions, settings, what was skipped or refused."""
+    lines = [(safe(name), name_span(value, 2000)) for name, value in (facts or {}).items()]
+    if model is not None:
+        lines.append(("Model", f"<code>{safe(without_addresses(' '.join(repr(model).split())), 2000)}</code>"))
+    if record is not None:
+        skipped = {"tune"}
+        lines += [
+            (f"Comparison: {safe(key.replace('_', ' '))}", safe(value))
+            for key, value in record.settings.items()
+            if key not in skipped and value is not None
+        ]
+        for name, grid in (record.settings.get("tune") or {}).items():
+            lines.append((f"Comparison: settings tried for {name_span(name, 60)}", whole(len(grid))))
+        if record.seeds:
+            lines.append(("Comparison: seeds", safe(", ".join(map(str, record.seeds)), 2000)))
+        lines += [(f"Version of {safe(name)}", safe(value)) for name, value in record.versions.items()]
+    if not lines:
+        return
+    sheet.section("making", "How it was made")
+    sheet.pairs(lines, "Commands, seeds, settings and versions, and what was skipped or refused.")

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-ORDER = ("sieve_words.py", "plot_chunks.py", "plot_price.py", "plot_growing.py")
+ORDER = ("sieve_words.py", "plot_trust.py", "plot_chunks.py", "plot_price.py", "plot_growing.py")
 
 
 def in_order(folder_or_name, *_):

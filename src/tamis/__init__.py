@@ -18,7 +18,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
+    from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
     from tamis.report.page import write_page
+    from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
+    from tamis.report.stability_display import StabilityDisplay
 
 __version__ = "0.1.0"
 
@@ -46,10 +49,16 @@ _HOMES = {
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "load": "tamis.persist",
     "save": "tamis.persist",
+    "DensityBiasDisplay": "tamis.report.data_display",
+    "SelectionPathDisplay": "tamis.report.selection_display",
+    "SelectionProbabilityDisplay": "tamis.report.selection_display",
+    "StabilityDisplay": "tamis.report.stability_display",
+    "TrainingDisplay": "tamis.report.data_display",
     "write_page": "tamis.report.page",
 }
 
 __all__ = [
+    "DensityBiasDisplay",
     "FOBOSClassifier",
     "FOBOSRegressor",
     "FTRLClassifier",
@@ -59,13 +68,17 @@ __all__ = [
     "RDAClassifier",
     "RDARegressor",
     "Record",
+    "SelectionPathDisplay",
+    "SelectionProbabilityDisplay",
     "SieveClassifier",
     "SieveRegressor",
+    "StabilityDisplay",
     "StabilitySelector",
     "StabilizedSGDClassifier",
     "StabilizedSGDClassifierCV",
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
+    "TrainingDisplay",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",
     "__version__",

@@ -2,6 +2,7 @@
 
 import math
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from tamis.report.svg import BOTTOM, LETTER, RIGHT, TOP, WIDTH, Panel, Scale, po
 from tamis.report.words import fixed, percent, safe, short, whole
 
 EACH, SOME = 150, 150  # ranks that are all drawn, and how many of the rest
-NAME = 17  # letters of a name beside a chart
+NAME = 22  # letters of a name beside a chart
 MANY_RUNS = 60  # runs beyond which a matrix shows methods, not runs
 
 
@@ -26,7 +27,7 @@ def training_charts(courses: list[Course], names: list[str]) -> list[str]:
     charts = []
     if any(np.isfinite(one).any() for one in values):
         word = "error" if has_error else "loss"
-        panel = Panel(f"{word} along training", "rows seen", f"{word} of rows before they are learnt")
+        panel = Panel(f"{word} along training", "rows seen", f"progressive {word}")
         charts.append(_curves(panel, courses, values, names, lambda v: fixed(v, 4), has_error))
     if any(np.isfinite(course.kept).any() for course in courses):
         panel = Panel("Features kept along training", "rows seen", "features kept")
@@ -76,7 +77,7 @@ def probability_chart(selection: Selection, named) -> str:
     places = np.arange(count)
     if count > EACH + SOME:
         places = np.unique(np.concatenate((np.arange(EACH), np.geomspace(EACH, count, SOME + 1).astype(int) - 1)))
-    panel = Panel("Selection probability", "rank", "selection probability", width=520)
+    panel = Panel("Selection probability", "rank", "selection probability", width=420)
     scale = spread([1, max(count, 2)], *panel.x_ends, log=count > 30)
     panel.axes(scale, Scale(0.0, 1.04, *panel.y_ends))
     if selection.threshold is not None:
@@ -90,11 +91,12 @@ def probability_chart(selection: Selection, named) -> str:
 
 def density_chart(profile: Profile) -> str:
     """Share kept among features of similar density; the area of a point grows with their number."""
-    panel = Panel("Share kept by density", "share of rows in which a feature is present", "share kept", width=520)
-    panel.axes(spread(profile.density, *panel.x_ends, log=True, pad=0.07), spread(profile.share, *panel.y_ends, zero=True, pad=0.12))
+    most = float(profile.share.max()) or 1.0
+    panel = Panel("Share kept by density", "share of rows in which a feature is present", "share kept", width=420)
+    panel.axes(spread(profile.density, *panel.x_ends, log=True, pad=0.07), Scale(-0.08 * most, 1.1 * most, *panel.y_ends))
     panel.line(profile.density, profile.share, "faint")
     for density, share, count in zip(*profile, strict=True):
-        radius = 2.0 + 9.0 * math.sqrt(count / profile.count.max())
+        radius = 2.0 + 9.0 * math.sqrt(count / profile.counts.max())
         panel.dot(
             density,
             share,
@@ -120,9 +122,19 @@ def label_chart(labels: list[tuple[str, int]]) -> str:
 
 
 # --------------------------------------------------------------------------- methods
-def method_charts(names: list[str], columns: list[tuple[str, list[float], list[float], list[float], bool]]) -> list[str]:
-    """One chart a measure, one line a method: a point between its ends. A column is title, values, low ends, high ends, logarithmic."""
-    return [_method_chart(names, *column) for column in columns]
+class Measure(NamedTuple):
+    """What is measured of each method: values, and the ends of the lines through them."""
+
+    title: str
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log: bool
+
+
+def method_charts(names: list[str], measures: list[Measure]) -> list[str]:
+    """One chart a measure, one line a method: a point between its ends."""
+    return [_method_chart(names, *measure) for measure in measures]
 
 
 def _method_chart(names, title, values, low, high, log) -> str:
@@ -155,6 +167,7 @@ def agreement_chart(found: Agreement) -> str:
     cell = (width - left - RIGHT) / len(groups)
     panel = Panel(f"Pairwise {found.measure}", "", width=width, left=left, height=round(TOP + cell * len(groups) + 44), bottom=4)
     gap = 0.6 if cell > 5 else 0.0
+    panel.box(left, TOP, cell * len(groups) - gap, cell * len(groups) - gap, "frame")
     for i, one in enumerate(groups):
         for j, other in enumerate(groups):
             tip = f"{one} {i + 1} and {other} {j + 1}: {fixed(matrix[i, j], 3)}"
@@ -174,6 +187,7 @@ def agreement_chart(found: Agreement) -> str:
 
 def _key(panel: Panel, left: float, top: float) -> None:
     """What the shades mean."""
+    panel.box(left, top, 154, 9, "frame")
     for k in range(11):
         panel.box(left + 14 * k, top, 14, 9, "cell", opacity=k / 10)
     for value, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):

@@ -46,8 +46,8 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
         labels = output_names(model, many)
         columns.append(Column("class" if hasattr(model, "classes_") else "target", "text", [labels[c] for c in outputs]))
     if values is not None:
-        values = [_short(v) for v in values[listed]]
-        columns += [Column("sign", "sign", values), Column("weight", "weight", values, decimals(values), "sorted by size, whatever the sign")]
+        sizes = [_short(v) for v in values[listed]]
+        columns += [Column("sign", "sign", sizes), Column("weight", "weight", sizes, decimals(sizes), "sorted by size, whatever the sign")]
     shares = _shares(model)
     if shares is not None:
         columns.append(
@@ -72,9 +72,9 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
     """The table with its controls, its first page of rows, and the data."""
     rows = len(columns[0].values)
     heads, numbers = [], {k for k, column in enumerate(columns) if column.kind != "text"}
-    for k, column in enumerate(columns):
+    for column in columns:  # no button elements: browsers do not print them in heads that come again on a new sheet
         hint = f' title="{safe(column.hint)}"' if column.hint else ""
-        heads.append(f'<button type="button" class="sort" data-column="{k}"{hint}>{column.head}</button>')
+        heads.append(f'<span class="sort" role="button" tabindex="0"{hint}>{column.head}</span>')
     lines = [[_cell(column, k) for column in columns] for k in range(min(rows, PAGE))]
     sheet.raw(
         '<div class="controls" id="kept-controls" hidden>'
@@ -98,7 +98,7 @@ def _cell(column: Column, k: int) -> str:
     value = column.values[k]
     if column.kind == "text":
         return name_span(value)
-    if column.kind == "sign":
+    if column.kind == "sign" and value is not None:
         return '<span class="minus">−</span>' if value < 0 else '<span class="plus">+</span>'
     return whole(value) if column.kind == "count" else fixed(value, column.digits)
 
@@ -111,11 +111,11 @@ def script_safe(data) -> str:
     return text
 
 
-def kept_sentence(kept: int, total: int, n_features: int, many: int, listed: int, speaks_for: str) -> str:
+def kept_sentence(kept: int, total: int, n_features: int, many: int, listed: int, speaks_for: str, outputs: str) -> str:
     """The caption of the table, in HTML."""
     text = f"The {counted(kept, 'feature')} kept of {whole(n_features)}"
     if many > 1:
-        text += f", with {whole(total)} weights over {many} outputs"
+        text += f", with {whole(total)} weights over {many} {outputs}"
     text += ", the largest weight first."
     if speaks_for:
         text += f" A positive weight speaks for {speaks_for}."

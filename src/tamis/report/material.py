@@ -95,10 +95,12 @@ class SizePath(NamedTuple):
 def size_paths(model) -> list[SizePath]:
     """The ladder of a sieve, one an output where each has its own; empty for other models."""
     path, resolved = getattr(model, "path_", None), getattr(model, "resolved_params_", None)
-    several = isinstance(path, list)
-    if not path if several else not isinstance(path, dict):
+    if isinstance(path, list) and isinstance(resolved, list):
+        pairs = list(zip(path, resolved, strict=True))
+    elif isinstance(path, dict):
+        pairs = [(path, resolved)]
+    else:
         return []
-    pairs = list(zip(path, resolved, strict=True)) if several else [(path, resolved)]
     names = output_names(model, len(pairs))
     return [
         SizePath(one["n_features"], one["error"], one["soft_error"], int(chosen["n_features"]), float(chosen["threshold"]), name)
@@ -125,7 +127,8 @@ def courses_of(history) -> list[Course]:
     for output in sorted({step.get("output", 0) for step in steps}):
         mine = [step for step in steps if step.get("output", 0) == output]
         columns = [np.array([np.nan if (v := _number(step, names)) is None else v for step in mine]) for names in (_ROWS, _LOSS, _ERROR, _KEPT)]
-        found.append(Course(*_shortened(*columns), output))
+        rows, loss, error, kept = _shortened(*columns)
+        found.append(Course(rows, loss, error, kept, output))
     return [course for course in found if not all(np.isnan(column).all() for column in course[1:4])]
 
 
@@ -153,7 +156,7 @@ class Profile(NamedTuple):
 
     density: np.ndarray
     share: np.ndarray
-    count: np.ndarray
+    counts: np.ndarray
 
 
 def density_profile(density, support, bins: int = 12) -> Profile:
@@ -186,10 +189,12 @@ def agreement_of(record, measure: str = "kappa") -> Agreement | None:
     runs = [run for run in record.runs if run.get("support") is not None]
     if len(runs) < 2 or "features" not in record.settings:
         return None
-    groups = [method_name(run) for run in runs]
+    groups = method_names(runs)
     return Agreement(agreements([run["support"] for run in runs], record.settings["features"], measure), groups, measure)
 
 
-def method_name(row: dict) -> str:
-    """Name of a model, with the pick where it was tuned."""
-    return str(row["model"]) if row.get("pick", "given") == "given" else f"{row['model']} ({row['pick']})"
+def method_names(rows: list[dict]) -> list[str]:
+    """Names of the models, with the pick where a model has several."""
+    picks = {(row["model"], row.get("pick")) for row in rows}
+    several = {model for model, _ in picks if sum(other == model for other, _ in picks) > 1}
+    return [f"{row['model']}, {row['pick']}" if row["model"] in several else str(row["model"]) for row in rows]

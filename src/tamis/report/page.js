@@ -57,12 +57,12 @@
       return;
     }
     cell.className = "n";
-    if (kind === "sign") {
+    if (kind === "sign" && weights[row] !== null) {
       const mark = document.createElement("span"), minus = weights[row] < 0;
       mark.className = minus ? "minus" : "plus";
       mark.textContent = minus ? "−" : "+";
       cell.append(mark);
-    } else cell.textContent = kind === "count" ? whole(values[column][row]) : fixed(values[column][row], digits[column]);
+    } else cell.textContent = kind === "count" ? whole(values[column][row]) : fixed(kind === "sign" ? null : values[column][row], digits[column]);
   };
 
   const draw = () => {
@@ -74,6 +74,7 @@
     body.replaceChildren(...rows);
     const matches = found.length < total ? ` found among ${whole(total)}` : "";
     status.textContent = found.length ? `${whole(first + 1)}–${whole(first + rows.length)} of ${whole(found.length)}${matches}` : "Nothing found";
+    back.parentElement.hidden = found.length <= page;
     back.disabled = first === 0;
     next.disabled = first + page >= found.length;
   };
@@ -81,11 +82,12 @@
   const look = () => {
     const asked = search.value.toLowerCase().split(/\s+/).filter(Boolean);
     if (asked.length && !words) {
-      const read = kinds.flatMap((kind, column) => kind === "text" || heads[column].textContent === "column" ? [values[column]] : []);
-      words = order.map(() => "");
-      for (let row = 0; row < total; row++) words[row] = read.map((column) => column[row]).join(" ").toLowerCase();
+      const read = values.filter((column, k) => kinds[k] === "text");
+      words = values[0].map((rank, row) => read.map((column) => column[row]).join(" ").toLowerCase());
     }
-    found = asked.length ? order.filter((row) => asked.every((word) => words[row].includes(word))) : order;
+    // Part of a name or class, or the whole number of a column.
+    const says = (row, word) => words[row].includes(word) || String(values[1][row]) === word;
+    found = asked.length ? order.filter((row) => asked.every((word) => says(row, word))) : order;
     first = 0;
     draw();
   };
@@ -108,7 +110,15 @@
     look();
   };
 
-  heads.forEach((head, column) => head.querySelector("button").addEventListener("click", () => sortBy(column)));
+  heads.forEach((head, column) => {
+    const button = head.querySelector(".sort");
+    button.addEventListener("click", () => sortBy(column));
+    button.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      sortBy(column);
+    });
+  });
   search.addEventListener("input", look);
   back.addEventListener("click", () => { first = Math.max(0, first - page); draw(); });
   next.addEventListener("click", () => { first += page; draw(); });

@@ -8,7 +8,7 @@ from sklearn.base import is_classifier
 from tamis.report import charts, features
 from tamis.report import material as read
 from tamis.report.sheet import Sheet
-from tamis.report.words import counted, fixed, name_span, percent, safe, size_of_bytes, whole, without_addresses
+from tamis.report.words import NOTHING, counted, fixed, name_span, percent, safe, size_of_bytes, whole, without_addresses
 
 MOST_LABELS = 15
 MOST_PATHS = 6
@@ -88,7 +88,7 @@ def _size_caption(path: read.SizePath, whose: str) -> str:
     best = int(np.nanargmin(path.error))
     text = f"Error on rows not trained on{whose}, by the number of features kept. Least: {fixed(path.error[best], 4)} with {whole(path.sizes[best])}."
     if math.isfinite(path.threshold):
-        return f"{text} Right: the measure the size was chosen by; {whole(path.chosen)} is the smallest size below the dashed line."
+        return f"{text} The second chart shows the measure the size was chosen by; {whole(path.chosen)} is the smallest size below the dashed line."
     return f"{text} The size of {whole(path.chosen)} was asked for."
 
 
@@ -115,7 +115,8 @@ def _selection_caption(selection: read.Selection, model) -> str:
     text = f"Selection probability of each of the {whole(ever)} features ever selected{highest}, the highest first. Filled: kept; hollow: not kept."
     if selection.threshold is None:
         return f"{text} No threshold applies: features are kept by the size of their weights."
-    return f"{text} Dashed: the threshold, {fixed(selection.threshold, 2)}."
+    purged = "; a feature leaves for good when the bursts of one stage keep it less often" if hasattr(model, "purge") else ""
+    return f"{text} Dashed: the threshold, {fixed(selection.threshold, 2)}{purged}."
 
 
 def features_section(sheet: Sheet, model, names, density) -> None:
@@ -130,7 +131,9 @@ def features_section(sheet: Sheet, model, names, density) -> None:
     columns, total, count = features.feature_columns(model, names, density)
     weights = read.weights_of(model)
     many = 1 if weights is None else weights.n_outputs
-    caption = features.kept_sentence(count, total, _width(model, weights), many, len(columns[0].values), _speaks_for(model, many))
+    caption = features.kept_sentence(
+        count, total, _width(model, weights), many, len(columns[0].values), _speaks_for(model, many), "classes" if is_classifier(model) else "targets"
+    )
     features.put_table(
         sheet, columns, caption if weights is not None else caption.replace("the largest weight first", "the most often selected first")
     )
@@ -172,37 +175,36 @@ def methods_section(sheet: Sheet, record) -> None:
     text = (
         f"Mean ± standard deviation over {how}{part}. Kappa and stability say how much the selections agree: 1 is the same every time, 0 is chance."
     )
-    marked = [[name_span(cell, 60) if k < 2 else safe(cell) for k, cell in enumerate(line)] for line in lines]
+    marked = [[name_span(cell, 60) if k < 2 else _mean_and_spread(cell) for k, cell in enumerate(line)] for line in lines]
     sheet.table([safe(one) for one in head], marked, text, set(range(2, len(head))))
-    names = [read.method_name(row) for row in record.rows]
+    names = read.method_names(record.rows)
     sheet.figure(
         charts.method_charts(names, _measures(record)),
         "The same in pictures. Lines: one standard deviation to each side; for stability its confidence interval.",
     )
 
 
-def _measures(record) -> list:
-    """Titles, values, low and high ends of what is drawn."""
+def _mean_and_spread(cell: str) -> str:
+    """A mean and its deviation, so set that means stand below each other."""
+    mean, mark, spread = safe(cell).replace("nan", NOTHING).partition(" ±")
+    return f'{mean}<span class="sd">± {spread}</span>' if mark else mean
+
+
+def _measures(record) -> list[charts.Measure]:
+    """What is drawn of each method."""
     share = record.settings.get("task", "classification") == "classification"
-    found = []
-    for name, title, factor, log in (
-        ("error", "error, %" if share else "squared error", 100.0 if share else 1.0, False),
-        ("kept", "features kept, %", 100.0, True),
-    ):
-        values = [factor * float(row[name]) for row in record.rows]
-        spreads = [factor * float(row.get(f"{name}_sd", math.nan)) for row in record.rows]
-        floor = min((v for v in values if v > 0.0), default=1.0) / 10.0 if log else -math.inf
-        found.append(
-            (
-                title,
-                values,
-                [max(v - s, floor) for v, s in zip(values, spreads, strict=True)],
-                [v + s for v, s in zip(values, spreads, strict=True)],
-                log,
-            )
-        )
-    ends = [[float(row.get(key, math.nan)) for row in record.rows] for key in ("stability", "stability_low", "stability_high")]
-    return [*found, ("stability", *ends, False)]
+    error = ("error, %", 100.0) if share else ("squared error", 1.0)
+    found = [_with_spread(record, "error", *error, False), _with_spread(record, "kept", "features kept, %", 100.0, True)]
+    middle, low, high = (np.array([float(row.get(key, math.nan)) for row in record.rows]) for key in ("stability", "stability_low", "stability_high"))
+    return [*found, charts.Measure("stability", middle, low, high, False), _with_spread(record, "seconds", "seconds of a fit", 1.0, True)]
+
+
+def _with_spread(record, name: str, title: str, factor: float, log: bool) -> charts.Measure:
+    """Means with a deviation to each side; on a log scale a low end stays in sight of the least mean."""
+    values, spreads = (factor * np.array([float(row.get(key, math.nan)) for row in record.rows]) for key in (name, f"{name}_sd"))
+    above = values[values > 0.0]
+    floor = above.min() / 3.0 if log and len(above) else -math.inf
+    return charts.Measure(title, values, np.maximum(values - spreads, floor), values + spreads, log)
 
 
 def stability_section(sheet: Sheet, record) -> None:
@@ -213,13 +215,15 @@ def stability_section(sheet: Sheet, record) -> None:
     sheet.section("stability", "Stability of the selection")
     many = len(found.groups) > charts.MANY_RUNS
     what = "Mean agreement of the runs of two methods" if many else "Agreement of the features kept by each run with those of every other, run by run"
-    text = (
-        f"{what}, by Cohen's kappa: 1 (dark) is the same selection, 0 (blank) or less is chance. Blocks on the diagonal compare a method with itself."
-    )
-    sheet.figure([charts.agreement_chart(found)], text)
+    text = f"{what}, by Cohen's kappa: 1 (full colour) is the same selection, 0 (blank) or less is chance."
+    sheet.figure([charts.agreement_chart(found)], f"{text} Blocks on the diagonal compare a method with itself.")
 
 
 # --------------------------------------------------------------------------- how it was made
+def _setting(value) -> str:
+    return whole(value) if isinstance(value, int) and not isinstance(value, bool) else safe(value)
+
+
 def making_section(sheet: Sheet, model, record, facts) -> None:
     """Seeds, versions, settings, what was skipped or refused."""
     lines = [(safe(name), name_span(value, 2000)) for name, value in (facts or {}).items()]
@@ -228,7 +232,7 @@ def making_section(sheet: Sheet, model, record, facts) -> None:
     if record is not None:
         skipped = {"tune"}
         lines += [
-            (f"Comparison: {safe(key.replace('_', ' '))}", safe(value))
+            (f"Comparison: {safe(key.replace('_', ' '))}", _setting(value))
             for key, value in record.settings.items()
             if key not in skipped and value is not None
         ]

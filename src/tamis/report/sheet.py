@@ -1,5 +1,7 @@
 """A page while it grows: sections, figures and tables with their numbers and ids."""
 
+from collections.abc import Collection
+
 from tamis.report.words import safe
 
 
@@ -33,7 +35,7 @@ class Sheet:
         self.parts.append(f'<figure id="{label.lower().replace(" ", "-")}"><div class="{kind}">{"".join(charts)}</div>')
         self.parts.append(f"<figcaption><b>{label}.</b> {caption}</figcaption></figure>")
 
-    def table(self, head: list[str], lines: list[list[str]], caption: str, numbers: set[int] = frozenset(), key: str = "", kind: str = "") -> None:
+    def table(self, head: list[str], lines: list[list[str]], caption: str, numbers: Collection[int] = (), key: str = "", kind: str = "") -> None:
         """A table of HTML cells, its caption above; columns in `numbers` are aligned to the right."""
         label = self._label("Table")
         heads = "".join(_cell("th", text, k in numbers, ' scope="col"') for k, text in enumerate(head))
@@ -41,9 +43,10 @@ class Sheet:
         named = f' id="{key}"' if key else f' id="{label.lower().replace(" ", "-")}"'
         looks = f' class="{kind}"' if kind else ""
         top = f"<thead><tr>{heads}</tr></thead>" if head else ""
-        self.parts.append(
-            f'<div class="scroll"><table{named}{looks}><caption><b>{label}.</b> {caption}</caption>{top}<tbody>{body}</tbody></table></div>'
-        )
+        # The caption stands outside what scrolls, so that a phone shows all of it.
+        said = f"caption-{self.counts['Table']}"
+        self.parts.append(f'<figure class="table"><figcaption id="{said}"><b>{label}.</b> {caption}</figcaption>')
+        self.parts.append(f'<div class="scroll"><table{named}{looks} aria-labelledby="{said}">{top}<tbody>{body}</tbody></table></div></figure>')
 
     def pairs(self, lines: list[tuple[str, str]], caption: str) -> None:
         """A table of names and values, both HTML."""

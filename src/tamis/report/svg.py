@@ -9,6 +9,7 @@ from tamis.report.words import safe, short
 
 WIDTH, HEIGHT = 360, 230
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 12, 40
+GROWN = 1.12  # how much larger a chart is on paper than in its own pixels, where there is room
 LETTER = 5.6  # usual width of a letter of a label
 
 
@@ -31,14 +32,12 @@ class Scale(NamedTuple):
         """Round values inside the scale."""
         if not self.log:
             return _round_steps(self.low, self.high, most)
-        first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
-        inside = [10.0**k for k in range(first, last + 1) if self.low <= 10.0**k * 1.000001 and 10.0**k <= self.high * 1.000001]
-        if len(inside) < 3:
-            fine = [m * 10.0**k for k in range(first, last + 1) for m in (1.0, 2.0, 5.0)]
-            inside = [v for v in fine if self.low <= v * 1.000001 and v <= self.high * 1.000001]
-        if len(inside) < 2:
-            return _round_steps(self.low, self.high, most)
-        return inside[:: math.ceil(len(inside) / (most + 1))]
+        decades = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+        for parts in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0)):
+            inside = [part * 10.0**k for k in decades for part in parts if self.low <= part * 10.0**k * 1.000001 <= self.high * 1.000002]
+            if len(inside) > 2:
+                return inside[:: math.ceil(len(inside) / (most + 1))]
+        return _round_steps(self.low, self.high, most)
 
 
 def _round_steps(low: float, high: float, most: int) -> list[float]:
@@ -59,9 +58,9 @@ def spread(values, start, stop, *, log=False, zero=False, pad=0.04) -> Scale:
         air = (high / low) ** pad
         return Scale(low / air, high * air, start, stop, True)
     if zero:
-        low = min(low, 0.0)
+        low, high = min(low, 0.0), max(high, 0.0)
     if high - low <= 1e-9 * max(abs(high), abs(low)):
-        low, high = low - (abs(low) / 2.0 or 1.0) * (not zero), high + (abs(high) / 2.0 or 1.0)
+        low, high = low - (0.0 if zero else abs(low) / 2.0 or 1.0), high + (abs(high) / 2.0 or 1.0)
     air = pad * (high - low)
     return Scale(low - (0.0 if zero and low == 0.0 else air), high + air, start, stop)
 
@@ -152,4 +151,5 @@ class Panel:
     def svg(self) -> str:
         """The chart as an element."""
         inside = "".join(self.marks)
-        return f'<svg viewBox="0 0 {self.width} {self.height}" role="img" aria-label="{safe(self.title)}">{inside}</svg>'
+        size = f'width="{round(GROWN * self.width)}" height="{round(GROWN * self.height)}"'
+        return f'<svg viewBox="0 0 {self.width} {self.height}" {size} role="img" aria-label="{safe(self.title)}">{inside}</svg>'

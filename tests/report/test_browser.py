@@ -1,0 +1,176 @@
+"""The page in a browser: search, sort, theme, tips; no word on the console and no request but for the file itself."""
+
+import numpy as np
+import pytest
+from report.browser import Browser, find_browser
+from report.pages import AUDIT, HISTORY
+from report.test_page import HOSTILE, Wide
+
+from tamis import write_page
+
+pytestmark = pytest.mark.skipif(find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)")
+NAMES = [*HOSTILE[:10], *(f"word {k}" for k in range(20_000 - 10))]
+CELLS = "[...document.querySelectorAll('#kept tbody tr')].map(row => row.cells[{}].textContent)"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with Browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def tab(browser, request):
+    """The browser; what the page complained of, or asked of the network, fails the test."""
+    yield browser
+    assert browser.complaints() == []
+    assert all(address.startswith("file:") and address.endswith(".html") for address in browser.requests())
+    assert len(browser.requests()) == 1
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory):
+    """A page of 20,000 kept features."""
+    path = tmp_path_factory.mktemp("wide") / "page.html"
+    model = Wide(20_000)
+    model.selection_probability_ = np.linspace(0.0, 1.0, 20_000)[None]
+    write_page(path, title="Wide", model=model, names=NAMES)
+    return path, model
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory, sieve, record, density):
+    path = tmp_path_factory.mktemp("full") / "page.html"
+    write_page(path, title="Full", audit=AUDIT, model=sieve, density=density, record=record, history=HISTORY, facts={"Seed": "0"})
+    return path
+
+
+def type_in(tab, words):
+    tab.ask(f"(() => {{ const box = document.getElementById('kept-search'); box.value = {words!r}; box.dispatchEvent(new Event('input')); }})()")
+
+
+def press(tab, column):
+    tab.ask(f"document.querySelectorAll('#kept .sort')[{column}].click()")
+
+
+def test_search(tab, wide):
+    path, _ = wide
+    tab.open(path)
+    assert len(tab.ask(CELLS.format(2))) == 50
+    type_in(tab, "WORD 1999")
+    found = tab.ask(CELLS.format(2))
+    assert sorted(found) == ["word 11999", "word 1989", "word 1999"]  # two names, and the column 1999
+    assert tab.ask("document.getElementById('kept-status').textContent") == f"1–{len(found)} of {len(found)} found among 20,000"
+    type_in(tab, "no such word")
+    assert tab.ask(CELLS.format(2)) == []
+    assert tab.ask("document.getElementById('kept-status').textContent") == "Nothing found"
+    type_in(tab, "")
+    assert tab.ask("document.getElementById('kept-status').textContent") == "1–50 of 20,000"
+
+
+def test_sort(tab, wide):
+    path, model = wide
+    weights = model.coef_[0]
+    tab.open(path)
+    columns = [int(text.replace(",", "")) for text in tab.ask(CELLS.format(1))]
+    assert columns == np.argsort(-np.abs(weights), kind="stable")[:50].tolist()  # as it was written
+    press(tab, 4)
+    press(tab, 4)
+    assert tab.ask("document.querySelectorAll('#kept th')[4].getAttribute('aria-sort')") == "ascending"
+    columns = [int(text.replace(",", "")) for text in tab.ask(CELLS.format(1))]
+    assert columns == np.argsort(np.abs(weights), kind="stable")[:50].tolist()
+    press(tab, 3)
+    assert set(tab.ask(CELLS.format(3))) == {"+"}
+    press(tab, 3)
+    assert set(tab.ask(CELLS.format(3))) == {"−"}
+    press(tab, 5)
+    assert tab.ask(CELLS.format(5))[0] == "1.000"
+    assert tab.ask("document.querySelectorAll('#kept th[aria-sort]').length") == 1
+    press(tab, 1)
+    assert tab.ask(CELLS.format(1)) == [str(k) for k in range(50)]
+    type_in(tab, "word 2")
+    assert tab.ask(CELLS.format(1)) == sorted(tab.ask(CELLS.format(1)), key=lambda text: int(text.replace(",", "")))  # the order stays
+
+
+def test_pages_of_the_table(tab, wide):
+    path, _ = wide
+    tab.open(path)
+    first = tab.ask(CELLS.format(0))
+    assert tab.ask("document.getElementById('kept-back').disabled")
+    tab.ask("document.getElementById('kept-next').click()")
+    assert tab.ask(CELLS.format(0)) == [str(k) for k in range(51, 101)]
+    tab.ask("document.getElementById('kept-back').click()")
+    assert tab.ask(CELLS.format(0)) == first == [str(k) for k in range(1, 51)]
+
+
+def test_numbers_read_the_same_with_and_without_the_script(tab, wide):
+    path, _ = wide
+    tab.open(path)
+    html = "document.querySelector('#kept tbody').innerText"
+    drawn = tab.ask(html)
+    tab.call("Emulation.setScriptExecutionDisabled", value=True)
+    tab.open(path)
+    written = tab.ask(html)
+    assert tab.ask("document.getElementById('theme').hidden")
+    tab.call("Emulation.setScriptExecutionDisabled", value=False)
+    assert drawn == written
+
+
+def test_hostile_names_are_shown_as_words(tab, wide):
+    path, _ = wide
+    tab.open(path)
+    for name in (HOSTILE[0], HOSTILE[1], HOSTILE[3]):
+        type_in(tab, name)
+        assert tab.ask(CELLS.format(2)) == [name]
+    assert tab.ask("document.scripts.length") == 2
+
+
+def test_keys_sort_too(tab, full):
+    tab.open(full)
+    tab.ask("document.querySelectorAll('#kept .sort')[1].focus()")
+    for kind in ("keyDown", "keyUp"):
+        tab.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r" if kind == "keyDown" else "")
+    assert tab.ask("document.querySelectorAll('#kept th')[1].getAttribute('aria-sort')") == "ascending"
+
+
+@pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
+def test_theme(tab, full, scheme, other):
+    tab.open(full, scheme=scheme)
+    paper = "getComputedStyle(document.documentElement).backgroundColor"
+    before = tab.ask(paper)
+    assert tab.ask("document.getElementById('theme').textContent").lower() == other
+    tab.ask("document.getElementById('theme').click()")
+    after = tab.ask(paper)
+    assert {before, after} == {"rgb(255, 254, 251)", "rgb(22, 24, 27)"}
+    assert tab.ask("document.getElementById('theme').textContent").lower() == scheme
+    tab.open(full, scheme=scheme)  # nothing is remembered
+    assert tab.ask(paper) == before
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_is_wider_than_the_screen_or_empty(tab, full, width):
+    tab.open(full, width=width, mobile=width < 500)
+    assert tab.ask("document.documentElement.scrollWidth") <= width
+    assert tab.ask("[...document.querySelectorAll('svg')].every(chart => chart.getBoundingClientRect().width > 200)")
+    outside = """[...document.querySelectorAll('svg')].flatMap(chart => { const frame = chart.getBoundingClientRect();
+        return [...chart.querySelectorAll('text')].filter(word => { const box = word.getBoundingClientRect();
+            return box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1; })
+            .map(word => word.textContent); })"""
+    assert tab.ask(outside) == []
+    assert tab.ask("[...document.querySelectorAll('svg')].every(chart => chart.querySelector('circle, rect, .line'))")
+
+
+def test_tips(tab, full):
+    tab.open(full)
+    place = tab.ask("""(async () => {
+        const dot = document.querySelector('circle[data-tip]');
+        dot.scrollIntoView({ block: 'center' });
+        for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);  // until the scrolling has been told
+        const box = dot.getBoundingClientRect();
+        return [box.x + box.width / 2, box.y + box.height / 2, dot.dataset.tip];
+    })()""")
+    tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
+    assert tab.ask("document.getElementById('tip').hidden") is False
+    assert tab.ask("document.getElementById('tip').textContent") == place[2]
+    tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=2, y=2)
+    assert tab.ask("document.getElementById('tip').hidden") is True

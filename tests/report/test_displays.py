@@ -1,0 +1,245 @@
+"""The figures: what they draw is what the model says; axes that are given are used; refusals name the way out."""
+
+import inspect
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from numpydoc.docscrape import ClassDoc, FunctionDoc
+from report.pages import HISTORY
+from sklearn.exceptions import NotFittedError
+
+import tamis
+from tamis import (
+    DensityBiasDisplay,
+    SelectionPathDisplay,
+    SelectionProbabilityDisplay,
+    StabilityDisplay,
+    TrainingDisplay,
+    selection_kappa,
+    selection_stability,
+)
+from tamis.judge.stability import agreements
+from tamis.report import material
+
+DISPLAYS = [DensityBiasDisplay, SelectionPathDisplay, SelectionProbabilityDisplay, StabilityDisplay, TrainingDisplay]
+RUNS = [[0, 1, 2], [0, 1, 3], [0, 1, 2], [0, 9]]
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def makers(text, sieve, stabilized, record):
+    """Every way to make a display."""
+    X, _ = text
+    return {
+        "path": lambda **rest: SelectionPathDisplay.from_estimator(sieve, **rest),
+        "probability": lambda **rest: SelectionProbabilityDisplay.from_estimator(stabilized, **rest),
+        "record": lambda **rest: StabilityDisplay.from_record(record, **rest),
+        "supports": lambda **rest: StabilityDisplay.from_supports(RUNS, n_features=20, **rest),
+        "paths": lambda **rest: StabilityDisplay.from_estimator(stabilized, **rest),
+        "density": lambda **rest: DensityBiasDisplay.from_estimator(sieve, X, **rest),
+        "training": lambda **rest: TrainingDisplay.from_estimator(stabilized, **rest),
+        "history": lambda **rest: TrainingDisplay.from_history(HISTORY, **rest),
+    }
+
+
+WAYS = ["path", "probability", "record", "supports", "paths", "density", "training", "history"]
+
+
+# --------------------------------------------------------------------------- the convention
+@pytest.mark.parametrize("way", WAYS)
+def test_axes_new_or_given(makers, way):
+    display = makers[way]()
+    assert display.ax_.figure is display.figure_
+    figure, ax = plt.subplots()
+    again = makers[way](ax=ax)
+    assert again.ax_ is ax
+    assert again.figure_ is figure
+    _, other = plt.subplots()
+    assert again.plot(ax=other) is again
+    assert again.ax_ is other
+    assert other.get_xlabel() or other.get_xticklabels()
+    figure.canvas.draw()
+
+
+@pytest.mark.parametrize(("way", "looks"), [("path", {"color": "green"}), ("density", {"color": "green"}), ("supports", {"cmap": "Greens"})])
+def test_looks_can_be_changed(makers, way, looks):
+    display = makers[way](**looks)
+    if way == "path":
+        assert display.line_.get_color() == "green"
+    elif way == "density":
+        assert display.points_.get_facecolor()[0][1] == pytest.approx(128 / 255)
+    else:
+        assert display.image_.get_cmap().name == "Greens"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_matplotlib_the_error_names_the_extra(makers, way, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(ImportError, match=r"Display\.plot needs matplotlib.*tamis\[plot\]"):
+        makers[way]()
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_displays_are_documented(display):
+    doc = ClassDoc(display)
+    assert [name for entry in doc["Parameters"] for name in entry.name.split(", ")] == list(inspect.signature(display).parameters)
+    assert {"ax_", "figure_"} <= {entry.name for entry in doc["Attributes"]}
+    assert f"from tamis import {display.__name__}" in "\n".join(doc["Examples"]) or f"{display.__name__}." in "\n".join(doc["Examples"])
+    for name, method in inspect.getmembers(display, callable):
+        if name == "plot" or name.startswith("from_"):
+            described = [entry.name.lstrip("*") for entry in FunctionDoc(method)["Parameters"]]
+            assert described == [p for p in inspect.signature(method).parameters if p != "self"]
+
+
+# --------------------------------------------------------------------------- what is drawn
+def test_the_path_is_that_of_the_sieve(sieve):
+    display = SelectionPathDisplay.from_estimator(sieve, name="mine")
+    np.testing.assert_array_equal(display.line_.get_xdata(), sieve.path_["n_features"])
+    np.testing.assert_array_equal(display.line_.get_ydata(), sieve.path_["error"])
+    assert display.chosen_line_.get_xdata()[0] == sieve.resolved_params_["n_features"]
+    assert display.line_.get_label() == "mine"
+
+
+def test_each_class_has_its_path(text):
+    model = tamis.SieveClassifier(per_class=True, random_state=0).fit(text[0], np.arange(400) % 3)
+    for output in range(3):
+        display = SelectionPathDisplay.from_estimator(model, output=output)
+        np.testing.assert_array_equal(display.error, model.path_[output]["error"])
+    with pytest.raises(ValueError, match="between 0 and 2"):
+        SelectionPathDisplay.from_estimator(model, output=3)
+
+
+def test_probabilities_fall_and_kept_ones_are_filled(stabilized):
+    display = SelectionProbabilityDisplay.from_estimator(stabilized)
+    assert len(display.kept_points_.get_xdata()) == len(stabilized.support_)
+    assert display.threshold_line_.get_ydata()[0] == stabilized.purge
+    ranks = np.concatenate([display.kept_points_.get_xdata(), display.other_points_.get_xdata()])
+    heights = np.concatenate([display.kept_points_.get_ydata(), display.other_points_.get_ydata()])
+    assert sorted(ranks.tolist()) == list(range(1, len(ranks) + 1))
+    assert (np.diff(heights[np.argsort(ranks)]) <= 0).all()
+
+
+def test_thresholds(sieve, text):
+    assert SelectionProbabilityDisplay.from_estimator(sieve).threshold is None
+    selector = tamis.StabilitySelector(tamis.RDAClassifier(max_iter=1, tol=None), n_pairs=5, n_selected=20, threshold=0.6, random_state=0)
+    display = SelectionProbabilityDisplay.from_estimator(selector.fit(*text))
+    assert display.threshold == 0.6
+    assert np.flatnonzero(display.kept).tolist() == selector.support_.tolist()
+
+
+def test_the_matrix_of_agreement(record):
+    matrix = StabilityDisplay.from_supports(RUNS, n_features=20).matrix
+    np.testing.assert_array_equal(matrix, matrix.T)
+    np.testing.assert_allclose(matrix.diagonal(), 1.0)
+    first, second = np.triu_indices(4, 1)
+    assert matrix[first, second].mean() == pytest.approx(selection_kappa(RUNS, 20))
+    overlaps = agreements(RUNS, 20, "jaccard")
+    assert overlaps[0, 1] == 0.5
+    assert overlaps[first, second].mean() == pytest.approx(selection_stability(RUNS, 20, measure="jaccard").value)
+    assert agreements([[], [], [3]], 20).tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    display = StabilityDisplay.from_record(record)
+    supports = [run["support"] for run in record.runs]
+    assert display.matrix[0, 1] == pytest.approx(selection_kappa(supports[:2], 300))
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(dict.fromkeys(display.labels))
+
+
+def test_paths_of_a_stabilized_model(stabilized):
+    display = StabilityDisplay.from_estimator(stabilized, measure="jaccard")
+    kept = stabilized.paths_[:, 0] != 0
+    assert display.matrix[0, 1] == pytest.approx((kept[0] & kept[1]).sum() / (kept[0] | kept[1]).sum())
+
+
+def test_shares_by_density():
+    density = np.array([0.0, 0.01, 0.01, 0.1, 0.1, 0.1, 0.1, 1.0])
+    profile = material.density_profile(density, [2, 4, 7], 3)
+    np.testing.assert_allclose(profile.density, [0.01, 0.1, 1.0])
+    np.testing.assert_allclose(profile.share, [0.5, 0.25, 1.0])
+    assert profile.counts.tolist() == [2, 4, 1]
+    alone = material.density_profile([0.2, 0.2], [1], 3)
+    np.testing.assert_allclose([alone.density[0], alone.share[0], alone.counts[0]], [0.2, 0.5, 2])
+    assert len(material.density_profile([0.0, 0.0], [], 3).density) == 0
+    display = DensityBiasDisplay.from_density(density, [2, 4, 7], n_groups=3, name="any")
+    sizes = display.points_.get_sizes()
+    assert sizes[1] > sizes[0] > sizes[2]
+
+
+def test_density_of_any_matrix(sieve, text, density):
+    X, _ = text
+    drawn = [DensityBiasDisplay.from_estimator(sieve, form).density for form in (X, X.tocsc(), X.toarray())]
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    np.testing.assert_array_equal(drawn[0], drawn[2])
+    np.testing.assert_allclose(drawn[0], material.density_profile(density, sieve.support_).density)
+
+
+def test_truncation_prefers_common_features_and_stabilized_learning_does_not():
+    """Figure 3 of the paper, in kind: the share kept rises with density for truncated gradient, and does not for the stabilized method."""
+    X, y, _ = tamis.datasets.make_text(1000, 2000, random_state=0)
+    truncated = tamis.TruncatedGradientClassifier(gravity=3e-4, max_iter=3, tol=None, random_state=0).fit(X, y)
+    stabilized = tamis.StabilizedSGDClassifier(max_iter=3, random_state=0).fit(X, y)
+    rise = {}
+    for model in (truncated, stabilized):
+        display = DensityBiasDisplay.from_estimator(model, X)
+        rise[model] = np.corrcoef(np.log(display.density), display.share)[0, 1]
+    assert rise[truncated] > 0.8
+    assert rise[stabilized] < 0.0
+
+
+def test_the_course_of_training(many):
+    display = TrainingDisplay.from_estimator(many)
+    assert display.rows.tolist() == [step["rows"] for step in many.history_]
+    assert display.loss_line_.get_ydata().tolist() == [step["loss"] for step in many.history_]
+    assert display.kept_line_.get_ydata().tolist() == [step["nonzeros"] for step in many.history_]
+    assert TrainingDisplay.from_history(HISTORY).loss_name == "progressive error"
+
+
+def test_long_histories_are_averaged():
+    steps = [{"rows": k, "loss": float(k % 2), "kept": 1000 - k, "output": 0} for k in range(1, 1001)]
+    (course,) = material.courses_of(steps)
+    assert len(course.rows) == material.POINTS
+    assert course.rows[-1] == 1000
+    assert course.kept[-1] == 0
+    assert np.abs(course.loss - 0.5).max() < 0.1
+    assert np.isnan(course.error).all()
+
+
+# --------------------------------------------------------------------------- refusals
+def test_models_that_lack_what_is_shown(sieve, many):
+    for display, model, word in (
+        (SelectionPathDisplay, many, "n_features='auto'"),
+        (SelectionProbabilityDisplay, many, "StabilitySelector"),
+        (StabilityDisplay, sieve, "from_supports"),
+        (TrainingDisplay, sieve, "SelectionPathDisplay"),
+    ):
+        with pytest.raises(TypeError, match=f"{display.__name__} shows .* which {type(model).__name__} does not have.*{word}"):
+            display.from_estimator(model)
+
+
+@pytest.mark.parametrize("display", DISPLAYS)
+def test_models_that_are_not_fitted(display, text):
+    more = (text[0],) if display is DensityBiasDisplay else ()
+    with pytest.raises(NotFittedError):
+        display.from_estimator(tamis.SieveClassifier(), *more)
+
+
+def test_bad_arguments(record, sieve, text):
+    with pytest.raises(ValueError, match=r"keep_supports=True"):
+        StabilityDisplay.from_record(tamis.Record())
+    with pytest.raises(ValueError, match=r"'kappa', 'jaccard'. Got 'dice'"):
+        StabilityDisplay.from_record(record, measure="dice")
+    with pytest.raises(ValueError, match="labels has 1 entries for 2 runs"):
+        StabilityDisplay(matrix=np.eye(2), labels=["a"])
+    with pytest.raises(ValueError, match="as many rows as columns"):
+        StabilityDisplay(matrix=np.ones((2, 3)))
+    with pytest.raises(ValueError, match="n_groups"):
+        DensityBiasDisplay.from_estimator(sieve, text[0], n_groups=0)
+    with pytest.raises(ValueError, match="equal length"):
+        TrainingDisplay(rows=[1, 2], loss=[1], kept=[1])
+    with pytest.raises(ValueError, match="nothing of output 4"):
+        TrainingDisplay.from_history(HISTORY, output=4)

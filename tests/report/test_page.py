@@ -1,0 +1,336 @@
+"""The page: sections where there is material, true figures, hostile names, the same bytes, one file written whole."""
+
+import os
+import warnings
+
+import numpy as np
+import pytest
+from processes import run_process
+from report.pages import AUDIT, HISTORY, Page
+from sklearn.base import BaseEstimator
+
+import tamis
+from tamis import _disk, selection_kappa, write_page
+from tamis.report import features
+
+ALL = ["data", "training", "selection", "features", "methods", "stability", "making"]
+WORDS = [f"word {k}" for k in range(300)]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Write a page and take it apart."""
+
+    def make(**material):
+        path = tmp_path / "page.html"
+        write_page(path, **({"title": "A page"} | material))
+        return Page(path).check()
+
+    return make
+
+
+# --------------------------------------------------------------------------- sections
+def test_everything_in_one_page(made, sieve, record, density):
+    page = made(audit=AUDIT, model=sieve, names=WORDS, density=density, record=record, history=HISTORY, facts={"Seed": "7"})
+    assert page.sections() == ALL
+    assert [link["href"] for link in page.all("a")] == [f"#{key}" for key in ALL]
+    captions = page.said("figcaption")
+    assert [one.split(".")[0] for one in captions if one.startswith("Figure")] == [f"Figure {k}" for k in range(1, 8)]
+    assert [one.split(".")[0] for one in captions if one.startswith("Table")] == [f"Table {k}" for k in range(1, 5)]
+    assert len(page.all("svg")) == 1 + 2 + 2 + 1 + 1 + 4 + 1
+
+
+@pytest.mark.parametrize(
+    ("material", "sections"),
+    [
+        ({}, []),
+        ({"audit": AUDIT}, ["data"]),
+        ({"history": HISTORY}, ["training"]),
+        ({"facts": {"Seed": "1"}}, ["making"]),
+        ({"audit": {}, "history": [], "facts": {}}, []),
+    ],
+)
+def test_sections_appear_only_with_their_material(made, material, sections):
+    page = made(**material)
+    assert page.sections() == sections
+    assert page.said("h1") == ["A page"]
+
+
+def test_models_show_what_they_have(made, sieve, stabilized, many):
+    assert made(model=sieve).sections() == ["training", "selection", "features", "making"]
+    assert made(model=stabilized).sections() == ["training", "selection", "features", "making"]
+    assert made(model=many).sections() == ["training", "features", "making"]
+
+
+def test_a_record_alone(made, record):
+    assert made(record=record).sections() == ["methods", "stability", "making"]
+    bare = tamis.Record.from_dict(record.to_dict())
+    bare.runs = []
+    assert made(record=bare).sections() == ["methods", "making"]
+
+
+# --------------------------------------------------------------------------- figures are true
+def test_the_table_holds_the_weights(made, sieve, density):
+    page = made(model=sieve, names=WORDS, density=density)
+    table, coef = page.data(), sieve.coef_[0]
+    assert sorted(table["column"]) == sieve.support_.tolist()
+    assert table["name"] == [WORDS[j] for j in table["column"]]
+    np.testing.assert_allclose(table["weight"], coef[table["column"]], rtol=1e-5)
+    np.testing.assert_allclose(table["probability"], sieve.selection_probability_[0, table["column"]])
+    np.testing.assert_allclose(table["density"], density[table["column"]], rtol=1e-5)
+    assert table["rank"] == list(range(1, len(sieve.support_) + 1))
+    sizes = np.abs(table["weight"])
+    assert (np.diff(sizes) <= 0).all()
+    (body,) = page.said("tbody")[:1]
+    assert all(WORDS[j] in body for j in sieve.support_[:50])
+    signs = [found["class"] for found in page.all("span") if found.get("class") in ("plus", "minus")]
+    assert signs == ["minus" if w < 0 else "plus" for w in table["weight"]][:50]
+    assert "speaks for class spam" in page.text.replace("<bdi>", "").replace("</bdi>", "")
+
+
+def test_several_classes_have_a_row_a_weight(made, many):
+    table, coef = made(model=many, names=WORDS).data(), many.coef_
+    assert len(table["weight"]) == np.count_nonzero(coef)
+    at = [many.classes_.tolist().index(label) for label in table["class"]]
+    np.testing.assert_allclose(table["weight"], coef[at, table["column"]], rtol=1e-5)
+
+
+def test_stabilized_classes(made, text):
+    X, _ = text
+    model = tamis.StabilizedSGDClassifier(n_paths=2, max_iter=2, random_state=0).fit(X, np.arange(400) % 3)
+    page = made(model=model)
+    assert len(page.classes("path", "several")) == 6  # three classes, loss and features kept
+    table = page.data()
+    at = np.array([int(label) for label in table["class"]])
+    np.testing.assert_allclose(table["probability"], model.selection_probability_[at, table["column"]], rtol=1e-5)
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+def test_sieves_of_several_classes(made, text, per_class):
+    X, _ = text
+    model = tamis.SieveClassifier(per_class=per_class, random_state=0).fit(X, np.arange(400) % 3)
+    page = made(model=model)
+    assert len(page.all("svg", **{"aria-label": "Choice of size"})) == (3 if per_class else 1)
+    assert len(page.data()["weight"]) == np.count_nonzero(model.coef_)
+
+
+def test_numbers_and_selectors(made, text):
+    X, y = text
+    model = tamis.SieveRegressor(min_features=2, random_state=0).fit(X, 3.0 * X[:, 5] + 0.01 * y)
+    assert "held-out absolute error" in made(model=model).text
+    selector = tamis.StabilitySelector(tamis.RDAClassifier(max_iter=1, tol=None), n_pairs=5, n_selected=20, threshold=0.6, random_state=0).fit(X, y)
+    page = made(model=selector)
+    table = page.data()
+    assert "weight" not in table
+    assert sorted(table["column"]) == selector.support_.tolist()
+    assert (np.diff(table["probability"]) <= 0).all()
+    assert "threshold 0.6" in page.text
+    assert len(page.classes("circle", "kept")) == len(selector.support_)
+
+
+def test_chart_of_sizes_has_a_point_a_size(made, sieve):
+    page = made(model=sieve)
+    tips = [dot["data-tip"] for dot in page.classes("circle", "kept") if "features:" in dot.get("data-tip", "")]
+    assert len(tips) == 2 * len(sieve.path_["n_features"])
+    first = sieve.path_["n_features"][0], sieve.path_["error"][0]
+    assert f"{first[0]:,} features: {first[1]:.4f}" in tips
+    assert f"{sieve.resolved_params_['n_features']:,} chosen" in page.text
+
+
+def test_points_lie_where_their_values_say(made):
+    page = made(history=HISTORY)
+    dots = page.classes("circle", "kept")[:5]
+    across, up = np.array([[float(dot["cx"]), float(dot["cy"])] for dot in dots]).T
+    rows, errors = [step["rows"] for step in HISTORY], [step["error"] for step in HISTORY]
+    assert abs(np.corrcoef(across, rows)[0, 1] - 1.0) < 1e-5
+    assert abs(np.corrcoef(up, errors)[0, 1] + 1.0) < 1e-5
+    assert dots[0]["data-tip"] == "100 rows: 0.5000"
+
+
+def test_the_matrix_is_kappa(made, record):
+    page = made(record=record)
+    cells = [cell for cell in page.classes("rect", "cell") if "data-tip" in cell]
+    runs = record.runs
+    assert len(cells) == len(runs) ** 2
+    supports = [run["support"] for run in runs]
+    pair = selection_kappa([supports[0], supports[-1]], n_features=300)
+    assert cells[len(runs) - 1]["data-tip"].split(": ")[-1].replace("−", "-") == f"{pair:.3f}"
+    assert float(cells[len(runs) - 1]["fill-opacity"]) == pytest.approx(max(pair, 0.0), abs=0.006)
+
+
+def test_many_runs_are_shown_by_method(made, record):
+    large = tamis.Record.from_dict(record.to_dict())
+    large.runs = large.runs * 12
+    cells = [cell for cell in made(record=large).classes("rect", "cell") if "data-tip" in cell]
+    methods = len({(run["model"], run["pick"]) for run in record.runs})
+    assert len(cells) == methods**2
+
+
+def test_methods_are_all_in_the_table(made, record):
+    page = made(record=record)
+    head, lines = record.cells()
+    words = " ".join(page.said("td"))
+    assert all(line[0] in words and line[2].split(" ±")[0] in words for line in lines)
+    assert all(f"{seed}" in words for seed in record.seeds)
+    assert head[0] in page.said("th")
+
+
+def test_the_audit_is_told(made):
+    odd = {**AUDIT, "labels": {f"label {k}": 100 - k for k in range(40)}, "newline": "CRLF"}
+    page = made(audit=odd)
+    words = " ".join(page.said("td"))
+    assert all(one in words for one in ("a.svm", "b.svm.gz", "svmlight", "12,345", "10.2800 %", "3.3 MiB", "CRLF"))
+    assert [*page.said("li")][-2:] == AUDIT["bad"]["first"]
+    assert len(page.classes("rect", "bar")) == 15
+    assert "26 others" in page.text
+
+
+def test_an_empty_model(made, text):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = tamis.RDAClassifier(alpha=1e3, max_iter=1, tol=None).fit(*text)
+    assert len(model.support_) == 0
+    page = made(model=model, names=WORDS, density=np.full(300, 0.1))
+    assert "No feature was kept." in page.said("p")
+    assert not page.all("script", id="kept-data")
+
+
+def test_missing_figures_are_dashes(made, record):
+    holes = tamis.Record.from_dict(record.to_dict())
+    for row in holes.rows:
+        row |= {"error_sd": float("nan"), "kappa": float("nan"), "stability_low": float("nan"), "stability_high": float("nan")}
+    page = made(record=holes, history=[{"rows": 1, "loss": float("nan"), "nonzeros": 3}, {"rows": 2, "loss": 0.5, "nonzeros": 4}])
+    assert "–" in " ".join(page.said("td"))
+
+
+# --------------------------------------------------------------------------- words from outside
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "--><!-- <![CDATA[",
+    "\"onmouseover='alert(3)'",
+    "'; alert(4); '",
+    "&lt;b&gt; &amp;",
+    "naïve 東京 🙂 عربى",
+    "right \u202e to left",
+    "line\u2028break\nand\ttab\0nul",
+    "x" * 10_000,
+    "lone \ud800 surrogate",
+    "`${alert(5)}` \\u003cscript\\u003e",
+    "",
+]
+
+
+def test_hostile_names_are_only_words(made, text):
+    X, y = text
+    labels = np.array(["<img src=x onerror=alert(6)>", "</td><td>"])[y]
+    model = tamis.FTRLClassifier(alpha=1e-4, max_iter=1, tol=None, random_state=0).fit(X, labels)
+    names = [HOSTILE[k % len(HOSTILE)] for k in range(300)]
+    audit = {
+        **AUDIT,
+        "files": HOSTILE,
+        "labels": dict.fromkeys(HOSTILE, 3),
+        "bad": {"count": 1, "first": HOSTILE},
+        "suggested": HOSTILE[0],
+        "<i>": HOSTILE[1],
+    }
+    page = made(title=HOSTILE[1], model=model, names=names, audit=audit, facts={name: name for name in HOSTILE}, history=HISTORY)
+    assert [found.get("id") for found in page.all("script")] == ["kept-data", None]
+    assert not page.all("img")
+    assert not page.all("i")
+    written = [name.encode("utf-8", "replace").decode() for name in names]
+    table = page.data()
+    assert table["name"] == [written[j] for j in table["column"]]
+    assert page.said("title") == [HOSTILE[1]]
+    assert max(map(len, page.said("bdi"))) <= 2000
+    assert "\0" not in page.text
+
+
+def test_hostile_names_in_a_comparison(made, record):
+    odd = tamis.Record.from_dict(record.to_dict())
+    for part in (*odd.rows, *odd.runs):
+        part["model"] = HOSTILE[0] if part["model"] == "FTRL" else HOSTILE[9]
+    odd.versions = {HOSTILE[0]: HOSTILE[1]}
+    page = made(record=odd)
+    assert len(page.all("script")) == 1
+    assert len(page.all("svg")) == 5
+
+
+# --------------------------------------------------------------------------- bytes, size, disk
+def test_the_same_bytes_twice(tmp_path, text, record, density):
+    X, y = text
+    pages = []
+    for number in range(2):
+        model = tamis.SieveClassifier(random_state=np.random.RandomState(3)).fit(X, y)
+        path = tmp_path / f"{number}.html"
+        write_page(path, title="Same", audit=AUDIT, model=model, density=density, record=record, history=HISTORY, facts={"Seed": "3"})
+        pages.append(path.read_bytes())
+    assert pages[0] == pages[1]
+    assert b" at 0x" not in pages[0]
+
+
+class Wide(BaseEstimator):
+    """A fitted model of so many weights."""
+
+    def __init__(self, width):
+        self.width = width
+        self.coef_ = np.random.default_rng(0).normal(size=(1, width))
+        self.n_features_in_, self.support_ = width, np.arange(width)
+
+
+def test_twenty_thousand_features_are_data_not_elements(made):
+    page = made(model=Wide(20_000), names=[f"feature number {k}" for k in range(20_000)])
+    assert len(page.data()["weight"]) == 20_000
+    assert len(page.all("tr")) < 60
+    assert len(page.elements) < 2_000
+    assert len(page.text) < 2_500_000
+
+
+def test_beyond_fifty_thousand_the_largest_are_listed(made):
+    page = made(model=Wide(features.LISTED + 1000))
+    table = page.data()
+    assert len(table["weight"]) == features.LISTED
+    assert "The 50,000 largest are listed." in page.text
+    assert "51,000" in page.text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"names": ["a"]}, r"names has 1 entries, but SieveClassifier has 300 features"),
+        ({"density": np.ones(7)}, r"density has 7 entries"),
+        ({"density": np.full(300, 12.0)}, r"shares of rows, between 0 and 1"),
+        ({"density": np.full(300, np.nan)}, r"shares of rows, between 0 and 1"),
+    ],
+)
+def test_what_does_not_fit_is_refused(made, sieve, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        made(model=sieve, **wrong)
+
+
+def test_a_failure_leaves_the_old_page(tmp_path, monkeypatch):
+    path = tmp_path / "page.html"
+    write_page(path, title="old")
+    before = path.read_bytes()
+
+    def refuse(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(_disk.os, "fsync", refuse)
+    with pytest.raises(OSError, match=r"cannot write to .*page\.html \(No space left on device\)"):
+        write_page(path, title="new")
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_it_needs_no_matplotlib(tmp_path):
+    script = """
+    import sys
+    sys.modules["matplotlib"] = None
+    from tamis import write_page
+    steps = [{"rows": 1, "loss": 1.0, "nonzeros": 2}, {"rows": 2, "loss": 0.5, "nonzeros": 1}]
+    write_page(sys.argv[1], title="plain", history=steps)
+    print("written")
+    """
+    assert "written" in run_process(script, tmp_path / "page.html")
+    assert Page(tmp_path / "page.html").check().sections() == ["training"]

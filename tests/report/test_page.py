@@ -1,5 +1,6 @@
 """The page: sections where there is material, true figures, hostile names, the same bytes, one file written whole."""
 
+import copy
 import os
 import warnings
 
@@ -145,6 +146,31 @@ def test_points_lie_where_their_values_say(made):
     assert abs(np.corrcoef(across, rows)[0, 1] - 1.0) < 1e-5
     assert abs(np.corrcoef(up, errors)[0, 1] + 1.0) < 1e-5
     assert dots[0]["data-tip"] == "100 rows: 0.5000"
+
+
+def test_rows_held_out_are_dashed_beside(made):
+    steps = [{**step, "validation_error": step["error"] + 0.1} for step in HISTORY]
+    page = made(history=steps)
+    assert len(page.classes("path", "held")) == 1
+    assert page.classes("circle", "apart")[0]["data-tip"] == "held-out rows, 100 rows: 0.6000"
+    assert "Dashed: error on rows held out." in page.said("figcaption")[0]
+
+
+def test_what_was_recorded_once_is_no_curve(made):
+    """A sieve's features are counted at the end alone."""
+    steps = [{"rows": step["rows"], "error": step["error"]} for step in HISTORY]
+    steps[-1]["nonzeros"] = 7
+    page = made(history=steps)
+    assert len(page.all("svg")) == 1
+    assert page.said("figcaption")[0].endswith("Error of the rows, each judged before it was learnt, as rows went by.")
+    assert made(history=steps[:1]).sections() == []
+
+
+def test_the_history_of_train_comes_first(made, many):
+    model = copy.copy(many)
+    model.train_history_ = HISTORY
+    assert "Progressive error" in made(model=model).text
+    assert "Progressive loss" in made(model=many).text
 
 
 def test_the_matrix_is_kappa(made, record):

@@ -20,33 +20,39 @@ def _cut(name: str, limit: int = NAME) -> str:
 
 
 # --------------------------------------------------------------------------- along training, along sizes
-def training_charts(courses: list[Course], names: list[str]) -> list[str]:
-    """Error (or loss) and features kept against rows seen."""
-    has_error = any(np.isfinite(course.error).any() for course in courses)
-    values = [course.error if has_error else course.loss for course in courses]
-    charts = []
-    if any(np.isfinite(one).any() for one in values):
-        word = "error" if has_error else "loss"
-        panel = Panel(f"{word} along training", "rows seen", f"progressive {word}")
-        charts.append(_curves(panel, courses, values, names, lambda v: fixed(v, 4), has_error))
-    if any(np.isfinite(course.kept).any() for course in courses):
+def training_charts(courses: list[Course], names: list[str]) -> dict[str, str]:
+    """Error (or loss) and features kept against rows seen, as far as they were recorded."""
+    measured, charts = courses[0].measured, {}
+    values = [course.error if measured == "error" else course.loss for course in courses]
+    if _drawable(values):
+        panel = Panel(f"Progressive {measured} along training", "rows seen", f"progressive {measured}")
+        held = [course.held_out for course in courses if np.isfinite(course.held_out).any()] if measured == "error" else []
+        charts[measured] = _curves(panel, courses, values, names, lambda v: fixed(v, 4), held)
+    if _drawable([course.kept for course in courses]):
         panel = Panel("Features kept along training", "rows seen", "features kept")
-        charts.append(_curves(panel, courses, [course.kept for course in courses], names, whole, True))
+        charts["kept"] = _curves(panel, courses, [course.kept for course in courses], names, whole)
     return charts
 
 
-def _curves(panel: Panel, courses, values, names, text, zero: bool) -> str:
-    """One line an output over the rows seen."""
-    rows, heights = np.concatenate([course.rows for course in courses]), np.concatenate(values)
-    panel.axes(spread(rows, *panel.x_ends, zero=True), spread(heights, *panel.y_ends, zero=zero))
+def _drawable(values) -> bool:
+    """Whether there are two points to join."""
+    return any(np.isfinite(one).sum() > 1 for one in values)
+
+
+def _curves(panel: Panel, courses, values, names, text, held=()) -> str:
+    """One line an output over the rows seen; what was held out dashed beside it."""
+    rows, heights = np.concatenate([course.rows for course in courses]), np.concatenate([*values, *held])
+    panel.axes(spread(rows, *panel.x_ends, zero=True), spread(heights, *panel.y_ends, zero=True))
     kind = "accent" if len(courses) == 1 else "accent several"
-    for course, value in zip(courses, values, strict=True):
-        panel.line(course.rows, value, kind)
+    for number, (course, value) in enumerate(zip(courses, values, strict=True)):
         label = f"{names[course.output]}, " if len(courses) > 1 and course.output < len(names) else ""
         few = len(course.rows) <= 20
-        for x, y in zip(course.rows, value, strict=True):
-            if math.isfinite(y):
-                panel.dot(x, y, "dot kept" if few else "target", f"{label}{whole(x)} rows: {text(y)}", 2.4 if few else 6)
+        lines = [(value, kind, "dot kept", "")] + [(one, "held", "dot apart", "held-out rows, ") for one in held[number : number + 1]]
+        for line, look, mark, whose in lines:
+            panel.line(course.rows, line, look)
+            for x, y in zip(course.rows, line, strict=True):
+                if math.isfinite(y):
+                    panel.dot(x, y, mark if few else "target", f"{whose}{label}{whole(x)} rows: {text(y)}", 2.4 if few else 6)
     return panel.svg()
 
 
@@ -81,7 +87,7 @@ def probability_chart(selection: Selection, named) -> str:
     scale = spread([1, max(count, 2)], *panel.x_ends, log=count > 30)
     panel.axes(scale, Scale(0.0, 1.04, *panel.y_ends))
     if selection.threshold is not None:
-        panel.across(selection.threshold, f"threshold {short(selection.threshold)}")
+        panel.across(selection.threshold, f"threshold {short(selection.threshold)}", low=True)
     for place in places[::-1]:
         feature = ranked[place]
         kind = "dot kept" if selection.kept[feature] else "dot other"
@@ -177,10 +183,9 @@ def agreement_chart(found: Agreement) -> str:
         panel.text(left - 6, TOP + (begin + count / 2) * cell + 3.6, _cut(name), "end")
         begin += count
         if begin < len(groups):
-            edge, far = point(begin * cell), point(len(groups) * cell)
-            panel.marks.append(
-                f'<path class="divide" transform="translate({point(left - gap / 2)} {point(TOP - gap / 2)})" d="M0 {edge}H{far}M{edge} 0V{far}"/>'
-            )
+            x, y, far = left + begin * cell - gap / 2, TOP + begin * cell - gap / 2, cell * len(groups)
+            lines = f"M{point(left)} {point(y)}h{point(far)}M{point(x)} {TOP}v{point(far)}"
+            panel.marks.append(f'<path class="divide" stroke-width="{min(2.4, cell / 4):.1f}" d="{lines}"/>')
     _key(panel, left, TOP + len(groups) * cell + 16)
     return panel.svg()
 

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._checks import take_matrix
 from tamis.judge.supports import kept_by
 from tamis.report.drawing import ACCENT, OTHER, as_arrays, label_counts, lacks, take_axes
-from tamis.report.material import courses_of, density_profile
+from tamis.report.material import courses_of, density_profile, history_of
 
 LARGEST = 300.0  # area of the largest point, in square points
 
@@ -155,8 +155,8 @@ class DensityBiasDisplay:
 class TrainingDisplay:
     """Loss or error, and features kept, as rows went by.
 
-    Use `from_estimator` for the `history_` of a model, or `from_history`. Each row was judged before it was learnt, so the curve is honest
-    for a first pass.
+    Use `from_estimator` for the `history_` of a model (or its `train_history_`, where it has one), or `from_history`. Each row was
+    judged before it was learnt, so the curve is honest for a first pass.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class TrainingDisplay:
         display : TrainingDisplay
         """
         check_is_fitted(estimator)
-        history = getattr(estimator, "history_", None)
+        history = history_of(estimator)
         if not courses_of(history):
             raise lacks(cls, estimator, "rows, loss and features kept along training", "For a sieve see SelectionPathDisplay.")
         return cls.from_history(history, output=output, ax=ax, **kwargs)
@@ -247,9 +247,8 @@ class TrainingDisplay:
         if output not in courses:
             raise ValueError(f"the history tells nothing of output {output!r}; it has steps with rows for {sorted(courses)}.")
         course = courses[output]
-        wrong = np.isfinite(course.error).any()
-        name, values = ("progressive error", course.error) if wrong else ("progressive loss", course.loss)
-        return cls(rows=course.rows, loss=values, kept=course.kept, loss_name=name).plot(ax=ax, **kwargs)
+        values = course.error if course.measured == "error" else course.loss
+        return cls(rows=course.rows, loss=values, kept=course.kept, loss_name=f"progressive {course.measured}").plot(ax=ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):
         """Draw.

@@ -9,7 +9,7 @@ from tamis.judge.stability import agreements
 from tamis.judge.supports import kept_by
 
 POINTS = 120  # of a curve: enough for a figure
-_ROWS, _LOSS, _ERROR, _KEPT = ("rows", "rows_seen"), ("loss", "progressive_loss"), ("error", "progressive_error"), ("nonzeros", "kept")
+_NAMES = {"rows": ("rows",), "loss": ("loss",), "error": ("error",), "held_out": ("validation_error",), "kept": ("nonzeros", "kept")}
 
 
 # --------------------------------------------------------------------------- weights
@@ -111,43 +111,54 @@ def size_paths(model) -> list[SizePath]:
 
 # --------------------------------------------------------------------------- training
 class Course(NamedTuple):
-    """What happened along training, for one output or all: rows seen, loss or error of rows not yet learnt, features kept."""
+    """What happened along training, for one output or all: rows seen, loss or error of rows not yet learnt, error of others, features kept."""
 
     rows: np.ndarray
     loss: np.ndarray
     error: np.ndarray
+    held_out: np.ndarray
     kept: np.ndarray
     output: int
+
+    @property
+    def measured(self) -> str:
+        """What to draw: the error where it was counted, else the loss."""
+        return "error" if np.isfinite(self.error).any() else "loss"
+
+
+def history_of(model):
+    """What a model tells of its training: that of `train` where it ran, else its own."""
+    return getattr(model, "train_history_", None) or getattr(model, "history_", None)
 
 
 def courses_of(history) -> list[Course]:
     """Curves from a list of dicts, one an output; nan stands for what was not recorded, long curves are averaged in pieces."""
-    steps = [step for step in history or () if isinstance(step, dict) and _number(step, _ROWS) is not None]
+    steps = [step for step in history or () if isinstance(step, dict) and _number(step, _NAMES["rows"]) is not None]
     found = []
     for output in sorted({step.get("output", 0) for step in steps}):
         mine = [step for step in steps if step.get("output", 0) == output]
-        columns = [np.array([np.nan if (v := _number(step, names)) is None else v for step in mine]) for names in (_ROWS, _LOSS, _ERROR, _KEPT)]
-        rows, loss, error, kept = _shortened(*columns)
-        found.append(Course(rows, loss, error, kept, output))
-    return [course for course in found if not all(np.isnan(column).all() for column in course[1:4])]
+        columns = {name: np.array([_number(step, keys, np.nan) for step in mine]) for name, keys in _NAMES.items()}
+        found.append(Course(**_shortened(columns), output=output))
+    return [course for course in found if any(np.isfinite(column).any() for column in course[1:5])]
 
 
-def _number(step: dict, names) -> float | None:
+def _number(step: dict, names, otherwise=None) -> float:
     """The first of these entries that is a number."""
     for name in names:
         if isinstance(step.get(name), int | float | np.number):
             return float(step[name])
-    return None
+    return otherwise
 
 
-def _shortened(rows, loss, error, kept):
-    """At most POINTS points: means of losses, the last of what counts up."""
-    if len(rows) <= POINTS:
-        return rows, loss, error, kept
-    pieces = np.array_split(np.arange(len(rows)), POINTS)
+def _shortened(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """At most POINTS points: means of losses, the last of what is counted."""
+    if len(columns["rows"]) <= POINTS:
+        return columns
+    pieces = np.array_split(np.arange(len(columns["rows"])), POINTS)
     last = [piece[-1] for piece in pieces]
-    means = [np.array([column[piece].mean() for piece in pieces]) for column in (loss, error)]
-    return rows[last], *means, kept[last]
+    return {
+        name: np.array([column[piece].mean() for piece in pieces]) if name in ("loss", "error") else column[last] for name, column in columns.items()
+    }
 
 
 # --------------------------------------------------------------------------- density, stability

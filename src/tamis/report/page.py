@@ -40,7 +40,8 @@ def write_page(path, *, title, audit=None, model=None, names=None, density=None,
     record : Record or None, default=None
         A comparison. The stability matrix needs ``compare(..., keep_supports=True)``.
     history : list of dict or None, default=None
-        What happened along training: ``rows``, ``loss`` or ``error``, ``nonzeros``. None takes `history_` of the model.
+        What happened along training: ``rows``, ``loss`` or ``error``, ``validation_error``, ``nonzeros``. None takes `train_history_` or
+        `history_` of the model.
     facts : dict of {str: str} or None, default=None
         What else to tell: command, seed, versions, what was skipped or refused.
 

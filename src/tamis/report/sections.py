@@ -61,17 +61,13 @@ def _labels(sheet: Sheet, labels) -> None:
 def training_section(sheet: Sheet, model, history) -> None:
     """Error and sparsity along training, and along sizes where a model chose its size."""
     paths = [] if model is None else read.size_paths(model)
-    courses = read.courses_of(history if history is not None else _own_history(model))
-    if not paths and not courses:
+    courses = read.courses_of(history if history is not None else read.history_of(model))
+    drawn = charts.training_charts(courses, read.output_names(model, len(courses))) if courses else {}
+    if not paths and not drawn:
         return
     sheet.section("training", "Error and sparsity along training")
-    if courses:
-        names = read.output_names(model, len(courses))
-        drawn = charts.training_charts(courses, names)
-        word = "Share of wrong guesses" if any(np.isfinite(course.error).any() for course in courses) else "Mean loss"
-        each = " One line an output." if len(courses) > 1 else ""
-        said = f"{word} of the rows, each judged before it was learnt, and number of features kept, as rows went by.{each}"
-        sheet.figure(drawn, said if len(drawn) == 2 else f"What was recorded as rows went by.{each}")
+    if drawn:
+        sheet.figure(list(drawn.values()), _training_caption(courses, drawn))
     for path in paths[:MOST_PATHS]:
         whose = f" for {name_span(path.name, 60)}" if path.name else ""
         sheet.figure(charts.size_charts(path, is_classifier(model)), _size_caption(path, whose))
@@ -79,9 +75,17 @@ def training_section(sheet: Sheet, model, history) -> None:
         sheet.paragraph(f"The other {len(paths) - MOST_PATHS} outputs have such curves too; they are not drawn.")
 
 
-def _own_history(model):
-    """The history a model keeps itself, if it is one of rows."""
-    return getattr(model, "history_", None) if model is not None else None
+def _training_caption(courses, drawn) -> str:
+    words = {
+        "error": "error of the rows, each judged before it was learnt",
+        "loss": "mean loss of the rows, each judged before it was learnt",
+        "kept": "number of features kept",
+    }
+    text = f"{', and '.join(words[key] for key in drawn)}, as rows went by."
+    text = text[0].upper() + text[1:]
+    if "error" in drawn and any(np.isfinite(course.held_out).any() for course in courses):
+        text += " Dashed: error on rows held out."
+    return f"{text} One line an output." if len(courses) > 1 else text
 
 
 def _size_caption(path: read.SizePath, whose: str) -> str:

@@ -133,11 +133,13 @@ class Panel:
         faint = "" if opacity is None else f' fill-opacity="{opacity:.2f}"'
         self.marks.append(f'<rect class="{kind}" x="{point(x)}" y="{point(y)}" width="{point(width)}" height="{point(height)}"{faint}{said}/>')
 
-    def across(self, value: float, words: str = "") -> None:
-        """A dashed line at a height, with a word above its right end."""
+    def across(self, value: float, words: str = "", low: bool = False) -> None:
+        """A dashed line at a height, with a word above its right end or, where it is to stay `low`, below its left one."""
         at = self.y(value)
         self.marks.append(f'<path class="rule" d="M{point(self.x.start)} {point(at)}H{point(self.x.stop)}"/>')
-        if words:
+        if words and low and at + 16 < self.y.start:
+            self.text(self.x.start + 4, at + 12, words, "start", "note")
+        elif words:
             self.text(self.x.stop, at - 4, words, "end", "note")
 
     def upright(self, value: float, words: str = "") -> None:

@@ -34,7 +34,7 @@ def wide(tmp_path_factory):
     path = tmp_path_factory.mktemp("wide") / "page.html"
     model = Wide(20_000)
     model.selection_probability_ = np.linspace(0.0, 1.0, 20_000)[None]
-    write_page(path, title="Wide", model=model, names=NAMES)
+    write_page(path, title="Wide", model=model, names=NAMES, density=10.0 ** -(np.arange(20_000) % 9.0))
     return path, model
 
 
@@ -114,6 +114,7 @@ def test_numbers_read_the_same_with_and_without_the_script(tab, wide):
     assert tab.ask("document.getElementById('theme').hidden")
     tab.call("Emulation.setScriptExecutionDisabled", value=False)
     assert drawn == written
+    assert "1.0e−8" in written  # a share that would read as zero
 
 
 def test_hostile_names_are_shown_as_words(tab, wide):

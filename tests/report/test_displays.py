@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
 from report.pages import HISTORY
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 import tamis
@@ -154,6 +155,19 @@ def test_paths_of_a_stabilized_model(stabilized):
     display = StabilityDisplay.from_estimator(stabilized, measure="jaccard")
     kept = stabilized.paths_[:, 0] != 0
     assert display.matrix[0, 1] == pytest.approx((kept[0] & kept[1]).sum() / (kept[0] | kept[1]).sum())
+
+
+def test_several_outputs_are_joined():
+    """The highest probability counts, and a path keeps what any output of it keeps."""
+    shown = {
+        "selection_probability_": np.array([[0.2, 0.9, 0.0], [0.7, 0.1, 0.0]]),
+        "coef_": np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0]]),
+        "support_": np.array([0, 1]),
+        "paths_": np.array([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]),
+    }
+    kind = type("Shown", (BaseEstimator,), {**shown, "fit": None, "__sklearn_is_fitted__": lambda self: True})
+    assert SelectionProbabilityDisplay.from_estimator(kind()).probability.tolist() == [0.7, 0.9, 0.0]
+    assert StabilityDisplay.from_estimator(kind(), measure="jaccard").matrix[0, 1] == pytest.approx(2 / 3)
 
 
 def test_shares_by_density():

@@ -136,6 +136,9 @@ def test_chart_of_sizes_has_a_point_a_size(made, sieve):
     first = sieve.path_["n_features"][0], sieve.path_["error"][0]
     assert f"{first[0]:,} features: {first[1]:.4f}" in tips
     assert f"{sieve.resolved_params_['n_features']:,} chosen" in page.text
+    heights = [float(dot["cy"]) for dot in page.classes("circle", "kept") if "features:" in dot["data-tip"]]
+    for name, drawn in (("error", heights[: len(tips) // 2]), ("soft_error", heights[len(tips) // 2 :])):
+        assert abs(np.corrcoef(drawn, sieve.path_[name])[0, 1] + 1.0) < 1e-5
 
 
 def test_points_lie_where_their_values_say(made):
@@ -187,9 +190,15 @@ def test_the_matrix_is_kappa(made, record):
 def test_many_runs_are_shown_by_method(made, record):
     large = tamis.Record.from_dict(record.to_dict())
     large.runs = large.runs * 12
+    large.runs.sort(key=lambda run: run["model"])
     cells = [cell for cell in made(record=large).classes("rect", "cell") if "data-tip" in cell]
-    methods = len({(run["model"], run["pick"]) for run in record.runs})
-    assert len(cells) == methods**2
+    methods = list(dict.fromkeys((run["model"], run["pick"]) for run in large.runs))
+    assert len(cells) == len(methods) ** 2
+    runs = [[run["support"] for run in large.runs if (run["model"], run["pick"]) == method] for method in methods[:2]]
+    own = selection_kappa(runs[0], 300)
+    across = np.mean([selection_kappa([one, other], 300) for one in runs[0] for other in runs[1]])
+    said = [float(cell["data-tip"].split(": ")[-1].replace("−", "-")) for cell in cells[:2]]
+    np.testing.assert_allclose(said, [own, across], atol=6e-4)
 
 
 def test_methods_are_all_in_the_table(made, record):

@@ -99,6 +99,12 @@ def test_pages_of_the_table(tab, wide):
     assert tab.ask("document.getElementById('kept-back').disabled")
     tab.ask("document.getElementById('kept-next').click()")
     assert tab.ask(CELLS.format(0)) == [str(k) for k in range(51, 101)]
+    note = "[getComputedStyle(document.getElementById('kept-note')).display, document.getElementById('kept-note').textContent]"
+    assert tab.ask(note) == ["none", "Rows 51–100 of 20,000."]
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    assert tab.ask(note)[0] == "block"  # paper tells what part of the table it shows
+    assert tab.ask("getComputedStyle(document.getElementById('kept-controls')).display") == "none"
+    tab.call("Emulation.setEmulatedMedia", media="")
     tab.ask("document.getElementById('kept-back').click()")
     assert tab.ask(CELLS.format(0)) == first == [str(k) for k in range(1, 51)]
 

@@ -83,8 +83,8 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
         '<button type="button" id="kept-next">Next</button></span></div>'
     )
     sheet.table(heads, lines, caption, numbers, key="kept")
-    if rows > PAGE:
-        sheet.raw(f'<p class="note" id="kept-note">The first {PAGE} of {whole(rows)} rows.</p>')
+    if rows > PAGE:  # for paper, and where scripts do not run
+        sheet.raw(f'<p class="note" id="kept-note">Rows 1–{PAGE} of {whole(rows)}.</p>')
     data = {"page": PAGE, "kinds": [c.kind for c in columns], "digits": [c.digits for c in columns], "values": _packed(columns)}
     sheet.raw(f'<script type="application/json" id="kept-data">{script_safe(data)}</script>')
 

@@ -33,7 +33,7 @@
   const weights = values[kinds.indexOf("weight")];
   const total = values[0].length;
   const table = byId("kept"), body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
-  const search = byId("kept-search"), status = byId("kept-status"), back = byId("kept-back"), next = byId("kept-next");
+  const note = byId("kept-note"), search = byId("kept-search"), status = byId("kept-status"), back = byId("kept-back"), next = byId("kept-next");
   let order = [...Array(total).keys()], found = order, first = 0, sorted = -1, rising = true, words = null;
 
   const grouped = (text) => text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
@@ -74,6 +74,7 @@
     body.replaceChildren(...rows);
     const matches = found.length < total ? ` found among ${whole(total)}` : "";
     status.textContent = found.length ? `${whole(first + 1)}–${whole(first + rows.length)} of ${whole(found.length)}${matches}` : "Nothing found";
+    if (note) note.textContent = found.length ? `Rows ${status.textContent}.` : "";
     back.parentElement.hidden = found.length <= page;
     back.disabled = first === 0;
     next.disabled = first + page >= found.length;
@@ -123,6 +124,6 @@
   back.addEventListener("click", () => { first = Math.max(0, first - page); draw(); });
   next.addEventListener("click", () => { first += page; draw(); });
   byId("kept-controls").hidden = false;
-  if (byId("kept-note")) byId("kept-note").remove();
+  if (note) note.classList.add("printed");
   look();
 })();

@@ -76,9 +76,8 @@ def size_charts(path: SizePath, classes: bool) -> list[str]:
 
 
 # --------------------------------------------------------------------------- features
-def probability_chart(selection: Selection, named) -> str:
-    """Selection probabilities by rank; `named` gives the words of a feature."""
-    ranked = selection.ranked()
+def probability_chart(selection: Selection, ranked, named) -> str:
+    """Selection probabilities of the `ranked` features; `named` gives the words of a feature."""
     count = len(ranked)
     places = np.arange(count)
     if count > EACH + SOME:

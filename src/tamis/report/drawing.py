@@ -24,7 +24,7 @@ def label_counts(axis) -> None:
     from matplotlib.ticker import MaxNLocator
 
     if axis.get_scale() == "linear":
-        axis.set_major_locator(MaxNLocator(5, integer=True))
+        axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10], integer=True))
     axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 

@@ -56,8 +56,9 @@ class Selection(NamedTuple):
 
     def ranked(self) -> np.ndarray:
         """Features that were ever selected or kept, the most often selected first, kept ones first among equals."""
-        order = np.lexsort((np.arange(len(self.kept)), ~self.kept, -self.probability))
-        return order[(self.probability > 0.0)[order] | self.kept[order]]
+        others = np.flatnonzero((self.probability > 0.0) & ~self.kept)
+        order = np.concatenate((np.flatnonzero(self.kept), others))
+        return order[np.argsort(-self.probability[order], kind="stable")]
 
 
 def selection_of(model) -> Selection | None:

@@ -102,19 +102,19 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
     selection = None if model is None else read.selection_of(model)
     kept = None if model is None else _kept(model)
     profile = read.density_profile(density, kept) if density is not None and kept is not None and len(kept) else None
-    if (selection is None or not len(selection.ranked())) and (profile is None or not len(profile.density)):
+    ranked = [] if selection is None else selection.ranked()
+    if not len(ranked) and (profile is None or not len(profile.density)):
         return
     sheet.section("selection", "How the features were selected")
-    if selection is not None and len(selection.ranked()):
-        chart = charts.probability_chart(selection, lambda j: str(names[j])[:80] if names is not None else f"column {j}")
-        sheet.figure([chart], _selection_caption(selection, model))
+    if selection is not None and len(ranked):
+        chart = charts.probability_chart(selection, ranked, lambda j: str(names[j])[:80] if names is not None else f"column {j}")
+        sheet.figure([chart], _selection_caption(selection, len(ranked), model))
     if profile is not None and len(profile.density):
         text = "Share of features kept among those present in similarly many rows; the area of a point grows with their number."
         sheet.figure([charts.density_chart(profile)], f"{text} A rising line is a preference for common features.")
 
 
-def _selection_caption(selection: read.Selection, model) -> str:
-    ever = len(selection.ranked())
+def _selection_caption(selection: read.Selection, ever: int, model) -> str:
     highest = " (the highest over its outputs)" if np.atleast_2d(model.selection_probability_).shape[0] > 1 else ""
     text = f"Selection probability of each of the {whole(ever)} features ever selected{highest}, the highest first. Filled: kept; hollow: not kept."
     if selection.threshold is None:

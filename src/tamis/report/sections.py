@@ -102,7 +102,7 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
     selection = None if model is None else read.selection_of(model)
     kept = None if model is None else _kept(model)
     profile = read.density_profile(density, kept) if density is not None and kept is not None and len(kept) else None
-    ranked = [] if selection is None else selection.ranked()
+    ranked = np.zeros(0, dtype=int) if selection is None else selection.ranked()
     if not len(ranked) and (profile is None or not len(profile.density)):
         return
     sheet.section("selection", "How the features were selected")

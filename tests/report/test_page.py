@@ -321,6 +321,16 @@ def test_twenty_thousand_features_are_data_not_elements(made):
     assert len(page.text) < 2_500_000
 
 
+def test_of_many_probabilities_some_are_drawn_and_it_says_so(made):
+    model = Wide(5000)
+    model.selection_probability_ = np.linspace(0.0, 1.0, 5000)[None]
+    page = made(model=model)
+    dots = page.classes("circle", "kept")
+    assert 250 < len(dots) <= 300
+    assert {dots[0]["data-tip"], dots[-1]["data-tip"]} == {"column 0: 0.000", "column 4999: 1.000"}  # the first and the last are among them
+    assert "Beyond rank 150 some of them are drawn." in page.text
+
+
 def test_beyond_fifty_thousand_the_largest_are_listed(made):
     page = made(model=Wide(features.LISTED + 1000))
     table = page.data()

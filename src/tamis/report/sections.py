@@ -92,7 +92,7 @@ def _size_caption(path: read.SizePath, whose: str) -> str:
     best = int(np.nanargmin(path.error))
     text = f"Error on rows not trained on{whose}, by the number of features kept. Least: {fixed(path.error[best], 4)} with {whole(path.sizes[best])}."
     if math.isfinite(path.threshold):
-        return f"{text} The second chart shows the measure the size was chosen by; {whole(path.chosen)} is the smallest size below the dashed line."
+        return f"{text} The second chart shows the measure the size was chosen by; {whole(path.chosen)} is the smallest size below the dashed line once the curve is smoothed."
     return f"{text} The size of {whole(path.chosen)} was asked for."
 
 
@@ -117,6 +117,8 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
 def _selection_caption(selection: read.Selection, ever: int, model) -> str:
     highest = " (the highest over its outputs)" if np.atleast_2d(model.selection_probability_).shape[0] > 1 else ""
     text = f"Selection probability of each of the {whole(ever)} features ever selected{highest}, the highest first. Filled: kept; hollow: not kept."
+    if ever > charts.EACH + charts.SOME:
+        text += f" Beyond rank {charts.EACH} some of them are drawn."
     if selection.threshold is None:
         return f"{text} No threshold applies: features are kept by the size of their weights."
     purged = "; a feature leaves for good when the bursts of one stage keep it less often" if hasattr(model, "purge") else ""

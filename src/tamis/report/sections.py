@@ -92,7 +92,8 @@ def _size_caption(path: read.SizePath, whose: str) -> str:
     best = int(np.nanargmin(path.error))
     text = f"Error on rows not trained on{whose}, by the number of features kept. Least: {fixed(path.error[best], 4)} with {whole(path.sizes[best])}."
     if math.isfinite(path.threshold):
-        return f"{text} The second chart shows the measure the size was chosen by; {whole(path.chosen)} is the smallest size below the dashed line once the curve is smoothed."
+        text += f" The second chart shows the measure the size was chosen by; {whole(path.chosen)} is the smallest size"
+        return f"{text} below the dashed line once the curve is smoothed."
     return f"{text} The size of {whole(path.chosen)} was asked for."
 
 

@@ -57,4 +57,5 @@ def _setting(base: Base, rarity, paths: int | None) -> Setting:
     """A base for the outputs at hand."""
     rarity = np.where((rarity > 0.0) & base.follows, rarity, 1.0)
     steps, strengths = base.step / rarity, base.strength * rarity
-    return Setting(base.name, tuple(steps), tuple(strengths), base.first_passes, base.passes, paths or base.paths, base.fold_paths, base.tilt)
+    many = paths or base.paths
+    return Setting(base.name, tuple(steps), tuple(strengths), base.first_passes, base.passes, many, base.fold_paths, base.tilt, not base.follows)

@@ -23,6 +23,7 @@ class Setting(NamedTuple):
     paths: int
     fold_paths: int
     tilt: float  # exponent of a feature's density in its importance
+    eases: bool  # whether the penalty weakens as fewer features than rows are left
 
 
 class Table(NamedTuple):
@@ -73,7 +74,7 @@ class Group:
         """Set the step and the strength for the columns that are left."""
         data, _, indptr = self.csr
         square = mean_square(data, indptr, self.table.weights, self.rows)
-        fewness = np.sqrt(min(1.0, len(self.columns) / max(len(self.rows), 1)))
+        fewness = np.sqrt(min(1.0, len(self.columns) / max(len(self.rows), 1))) if self.setting.eases else 1.0
         self.rates = np.array(self.setting.steps) / np.sqrt(square)
         self.strengths = relief * fewness * np.array(self.setting.strengths)
 

@@ -120,7 +120,7 @@ class SecondOrderPerceptron(ConfidentClassifier):
 
     .. math:: \mu = \Big(a I + \sum_s x_s x_s^T\Big)^{-1} \sum_s y_s x_s
 
-    the sums over all mistakes so far. It is AROW with r = 1, triggered by mistakes in place of margin errors.
+    the sums over all mistakes so far. It is AROW with :math:`r = 1`, triggered by mistakes in place of margin errors.
 
     Choose it for its history and its mistake bound, or where updates must be few. `AROWClassifier`, which also learns from narrow
     escapes, has lower error.

@@ -1,6 +1,5 @@
 """What the confidence-weighted models share: one second-order pass, margins with their deviations, and words for it."""
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import frozen, take_matrix, warn_user
@@ -19,13 +18,18 @@ fit_intercept : bool, default=True
 max_iter : int, default=1
     Most passes over the data in `fit`. One is the rule: a row's weight in the covariance grows with each pass.
 tol : float or None, default=1e-3
-    `fit` ends when the mean loss of a pass has not improved by `tol` times the first pass's loss for 3 passes. None runs all passes.
+    `fit` ends when the mean loss of a pass has not improved by `tol` times the first pass's loss for `n_iter_no_change` passes. None
+    runs all passes.
+n_iter_no_change : int, default=3
+    Passes without improvement before `fit` ends.
 shuffle : bool, default=True
     Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.
 warm_start : bool, default=False
     Whether `fit` goes on from the present state.
 random_state : int, RandomState instance or None, default=None
     Seed of the shuffles.
+verbose : bool or "auto", default="auto"
+    Progress bar of `fit`: "auto" shows it on a terminal after three seconds.
 """
 _ATTRIBUTES_DOC = """\
 coef_ : ndarray of shape (n_outputs, n_features)
@@ -55,19 +59,23 @@ feature_names_in_ : ndarray of str
 class SecondOrder(Margins):
     """A learner by a mean and a covariance of the weights; a recipe adds its parameters and `_gain`. Stands before the targets' class."""
 
-    _family_doc = (_PARAMETERS_DOC, _ATTRIBUTES_DOC)
+    _family_doc: tuple[str, str] | None = (_PARAMETERS_DOC, _ATTRIBUTES_DOC)
     # Parameters of the other online models that this family does not offer, at the values that switch them off.
+    covariance = "diagonal"  # where a recipe does not ask
     average = positive = grow = early_stopping = False
     n_jobs = class_weight = None
-    n_iter_no_change, validation_fraction, verbose = 3, 0.1, "auto"
 
-    def __init__(self, *, fit_intercept=True, max_iter=1, tol=1e-3, shuffle=True, warm_start=False, random_state=None):
+    def __init__(
+        self, *, fit_intercept=True, max_iter=1, tol=1e-3, n_iter_no_change=3, shuffle=True, warm_start=False, random_state=None, verbose="auto"
+    ):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.n_iter_no_change = n_iter_no_change
         self.shuffle = shuffle
         self.warm_start = warm_start
         self.random_state = random_state
+        self.verbose = verbose
 
     # ------------------------------------------------------------------ training
     def _terms(self):
@@ -101,22 +109,18 @@ class SecondOrder(Margins):
         return ConfidenceEngine(terms, flags, n_features, outputs, full=self._is_full())
 
     def _weigh(self, targets, weights, *, whole):
-        """Row weights; where the method has no loss that they could scale, all that are not 0 must be one number."""
+        """Row weights; where the method has no loss that they could scale, a row is learnt or skipped."""
         weights = super()._weigh(targets, weights, whole=whole)
-        if self._gain().weighs():
+        if self._gain().weighs() or not len(weights):
             return weights
-        known = None if whole else getattr(self, "_common_weight", None)
-        present = np.unique(weights[weights > 0.0] if len(weights) else 1.0)
-        if known is not None:
-            present = np.union1d(present, known)
-        if len(present) > 1:
-            raise ValueError(
-                f"{type(self).__name__} has no loss that weights could scale: a row is learnt (weight 1) or skipped (weight 0). "
-                f"Got the weights {present[0]:g} and {present[1]:g}. Use AROWClassifier, SCWClassifier or PAClassifier(variant='PA-I')."
+        odd = weights[(weights != 0.0) & (weights != 1.0)]
+        if len(odd):
+            warn_user(
+                f"{type(self).__name__} has no loss that weights could scale: a row is learnt, or skipped if its weight is 0. The size of weights "
+                f"(such as {odd[0]:g}) has no effect. Use AROWClassifier, SCWClassifier or PAClassifier(variant='PA-I').",
+                UserWarning,
             )
-        if len(present):
-            self._common_weight = float(present[0])
-        return frozen((weights > 0.0).astype(float)) if len(weights) else weights
+        return frozen((weights > 0.0).astype(float))
 
     # ------------------------------------------------------------------ warnings
     def _diverged(self):

@@ -15,7 +15,7 @@ from tamis.terms.gains import AROWGain
 class SOFSClassifier(SelectorMixin, ConfidentClassifier):
     r"""Second-order online feature selection: AROW with a diagonal covariance that keeps a fixed number of features.
 
-    After every step only the weights of the `n_features` least variances stay; all others are 0. Since
+    After every step only the weights of the `n_features` least variances :math:`\sigma_j` stay; all others are 0. Since
 
     .. math:: \frac{1}{\sigma_j} = 1 + \frac{1}{r} \sum_s x_{sj}^2
 
@@ -63,9 +63,6 @@ class SOFSClassifier(SelectorMixin, ConfidentClassifier):
 
     def _gain(self):
         return AROWGain(float(self.r))
-
-    def _is_full(self):
-        return False
 
     def _new_engine(self, terms, flags, n_features):
         return ConfidenceEngine(terms, flags, n_features, self._outputs(), n_kept=self.n_features)

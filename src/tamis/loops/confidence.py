@@ -74,8 +74,8 @@ def look_full(data, indices, first, last, state, intercept, scores, variances, r
         for k in range(first, last):
             scores[c] += mean[np.uint64(indices[k])] * np.float64(data[k])
         if variances.shape[0]:
-            rotate(data, indices, first, last, root, intercept, rotated)
-            variances[c] = dot(rotated, rotated)
+            rotate(data, indices, first, last, root, intercept, rotated[c])
+            variances[c] = dot(rotated[c], rotated[c])
 
 
 @helper
@@ -89,9 +89,8 @@ def look(data, indices, first, last, state, start, intercept, scores, variances,
 
 # --------------------------------------------------------------------------- shifts: means and variances
 @helper
-def shift_full(data, indices, first, last, root, intercept, pull, narrow, rotated, variance):
-    """Move the mean by pull S x and the root A to that of S - k S x x'S, k = narrow / (1 + narrow v)."""
-    rotate(data, indices, first, last, root, intercept, rotated)
+def shift_full(root, pull, narrow, rotated, variance):
+    """Move the mean by pull S x and the root A to that of S - k S x x'S, k = narrow / (1 + narrow v); `rotated` is A'x."""
     width = np.uint64(rotated.shape[0])
     mean = root[width]
     grown = 1.0 + narrow * variance
@@ -124,7 +123,7 @@ def shift(data, indices, first, last, state, kept, places, start, intercept, bus
     if state.ndim == 3:
         for b in range(count):
             c = busy[b]
-            shift_full(data, indices, first, last, state[c], intercept, pulls[b], narrows[b], rotated, variances[c])
+            shift_full(state[c], pulls[b], narrows[b], rotated[c], variances[c])
     elif kept.shape[1]:
         for b in range(count):
             shift_kept(data, indices, first, last, state, kept[busy[b]], places, start, intercept, many, busy[b], pulls[b], narrows[b])
@@ -192,7 +191,7 @@ def learn_many(data, indices, indptr, targets, weights, rows, state, kept, place
     n, many = np.uint64(targets.shape[0]), np.uint64(costs.shape[0])
     by_class = many > ONE and targets.shape[1] == 1
     scores, variances, pulls, narrows = np.zeros(many), np.zeros(many), np.zeros(many), np.zeros(many)
-    busy, rotated = np.zeros(many, np.uint64), np.zeros(state.shape[state.ndim - 1])
+    busy, rotated = np.zeros(many, np.uint64), np.zeros((many, state.shape[state.ndim - 1]))
     ahead = place(begin, stop, n, key)
     for r in range(begin, stop):
         i, ahead = ahead, place(r + ONE, stop, n, key)
@@ -223,7 +222,7 @@ def learn_many(data, indices, indptr, targets, weights, rows, state, kept, place
 def look_rows(data, indices, indptr, state, settings, scores, variances):
     """Fill the scores and variances (rows, outputs) of rows; the variances of a full covariance only where there is room for them."""
     intercept, start = settings
-    rotated, nothing, room = np.zeros(state.shape[state.ndim - 1]), np.zeros(0), np.zeros(scores.shape[1])
+    rotated, nothing, room = np.zeros((scores.shape[1], state.shape[state.ndim - 1])), np.zeros(0), np.zeros(scores.shape[1])
     wanted = variances.shape[0] > 0
     for i in range(np.uint64(scores.shape[0])):
         spare = room if wanted or state.ndim == 2 else nothing

@@ -130,7 +130,7 @@ class SecondOrder(Margins):
         )
 
     def _warn_empty(self):
-        warn_user(f"{type(self).__name__} learnt no weight: no row with nonzero columns was within its margin.", UserWarning)
+        warn_user(f"{type(self).__name__} learnt no weight: no row with nonzero columns was short of its margin.", UserWarning)
 
     # ------------------------------------------------------------------ what a fit shows
     def _margin_variance(self, X):

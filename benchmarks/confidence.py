@@ -27,9 +27,9 @@ WAYS = {
     "partial_fit": lambda work, rounds: by_partial_fit(MAKERS, work, 2 * rounds),
     "fit, rows shuffled": lambda work, rounds: by_fit(MAKERS, work, rounds, shuffle=True),
 }
-NOTE = """Defaults but for the figures in the names, one thread, CPU time; `ns` is of the quietest round. By fit: five passes less one, stored order. By partial_fit: one call
-    over the whole matrix, with all checks of X and y. A hinge that is met costs no update, so figures depend on how often a learner updates:
-    AROW moves on about seven rows in ten here, the logistic SGDs on all of them, SGD with a hinge on fewer and fewer."""
+NOTE = """Defaults but for the figures in the names, one thread, CPU time; `ns` is of the quietest round. By fit: five passes less one, stored
+    order. By partial_fit: one call over the whole matrix, with all checks of X and y. A hinge that is met costs no update, so figures depend on
+    how often a learner updates: AROW moves on about seven rows in ten here, the logistic SGDs on all of them, SGD with a hinge on fewer and fewer."""
 
 
 def passes(quick: bool) -> tuple[list[Table], list[Goal]]:
@@ -122,7 +122,7 @@ def errors(quick: bool) -> tuple[list[Table], list[Goal]]:
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        The confidence-weighted learners take one second-order pass: a mean and a variance a column, which lie side by side in memory. How it
+        The confidence-weighted learners take one second-order pass: a mean and a precision a column, which lie side by side in memory. How it
         compares with a plain first-order pass is what this page is about. Which of them to choose is on another: {doc}`/confidence`."""
     page = Page("confidence", "Confidence-weighted learners", opening)
     with warnings.catch_warnings():

@@ -1,11 +1,12 @@
-"""Cells of a diagonal second-order state, and the heap that keeps the surest of them.
+"""Weights of a diagonal second-order state, and the heap that keeps the surest of them.
 
-A cell is the mean and the variance of one weight. A stored variance of 0 stands for the variance at the start, so that what no row has
-touched stays all zero bits, in memory and in files.
+Row j of the state holds, for each output, the mean of column j's weight, and then, for each output, what its precision (the inverse of its
+variance) has gained since the start. So what no row has touched stays all zero bits, in memory and in files, and no variance can
+become negative.
 
-Second-order feature selection keeps of each output only the weights of the least variance. `kept` is a heap of column numbers for
-each output, the largest variance on top; `places` says for each cell at which place of its output's heap it lies, counted from 1,
-or 0 where it is not kept. A column outside has weight 0 and goes on narrowing.
+Second-order feature selection keeps of each output only the weights of the most precision. `kept` is a heap of column numbers for
+each output, the least precise on top; `places` says for each output and column at which place of the heap it lies, counted from 1,
+or 0 where it is not kept. A column outside has weight 0 and goes on gaining precision.
 """
 
 import numpy as np
@@ -13,78 +14,56 @@ import numpy as np
 from tamis._jit import helper
 
 ONE, TWO = np.uint64(1), np.uint64(2)
-LEAST = 1e-300  # of a variance: it must not become the 0 that stands for the start
 
 
 @helper
-def spread_of(state, cell, start):
-    """Variance of a cell."""
-    return state[cell, 1] if state[cell, 1] > 0.0 else start
+def shift_weight(state, column, output, many, prior, x, pull, narrow):
+    """Move one weight's mean, and add to its precision."""
+    gained = state[column, many + output]
+    state[column, output] += pull * (x / (prior + gained))
+    state[column, many + output] = gained + narrow * (x * x)
 
 
 @helper
-def shift_cell(state, cell, start, x, pull, narrow):
-    """Move one weight's mean, and narrow its variance: precisions add."""
-    variance = spread_of(state, cell, start)
-    spread = variance * x
-    state[cell, 0] += pull * spread
-    if narrow > 0.0:
-        state[cell, 1] = max(variance / (1.0 + narrow * (spread * x)), LEAST)
-
-
-@helper
-def shift_pair(state, one, two, start, x, z, pull, narrow):
-    """Shift two distinct cells at once, so that their divisions overlap; the bits are those of `shift_cell` twice."""
-    first, second = spread_of(state, one, start), spread_of(state, two, start)
-    p, q = first * x, second * z
-    first /= 1.0 + narrow * (p * x)
-    second /= 1.0 + narrow * (q * z)
-    p, q = state[one, 0] + pull * p, state[two, 0] + pull * q
-    state[one, 0], state[one, 1] = p, max(first, LEAST)
-    state[two, 0], state[two, 1] = q, max(second, LEAST)
-
-
-@helper
-def settle_down(state, heap, places, start, many, output, at):
-    """Let the column at a place of the heap, whose variance has fallen, sink to where it belongs."""
-    size = np.uint64(heap.shape[0])
+def settle_down(state, heap, places, output, many, at):
+    """Let the column at a place of the heap, which has gained precision, sink to where it belongs."""
+    size, precision = np.uint64(heap.shape[0]), many + output
     column = heap[at]
-    own = spread_of(state, column * many + output, start)
+    own = state[column, precision]
     while True:
         below = TWO * at + ONE
         if below >= size:
             break
-        if below + ONE < size and spread_of(state, heap[below + ONE] * many + output, start) > spread_of(state, heap[below] * many + output, start):
+        if below + ONE < size and state[heap[below + ONE], precision] < state[heap[below], precision]:
             below += ONE
-        if spread_of(state, heap[below] * many + output, start) <= own:
+        if state[heap[below], precision] >= own:
             break
         heap[at] = heap[below]
-        places[heap[at] * many + output] = at + ONE
+        places[heap[at], output] = at + ONE
         at = below
     heap[at] = column
-    places[column * many + output] = at + ONE
+    places[column, output] = at + ONE
 
 
 @helper
-def shift_kept(data, indices, first, last, state, heap, places, start, intercept, many, output, pull, narrow):
-    """Take a row into one output: shift every weight, then keep those of the least variance and clear the others."""
-    top = np.uint64(0)
-    for k in range(first, last):
-        cell = np.uint64(indices[k]) * many + output
-        shift_cell(state, cell, start, np.float64(data[k]), pull, narrow)
-        if places[cell]:
-            settle_down(state, heap, places, start, many, output, np.uint64(places[cell]) - ONE)
+def shift_kept(data, indices, first, last, state, heap, places, prior, intercept, output, many, pull, narrow):
+    """Take a row into one output: shift every weight, then keep the most precise and clear the others."""
+    top, precision = np.uint64(0), many + output
     for k in range(first, last):
         column = np.uint64(indices[k])
-        cell = column * many + output
-        if places[cell]:
+        shift_weight(state, column, output, many, prior, np.float64(data[k]), pull, narrow)
+        if places[column, output]:
+            settle_down(state, heap, places, output, many, np.uint64(places[column, output]) - ONE)
+    for k in range(first, last):
+        column = np.uint64(indices[k])
+        if places[column, output]:
             continue
-        highest = heap[top] * many + output
-        if spread_of(state, cell, start) < spread_of(state, highest, start):
-            state[highest, 0], places[highest] = 0.0, 0
+        least = heap[top]
+        if state[column, precision] > state[least, precision]:
+            state[least, output], places[least, output] = 0.0, 0
             heap[top] = column
-            settle_down(state, heap, places, start, many, output, top)
+            settle_down(state, heap, places, output, many, top)
         else:
-            state[cell, 0] = 0.0
+            state[column, output] = 0.0
     if intercept:
-        shift_cell(state, np.uint64(state.shape[0]) - many + output, start, 1.0, pull, narrow)
+        shift_weight(state, np.uint64(state.shape[0]) - ONE, output, many, prior, 1.0, pull, narrow)

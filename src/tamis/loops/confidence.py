@@ -1,8 +1,8 @@
 """The second-order pass: every gain, diagonal or full covariance, one or many outputs, each row read once.
 
-A diagonal state is (cells, 2): mean and variance of a weight lie side by side, cell j * many + c is output c of column j, and the
-last `many` cells are those of the constant column. A full state is (outputs, columns + 2, columns + 1), the constant column last:
-the rows of a root A of the covariance, S = A A', and below them the mean. Updates of a root cannot lose positive definiteness.
+A diagonal state is (columns + 1, 2 * outputs), the constant column last: what a step touches of a column lies side by side; see
+`tamis.loops.cells`. A full state is (outputs, columns + 2, columns + 1): the rows of a root A of the covariance, S = A A', and below them
+the mean. Updates of a root cannot lose positive definiteness.
 """
 
 import math
@@ -10,29 +10,30 @@ import math
 import numpy as np
 
 from tamis._jit import aim, compiled, gains, helper
-from tamis.loops.cells import shift_cell, shift_kept, shift_pair, spread_of
+from tamis.loops.cells import shift_kept, shift_weight
 from tamis.loops.online import fetch_row, place
 
-ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 # --------------------------------------------------------------------------- looks: scores and their variances
 @helper
-def look_many(data, indices, first, last, state, start, intercept, scores, variances):
-    """Scores and variances of a row, several outputs."""
+def look_many(data, indices, first, last, state, prior, intercept, scores, variances):
+    """Scores and variances of a row under diagonal covariances."""
     many = np.uint64(scores.shape[0])
-    bias = np.uint64(state.shape[0]) - many
-    scores[:], variances[:] = 0.0, 0.0
+    for c in range(many):
+        scores[c], variances[c] = 0.0, 0.0
     for k in range(first, last):
         x = np.float64(data[k])
-        cell = np.uint64(indices[k]) * many
+        column = np.uint64(indices[k])
         for c in range(many):
-            scores[c] += state[cell + c, 0] * x
-            variances[c] += spread_of(state, cell + c, start) * x * x
+            scores[c] += state[column, c] * x
+            variances[c] += x * x / (prior + state[column, many + c])
     if intercept:
+        bias = np.uint64(state.shape[0]) - ONE
         for c in range(many):
-            scores[c] += state[bias + c, 0]
-            variances[c] += spread_of(state, bias + c, start)
+            scores[c] += state[bias, c]
+            variances[c] += 1.0 / (prior + state[bias, many + c])
 
 
 @helper
@@ -79,12 +80,12 @@ def look_full(data, indices, first, last, state, intercept, scores, variances, r
 
 
 @helper
-def look(data, indices, first, last, state, start, intercept, scores, variances, rotated):
+def look(data, indices, first, last, state, prior, intercept, scores, variances, rotated):
     """Scores and variances of a row."""
     if state.ndim == 3:
         look_full(data, indices, first, last, state, intercept, scores, variances, rotated)
     else:
-        look_many(data, indices, first, last, state, start, intercept, scores, variances)
+        look_many(data, indices, first, last, state, prior, intercept, scores, variances)
 
 
 # --------------------------------------------------------------------------- shifts: means and variances
@@ -104,31 +105,29 @@ def shift_full(root, pull, narrow, rotated, variance):
 
 
 @helper
-def shift_many(data, indices, first, last, state, start, intercept, many, busy, count, pulls, narrows):
+def shift_many(data, indices, first, last, state, prior, intercept, many, busy, count, pulls, narrows):
     """Take a row into the busy outputs of a diagonal state."""
     for k in range(first, last):
         x = np.float64(data[k])
-        cell = np.uint64(indices[k]) * many
         for b in range(count):
-            shift_cell(state, cell + busy[b], start, x, pulls[b], narrows[b])
+            shift_weight(state, np.uint64(indices[k]), busy[b], many, prior, x, pulls[b], narrows[b])
     if intercept:
         for b in range(count):
-            shift_cell(state, np.uint64(state.shape[0]) - many + busy[b], start, 1.0, pulls[b], narrows[b])
+            shift_weight(state, np.uint64(state.shape[0]) - ONE, busy[b], many, prior, 1.0, pulls[b], narrows[b])
 
 
 @helper
-def shift(data, indices, first, last, state, kept, places, start, intercept, busy, count, pulls, narrows, rotated, variances):
+def shift(data, indices, first, last, state, kept, places, prior, intercept, busy, count, pulls, narrows, rotated, variances):
     """Take a row into the busy outputs."""
     many = np.uint64(variances.shape[0])
     if state.ndim == 3:
         for b in range(count):
-            c = busy[b]
-            shift_full(state[c], pulls[b], narrows[b], rotated[c], variances[c])
+            shift_full(state[busy[b]], pulls[b], narrows[b], rotated[busy[b]], variances[busy[b]])
     elif kept.shape[1]:
         for b in range(count):
-            shift_kept(data, indices, first, last, state, kept[busy[b]], places, start, intercept, many, busy[b], pulls[b], narrows[b])
+            shift_kept(data, indices, first, last, state, kept[busy[b]], places, prior, intercept, busy[b], many, pulls[b], narrows[b])
     else:
-        shift_many(data, indices, first, last, state, start, intercept, many, busy, count, pulls, narrows)
+        shift_many(data, indices, first, last, state, prior, intercept, many, busy, count, pulls, narrows)
 
 
 # --------------------------------------------------------------------------- entry loops
@@ -137,7 +136,7 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, costs, aims,
     """Walk rows of one output with a diagonal covariance; as `learn_many`, written out for speed."""
     begin, stop, key = rows
     steps, total = clock
-    intercept, start = settings
+    intercept, prior = settings
     n, bias = np.uint64(targets.shape[0]), np.uint64(state.shape[0]) - ONE
     cost = costs[0]
     ahead = place(begin, stop, n, key)
@@ -153,12 +152,12 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, costs, aims,
         variance = 0.0
         for k in range(first, last):
             x = np.float64(data[k])
-            cell = indices[k]
-            score += state[cell, 0] * x
-            variance += spread_of(state, cell, start) * x * x
+            column = indices[k]
+            score += state[column, 0] * x
+            variance += x * x / (prior + state[column, 1])
         if intercept:
             score += state[bias, 0]
-            variance += spread_of(state, bias, start)
+            variance += 1.0 / (prior + state[bias, 1])
         steps += 1.0
         total += weight
         direction, margin = aim(aims, score, targets[i, 0])
@@ -166,13 +165,10 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, costs, aims,
         pull, narrow = gains(gain, margin, variance, weight)
         if pull != 0.0 or narrow != 0.0:
             pull *= direction
-            paired = last - (last - first) % TWO if narrow > 0.0 else first
-            for k in range(first, paired, TWO):
-                shift_pair(state, indices[k], indices[k + ONE], start, np.float64(data[k]), np.float64(data[k + ONE]), pull, narrow)
-            for k in range(paired, last):
-                shift_cell(state, indices[k], start, np.float64(data[k]), pull, narrow)
+            for k in range(first, last):
+                shift_weight(state, indices[k], ZERO, ONE, prior, np.float64(data[k]), pull, narrow)
             if intercept:
-                shift_cell(state, bias, start, 1.0, pull, narrow)
+                shift_weight(state, bias, ZERO, ONE, prior, 1.0, pull, narrow)
     costs[0] = cost
     return steps, total
 
@@ -181,13 +177,13 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, costs, aims,
 def learn_many(data, indices, indptr, targets, weights, rows, state, kept, places, costs, aims, gain, clock, settings):
     """Walk rows once for all outputs: classes against the rest, labels or regression targets.
 
-    `rows` is (start, stop, key of the shuffle or 0), `clock` (steps, total weight), `settings` (intercept, variance at the start).
+    `rows` is (start, stop, key of the shuffle or 0), `clock` (steps, total weight), `settings` (intercept, precision at the start).
     `targets` has one column that holds the side or the class number, or a column an output. `kept` and `places` are the heaps of
     `tamis.loops.cells`, without columns where nothing is selected. Returns the clock.
     """
     begin, stop, key = rows
     steps, total = clock
-    intercept, start = settings
+    intercept, prior = settings
     n, many = np.uint64(targets.shape[0]), np.uint64(costs.shape[0])
     by_class = many > ONE and targets.shape[1] == 1
     scores, variances, pulls, narrows = np.zeros(many), np.zeros(many), np.zeros(many), np.zeros(many)
@@ -201,7 +197,7 @@ def learn_many(data, indices, indptr, targets, weights, rows, state, kept, place
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
-        look(data, indices, first, last, state, start, intercept, scores, variances, rotated)
+        look(data, indices, first, last, state, prior, intercept, scores, variances, rotated)
         steps += 1.0
         total += weight
         count = np.uint64(0)
@@ -214,18 +210,18 @@ def learn_many(data, indices, indptr, targets, weights, rows, state, kept, place
                 busy[count], pulls[count], narrows[count] = c, pull * direction, narrow
                 count += ONE
         if count:
-            shift(data, indices, first, last, state, kept, places, start, intercept, busy, count, pulls, narrows, rotated, variances)
+            shift(data, indices, first, last, state, kept, places, prior, intercept, busy, count, pulls, narrows, rotated, variances)
     return steps, total
 
 
 @compiled
 def look_rows(data, indices, indptr, state, settings, scores, variances):
     """Fill the scores and variances (rows, outputs) of rows; the variances of a full covariance only where there is room for them."""
-    intercept, start = settings
+    intercept, prior = settings
     rotated, nothing, room = np.zeros((scores.shape[1], state.shape[state.ndim - 1])), np.zeros(0), np.zeros(scores.shape[1])
     wanted = variances.shape[0] > 0
     for i in range(np.uint64(scores.shape[0])):
         spare = room if wanted or state.ndim == 2 else nothing
-        look(data, indices, indptr[i], indptr[i + ONE], state, start, intercept, scores[i], spare, rotated)
+        look(data, indices, indptr[i], indptr[i + ONE], state, prior, intercept, scores[i], spare, rotated)
         if wanted:
             variances[i] = room

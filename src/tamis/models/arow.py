@@ -159,4 +159,4 @@ class SecondOrderPerceptron(ConfidentClassifier):
         return SOPGain(1.0)
 
     def _start(self):
-        return 1.0 / float(self.a)
+        return float(self.a)

@@ -82,7 +82,7 @@ class SecondOrder(Margins):
         return (self._aim(), self._gain()), (float(self.fit_intercept), self._start())
 
     def _start(self) -> float:
-        """Variance of each weight before the first row."""
+        """Precision of each weight before the first row."""
         return 1.0
 
     def _prepare(self, terms, flags, rows, again):

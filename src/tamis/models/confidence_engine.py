@@ -10,7 +10,7 @@ from tamis.models.engine import Engine
 class ConfidenceEngine(Engine):
     """State of `outputs` distributions over the weights of `features` columns and a constant one; see `tamis.loops.confidence`.
 
-    `flags` are (intercept, variance at the start). With `n_kept` only so many weights of each output may differ from 0.
+    `flags` are (intercept, precision at the start). With `n_kept` only so many weights of each output may differ from 0.
     """
 
     def __init__(self, terms, flags, features: int, outputs: int, full: bool = False, n_kept: int = 0):
@@ -20,13 +20,13 @@ class ConfidenceEngine(Engine):
         self.costs, self.clock = np.zeros(outputs), (0.0, 0.0)
         if full:
             self.state = np.zeros((outputs, features + 2, features + 1))
-            self.state[:, : features + 1] = np.sqrt(flags[1]) * np.eye(features + 1)
+            self.state[:, : features + 1] = np.eye(features + 1) / np.sqrt(flags[1])
         else:
-            self.state = np.zeros(((features + 1) * outputs, 2))
+            self.state = np.zeros((features + 1, 2 * outputs))
         n_kept = min(n_kept, features)
         self.kept = np.repeat(np.arange(n_kept, dtype=np.uint64)[None], outputs, axis=0)
-        self.places = np.zeros((features * outputs) if n_kept else 0, dtype=np.uint32)
-        self.places[: n_kept * outputs] = np.repeat(np.arange(1, n_kept + 1, dtype=np.uint32), outputs)
+        self.places = np.zeros((features if n_kept else 0, outputs), dtype=np.uint32)
+        self.places[:n_kept] = np.arange(1, n_kept + 1)[:, None]
 
     def _check_loaded(self) -> None:
         """Refuse a state from a file that the compiled loops could not trust."""
@@ -35,11 +35,11 @@ class ConfidenceEngine(Engine):
         if self.full:
             fits = shape[0] == outputs and shape[1] == shape[2] + 1
         else:
-            fits = len(shape) == 2 and shape[1] == 2 and shape[0] % outputs == 0
+            fits = len(shape) == 2 and shape[1] == 2 * outputs
         fits = fits and outputs >= 1 and min(shape) >= 1 and self.costs.shape == (outputs,) and self.kept.ndim == 2 and len(self.kept) == outputs
         arrays = ((self.state, np.float64), (self.costs, np.float64), (self.kept, np.uint64), (self.places, np.uint32))
         laid = all(array.dtype == dtype and array.flags.c_contiguous for array, dtype in arrays)
-        if not (numbers and fits and laid and self.places.shape == ((self.features * outputs) if self.kept.size else 0,)):
+        if not (numbers and fits and laid and self.places.shape == (self.features if self.kept.size else 0, outputs)):
             raise ValueError("the state of training contradicts itself")
         if self.kept.size:
             self._check_heaps()
@@ -47,10 +47,9 @@ class ConfidenceEngine(Engine):
 
     def _check_heaps(self) -> None:
         """Refuse heaps of columns that are not there, or that do not lie where `places` says."""
-        places = self.places.reshape(self.features, self.outputs)
         for c, heap in enumerate(self.kept):
-            ranks = np.arange(1, len(heap) + 1)
-            if heap.max() >= self.features or (places[heap, c] != ranks).any() or np.count_nonzero(places[:, c]) != len(heap):
+            ranks, places = np.arange(1, len(heap) + 1), self.places[:, c]
+            if heap.max() >= self.features or (places[heap] != ranks).any() or np.count_nonzero(places) != len(heap):
                 raise ValueError("the kept features contradict themselves")
 
     @property
@@ -61,7 +60,7 @@ class ConfidenceEngine(Engine):
     @property
     def features(self) -> int:
         """Number of columns."""
-        return self.state.shape[2] - 1 if self.full else self.state.shape[0] // self.outputs - 1
+        return self.state.shape[2] - 1 if self.full else self.state.shape[0] - 1
 
     @property
     def steps(self) -> float:
@@ -95,7 +94,7 @@ class ConfidenceEngine(Engine):
 
     def _means(self) -> np.ndarray:
         """View of the means, (features, outputs)."""
-        return self.state[:, -1, :-1].T if self.full else self.state[: -self.outputs, 0].reshape(self.features, self.outputs)
+        return self.state[:, -1, :-1].T if self.full else self.state[:-1, : self.outputs]
 
     def weights(self) -> np.ndarray:
         """Means of all weights, (outputs, features)."""
@@ -106,8 +105,8 @@ class ConfidenceEngine(Engine):
         if self.full:
             roots = self.state[:, : self.features]
             return np.einsum("cij,cij->ci", roots, roots)
-        stored = self.state[: -self.outputs, 1].reshape(self.features, self.outputs).T
-        return np.where(stored > 0.0, stored, self.flags[1])
+        variances = self.flags[1] + self.state[:-1, self.outputs :].T
+        return np.divide(1.0, variances, out=variances)
 
     def count(self) -> int:
         """Number of nonzero weights."""

@@ -43,6 +43,11 @@ def test_the_heap_keeps_what_sorting_keeps(interpreted, n_features):
     assert model.variance_[0] == pytest.approx(spread, rel=1e-10)
 
 
+def test_columns_of_equal_variance_stay_where_they_are(interpreted):
+    model = quiet(one_pass(SOFSClassifier, n_features=2).fit, np.ones((6, 5)), [0, 1, 1, 0, 1, 1])
+    assert sorted(model._engine.kept[0].tolist()) == [0, 1]
+
+
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 def test_with_room_for_all_it_is_arow_to_the_bit(interpreted, y):
     for n_features in (P, 10 * P):

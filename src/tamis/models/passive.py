@@ -31,14 +31,16 @@ class PAClassifier(_Passive, ConfidentClassifier):
 
     Choose it as the cheapest learner of its family, or as a successor to scikit-learn's passive-aggressive classes. `AROWClassifier` costs
     little more and usually has lower error, for it knows which columns it has seen often. PA without slack follows every
-    wrong label. Its covariance stays the identity, so that its confidence only tells rows far from the boundary from rows near it.
+    wrong label. With rows of unit length the intercept takes half of every step and swings; ``fit_intercept=False`` is better then. The
+    covariance stays the identity, so the confidence only tells rows far from the boundary from rows near it.
 
     Parameters
     ----------
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
         No slack, linear slack, squared slack.
     C : float, default=1.0
-        Price of the slack: the larger, the longer the steps. Row weights multiply it. Without effect for "PA", which takes only weights 0 and 1.
+        Price of the slack: the larger, the longer the steps. Row weights multiply it.
+        Without effect for "PA", which has no slack.
     covariance : {"diagonal", "full"}, default="diagonal"
         Both are the identity here and give the same model; "full" stores it as a matrix.
     {shared}
@@ -88,7 +90,8 @@ class PARegressor(_Passive, ConfidentRegressor):
     variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
         No slack, linear slack, squared slack.
     C : float, default=1.0
-        Price of the slack: the larger, the longer the steps. Row weights multiply it. Without effect for "PA", which takes only weights 0 and 1.
+        Price of the slack: the larger, the longer the steps. Row weights multiply it.
+        Without effect for "PA", which has no slack.
     epsilon : float, default=0.1
         Half the width of the tube, in units of the target.
     covariance : {"diagonal", "full"}, default="diagonal"

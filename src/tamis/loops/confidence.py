@@ -14,6 +14,7 @@ from tamis.loops.cells import shift_kept, shift_weight
 from tamis.loops.online import fetch_row, place
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+ROOM = 1024  # columns of a row, to begin with
 
 
 # --------------------------------------------------------------------------- looks: scores and their variances
@@ -28,7 +29,7 @@ def look_many(data, indices, first, last, state, prior, intercept, scores, varia
         column = np.uint64(indices[k])
         for c in range(many):
             scores[c] += state[column, c] * x
-            variances[c] += x * x / (prior + state[column, many + c])
+            variances[c] += x / (prior + state[column, many + c]) * x
     if intercept:
         bias = np.uint64(state.shape[0]) - ONE
         for c in range(many):
@@ -133,12 +134,12 @@ def shift(data, indices, first, last, state, kept, places, prior, intercept, bus
 # --------------------------------------------------------------------------- entry loops
 @compiled
 def learn_one(data, indices, indptr, targets, weights, rows, state, costs, aims, gain, clock, settings):
-    """Walk rows of one output with a diagonal covariance; as `learn_many`, written out for speed."""
+    """Walk rows of one output with a diagonal covariance; as `learn_many`, written out for speed: the quotients of the look serve the shift."""
     begin, stop, key = rows
     steps, total = clock
     intercept, prior = settings
     n, bias = np.uint64(targets.shape[0]), np.uint64(state.shape[0]) - ONE
-    cost = costs[0]
+    cost, spreads = costs[0], np.empty(ROOM)
     ahead = place(begin, stop, n, key)
     for r in range(begin, stop):
         i, ahead = ahead, place(r + ONE, stop, n, key)
@@ -148,13 +149,17 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, costs, aims,
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
+        if last - first > np.uint64(spreads.shape[0]):
+            spreads = np.empty(TWO * (last - first))
         score = 0.0
         variance = 0.0
         for k in range(first, last):
             x = np.float64(data[k])
             column = indices[k]
             score += state[column, 0] * x
-            variance += x * x / (prior + state[column, 1])
+            spread = x / (prior + state[column, 1])
+            spreads[k - first] = spread
+            variance += spread * x
         if intercept:
             score += state[bias, 0]
             variance += 1.0 / (prior + state[bias, 1])
@@ -166,7 +171,10 @@ def learn_one(data, indices, indptr, targets, weights, rows, state, costs, aims,
         if pull != 0.0 or narrow != 0.0:
             pull *= direction
             for k in range(first, last):
-                shift_weight(state, indices[k], ZERO, ONE, prior, np.float64(data[k]), pull, narrow)
+                x = np.float64(data[k])
+                column = indices[k]
+                state[column, 0] += pull * spreads[k - first]
+                state[column, 1] += narrow * (x * x)
             if intercept:
                 shift_weight(state, bias, ZERO, ONE, prior, 1.0, pull, narrow)
     costs[0] = cost

@@ -46,6 +46,14 @@ def test_margins_deviations_and_confidences_agree(interpreted, cls):
     assert not hasattr(cls(), "variance_")
 
 
+def test_there_are_no_probabilities_of_classes(interpreted):
+    model = quiet(AROWClassifier().fit, X, Y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as said:
+        model.predict_proba(X)
+    assert "predict_confidence" in str(said.value.__cause__)
+
+
 def test_confidence_where_nothing_is_uncertain():
     class Fixed(Margins):
         def _margin_variance(self, X):

@@ -6,6 +6,7 @@ PARTS = {
     "memory": "peak memory of learning, in fresh processes",
     "selection": "the sieve and stabilized descent: passes, whole fits, threads, memory",
     "wide": "more than 2^31 nonzeros, and 10^8 columns",
+    "confidence": "passes of the confidence-weighted learners, and their memory",
     "races": "time, error and kept features against peers",
     "curves": "error against kept features, over paths of penalties",
 }

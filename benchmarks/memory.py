@@ -12,12 +12,12 @@ import numpy as np
 
 from benchmarks.clock import fresh
 from benchmarks.pages import Goal, Page, Table, verdict
-from benchmarks.passes import SKLEARN, TAMIS
+from benchmarks.passes import CONFIDENT, SKLEARN, TAMIS
 from benchmarks.workloads import RECIPES, describe, make
 
 MEBI = 2**20
 SLACK = 4 * MEBI  # what the interpreter itself may grow by
-ALL = {**TAMIS, **SKLEARN, "tamis FOBOS, averaged": lambda **o: TAMIS["tamis FOBOS"](average=True, **o)}
+ALL = {**TAMIS, **CONFIDENT, **SKLEARN, "tamis FOBOS, averaged": lambda **o: TAMIS["tamis FOBOS"](average=True, **o)}
 
 
 class Case(NamedTuple):

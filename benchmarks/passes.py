@@ -10,7 +10,20 @@ from sklearn.linear_model import SGDClassifier
 from benchmarks import vw
 from benchmarks.clock import Times, between, interleaved
 from benchmarks.workloads import Workload
-from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier, RDAClassifier, TruncatedGradientClassifier
+from tamis import (
+    AROWClassifier,
+    CWClassifier,
+    FOBOSClassifier,
+    FTRLClassifier,
+    NAROWClassifier,
+    OnlineClassifier,
+    PAClassifier,
+    RDAClassifier,
+    SCWClassifier,
+    SecondOrderPerceptron,
+    SOFSClassifier,
+    TruncatedGradientClassifier,
+)
 from tamis._jit import compiled
 
 ALPHA = 5e-5  # what tamis resolves "auto" to on these rows; the peers get the same
@@ -24,6 +37,15 @@ TAMIS = {
     "tamis RDA": lambda **o: RDAClassifier(verbose=0, **o),
     "tamis FTRL": lambda **o: FTRLClassifier(verbose=0, **o),
     "tamis AdaGrad": lambda **o: OnlineClassifier(rule="adagrad", verbose=0, **o),
+}
+CONFIDENT = {
+    "tamis PA-I": lambda **o: PAClassifier(verbose=0, **o),
+    "tamis AROW": lambda **o: AROWClassifier(verbose=0, **o),
+    "tamis SCW-I": lambda **o: SCWClassifier(verbose=0, **o),
+    "tamis CW": lambda **o: CWClassifier(verbose=0, **o),
+    "tamis NAROW, b = 8": lambda **o: NAROWClassifier(b=8.0, verbose=0, **o),
+    "tamis second-order perceptron": lambda **o: SecondOrderPerceptron(verbose=0, **o),
+    "tamis SOFS, 600 features": lambda **o: SOFSClassifier(n_features=600, verbose=0, **o),
 }
 PLAIN, LASSO = "scikit-learn SGD, no penalty", "scikit-learn SGD, l1"
 SKLEARN = {

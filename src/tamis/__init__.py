@@ -9,11 +9,15 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.judge.record import Record
     from tamis.judge.selector import StabilitySelector
     from tamis.judge.stability import selection_kappa, selection_stability
+    from tamis.models.arow import AROWClassifier, NAROWClassifier, SecondOrderPerceptron
     from tamis.models.averaging import RDAClassifier, RDARegressor
+    from tamis.models.cw import CWClassifier, SCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
+    from tamis.models.passive import PAClassifier, PARegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
+    from tamis.models.sofs import SOFSClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
@@ -31,16 +35,24 @@ _HOMES = {
     "compare": "tamis.judge.protocol",
     "selection_kappa": "tamis.judge.stability",
     "selection_stability": "tamis.judge.stability",
+    "AROWClassifier": "tamis.models.arow",
+    "CWClassifier": "tamis.models.cw",
     "FOBOSClassifier": "tamis.models.fobos",
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
     "FTRLRegressor": "tamis.models.leader",
+    "NAROWClassifier": "tamis.models.arow",
     "OnlineClassifier": "tamis.models.online",
     "OnlineRegressor": "tamis.models.online",
+    "PAClassifier": "tamis.models.passive",
+    "PARegressor": "tamis.models.passive",
     "RDAClassifier": "tamis.models.averaging",
     "RDARegressor": "tamis.models.averaging",
+    "SCWClassifier": "tamis.models.cw",
+    "SecondOrderPerceptron": "tamis.models.arow",
     "SieveClassifier": "tamis.models.sieve",
     "SieveRegressor": "tamis.models.sieve",
+    "SOFSClassifier": "tamis.models.sofs",
     "StabilizedSGDClassifier": "tamis.models.stabilized",
     "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
     "StabilizedSGDRegressor": "tamis.models.stabilized",
@@ -58,16 +70,24 @@ _HOMES = {
 }
 
 __all__ = [
+    "AROWClassifier",
+    "CWClassifier",
     "DensityBiasDisplay",
     "FOBOSClassifier",
     "FOBOSRegressor",
     "FTRLClassifier",
     "FTRLRegressor",
+    "NAROWClassifier",
     "OnlineClassifier",
     "OnlineRegressor",
+    "PAClassifier",
+    "PARegressor",
     "RDAClassifier",
     "RDARegressor",
     "Record",
+    "SCWClassifier",
+    "SOFSClassifier",
+    "SecondOrderPerceptron",
     "SelectionPathDisplay",
     "SelectionProbabilityDisplay",
     "SieveClassifier",

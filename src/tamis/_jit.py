@@ -334,3 +334,15 @@ def line(self, state, penalty, cell, ledger):
 def final(self, state, penalty, cell, ledger):
     """The weight that a finished model shows."""
     return self.final(state, penalty, cell, ledger)
+
+
+@verb
+def aim(self, score, target):
+    """Direction in which a target pulls the score, and the margin, which falls short of 1 by the loss."""
+    return self.aim(score, target)
+
+
+@verb
+def gains(self, margin, variance, weight):
+    """Gain of the mean and gain of the precision, from a row's margin, its variance and its weight."""
+    return self.gains(margin, variance, weight)

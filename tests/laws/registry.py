@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
 import tamis.terms
+from tamis.models.confidence import SecondOrder
 from tamis.models.linear import OnlineLinear
 from tamis.terms import L1, AdaGrad, CappedDescent, Constant, Descent, DualAveraging, ElasticNet, InverseSqrt, InverseTime, PassiveAggressive, Ridge
 
@@ -55,6 +56,7 @@ def _answering(verb):
 
 
 LOSSES, PENALTIES, RULES, STEPS = _answering("slope"), _answering("prox"), _answering("settle"), _answering("size")
+AIMS, GAINS = _answering("aim"), _answering("gains")
 
 
 # --------------------------------------------------------------------------- models
@@ -66,7 +68,9 @@ def _estimators():
 
 
 ESTIMATORS = list(_estimators())
-MODELS = [cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)]  # those under the streaming contract
+STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)]  # those under the streaming contract
+MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]  # of the first order: with penalties, growth and averages
+CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
 # Searches and resampling are slow with their defaults: tests/stabilized and tests/judge run scikit-learn's checks on small ones.
 CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector"))]
 CLASSIFIERS = [cls for cls in MODELS if is_classifier(cls())]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import tiny
-from registry import CLASSIFIERS, MODELS
+from registry import CLASSIFIERS, MODELS, STREAMS
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from tiny import one_pass, quiet
@@ -48,7 +48,7 @@ def test_an_empty_stream_warns_once_it_is_long(interpreted):
         model.partial_fit(rows, np.tile(Y, 30))
 
 
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_a_model_that_keeps_features_is_quiet(cls):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -56,7 +56,7 @@ def test_a_model_that_keeps_features_is_quiet(cls):
         cls(max_iter=1).fit(X, targets(cls()))
 
 
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_a_fit_cut_short_warns_once_with_figures_and_advice(cls):
     with pytest.warns(ConvergenceWarning, match=r"used all 2 passes while its loss still changed by .* max_iter") as said:
         model = cls(max_iter=2, tol=1e-12, random_state=0).fit(X, targets(cls()))
@@ -80,7 +80,7 @@ def test_divergence_is_an_error_that_says_what_to_do(interpreted):
 
 
 # --------------------------------------------------------------------------- passes
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_history_tells_every_pass(cls):
     model = quiet(cls(random_state=0, max_iter=4, tol=None).fit, X, targets(cls()))
     assert [record["pass"] for record in model.history_] == [1, 2, 3, 4]
@@ -125,7 +125,7 @@ def test_a_fit_is_its_passes_one_by_one(interpreted):
 
 
 # --------------------------------------------------------------------------- warm starts
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_warm_start_goes_on_and_a_cold_one_begins_anew(cls):
     y = targets(cls())
     given = {"shuffle": False, "tol": None}
@@ -225,7 +225,7 @@ def test_resolved_constants_are_running_means_of_the_rows(interpreted):
     assert model.resolved_params_["l1"] == pytest.approx(1e-4 * 0.5 * norms)
 
 
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_a_model_that_is_not_fitted_says_so(cls):
     with pytest.raises(NotFittedError):
         cls().predict(X)

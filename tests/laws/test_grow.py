@@ -8,7 +8,7 @@ import tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from processes import run_process
-from registry import CLASSIFIERS, MODELS
+from registry import CLASSIFIERS, MODELS, STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
@@ -76,7 +76,7 @@ def test_names_grow_with_the_columns(interpreted):
         quiet(model.partial_fit, np.hstack([X, X]), Y)
 
 
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_without_grow_columns_are_fixed(cls):
     model = quiet(one_pass(cls).fit, X, targets(cls()))
     for width in (6, 8):

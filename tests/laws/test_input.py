@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import tiny
-from registry import MODELS
+from registry import MODELS, STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
@@ -200,7 +200,7 @@ def test_the_model_keeps_no_view_of_the_input(interpreted):
 
 
 # --------------------------------------------------------------------------- names
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 @pytest.mark.parametrize("frame", [lambda X: pd.DataFrame(X, columns=NAMES), lambda X: pl.DataFrame(X, schema=NAMES)], ids=["pandas", "polars"])
 def test_column_names_are_kept_and_checked(cls, frame):
     y = tiny.targets_for(cls(), X)
@@ -238,7 +238,7 @@ def test_not_a_number_is_refused_by_name(cls, form, value, word):
             call()
 
 
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_wrong_widths_and_lengths_are_refused(cls):
     y = tiny.targets_for(cls(), X)
     model = fit(one_pass(cls), X, y)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from registry import CLASSES, LOSSES, PENALTIES, RULES, STEPS, TERMS
+from registry import AIMS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
 
 import tamis.terms
 from tamis import _jit
@@ -23,7 +23,9 @@ def test_the_registry_finds_what_is_there():
     assert {"Descent", "CappedDescent", "DualAveraging", "FTRL", "AdaGrad"} <= {type(t).__qualname__ for t in RULES}
     assert {"Constant", "InverseSqrt", "InverseTime", "PassiveAggressive"} <= {type(t).__qualname__ for t in STEPS}
     assert found == {name for name in tamis.terms.__all__ if isinstance(getattr(tamis.terms, name), type)}
-    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) == set(TERMS)
+    assert {"Sides", "Tube"} <= {type(t).__qualname__ for t in AIMS}
+    assert {"PAGain", "AROWGain", "SOPGain", "NAROWGain", "CWGain", "SCWGain"} <= {type(t).__qualname__ for t in GAINS}
+    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) | set(AIMS) | set(GAINS) == set(TERMS)
 
 
 @pytest.mark.parametrize("term", [*TERMS, Averaged(Descent())], ids=repr)
@@ -122,7 +124,7 @@ def test_terms_from_outside_are_foreign_also_inside_others():
 
 def test_every_verb_of_a_shipped_term_is_known():
     """A method that is no verb is not dispatched in compiled code; bookkeeping that loops never call is named here."""
-    bookkeeping = {"columns", "signs", "objection", "distance"}
+    bookkeeping = {"columns", "signs", "objection", "distance", "weighs"}
     for cls in CLASSES:
         own = {name for name, value in vars(cls).items() if callable(value) and not name.startswith("_")}
         own -= {"count", "index"}

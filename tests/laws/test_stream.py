@@ -9,7 +9,7 @@ import scipy.sparse as sp
 import tiny
 from hypothesis import given
 from hypothesis import strategies as st
-from registry import CLASSIFIERS, MODELS
+from registry import CLASSIFIERS, STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
@@ -63,7 +63,7 @@ SETTINGS = [
 
 
 # --------------------------------------------------------------------------- chunks
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
 def test_fit_equals_partial_fit_equals_any_chunks(cls, many):
     y = targets(cls(), many)
@@ -139,7 +139,7 @@ def test_sparsity_does_not_melt_with_the_number_of_calls():
 
 
 # --------------------------------------------------------------------------- interruptions
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 @pytest.mark.parametrize("way", ["save", "pickle", "deepcopy"])
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
 def test_interrupted_and_continued(cls, way, many, tmp_path):
@@ -176,7 +176,7 @@ def test_reading_between_chunks_changes_nothing(interpreted):
     tiny.assert_same(model, quiet(one_pass(OnlineClassifier, penalty="elasticnet", average=True).fit, X, TWO), X)
 
 
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_sparsify_shows_a_sparse_matrix_and_lets_training_go_on(cls):
     y = targets(cls(), many=True)
     model = stream(cls(), [], y)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tiny
-from registry import MODELS
+from registry import STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
@@ -30,7 +30,7 @@ def targets(model, many):
 
 
 # --------------------------------------------------------------------------- nothing
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
 def test_rows_of_weight_0_are_exactly_nothing(cls, many):
     y = targets(cls(), many)
@@ -73,7 +73,7 @@ def test_a_whole_chunk_of_weight_0_is_nothing(interpreted):
 
 
 # --------------------------------------------------------------------------- something
-@pytest.mark.parametrize("cls", MODELS)
+@pytest.mark.parametrize("cls", STREAMS)
 def test_unit_weights_are_no_weights(cls):
     y = targets(cls(), False)
     plain = quiet(one_pass(cls).fit, X, y)

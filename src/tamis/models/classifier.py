@@ -17,7 +17,8 @@ def _is_logistic(model):
     """Probabilities come from the logistic loss alone."""
     if type(model._terms()[0][0]) is Logistic:
         return True
-    raise AttributeError(f"predict_proba needs loss='logistic'; this {type(model).__name__} has loss={model.loss!r}.")
+    held = f"has loss={model.loss!r}" if hasattr(model, "loss") else "has none; see predict_confidence"
+    raise AttributeError(f"predict_proba needs loss='logistic'; this {type(model).__name__} {held}.")
 
 
 class Classes(ClassifierMixin):

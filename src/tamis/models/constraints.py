@@ -13,3 +13,4 @@ TERM = "no_validation"  # names and terms are checked where they are paired
 
 STRENGTH = {"alpha": [NUMBER, AUTO], "l1_ratio": [SHARE], "loss": TERM}
 STEPPING = {"step": TERM, "eta": [ABOVE, AUTO]}
+COVARIANCE = {"covariance": [StrOptions({"diagonal", "full"})]}

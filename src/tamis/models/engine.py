@@ -48,6 +48,16 @@ class Engine:
         """Number of columns."""
         return self.state.shape[1] // self.outputs
 
+    @property
+    def steps(self) -> float:
+        """Rows of weight above 0 so far."""
+        return self.ledger[0]
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows so far."""
+        return self.stats[2]
+
     def learn(self, rows: Csr, targets, weights, key: int = 0, n_jobs: int = 1, tell=None) -> None:
         """Walk the rows once, in stored order or in the order named by `key`."""
         for start in range(0, rows.n_rows, BLOCK):

@@ -39,6 +39,8 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
 
     _parameter_constraints: dict = SHARED
     _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
+    _class_weighted = True  # whether classifiers take `class_weight`
+    _family_doc: tuple[str, str] | None = None  # words for the shared parameters and attributes, where a family has its own
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         rows = take_matrix(self, X, reset=not again, grow=self.grow)
         weights = take_weights(sample_weight, rows.n_rows)
         known = classes.get("classes") if not again else getattr(self, "classes_", None)
-        before = self._engine.ledger[0] if again else 0.0
+        before = self._engine.steps if again else 0.0
         for start, stop in self._spans(y, rows.n_rows, [] if known is None else known):
             part = rows.cut(start, stop)
             targets = self._take_targets(_cut(y, start, stop, rows.n_rows), part.n_rows, first=not again, whole=False, **classes)
@@ -107,7 +109,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             self._engine.learn(part, targets, loads, n_jobs=count_threads(self.n_jobs))
         note_columns(self, X, rows.n_features)
         engine = self._engine
-        after, self.n_iter_ = engine.ledger[0], 1
+        after, self.n_iter_ = engine.steps, 1
         if not np.isfinite(self._charged()[0]):
             self._diverged()
         # Looking at all weights costs O(columns): only as often as the stream doubles.
@@ -178,13 +180,13 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         return (rows.picked(held), targets[held], marks), frozen(weights)
 
     def _charged(self):
-        return self._engine.costs.sum(), self._engine.stats[2]
+        return self._engine.costs.sum(), self._engine.weight
 
     def _record(self, nonzeros: int, before=(0.0, 0.0)) -> dict:
         """What happened since `before`: mean loss of each row before it was learnt, and what is kept."""
         cost, weight = self._charged()
         mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny) / self._engine.outputs
-        return {"pass": getattr(self, "n_iter_", 1), "rows": int(self._engine.ledger[0]), "loss": float(mean), "nonzeros": int(nonzeros)}
+        return {"pass": getattr(self, "n_iter_", 1), "rows": int(self._engine.steps), "loss": float(mean), "nonzeros": int(nonzeros)}
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -273,7 +275,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     @property
     def t_(self):
         """Number of steps taken: rows of weight above 0, over all passes."""
-        return int(self._fitted("t_").ledger[0])
+        return int(self._fitted("t_").steps)
 
     def sparsify(self):
         """Show `coef_` as a SciPy CSR matrix from now on; training may go on.

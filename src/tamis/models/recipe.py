@@ -5,7 +5,7 @@ import textwrap
 
 from sklearn.utils._param_validation import StrOptions
 
-from tamis.models.linear import SHARED, OnlineLinear
+from tamis.models.linear import SHARED
 
 _SHARED_DOC = """\
 fit_intercept : bool, default=True
@@ -73,14 +73,15 @@ multilabel_ : bool
 
 
 def recipe(constraints, **own):
-    """Give a model its constructor: its own parameters first, then those that all online models share."""
+    """Give a model its constructor: its own parameters first, then those that all models of its family share."""
 
     def build(cls):
         classifier = hasattr(cls, "predict_proba")
-        shared = inspect.signature(OnlineLinear.__init__).parameters
+        weighed = classifier and cls._class_weighted
+        shared = inspect.signature(cls.__init__).parameters
         parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
         parameters += [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in own.items()]
-        if classifier:
+        if weighed:
             parameters.append(inspect.Parameter("class_weight", inspect.Parameter.KEYWORD_ONLY, default=None))
         parameters += [p for name, p in shared.items() if name != "self"]
         signature = inspect.Signature(parameters)
@@ -93,17 +94,19 @@ def recipe(constraints, **own):
 
         __init__.__signature__ = signature
         cls.__init__ = __init__
-        cls._parameter_constraints = {**SHARED, **constraints, **({"class_weight": [dict, StrOptions({"balanced"}), None]} if classifier else {})}
-        _document(cls, classifier)
+        common = {name: SHARED[name] for name in shared if name != "self"}
+        cls._parameter_constraints = {**common, **constraints, **({"class_weight": [dict, StrOptions({"balanced"}), None]} if weighed else {})}
+        _document(cls, classifier, weighed)
         return cls
 
     return build
 
 
-def _document(cls, classifier):
+def _document(cls, classifier, weighed):
     """Write the shared parameters and attributes into the docstring."""
     text = inspect.cleandoc(cls.__doc__)
-    parameters = (_CLASS_WEIGHT_DOC if classifier else "") + _SHARED_DOC
-    attributes = _ATTRIBUTES_DOC + (_CLASSES_DOC if classifier else "")
+    shared, shown = cls._family_doc or (_SHARED_DOC, _ATTRIBUTES_DOC)
+    parameters = (_CLASS_WEIGHT_DOC if weighed else "") + shared
+    attributes = shown + (_CLASSES_DOC if classifier else "")
     text = text.replace("{shared}\n", parameters).replace("{attributes}\n", attributes)
     cls.__doc__ = textwrap.indent(text, "    ").strip() + "\n    "

@@ -1,7 +1,8 @@
-"""The mathematics: losses, penalties, steps and rules, as terms that compiled loops accept."""
+"""The mathematics: losses, penalties, steps, rules and gains, as terms that compiled loops accept."""
 
 from tamis._jit import term
 from tamis.terms.adaptive import FTRL, AdaGrad
+from tamis.terms.gains import AROWGain, CWGain, NAROWGain, PAGain, SCWGain, Sides, SOPGain, Tube
 from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 from tamis.terms.rules import Averaged, CappedDescent, Descent, DualAveraging
@@ -10,8 +11,10 @@ from tamis.terms.steps import Constant, InverseSqrt, InverseTime, PassiveAggress
 __all__ = [
     "FTRL",
     "L1",
+    "AROWGain",
     "AdaGrad",
     "Averaged",
+    "CWGain",
     "CappedDescent",
     "Constant",
     "Descent",
@@ -24,9 +27,15 @@ __all__ = [
     "InverseSqrt",
     "InverseTime",
     "Logistic",
+    "NAROWGain",
+    "PAGain",
     "PassiveAggressive",
     "Ridge",
+    "SCWGain",
+    "SOPGain",
+    "Sides",
     "Squared",
     "SquaredHinge",
+    "Tube",
     "term",
 ]

@@ -1,0 +1,96 @@
+"""The rows of a batch with their constant column: dense ones for BLAS, sparse ones never made dense as a whole."""
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
+
+CHUNK = 1 << 20  # numbers of a dense piece of rows
+FILLED = 0.05  # share of entries above which a Gram matrix is faster through dense pieces
+
+
+class Rows:
+    """A dense array or SciPy CSR array, and the value of the constant column at its right (0: none)."""
+
+    def __init__(self, matrix, constant: float):
+        self.matrix, self.constant = matrix, float(constant)
+        self.sparse = sp.issparse(matrix)
+        self.count, self.columns = matrix.shape
+        self.width = self.columns + (self.constant != 0.0)
+
+    def spans(self):
+        """Cuts of the rows into pieces that are small as dense arrays."""
+        step = max(64, CHUNK // self.width)
+        return [slice(start, min(start + step, self.count)) for start in range(0, self.count, step)]
+
+    def dense(self, rows) -> np.ndarray:
+        """Some rows with their constant as a new dense array of float64."""
+        part = self.matrix[rows]
+        filled = np.empty((part.shape[0], self.width))
+        filled[:, : self.columns] = part.toarray() if self.sparse else part
+        filled[:, self.columns :] = self.constant
+        return filled
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Inner products with weight vectors (outputs, width), as (rows, outputs)."""
+        own = np.ascontiguousarray(weights[:, : self.columns].T)
+        found = self.matrix @ own if self.sparse or self.matrix.dtype == np.float64 else self._pieces(own)
+        return found + self.constant * weights[:, -1] if self.constant else found
+
+    def _pieces(self, own):
+        """Products of float32 rows, in float64."""
+        return np.concatenate([self.matrix[rows].astype(np.float64) @ own for rows in self.spans()])
+
+    def pushed(self, coefficients: np.ndarray) -> np.ndarray:
+        """Sums of the rows by coefficients (rows, outputs), as (outputs, width)."""
+        total = np.empty((coefficients.shape[1], self.width))
+        total[:, : self.columns] = (self.matrix.T @ coefficients).T
+        total[:, self.columns :] = self.constant * coefficients.sum(axis=0)[:, None]
+        return total
+
+    def gram(self, loads: np.ndarray) -> np.ndarray:
+        """Sum of load x x' over the rows: its lower triangle, in Fortran's order."""
+        total = np.zeros((self.width, self.width), order="F")
+        inner = total[: self.columns, : self.columns]
+        if self.sparse and self.matrix.nnz < FILLED * self.count * self.columns:
+            half = Rows(self.matrix, 0.0).scaled(np.sqrt(loads))
+            inner[:] = (half.T @ half).toarray()
+        else:
+            inner[:] = self._gram_dense(loads)
+        if self.constant:
+            total[-1, :-1] = self.constant * (self.matrix.T @ loads)
+            total[-1, -1] = self.constant**2 * loads.sum()
+        return total
+
+    def _gram_dense(self, loads):
+        """The part without the constant, by BLAS: at once where the loads are equal, else in pieces of scaled rows."""
+        same = len(loads) and loads.min() == loads.max()
+        if same and not self.sparse and self.matrix.dtype == np.float64:
+            return dsyrk(loads[0], self.matrix.T, lower=1)
+        total = np.zeros((self.columns, self.columns), order="F")
+        for rows in self.spans():
+            part = self.dense(rows)[:, : self.columns] * np.sqrt(loads[rows])[:, None]
+            total = dsyrk(1.0, part.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+        return total
+
+    def scaled(self, factors: np.ndarray | None = None):
+        """The rows with their constant as float64, each times its factor."""
+        if not self.sparse:
+            whole = self.dense(slice(None))
+            return whole if factors is None else whole * factors[:, None]
+        whole = self.matrix.astype(np.float64)
+        if self.constant:
+            whole = sp.csr_array(sp.hstack([whole, sp.csr_array(np.full((self.count, 1), self.constant))]))
+        if factors is not None:
+            whole.data *= np.repeat(factors, np.diff(whole.indptr))
+        return whole
+
+
+def inner_products(a, b) -> np.ndarray:
+    """Inner products of all rows of `a` with all of `b`, dense or sparse, in pieces."""
+    if not sp.issparse(a):
+        return a @ b.T
+    found = np.empty((a.shape[0], b.shape[0]))
+    step = max(1, CHUNK // max(1, b.shape[0]))
+    for start in range(0, a.shape[0], step):
+        found[start : start + step] = (a[start : start + step] @ b.T).toarray()
+    return found

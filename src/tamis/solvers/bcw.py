@@ -59,11 +59,11 @@ class Whitened:
         self.begun = start if belief.factor is None else start @ belief.factor
         self.weights = self.begun.copy()
         self.alpha = np.zeros(dual.signs.shape)
-        self.kept = None
+        self.whiten, self.kept = belief.whitening(rows.count), None
         if keep:
             self.kept = np.empty((rows.count, rows.width))
             for span in rows.spans():
-                self.kept[span] = belief.whitened(rows.dense(span))
+                self.kept[span] = self.whiten(rows.dense(span))
 
     def sweep(self, order) -> None:
         """Visit every row once."""
@@ -73,7 +73,7 @@ class Whitened:
             return
         straight = np.array_equal(order, np.arange(len(order)))
         for span in self.rows.spans():
-            part = np.ascontiguousarray(self.belief.whitened(self.rows.dense(span if straight else order[span])))
+            part = self.whiten(self.rows.dense(span if straight else order[span]))
             sweep_whitened(part, np.arange(len(part)), order[span], *given)
 
     def mean(self):

@@ -49,17 +49,21 @@ class Rows:
 
     def gram(self, loads: np.ndarray) -> np.ndarray:
         """Sum of load x x' over the rows: its lower triangle, in Fortran's order."""
-        total = np.zeros((self.width, self.width), order="F")
-        inner = total[: self.columns, : self.columns]
+        if not self.constant:
+            return self._gram(loads)
+        total = np.empty((self.width, self.width), order="F")
+        total[:-1, :-1] = self._gram(loads)
+        total[-1, :-1] = self.constant * (self.matrix.T @ loads)
+        total[-1, -1] = self.constant**2 * loads.sum()
+        total[:-1, -1] = 0.0
+        return total
+
+    def _gram(self, loads):
+        """The part without the constant."""
         if self.sparse and self.matrix.nnz < FILLED * self.count * self.columns:
             half = Rows(self.matrix, 0.0).scaled(np.sqrt(loads))
-            inner[:] = (half.T @ half).toarray()
-        else:
-            inner[:] = self._gram_dense(loads)
-        if self.constant:
-            total[-1, :-1] = self.constant * (self.matrix.T @ loads)
-            total[-1, -1] = self.constant**2 * loads.sum()
-        return total
+            return np.asfortranarray((half.T @ half).toarray())
+        return self._gram_dense(loads)
 
     def _gram_dense(self, loads):
         """The part without the constant, by BLAS: at once where the loads are equal, else in pieces of scaled rows."""

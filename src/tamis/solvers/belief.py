@@ -4,12 +4,13 @@ import os
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
+from scipy.linalg.blas import dtrmm, dtrsm
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
 from tamis.solvers.bcw_rows import CHUNK, Rows, inner_products
 
 TINY = np.finfo(float).tiny
+MANY = 8  # rows a column from which the inverse of the factor is worth its making
 
 
 class Belief:
@@ -73,11 +74,14 @@ class Belief:
         return dpotrs(self.root, own, lower=1)[0]
 
     # ------------------------------------------------------------------ asking
-    def whitened(self, dense: np.ndarray) -> np.ndarray:
-        """R^-1 x for the rows of a dense C-ordered array, which is overwritten."""
+    def whitening(self, count: int):
+        """Function that makes R^-1 x of the rows of a dense C-ordered array, which it overwrites; `count` rows are to come."""
         if self.factor is None:
-            return dense
-        return dtrsm(1.0, self.factor, dense.T, lower=1, overwrite_b=1).T
+            return lambda dense: dense
+        if count < MANY * self.width:
+            return lambda dense: dtrsm(1.0, self.factor, dense.T, lower=1, overwrite_b=1).T
+        inverse = dtrtri(self.factor, lower=1)[0]  # pays for itself: products run faster than solutions
+        return lambda dense: dtrmm(1.0, inverse, dense.T, lower=1, overwrite_b=1).T
 
     def unwhitened(self, weights: np.ndarray) -> np.ndarray:
         """R^-T w for the rows of an array."""
@@ -105,14 +109,15 @@ class Belief:
     def variances(self, rows: Rows) -> np.ndarray:
         """x' Sigma x of the rows."""
         found = np.empty(rows.count)
+        whiten = self.whitening(rows.count)
         for span in rows.spans():
             part = rows.dense(span) if self.factor is not None or not rows.sparse else Rows(rows.matrix[span], rows.constant).scaled()
-            found[span] = self._variances(part)
+            found[span] = self._variances(part, whiten)
         return np.maximum(found, TINY)
 
-    def _variances(self, part):
+    def _variances(self, part, whiten):
         if self.factor is not None:
-            part = self.whitened(part)
+            part = whiten(part)
             return np.einsum("ij,ij->i", part, part)
         square = part.power(2).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
         if self.stack is None:

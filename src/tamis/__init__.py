@@ -10,10 +10,12 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.judge.selector import StabilitySelector
     from tamis.judge.stability import selection_kappa, selection_stability
     from tamis.models.averaging import RDAClassifier, RDARegressor
+    from tamis.models.bcw import BCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
+    from tamis.models.sparse_bcw import SparseBCWClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
@@ -27,6 +29,7 @@ _HOMES = {
     "compare": "tamis.judge.protocol",
     "selection_kappa": "tamis.judge.stability",
     "selection_stability": "tamis.judge.stability",
+    "BCWClassifier": "tamis.models.bcw",
     "FOBOSClassifier": "tamis.models.fobos",
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
@@ -37,6 +40,7 @@ _HOMES = {
     "RDARegressor": "tamis.models.averaging",
     "SieveClassifier": "tamis.models.sieve",
     "SieveRegressor": "tamis.models.sieve",
+    "SparseBCWClassifier": "tamis.models.sparse_bcw",
     "StabilizedSGDClassifier": "tamis.models.stabilized",
     "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
     "StabilizedSGDRegressor": "tamis.models.stabilized",
@@ -48,6 +52,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "BCWClassifier",
     "FOBOSClassifier",
     "FOBOSRegressor",
     "FTRLClassifier",
@@ -59,6 +64,7 @@ __all__ = [
     "Record",
     "SieveClassifier",
     "SieveRegressor",
+    "SparseBCWClassifier",
     "StabilitySelector",
     "StabilizedSGDClassifier",
     "StabilizedSGDClassifierCV",

@@ -4,6 +4,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
+from tamis.loops.sieve import hash_rows
+
 CHUNK = 1 << 20  # numbers of a dense piece of rows
 FILLED = 0.05  # share of entries above which a Gram matrix is faster through dense pieces
 
@@ -97,4 +99,38 @@ def inner_products(a, b) -> np.ndarray:
     step = max(1, CHUNK // max(1, b.shape[0]))
     for start in range(0, a.shape[0], step):
         found[start : start + step] = (a[start : start + step] @ b.T).toarray()
+    return found
+
+
+# --------------------------------------------------------------------------- equal rows
+def settle(matrix, signs: np.ndarray, weights: np.ndarray):
+    """Rows of equal content and signs as one of their summed weight, and an order of the rows that depends on their content alone.
+
+    So a row of weight 2 is a row that comes twice, and the order in which rows are given means nothing.
+    """
+    rows = sp.csr_array(matrix) if sp.issparse(matrix) else matrix
+    sides = (signs > 0) @ np.random.default_rng(0).integers(1, 2**40, signs.shape[1])
+    hashes = _hashes(rows)
+    order = np.lexsort((weights, sides, hashes))
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (np.diff(hashes[order]) != 0) | (np.diff(sides[order]) != 0)
+    same = np.flatnonzero(~fresh)
+    if not len(same):
+        return matrix, signs, weights, order
+    apart = rows[order[same]] - rows[order[same - 1]]
+    fresh[same] = np.diff(sp.csr_array(apart).indptr) > 0 if not sp.issparse(apart) else abs(apart).sum(axis=1) > 0
+    firsts = order[fresh]
+    return rows[firsts], signs[firsts], np.add.reduceat(weights[order], np.flatnonzero(fresh)), np.arange(len(firsts))
+
+
+def _hashes(matrix) -> np.ndarray:
+    """A word for the content of each row, the same for dense and sparse rows."""
+    found = np.empty(matrix.shape[0], dtype=np.uint64)
+    if sp.issparse(matrix):
+        index = np.uint64 if matrix.indices.itemsize == 8 else np.uint32
+        hash_rows(matrix.data, matrix.indices.view(index), matrix.indptr.astype(np.uint64), found)
+        return found
+    step = max(1, CHUNK // max(1, matrix.shape[1]))
+    for start in range(0, len(found), step):
+        found[start : start + step] = _hashes(sp.csr_array(matrix[start : start + step]))
     return found

@@ -97,34 +97,60 @@ def shift_row(data, indices, first, last, starts, places, sigma, constant, move,
 
 
 # --------------------------------------------------------------------------- sweeps
+@helper
+def fill_pulls(starts, places, sigma, constant, pulls):
+    """What a step of 1 on the constant column adds to `bent`."""
+    for k in range(np.uint64(starts.shape[0]) - ONE):
+        begin, end = starts[k], starts[k + ONE]
+        size = end - begin
+        for m in range(size):
+            if constant == 0.0:
+                pulls[begin + m] = 0.0
+            elif sigma.shape[0]:
+                pulls[begin + m] = constant * sigma[places[k] + (size - ONE) * size + m]
+            else:
+                pulls[begin + m] = constant if m + ONE == size else 0.0
+
+
 @compiled
-def sweep_scaled(csr, order, starts, places, sigma, constant, rates, signs, bounds, ridges, squares, alpha, push, bent):
-    """A sweep with fixed rates of the blocks: weights are `rates[k] * bent` (multiple-kernel form)."""
+def sweep_scaled(csr, order, starts, places, sigma, constant, rates, curves, signs, bounds, ridges, alpha, push, bent):
+    """A sweep with fixed rates of the blocks: weights are `rates[k] * bent` (multiple-kernel form).
+
+    The constant is in every row and block. What its steps add to `bent` is `level * pulls`, and is put there at the end: a step costs
+    the blocks that the row has entries in, not all of them. `base` is the constant's part of a score while `level` is 0.
+    """
     data, indices, indptr = csr
     blocks = np.uint64(rates.shape[0])
-    rate = np.empty(bent.shape[0])
+    rate, pulls = np.empty(bent.shape[0]), np.empty(bent.shape[0])
+    fill_pulls(starts, places, sigma, constant, pulls)
+    level, base, lift = 0.0, 0.0, 0.0
     for k in range(blocks):
         rate[starts[k] : starts[k + ONE]] = rates[k]
+        base += rates[k] * constant * bent[starts[k + ONE] - ONE]
+        lift += rates[k] * constant * pulls[starts[k + ONE] - ONE]
     for r in range(np.uint64(order.shape[0])):
         i = np.uint64(order[r])
         first, last = indptr[i], indptr[i + ONE]
-        score = 0.0
+        score = base + level * lift
         for p in range(first, last):
             j = indices[p]
-            score += rate[j] * bent[j] * data[p]
-        if constant != 0.0:
-            for k in range(blocks):
-                score += rates[k] * bent[starts[k + ONE] - ONE] * constant
+            score += rate[j] * (bent[j] + level * pulls[j]) * data[p]
         short, old = 1.0 - signs[i] * score, alpha[i]
         if old == 0.0 and short <= 0.0:
             continue
-        curve = 0.0
-        for k in range(blocks):
-            curve += rates[k] * squares[i, k]
-        new = climbed(old, short, curve, ridges[i], bounds[i])
+        new = climbed(old, short, curves[i], ridges[i], bounds[i])
         if new != old:
             alpha[i] = new
-            shift_row(data, indices, first, last, starts, places, sigma, constant, signs[i] * (new - old), push, bent)
+            move = signs[i] * (new - old)
+            shift_row(data, indices, first, last, starts, places, sigma, 0.0, move, push, bent)
+            level += move
+            for p in range(first, last):
+                j = indices[p]
+                base += rate[j] * move * data[p] * pulls[j]
+    for k in range(blocks if constant != 0.0 else np.uint64(0)):
+        push[starts[k + ONE] - ONE] += level * constant
+    for j in range(np.uint64(bent.shape[0])):
+        bent[j] += level * pulls[j]
 
 
 @helper

@@ -1,6 +1,6 @@
 """What the batch models of the confidence-weighted family share: parameters, targets, the walk from rows to a batch."""
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -74,10 +74,10 @@ class BatchModel(Margins, Classes, BaseEstimator):
         """Value of the constant column."""
         return float(self.intercept_scaling) if self.fit_intercept else 0.0
 
-    def _orders(self, count: int, shuffled: bool):
-        """Function from the number of a sweep to the order of its rows."""
-        random = check_random_state(self.random_state) if shuffled else None
-        return lambda turn: np.arange(count) if random is None else random.permutation(count)
+    def _orders(self, count: int, *, first: bool, later: bool):
+        """Function from the number of a sweep to the order of its rows: shuffled in the first sweep or not, and in later ones."""
+        random = check_random_state(self.random_state)
+        return lambda turn: random.permutation(count) if (first if turn == 1 else later) else np.arange(count)
 
     def _warn_unfinished(self, gap: float) -> None:
         warn_user(
@@ -112,6 +112,3 @@ class BatchModel(Margins, Classes, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-__all__ = ["COUNT", "SHARED", "BatchModel", "Integral", "StrOptions"]

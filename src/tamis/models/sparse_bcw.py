@@ -1,5 +1,7 @@
 """Sparse online-batch confidence-weighted learning (SBCW): features in groups, a covariance in blocks."""
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
@@ -21,8 +23,9 @@ SHRINK = 100.0  # cov_C=None is C over this
 class SparseBCWClassifier(SelectorMixin, BatchModel):
     r"""Linear classifier that selects features in groups and keeps a covariance for each group: sparse BCW; with identity covariance, FGM.
 
-    Rounds of a cutting-plane method each select the `block_size` columns of largest score :math:`(\sum_i \alpha_i y_i x_{ij})^2`, add their covariance
-    :math:`\Sigma_k = (I + C_{cov} X_k^T X_k)^{-1}`, and solve for all blocks k so far, with :math:`\mu_k` the mean of a block and :math:`w_k = \Sigma_k^{-1/2} \mu_k`,
+    Rounds of a cutting-plane method each select the `block_size` columns of largest score :math:`(\sum_i \alpha_i y_i x_{ij})^2`, add their
+    covariance :math:`\Sigma_k = (I + C_{cov} X_k^T X_k)^{-1}`, and solve for all blocks k so far, with :math:`\mu_k` the mean of a block and
+    :math:`w_k = \Sigma_k^{-1/2} \mu_k`,
 
     .. math:: \min_\mu \tfrac{\sigma}{2} \sum_k |w_k|^2 + \tfrac12 \Bigl(\sum_k |w_k|\Bigr)^2 + C \sum_i c_i \max(0, 1 - y_i \sum_k \mu_k^T x_i^k)^q
 
@@ -57,8 +60,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         Most sweeps in a round.
     tol : float or None, default=1e-3
         Largest duality gap, as a share of the objective, at which a round ends. None makes all sweeps.
-    theta_tol : float, default=1e-3
-        Rounds end when the dual changes by at most this share. 0 selects all `n_features`.
+    theta_tol : float, default=0.0
+        Rounds end early when the dual, theta, changes by at most this share (the paper's second rule). 0 selects all `n_features`.
     fit_intercept : bool, default=True
         Whether to append a constant column to each block. It is regularised, and neither scored nor counted.
     intercept_scaling : float, default=1.0
@@ -67,7 +70,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         Weights of the classes, multiplied into the row weights. "balanced" counts the whole of y in `fit`, and in `partial_fit` the rows
         so far, the present one included.
     random_state : int, RandomState instance or None, default=None
-        Seed of the order of the rows in each sweep of `fit`. `partial_fit` never shuffles.
+        Seed of the order of the rows in each sweep; with ``solver="online"`` `partial_fit` keeps the given order.
 
     Attributes
     ----------
@@ -114,7 +117,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     ----------
     M. Tan, Y. Yan, L. Wang, A. van den Hengel, I. W. Tsang and Q. Shi, "Learning Sparse Confidence-Weighted Classifier on Very High
     Dimensional Data", AAAI 2016, equations (11) to (17) and algorithms 2 and 3.
-    M. Tan, I. W. Tsang and L. Wang, "Towards Ultrahigh Dimensional Feature Selection for Big Data", Journal of Machine Learning Research 15, 2014 (FGM).
+    FGM: M. Tan, I. W. Tsang and L. Wang, "Towards Ultrahigh Dimensional Feature Selection for Big Data", Journal of Machine Learning
+    Research 15, 2014.
 
     Examples
     --------
@@ -131,7 +135,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     """
 
     _state = "_blocks"
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         **SHARED,
         "n_features": [COUNT],
         "block_size": [COUNT, None],
@@ -158,7 +162,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         refit=False,
         max_iter=100,
         tol=1e-3,
-        theta_tol=1e-3,
+        theta_tol=0.0,
         fit_intercept=True,
         intercept_scaling=1.0,
         class_weight=None,
@@ -184,20 +188,21 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
 
     def _learn(self, matrix, signs, weights, *, shuffled):
         """One batch, output by output."""
-        if not shuffled and self.refit:
+        if self.refit and not shuffled:
             raise ValueError(f"{type(self).__name__}: refit=True needs all rows at once; use fit, or partial_fit with refit=False.")
+        walked = self.solver == "online"  # else the optimum of the batch is sought, which knows no order of the rows
         constant, beliefs = self._constant(), vars(self).get("_blocks")
         if beliefs is None:
             beliefs = [BlockBelief(constant) for _ in range(self._outputs())]
         elif beliefs[0].constant != constant:
             raise ValueError(f"{type(self).__name__}: the intercept's column changed since the first batch; call fit.")
         settled = np.arange(len(weights))
-        if shuffled and self.solver != "online":
+        if not walked:
             matrix, signs, weights, settled = settle(matrix, signs, weights)
         loads, wishes = weights * self._cov_C(), self._wishes(matrix.shape[1])
         done = []
         for c, belief in enumerate(beliefs if len(weights) else ()):
-            orders = self._orders(len(weights), shuffled)
+            orders = self._orders(len(weights), first=shuffled or not walked, later=shuffled or not walked)
             dual = make_dual(np.ascontiguousarray(signs[:, c : c + 1]), float(self.C) * weights, self.loss == "squared_hinge")
             done.append(learn_sparse(belief, matrix, dual, loads, wishes, lambda turn, orders=orders: settled[orders(turn)]))
             if self.refit and belief.blocks:

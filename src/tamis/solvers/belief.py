@@ -1,6 +1,7 @@
 """A Gaussian over weight vectors: a mean for each output and one precision for all, never inverted by its eigenvectors."""
 
 import os
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +22,9 @@ class Belief:
 
     def __init__(self, outputs: int, width: int):
         self.mean, self.push = np.zeros((outputs, width)), np.zeros((outputs, width))
-        self.factor = self.stack = self.root = None
+        self.factor: Any = None
+        self.stack: Any = None
+        self.root: Any = None
 
     def _check_loaded(self) -> None:
         """Refuse a state from a file whose parts do not fit together."""

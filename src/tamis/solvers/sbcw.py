@@ -13,6 +13,7 @@ from tamis.solvers.sbcw_blocks import BlockBelief, Picked
 
 FLOOR = 1e-8  # least weight of a block while the weights are sought
 IDLE = 1e-6  # share of the penalty below which a block is idle
+ROUGH = 10.0  # a round that another follows ends at so many times the gap: scores of columns need no more
 REFRESH = 5  # sweeps after which the state is made anew from the dual variables
 
 
@@ -27,7 +28,7 @@ class Wishes(NamedTuple):
     identity: bool
     max_iter: int
     tol: float | None
-    theta_tol: float
+    theta_tol: float  # 0: never
 
 
 class Outcome(NamedTuple):
@@ -71,7 +72,7 @@ class Ascent:
         self.push = self.belief.push + self.picked.pushed(self.alpha * self.signs)
         self.bent = self.picked.bent(self.push)
 
-    def run(self, order_of) -> dict:
+    def run(self, order_of, tol: float | None) -> dict:
         """Sweeps until the gap is small; the mean is that of the least objective met."""
         wishes = self.wishes
         places, sigma = self.picked.flat_sigma()
@@ -84,12 +85,12 @@ class Ascent:
             self._sweep(order_of(self.sweeps + turn), geometry)
             if turn % REFRESH == 0:
                 self.refresh()
-            primal, dual, shares, mean = self._figures()
+            primal, scale, dual, shares, mean = self._figures()
             theta = max(theta, dual)
             if primal < best:
-                best, self.belief.mean = primal, self._without_idle(mean, shares)
-            gap = (best - theta) / max(abs(best), np.finfo(float).tiny)
-            if wishes.tol is not None and gap <= wishes.tol:
+                best, unit, self.belief.mean = primal, scale, self._without_idle(mean, shares)
+            gap = (best - theta) / max(unit, np.finfo(float).tiny)
+            if tol is not None and gap <= tol:
                 break
             if shares.sum() > 0.0:
                 self.simplex = np.maximum(shares / shares.sum(), FLOOR)
@@ -98,12 +99,13 @@ class Ascent:
         return {"theta": theta, "objective": best, "gap": gap, "sweeps": turn}
 
     def _sweep(self, order, geometry) -> None:
-        given = (self.signs, self.dual.bounds, self.dual.ridges, self.picked.squares, self.alpha, self.push, self.bent)
+        box, state = (self.signs, self.dual.bounds, self.dual.ridges), (self.alpha, self.push, self.bent)
         if self.wishes.solver == "mkl":
-            sweep_scaled(self.picked.csr, order, *geometry, self._rates(), *given)
+            rates = self._rates()
+            sweep_scaled(self.picked.csr, order, *geometry, rates, self.picked.squares @ rates, *box, *state)
         else:
             exact = self.wishes.solver == "exact"
-            sweep_joint(self.picked.csr, order, *geometry, self.wishes.sigma, exact, *given, self._lengths2())
+            sweep_joint(self.picked.csr, order, *geometry, self.wishes.sigma, exact, *box, self.picked.squares, *state, self._lengths2())
 
     def _rates(self) -> np.ndarray:
         """Scale of each block in the multiple-kernel form."""
@@ -114,7 +116,7 @@ class Ascent:
         return np.maximum(np.add.reduceat(self.push * self.bent, self.belief.starts[:-1].astype(np.int64)), 0.0)
 
     def _figures(self):
-        """Objective, dual, lengths of the weights' blocks, and the mean."""
+        """Objective, the same without what earlier batches take off it (which may leave nothing), dual, lengths of the weights' blocks, mean."""
         sigma, lengths = self.wishes.sigma, np.sqrt(self._lengths2())
         value, shares = conjugate(lengths, sigma)
         if self.wishes.solver == "mkl":
@@ -123,9 +125,9 @@ class Ascent:
         else:
             rates = np.divide(shares, lengths, out=np.zeros(len(shares)), where=lengths > 0.0)
         mean = np.repeat(rates, self.belief.sizes) * self.bent
-        penalty = 0.5 * sigma * float(shares @ shares) + 0.5 * float(shares.sum()) ** 2 - float(self.belief.push @ mean)
-        primal = penalty + float(self.dual.losses(scores_of(self.picked, mean))[0])
-        return primal, float(self.dual.gains(self.alpha[:, None])[0]) - value, shares, mean
+        penalty = 0.5 * sigma * float(shares @ shares) + 0.5 * float(shares.sum()) ** 2
+        cost = penalty + float(self.dual.losses(scores_of(self.picked, mean))[0])
+        return cost - float(self.belief.push @ mean), cost, float(self.dual.gains(self.alpha[:, None])[0]) - value, shares, mean
 
     def _without_idle(self, mean, shares):
         """The mean with exact zeros for blocks that play no part."""
@@ -150,20 +152,33 @@ def learn_sparse(belief: BlockBelief, matrix, dual: Dual, loads, wishes: Wishes,
     lengths = _column_squares(matrix, loads) if wishes.criterion == "cov" else None
     alpha = _first_alpha(dual, scores_of(picked, belief.mean))
     history: list[dict] = []
-    while True:
+    more = True
+    while more:
         block = _next_block(matrix, alpha * ascent.signs, belief.columns, lengths, wishes)
         if len(block):
             ascent.enter(block)
-        elif history or not belief.blocks:
-            break
-        record = ascent.run(order_of)
-        history.append({"round": len(history) + 1, "selected": len(belief.columns), **record})
-        alpha = ascent.alpha
-        if len(history) > 1 and abs(record["theta"] - history[-2]["theta"]) <= wishes.theta_tol * abs(record["theta"]):
-            break
+        more = len(block) == wishes.block_size and len(belief.columns) < wishes.n_features
+        if belief.blocks:
+            history.append(_round(ascent, order_of, history, more))
+            alpha = ascent.alpha
+            more = more and not _settled(history, wishes.theta_tol)
+    if history and not history[-1]["final"]:
+        history[-1] = _round(ascent, order_of, history[:-1], False)
     belief.push = ascent.push
     gap = history[-1]["gap"] if history else 0.0
     return Outcome(ascent.sweeps, gap, wishes.tol is None or wishes.solver == "online" or gap <= wishes.tol, ascent.alpha, history)
+
+
+def _round(ascent: Ascent, order_of, history, more: bool) -> dict:
+    """Solve for the blocks there are: roughly if more are to come."""
+    tol = ascent.wishes.tol
+    record = ascent.run(order_of, tol if tol is None or not more else ROUGH * tol)
+    return {"round": len(history) + 1, "selected": len(ascent.belief.columns), "final": not more, **record}
+
+
+def _settled(history, theta_tol: float) -> bool:
+    """Whether the last block has hardly changed the dual."""
+    return theta_tol > 0.0 and len(history) > 1 and abs(history[-1]["theta"] - history[-2]["theta"]) <= theta_tol * abs(history[-1]["theta"])
 
 
 def _first_alpha(dual: Dual, scores) -> np.ndarray:
@@ -181,8 +196,8 @@ def _next_block(matrix, coefficients, chosen, lengths, wishes: Wishes) -> np.nda
     if lengths is not None:
         score /= 1.0 + lengths
     score[chosen] = 0.0
-    block = largest(score, size)
-    return block[score[block] > 0.0].astype(np.int64)
+    above = np.flatnonzero(score)  # a partition among many equal numbers is slow
+    return above[largest(score[above], size)]
 
 
 def _column_squares(matrix, loads) -> np.ndarray:

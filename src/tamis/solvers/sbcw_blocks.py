@@ -82,7 +82,7 @@ class BlockBelief:
     def variances(self, matrix) -> np.ndarray:
         """Variance of the margin of rows: x' Sigma x over the blocks."""
         total = np.full(matrix.shape[0], TINY)
-        sigmas = self.covariances() or [None] * len(self.blocks)
+        sigmas: list = self.covariances() if self.precisions else [None for _ in self.blocks]
         for block, sigma in zip(self.blocks, sigmas, strict=True):
             total += lengths_squared(Rows(matrix[:, block], self.constant), sigma)
         return total

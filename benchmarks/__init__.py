@@ -5,6 +5,7 @@ PARTS = {
     "latency": "import, first fit and compilation, in fresh processes",
     "memory": "peak memory of learning, in fresh processes",
     "wide": "more than 2^31 nonzeros, and 10^8 columns",
+    "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",
     "races": "time, error and kept features against peers",
     "curves": "error against kept features, over paths of penalties",
 }

@@ -19,7 +19,7 @@ Errors over {orders} orders of the rows (methods that do not depend on the order
 alike; mean squared norm 1. `solved` means until a duality gap of 0.001. The paper's errors stand beside sets that are the paper's own."""
 FIGURE = """\
 Accuracy of the method's own model / of an SVM learnt on its features (columns kept), over the wanted number of features. L1-SVM and sparDCA
-are bisected to the number, and their time is that of the fit found, the search left out. SBCW, FGM and sparDCA choose C among 1, 10 and 100.
+are bisected to the number, and their time is that of the fit found, the search left out. SBCW and FGM choose C among 1, 10 and 100.
 Rows of text have unit norm; no intercept. The paper shows curves only, without numbers to set against."""
 COLUMNS = {"covtype": 0, "epsilon": 1}
 

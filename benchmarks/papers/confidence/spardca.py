@@ -37,7 +37,7 @@ def ascend(data, indices, indptr, order, signs, lam, tau, ridge, squares, alpha,
 class SparDCA:
     """A model with `fit`, `coef_` and `predict`, as the figure needs it; classes are 0 and 1."""
 
-    def __init__(self, C=1.0, tau=1.0, lam=0.1, max_iter=100, tol=1e-2):
+    def __init__(self, C=1.0, tau=1.0, lam=0.1, max_iter=50, tol=1e-2):
         self.C, self.tau, self.lam, self.max_iter, self.tol = C, tau, lam, max_iter, tol
 
     def fit(self, X, y):

@@ -1,5 +1,6 @@
 """Online-batch confidence-weighted learning (BCW): one covariance for all rows of a batch, then a sweep for the mean."""
 
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
@@ -148,20 +149,22 @@ class BCWClassifier(BatchModel):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _learn(self, matrix, signs, weights, *, shuffled):
+    def _learn(self, matrix, signs, weights, belief, whole):
         """One batch: the precision, then the means."""
         rows = Rows(matrix, self._constant())
-        belief = vars(self).get("_belief") or Belief(self._outputs(), rows.width)
+        belief = Belief(self._outputs(), rows.width) if belief is None else copy(belief)
         if belief.width != rows.width:
             raise ValueError(f"{type(self).__name__}: `fit_intercept` changed since the first batch; call fit.")
+        self._scale = self._constant()
+        self._note()
         if rows.count:
             loads = weights * float(self.C if self.cov_C is None else self.cov_C)
-            orders = self._orders(rows.count, first=shuffled and self.shuffle, later=self.shuffle)
+            orders = self._orders(rows.count, first=whole and self.shuffle, later=self.shuffle)
             done = learn_batch(belief, rows, self._dual(signs, weights), loads, self.solver, self.carry, self.max_iter, orders, self.tol)
-            self.n_iter_, self.gap_, self.history_ = done.sweeps, done.gap, done.history
+            self._note(done.sweeps, done.gap, done.history)
             if self.max_iter > 1 and not done.converged:
                 self._warn_unfinished(done.gap)
-        self._belief, self._scale = belief, self._constant()
+        return belief
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):

@@ -38,7 +38,6 @@ class BatchModel(Margins, Classes, BaseEstimator):
     def _fit(self, X, y, sample_weight):
         """Check, prepare, learn all rows as one batch."""
         self._validate_params()
-        vars(self).pop(self._state, None)
         return self._take_batch(X, y, sample_weight, whole=True)
 
     def _partial_fit(self, X, y, sample_weight, **classes):
@@ -47,8 +46,8 @@ class BatchModel(Margins, Classes, BaseEstimator):
         return self._take_batch(X, y, sample_weight, whole=False, **classes)
 
     def _take_batch(self, X, y, sample_weight, *, whole, **classes):
-        """From what the user gave to `_learn`: rows of weight 0 are gone."""
-        again = self._state in vars(self)
+        """From what the user gave to `_learn`: rows of weight 0 are gone. The state changes only once all went well."""
+        again = not whole and self._state in vars(self)
         rows = take_blocks(self, X, reset=not again)
         count = rows.n_rows if isinstance(rows, Csr) else rows.shape[0]
         targets = self._take_targets(y, count, first=not again, whole=whole, **classes)
@@ -58,8 +57,13 @@ class BatchModel(Margins, Classes, BaseEstimator):
             kept = np.flatnonzero(weights)
             matrix, signs, weights = matrix[kept], signs[kept], weights[kept]
         weights = weights if len(weights) else np.ones(matrix.shape[0])
-        self._learn(matrix, signs, weights, shuffled=whole)
+        state = self._learn(matrix, signs, weights, vars(self).get(self._state) if again else None, whole)
+        setattr(self, self._state, state)
         return self
+
+    def _note(self, sweeps: int = 0, gap: float = 0.0, history=()) -> None:
+        """Store what the last batch did; nothing, where it held no row."""
+        self.n_iter_, self.gap_, self.history_ = sweeps, gap, list(history)
 
     def _signs(self, targets) -> np.ndarray:
         """Targets as +1 and -1 of every output."""

@@ -1,5 +1,6 @@
 """Sparse online-batch confidence-weighted learning (SBCW): features in groups, a covariance in blocks."""
 
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from tamis._checks import warn_user
 from tamis.models.bcw_base import SHARED, BatchModel
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
-from tamis.solvers.bcw import learn_batch, make_dual
+from tamis.solvers.bcw import learn_batch
 from tamis.solvers.bcw_rows import Rows, settle
 from tamis.solvers.belief import Belief
 from tamis.solvers.sbcw import Wishes, learn_sparse
@@ -186,39 +187,38 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         self.class_weight = class_weight
         self.random_state = random_state
 
-    def _learn(self, matrix, signs, weights, *, shuffled):
+    def _learn(self, matrix, signs, weights, beliefs, whole):
         """One batch, output by output."""
-        if self.refit and not shuffled:
+        if self.refit and not whole:
             raise ValueError(f"{type(self).__name__}: refit=True needs all rows at once; use fit, or partial_fit with refit=False.")
-        walked = self.solver == "online"  # else the optimum of the batch is sought, which knows no order of the rows
-        constant, beliefs = self._constant(), vars(self).get("_blocks")
-        if beliefs is None:
-            beliefs = [BlockBelief(constant) for _ in range(self._outputs())]
-        elif beliefs[0].constant != constant:
+        constant = self._constant()
+        beliefs = [BlockBelief(constant) for _ in range(self._outputs())] if beliefs is None else [copy(belief) for belief in beliefs]
+        if beliefs[0].constant != constant:
             raise ValueError(f"{type(self).__name__}: the intercept's column changed since the first batch; call fit.")
+        walked = self.solver == "online"  # else the optimum of the batch is sought, which knows no order of the rows
         settled = np.arange(len(weights))
-        if not walked:
+        if not walked and len(weights):
             matrix, signs, weights, settled = settle(matrix, signs, weights)
-        loads, wishes = weights * self._cov_C(), self._wishes(matrix.shape[1])
-        done = []
+        loads, wishes, done = weights * self._cov_C(), self._wishes(matrix.shape[1]), []
         for c, belief in enumerate(beliefs if len(weights) else ()):
-            orders = self._orders(len(weights), first=shuffled or not walked, later=shuffled or not walked)
-            dual = make_dual(np.ascontiguousarray(signs[:, c : c + 1]), float(self.C) * weights, self.loss == "squared_hinge")
+            orders = self._orders(len(weights), first=whole or not walked, later=whole or not walked)
+            dual = self._dual(np.ascontiguousarray(signs[:, c : c + 1]), weights)
             done.append(learn_sparse(belief, matrix, dual, loads, wishes, lambda turn, orders=orders: settled[orders(turn)]))
             if self.refit and belief.blocks:
                 belief.final = self._refitted(matrix, dual, belief, orders)
-        self._blocks = beliefs
-        if done:
-            self._tell(done)
+        self._tell(done)
+        return beliefs
 
     def _tell(self, done) -> None:
         """Store what the batch did, and warn where it did too little."""
-        self.n_iter_ = max(part.sweeps for part in done)
-        self.gap_ = max(part.gap for part in done)
-        self.history_ = [{"output": c, **record} for c, part in enumerate(done) for record in part.history]
+        self._note()
+        if not done:
+            return
+        history = [{"output": c, **record} for c, part in enumerate(done) for record in part.history]
+        self._note(max(part.sweeps for part in done), max(part.gap for part in done), history)
         if not all(part.converged for part in done):
             self._warn_unfinished(self.gap_)
-        if not any(part.history for part in done):
+        if not history:
             warn_user(f"{type(self).__name__} selected no feature: every column is 0, or unrelated to y.", UserWarning)
 
     def _refitted(self, matrix, dual, belief, orders) -> np.ndarray:
@@ -241,19 +241,21 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        matrix = self._matrix(X)
-        beliefs = self._blocks
-        parts = [belief.weights() for belief in beliefs]
+        return self._scores_of(self._matrix(X))
+
+    def _scores_of(self, matrix):
+        """Scores of rows, through the selected columns alone."""
+        parts = [belief.weights() for belief in self._blocks]
         rows, values = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
         outputs = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
         scores = matrix @ sp.csc_array((values, (rows, outputs)), shape=(matrix.shape[1], len(parts)))
         return (scores.toarray() if sp.issparse(scores) else np.asarray(scores)) + np.array([part[2] for part in parts])
 
     def _margin_variance(self, X):
-        """Margins of the rows and their variances."""
-        margin, matrix = self._scores(X), self._matrix(X)
+        """Margins of the rows and their variances, those of all selected columns."""
+        matrix = self._matrix(X)
         variance = np.column_stack([belief.variances(matrix) for belief in self._blocks])
-        return self._shape(margin), self._shape(variance)
+        return self._shape(self._scores_of(matrix)), self._shape(variance)
 
     def _get_support_mask(self):
         mask = np.zeros(self.n_features_in_, dtype=bool)

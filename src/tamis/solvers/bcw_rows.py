@@ -35,19 +35,22 @@ class Rows:
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Inner products with weight vectors (outputs, width), as (rows, outputs)."""
         own = np.ascontiguousarray(weights[:, : self.columns].T)
-        found = self.matrix @ own if self.sparse or self.matrix.dtype == np.float64 else self._pieces(own)
+        found = np.concatenate([part @ own for _, part in self._wide()])
         return found + self.constant * weights[:, -1] if self.constant else found
-
-    def _pieces(self, own):
-        """Products of float32 rows, in float64."""
-        return np.concatenate([self.matrix[rows].astype(np.float64) @ own for rows in self.spans()])
 
     def pushed(self, coefficients: np.ndarray) -> np.ndarray:
         """Sums of the rows by coefficients (rows, outputs), as (outputs, width)."""
-        total = np.empty((coefficients.shape[1], self.width))
-        total[:, : self.columns] = (self.matrix.T @ coefficients).T
+        total = np.zeros((coefficients.shape[1], self.width))
+        for rows, part in self._wide():
+            total[:, : self.columns] += (part.T @ coefficients[rows]).T
         total[:, self.columns :] = self.constant * coefficients.sum(axis=0)[:, None]
         return total
+
+    def _wide(self):
+        """The rows without the constant, for products in float64: at once, or dense float32 in pieces, since NumPy would copy it whole."""
+        if self.sparse or self.matrix.dtype == np.float64:
+            return [(slice(None), self.matrix)]
+        return ((rows, self.matrix[rows].astype(np.float64)) for rows in self.spans())
 
     def gram(self, loads: np.ndarray) -> np.ndarray:
         """Sum of load x x' over the rows: its lower triangle, in Fortran's order."""
@@ -55,8 +58,7 @@ class Rows:
             return self._gram(loads)
         total = np.empty((self.width, self.width), order="F")
         total[:-1, :-1] = self._gram(loads)
-        total[-1, :-1] = self.constant * (self.matrix.T @ loads)
-        total[-1, -1] = self.constant**2 * loads.sum()
+        total[-1] = self.constant * self.pushed(loads[:, None])[0]
         total[:-1, -1] = 0.0
         return total
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from tamis.loops.sbcw import share_out, sweep_joint, sweep_scaled
 from tamis.loops.sieve import decide
 from tamis.solvers.bcw import Dual
+from tamis.solvers.bcw_rows import Rows
 from tamis.solvers.ladder import largest
 from tamis.solvers.sbcw_blocks import BlockBelief, Picked
 
@@ -192,7 +193,7 @@ def _next_block(matrix, coefficients, chosen, lengths, wishes: Wishes) -> np.nda
     size = min(wishes.block_size, wishes.n_features - len(chosen))
     if size <= 0:
         return np.zeros(0, dtype=np.int64)
-    score = (matrix.T @ coefficients) ** 2
+    score = Rows(matrix, 0.0).pushed(coefficients[:, None])[0] ** 2
     if lengths is not None:
         score /= 1.0 + lengths
     score[chosen] = 0.0

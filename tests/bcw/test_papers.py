@@ -28,7 +28,10 @@ def test_spardca_tends_to_the_l1_svm():
     assert np.array_equal(model.coef_[0] == 0.0, svm.coef_[0] == 0.0)
 
 
-def test_verdicts_need_more_than_a_standard_error():
-    assert verdict.against(0.10, 0.20, 1000) == "lower"
-    assert verdict.against(0.20, 0.10, 1000) == "higher"
-    assert verdict.against(0.10, 0.11, 1000) == "equal"
+def test_verdicts_need_more_than_two_standard_errors_of_the_difference():
+    truth = np.random.default_rng(0).random(1000)
+    worse, same, better = ({"wrong": verdict.packed(truth < share)} for share in (0.2, 0.101, 0.1))
+    assert verdict.against(better, worse, 1000) == "lower"
+    assert verdict.against(worse, better, 1000) == "higher"
+    assert verdict.against(same, better, 1000) == "equal"
+    assert verdict.unpacked(worse["wrong"], 1000).mean() == np.mean(truth < 0.2)

@@ -10,6 +10,7 @@ from sklearn.svm import LinearSVC
 
 from benchmarks.papers.confidence import sets
 from benchmarks.papers.confidence.methods import TUNED, selector_methods, table_methods
+from benchmarks.papers.confidence.verdict import packed
 
 ORDERS = 10
 SIZES = (30, 75, 150, 300, 600)
@@ -28,17 +29,19 @@ def table(folder, quick: bool, only, store) -> None:
 def _order_runs(name, method, split, orders: int) -> dict:
     """Tune once, then learn the rows in several orders."""
     params = _tune(lambda X, y, given: _seeded(method.make(**given), 0).fit(X, y), _combinations(method.grid), split)
-    errors, seconds = [], []
+    errors, seconds, wrong = [], [], None
     for seed in range(orders if method.orders else 1):
         order = np.random.default_rng(seed).permutation(len(split.y))
         model = _seeded(method.make(**params), seed)
         X, y = split.X[order], split.y[order]
         _, taken = _timed(lambda model=model, X=X, y=y: model.fit(X, y))
         seconds.append(taken)
-        errors.append(float(np.mean(model.predict(split.X_test) != split.y_test)))
+        missed = model.predict(split.X_test) != split.y_test
+        wrong = missed if seed == 0 else wrong
+        errors.append(float(missed.mean()))
     print(f"  {name}: {np.mean(errors):.4f}, {np.median(seconds):.3f} s, {params}", flush=True)
     found = {"error": float(np.mean(errors)), "error_sd": float(np.std(errors)), "seconds": float(np.median(seconds))}
-    return {"method": name, "params": params, **found, "runs": len(errors)}
+    return {"method": name, "params": params, **found, "runs": len(errors), "wrong": packed(wrong)}
 
 
 def _seeded(model, seed: int):
@@ -89,9 +92,10 @@ def _select(name, make, size, split) -> dict:
     params = _tune(lambda X, y, given: make(X, y, size, given["C"]), choices, split)
     model, seconds = _timed(lambda: make(split.X, split.y, size, params["C"]))
     kept = np.concatenate([*model.blocks_, np.zeros(0, int)]) if hasattr(model, "blocks_") else np.flatnonzero(model.coef_[0])
-    accuracy = float(np.mean(model.predict(split.X_test) == split.y_test))
+    wrong = model.predict(split.X_test) != split.y_test
     again = _refitted(split, kept) if len(kept) else float(np.mean(split.y_test == 0))
-    return {"accuracy": accuracy, "refitted": again, "kept": len(kept), "seconds": getattr(model, "seconds_", seconds), "C": params["C"]}
+    figures = {"accuracy": float(1.0 - wrong.mean()), "refitted": again, "kept": len(kept), "seconds": getattr(model, "seconds_", seconds)}
+    return {**figures, "C": params["C"], "wrong": packed(wrong)}
 
 
 def _refitted(split, kept) -> float:

@@ -8,7 +8,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tamis import BCWClassifier, SparseBCWClassifier
 from tamis.datasets import make_text
-from tamis.solvers.sbcw import conjugate
+from tamis.solvers.bcw import make_dual
+from tamis.solvers.sbcw import Ascent, Wishes, conjugate
+from tamis.solvers.sbcw_blocks import BlockBelief, Picked
 
 X, Y = reference.data(200, 12, seed=1)
 N, D = X.shape
@@ -108,10 +110,6 @@ def test_the_gap_closes_with_empty_rows_and_rows_without_selected_features(loss,
 
 
 def test_the_exact_line_search_never_lowers_the_dual():
-    from tamis.solvers.bcw import make_dual
-    from tamis.solvers.sbcw import Ascent, Wishes
-    from tamis.solvers.sbcw_blocks import BlockBelief, Picked
-
     for squared in (True, False):
         wishes = Wishes(9, 3, "exact", 0.05, "plain", False, 1, None, 0.0)
         ascent = Ascent(Picked(X, np.full(N, 0.1), BlockBelief(1.0), False), make_dual(Y[:, None], np.ones(N), squared), wishes)
@@ -238,3 +236,24 @@ def test_it_finds_planted_words_and_never_makes_rows_dense():
     fgm = SparseBCWClassifier(n_features=30, C=10.0, covariance="identity", random_state=0).fit(rows, y)
     assert (fgm.variance_ == 1.0).all()
     assert fgm.score(rows, y) > 0.8
+
+
+# --------------------------------------------------------------------------- the constant column
+@pytest.mark.parametrize("solver", ["mkl", "exact", "online"])
+@pytest.mark.parametrize("identity", [False, True])
+def test_the_constant_of_each_block_is_a_column_of_ones_in_it(solver, identity):
+    """Step by step: what a sweep does with the constant, which no row stores, is what it does with columns of ones."""
+    wishes = Wishes(9, 3, solver, 0.5, "plain", identity, 1, None, 0.0)
+    wide, loads, dual = np.column_stack([X, 2.0 * np.ones((N, 2))]), np.full(N, 0.1), make_dual(Y[:, None], np.ones(N), True)
+    implicit = Ascent(Picked(X, loads, BlockBelief(2.0), identity), dual, wishes)
+    explicit = Ascent(Picked(wide, loads, BlockBelief(0.0), identity), dual, wishes)
+    for k, block in enumerate(([0, 1, 2], [3, 4])):
+        implicit.enter(np.array(block))
+        explicit.enter(np.array([*block, D + k]))
+    for turn in range(3):
+        order = np.random.default_rng(turn).permutation(N)
+        a, b = implicit.run(lambda t, order=order: order, None), explicit.run(lambda t, order=order: order, None)
+        assert implicit.alpha == pytest.approx(explicit.alpha, abs=1e-10)
+        assert implicit.push == pytest.approx(explicit.push, abs=1e-10)
+        assert implicit.bent == pytest.approx(explicit.bent, abs=1e-10)
+        assert a["objective"] == pytest.approx(b["objective"], rel=1e-10)

@@ -35,6 +35,44 @@ class BatchModel(Margins, Classes, BaseEstimator):
     grow = False  # the shared treatment of classes asks; here they are those of the first call
     _state = "_belief"  # the attribute that a fit leaves
 
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows as one batch; what was learnt before is forgotten.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight)
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from the rows as the next batch of a stream; unlike in the online models, the cut into batches matters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight, classes=classes)
+
     def _fit(self, X, y, sample_weight):
         """Check, prepare, learn all rows as one batch."""
         self._validate_params()

@@ -4,7 +4,6 @@ from copy import copy
 from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import StrOptions
 
@@ -15,7 +14,7 @@ from tamis.solvers.bcw import learn_batch
 from tamis.solvers.bcw_rows import Rows, settle
 from tamis.solvers.belief import Belief
 from tamis.solvers.sbcw import Wishes, learn_sparse
-from tamis.solvers.sbcw_blocks import BlockBelief
+from tamis.solvers.sbcw_blocks import BlockBelief, score_blocks
 
 ROUNDS = 15  # of the paper
 SHRINK = 100.0  # cov_C=None is C over this
@@ -113,6 +112,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     -----
     A `partial_fit` call is one batch. Blocks without weight make room for new ones, so that at most `n_features` are selected at any time.
     X is never made dense: what is held beside it is a copy of the selected columns, one square matrix a block, and a number a row and block.
+    The variance of a margin is that of all selected features, also of those in blocks without weight.
 
     References
     ----------
@@ -214,11 +214,11 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         self._note()
         if not done:
             return
-        history = [{"output": c, **record} for c, part in enumerate(done) for record in part.history]
+        history = ({"output": c, **record} for c, part in enumerate(done) for record in part.history)
         self._note(max(part.sweeps for part in done), max(part.gap for part in done), history)
         if not all(part.converged for part in done):
             self._warn_unfinished(self.gap_)
-        if not history:
+        if not self.history_:
             warn_user(f"{type(self).__name__} selected no feature: every column is 0, or unrelated to y.", UserWarning)
 
     def _refitted(self, matrix, dual, belief, orders) -> np.ndarray:
@@ -241,21 +241,14 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        return self._scores_of(self._matrix(X))
-
-    def _scores_of(self, matrix):
-        """Scores of rows, through the selected columns alone."""
-        parts = [belief.weights() for belief in self._blocks]
-        rows, values = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
-        outputs = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
-        scores = matrix @ sp.csc_array((values, (rows, outputs)), shape=(matrix.shape[1], len(parts)))
-        return (scores.toarray() if sp.issparse(scores) else np.asarray(scores)) + np.array([part[2] for part in parts])
+        matrix = self._matrix(X)
+        return score_blocks(self._blocks, matrix)
 
     def _margin_variance(self, X):
         """Margins of the rows and their variances, those of all selected columns."""
         matrix = self._matrix(X)
         variance = np.column_stack([belief.variances(matrix) for belief in self._blocks])
-        return self._shape(self._scores_of(matrix)), self._shape(variance)
+        return self._shape(score_blocks(self._blocks, matrix)), self._shape(variance)
 
     def _get_support_mask(self):
         mask = np.zeros(self.n_features_in_, dtype=bool)

@@ -95,6 +95,15 @@ class BlockBelief:
         return found
 
 
+def score_blocks(beliefs: list[BlockBelief], matrix) -> np.ndarray:
+    """Scores of rows for all outputs, through their selected columns alone."""
+    parts = [belief.weights() for belief in beliefs]
+    columns, values = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    outputs = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
+    scores = matrix @ sp.csc_array((values, (columns, outputs)), shape=(matrix.shape[1], len(parts)))
+    return (scores.toarray() if sp.issparse(scores) else np.asarray(scores)) + np.array([part[2] for part in parts])
+
+
 def inverse(precision: np.ndarray) -> np.ndarray:
     """Inverse of a precision, whole and symmetric."""
     lower = dpotri(cholesky(np.array(precision, order="F")), lower=1)[0]

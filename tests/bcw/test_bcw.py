@@ -86,6 +86,23 @@ def test_fewer_rows_than_columns_make_nothing_of_columns_by_columns():
     assert (model.variance_ <= 1.0).all()
 
 
+@pytest.mark.parametrize("solver", ["auto", "kernel"])
+def test_dense_and_sparse_rows_may_follow_each_other(solver):
+    forms = (sp.csr_array, np.asarray)
+    plain = bare(solver=solver, loss="squared_hinge")
+    for rows in (slice(0, 4), slice(4, 7), slice(7, 30)):
+        plain.partial_fit(X[rows], Y[rows], classes=[-1, 1])
+    for first in range(2):
+        model = bare(solver=solver, loss="squared_hinge")
+        for turn, rows in enumerate((slice(0, 4), slice(4, 7), slice(7, 30))):
+            model.partial_fit(forms[(first + turn) % 2](X[rows]), Y[rows], classes=[-1, 1])
+            for form in forms:
+                assert model.predict_margin(form(X))[1][0] > 0
+        assert model.coef_ == pytest.approx(plain.coef_, abs=1e-12)
+        for form in forms:
+            assert model.predict_margin(form(X))[1] == pytest.approx(plain.predict_margin(X)[1], abs=1e-12)
+
+
 def test_a_covariance_that_cannot_fit_is_refused_with_a_way_out():
     with pytest.raises(ValueError, match=r"full covariance of 2,000,001 columns needs .* GB.*SparseBCWClassifier"):
         BCWClassifier(solver="cholesky").fit(sp.eye_array(3, 2_000_000, format="csr"), [0, 1, 1])

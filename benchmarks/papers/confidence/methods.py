@@ -52,8 +52,8 @@ def table_methods() -> dict[str, Method]:
         "SCW-I": _online("SCWClassifier", {"C": STEPS, "eta": LEVELS[2:]}, variant="I"),
         "SCW-II": _online("SCWClassifier", {"C": STEPS, "eta": LEVELS[2:]}, variant="II"),
         "SGD": Method(lambda **own: SGDClassifier(**bare, **own), {"alpha": [1e-5, 1e-4, 1e-3, 1e-2]}),
-        "DCD, hinge": Method(lambda **own: LinearSVC(loss="hinge", max_iter=10_000, **bare, **own), {"C": COSTS}, False),
-        "DCD, squared": Method(lambda **own: LinearSVC(max_iter=10_000, **bare, **own), {"C": COSTS}, False),
+        "DCD, hinge": Method(lambda **own: LinearSVC(loss="hinge", dual=True, tol=1e-3, **bare, **own), {"C": COSTS}, False),
+        "DCD, squared": Method(lambda **own: LinearSVC(dual=True, tol=1e-3, **bare, **own), {"C": COSTS}, False),
         "ridge": Method(lambda **own: RidgeClassifier(**bare, **own), {"alpha": [1.0 / C for C in COSTS]}, False),
         "LDA": Method(lambda **own: LinearDiscriminantAnalysis(**own), {}, False),
     }

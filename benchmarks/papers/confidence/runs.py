@@ -101,6 +101,6 @@ def _select(name, make, size, split) -> dict:
 def _refitted(split, kept) -> float:
     """Accuracy of an SVM on the selected columns, its C chosen as all others."""
     narrow = split._replace(X=split.X[:, kept], X_test=split.X_test[:, kept])
-    fit = lambda X, y, given: LinearSVC(fit_intercept=False, **given).fit(X, y)  # noqa: E731
+    fit = lambda X, y, given: LinearSVC(dual=False, fit_intercept=False, **given).fit(X, y)  # noqa: E731
     params = _tune(fit, [{"C": C} for C in (0.1, 1.0, 10.0)], narrow)
     return float(np.mean(_quietly(fit, narrow.X, narrow.y, params).predict(narrow.X_test) == split.y_test))

@@ -94,13 +94,14 @@ class Rows:
 
 
 def inner_products(a, b) -> np.ndarray:
-    """Inner products of all rows of `a` with all of `b`, dense or sparse, in pieces."""
+    """Inner products of all rows of `a` with all of `b`, each dense or sparse, in pieces."""
     if not sp.issparse(a):
-        return a @ b.T
+        return np.asarray(a @ b.T)
     found = np.empty((a.shape[0], b.shape[0]))
     step = max(1, CHUNK // max(1, b.shape[0]))
     for start in range(0, a.shape[0], step):
-        found[start : start + step] = (a[start : start + step] @ b.T).toarray()
+        part = a[start : start + step] @ b.T
+        found[start : start + step] = part.toarray() if sp.issparse(part) else part
     return found
 
 

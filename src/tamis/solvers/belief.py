@@ -149,10 +149,10 @@ def _square(stack) -> np.ndarray:
 
 
 def cholesky(matrix: np.ndarray) -> np.ndarray:
-    """Lower Cholesky factor of a matrix that is at least I, overwritten; rounding may cost it that, so it is lifted once."""
+    """Lower Cholesky factor of a matrix that is at least I; rounding may cost it that, so it is lifted once."""
     factor, failed = dpotrf(matrix.copy(order="F"), lower=1, clean=1, overwrite_a=1)
     if failed:
-        matrix[np.diag_indices(len(matrix))] += np.finfo(float).eps * np.trace(matrix)
+        matrix[np.diag_indices(len(matrix))] += np.finfo(float).eps * np.trace(matrix) / len(matrix)
         factor, failed = dpotrf(matrix, lower=1, clean=1, overwrite_a=1)
     if failed or not np.isfinite(factor).all():
         raise FloatingPointError(

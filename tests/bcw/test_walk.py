@@ -79,6 +79,16 @@ def test_what_is_wrong_is_said(model):
         model.set_params(**({"refit": False} if "refit" in model.get_params() else {})).partial_fit(X, Y)
 
 
+def test_numbers_that_overflow_are_refused_and_the_model_stays_as_it_was(model):
+    if "refit" in model.get_params():
+        model.set_params(refit=False)
+    model.partial_fit(X, Y, classes=[-1, 1])
+    before = model.decision_function(X)
+    with pytest.raises(FloatingPointError, match="Scale the columns"), np.errstate(all="ignore"):
+        model.partial_fit(1e200 * X, Y)
+    assert np.array_equal(model.decision_function(X), before)
+
+
 # --------------------------------------------------------------------------- files and streams
 def test_a_loaded_model_predicts_and_learns_on(model, tmp_path):
     if "refit" in model.get_params():

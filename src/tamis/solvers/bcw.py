@@ -187,12 +187,19 @@ def learn_batch(belief: Belief, rows: Rows, dual: Dual, loads, solver: str, carr
         path.sweep(order_of(turn))
         mean, push = path.mean(), path.push()
         record = _figures(path, mean, push)
+        check_finite(record["objective"])
         history.append({"pass": turn, **record})
         if tol is not None and record["gap"] <= tol:
             break
     belief.mean, belief.push = mean, belief.push + push
     gap = history[-1]["gap"]
     return Outcome(len(history), gap, tol is None or gap <= tol, history)
+
+
+def check_finite(objective: float) -> None:
+    """Refuse to go on with numbers that have overflown."""
+    if not np.isfinite(objective):
+        raise FloatingPointError("the objective became infinite or nan: the numbers in X are too large for double precision. Scale the columns.")
 
 
 def _figures(path, mean, push) -> dict:

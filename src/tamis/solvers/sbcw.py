@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from tamis.loops.sbcw import share_out, sweep_joint, sweep_scaled
 from tamis.loops.sieve import decide
-from tamis.solvers.bcw import Dual
+from tamis.solvers.bcw import Dual, check_finite
 from tamis.solvers.bcw_rows import Rows
 from tamis.solvers.ladder import largest
 from tamis.solvers.sbcw_blocks import BlockBelief, Picked
@@ -87,6 +87,7 @@ class Ascent:
             if turn % REFRESH == 0:
                 self.refresh()
             primal, scale, dual, shares, mean = self._figures()
+            check_finite(primal)
             theta = max(theta, dual)
             if primal < best:
                 best, unit, self.belief.mean = primal, scale, self._without_idle(mean, shares)

@@ -110,8 +110,9 @@ def run(quick: bool) -> Page:
     ]
     note = "Nine tenths of the rows are learnt, the accuracy is that of the others. C is 1 where none is named; nothing is tuned."
     page.tables.append(Table(f"SBCW, {describe(NAME)}", ["fit", "seconds", "times L1-SVM", "features", "accuracy"], table, note))
-    ratio = times[mine[0]].least / times[svm].least
-    page.goals.append(Goal("SBCW takes at most as long as an L1-SVM of as many features", f"{ratio:.2f} times", verdict(ratio <= 1.0)))
+    ratios = [times[name].least / times[svm].least for name in mine[:2]]
+    figure = f"{ratios[0]:.2f} times, with C=10 {ratios[1]:.2f} times"
+    page.goals.append(Goal("SBCW takes at most as long as an L1-SVM of as many features", figure, verdict(max(ratios) <= 1.0)))
     found = json.loads(fresh(f"from benchmarks.bcw import child; child({quick})", environment={"MALLOC_MMAP_THRESHOLD_": "65536"}).text)
     figure = f"{found['grown'] / MEBI:.0f} MiB beside X, which has {found['X'] / MEBI:.0f} MiB"
     page.goals.append(Goal("SBCW never makes X dense: memory below X and 200 MiB", figure, verdict(found["grown"] <= ROOM)))

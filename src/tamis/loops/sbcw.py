@@ -9,10 +9,11 @@ import math
 
 import numpy as np
 
-from tamis._jit import compiled, helper
+from tamis._jit import compiled, helper, prefetch
 from tamis.loops.bcw import climbed
 
 ONE = np.uint64(1)
+NEAR, FAR = np.uint64(4), np.uint64(8)  # rows ahead
 DOUBLINGS, LOOKS, CLOSE = 60, 40, 1e-9  # of the line search
 
 
@@ -128,7 +129,16 @@ def sweep_scaled(csr, order, starts, places, sigma, constant, rates, curves, sig
         rate[starts[k] : starts[k + ONE]] = rates[k]
         base += rates[k] * constant * bent[starts[k + ONE] - ONE]
         lift += rates[k] * constant * pulls[starts[k + ONE] - ONE]
-    for r in range(np.uint64(order.shape[0])):
+    n = np.uint64(order.shape[0])
+    for r in range(n):
+        if r + FAR < n:  # rows come in random order: ask for what a later one needs
+            i = np.uint64(order[r + FAR])
+            prefetch(indptr, i)
+            prefetch(alpha, i)
+            prefetch(curves, i)
+            i = np.uint64(order[r + NEAR])
+            prefetch(data, indptr[i])
+            prefetch(indices, indptr[i])
         i = np.uint64(order[r])
         first, last = indptr[i], indptr[i + ONE]
         score = base + level * lift

@@ -30,7 +30,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     .. math:: \min_\mu \tfrac{\sigma}{2} \sum_k |w_k|^2 + \tfrac12 \Bigl(\sum_k |w_k|\Bigr)^2 + C \sum_i c_i \max(0, 1 - y_i \sum_k \mu_k^T x_i^k)^q
 
     Choose it for very many sparse columns and few wanted features: on text, with up to 150, it had lower error than an L1-regularised SVM of as
-    many; with more the two were equal. Choose `SieveClassifier` if the number of features should be found too. The defaults are those that
+    many; with more the two were within a point. Choose `SieveClassifier` if the number of features should be found too. The defaults are those that
     reproduce; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the method as printed, which is far below an L1-regularised SVM.
 
     Parameters

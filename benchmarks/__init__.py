@@ -7,6 +7,7 @@ PARTS = {
     "selection": "the sieve and stabilized descent: passes, whole fits, threads, memory",
     "wide": "more than 2^31 nonzeros, and 10^8 columns",
     "confidence": "passes of the confidence-weighted learners, and their memory",
+    "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",
     "races": "time, error and kept features against peers",
     "curves": "error against kept features, over paths of penalties",
 }

@@ -51,6 +51,7 @@ RECIPES = {
     "float32": Recipe(20_000, 47_000, 74, value="float32"),
     "int64": Recipe(20_000, 47_000, 74, index="int64"),
     "million": Recipe(1_000_000, 1_000_000, 40),
+    "selection": Recipe(100_000, 1_000_000, 70),
     "wide-tile": Recipe(16_384, 1_000_000, 256, value="float32", index="int64"),
 }
 
@@ -65,6 +66,7 @@ CHECKSUMS = {
     "float32": ("d714dac6a67a9e4d", "33c2e8ccbe6c594b"),
     "int64": ("d820efd878af83ba", "a3442a96a1876a2a"),
     "million": ("7f06acf9789028f4", "f0d5b8fb983f0b70"),
+    "selection": ("83536cc89336b96d", "212daf66c4775cfb"),
     "wide-tile": ("6b4ecc83ec29124e", "b17f1c62e770a5fb"),
 }
 

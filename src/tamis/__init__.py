@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.judge.stability import selection_kappa, selection_stability
     from tamis.models.arow import AROWClassifier, NAROWClassifier, SecondOrderPerceptron
     from tamis.models.averaging import RDAClassifier, RDARegressor
+    from tamis.models.bcw import BCWClassifier
     from tamis.models.cw import CWClassifier, SCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
@@ -18,6 +19,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.passive import PAClassifier, PARegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.sofs import SOFSClassifier
+    from tamis.models.sparse_bcw import SparseBCWClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
@@ -37,6 +39,7 @@ _HOMES = {
     "selection_stability": "tamis.judge.stability",
     "AROWClassifier": "tamis.models.arow",
     "CWClassifier": "tamis.models.cw",
+    "BCWClassifier": "tamis.models.bcw",
     "FOBOSClassifier": "tamis.models.fobos",
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
@@ -53,6 +56,7 @@ _HOMES = {
     "SieveClassifier": "tamis.models.sieve",
     "SieveRegressor": "tamis.models.sieve",
     "SOFSClassifier": "tamis.models.sofs",
+    "SparseBCWClassifier": "tamis.models.sparse_bcw",
     "StabilizedSGDClassifier": "tamis.models.stabilized",
     "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
     "StabilizedSGDRegressor": "tamis.models.stabilized",
@@ -71,6 +75,7 @@ _HOMES = {
 
 __all__ = [
     "AROWClassifier",
+    "BCWClassifier",
     "CWClassifier",
     "DensityBiasDisplay",
     "FOBOSClassifier",
@@ -92,6 +97,7 @@ __all__ = [
     "SelectionProbabilityDisplay",
     "SieveClassifier",
     "SieveRegressor",
+    "SparseBCWClassifier",
     "StabilityDisplay",
     "StabilitySelector",
     "StabilizedSGDClassifier",

@@ -38,13 +38,13 @@ class Csr(NamedTuple):
 
     def picked(self, rows) -> "Csr":
         """A copy of some rows."""
-        return _from_csr(self._scipy()[rows])
+        return _from_csr(self.scipy()[rows])
 
     def narrowed(self, n_features: int) -> "Csr":
         """A copy of the first columns."""
-        return _from_csr(self._scipy()[:, :n_features])
+        return _from_csr(self.scipy()[:, :n_features])
 
-    def _scipy(self):
+    def scipy(self):
         """The same rows as SciPy has them."""
         signed = self.indices.view(np.int64 if self.indices.itemsize == 8 else np.int32)
         return sp.csr_array((self.data, signed, self.indptr.astype(np.int64)), shape=(self.n_rows, self.n_features))
@@ -68,11 +68,22 @@ def warn_user(message: str, category: type[Warning]) -> None:
 # --------------------------------------------------------------------------- matrices
 def take_matrix(model, X, *, reset: bool, grow: bool = False):
     """X as a trusted `Csr`, with scikit-learn's checks of shape and names done on the way."""
+    X = _validated(model, X, reset, grow)
+    return _from_csr(X) if sp.issparse(X) else _from_dense(X)
+
+
+def take_blocks(model, X, *, reset: bool):
+    """Like `take_matrix`, but dense X stays a dense array, read-only: for methods that hand it to BLAS."""
+    X = _validated(model, X, reset, False)
+    return _from_csr(X) if sp.issparse(X) else frozen(np.require(X, requirements=["C", "A"]))
+
+
+def _validated(model, X, reset: bool, grow: bool):
+    """X after scikit-learn's checks; what sparse arrays hold is looked at later."""
     if sp.issparse(X):
         _check_pointers(X)
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C", "ensure_all_finite": not sp.issparse(X)}
-    X = _take_grown(model, X, options) if grow and not reset else validate_data(model, X, reset=reset, **options)
-    return _from_csr(X) if sp.issparse(X) else _from_dense(X)
+    return _take_grown(model, X, options) if grow and not reset else validate_data(model, X, reset=reset, **options)
 
 
 def _take_grown(model, X, options):

@@ -65,7 +65,7 @@ class SieveStream:
         taken = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
         if len(taken):
             masses = weights[taken] if len(weights) else np.ones(len(taken))
-            self.waiting.append((rows._scipy()[taken].astype(float), keys[taken], targets[taken], masses))
+            self.waiting.append((rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses))
         if sum(len(part[1]) for part in self.waiting) > max(len(self.keys), 1024):
             self._take_in()
 

@@ -65,7 +65,7 @@ class _Tuned(StabilizedLinear):
         rows = take_matrix(self, X, reset=True)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
         self._take_targets(y, rows.n_rows, first=True, whole=True)
-        self._search(rows._scipy(), y.toarray() if hasattr(y, "tocsr") else np.asarray(y), weights if len(weights) else None)
+        self._search(rows.scipy(), y.toarray() if hasattr(y, "tocsr") else np.asarray(y), weights if len(weights) else None)
         return super()._fit(X, y, sample_weight)
 
     def _search(self, X, y, weights) -> None:

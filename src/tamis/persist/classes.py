@@ -16,6 +16,8 @@ SPARSE = {c.__name__: c for c in (scipy.sparse.csr_matrix, scipy.sparse.csc_matr
 
 # Classes of tamis that models are made of, saved like them by their attributes: name -> module.
 PARTS = {
+    "Belief": "tamis.solvers.belief",
+    "BlockBelief": "tamis.solvers.sbcw_blocks",
     "Bundle": "tamis.models.stabilized_engine",
     "ConfidenceEngine": "tamis.models.confidence_engine",
     "Engine": "tamis.models.engine",

@@ -1,0 +1,106 @@
+"""The runs: table 2 over orders of the rows, figure 1 over numbers of features. Parameters come from a part of the training rows."""
+
+import itertools
+import time
+import warnings
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+from sklearn.svm import LinearSVC
+
+from benchmarks.papers.confidence import sets
+from benchmarks.papers.confidence.methods import TUNED, selector_methods, table_methods
+from benchmarks.papers.confidence.verdict import packed
+
+ORDERS = 10
+SIZES = (30, 75, 150, 300, 600)
+COSTS = (1.0, 10.0, 100.0)
+
+
+def table(folder, quick: bool, only, store) -> None:
+    """Table 2, set by set."""
+    names = [name for name in sets.available(sets.DENSE, folder) if not only or name in only]
+    for name in names[:2] if quick else names:
+        split = sets.DENSE[name][1](folder)
+        rows = [_order_runs(key, method, split, 3 if quick else ORDERS) for key, method in table_methods().items()]
+        store("table", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows})
+
+
+def _order_runs(name, method, split, orders: int) -> dict:
+    """Tune once, then learn the rows in several orders."""
+    params = _tune(lambda X, y, given: _seeded(method.make(**given), 0).fit(X, y), _combinations(method.grid), split)
+    errors, seconds, wrong = [], [], None
+    for seed in range(orders if method.orders else 1):
+        order = np.random.default_rng(seed).permutation(len(split.y))
+        model = _seeded(method.make(**params), seed)
+        X, y = split.X[order], split.y[order]
+        _, taken = _timed(lambda model=model, X=X, y=y: model.fit(X, y))
+        seconds.append(taken)
+        missed = model.predict(split.X_test) != split.y_test
+        wrong = missed if seed == 0 else wrong
+        errors.append(float(missed.mean()))
+    print(f"  {name}: {np.mean(errors):.4f}, {np.median(seconds):.3f} s, {params}", flush=True)
+    found = {"error": float(np.mean(errors)), "error_sd": float(np.std(errors)), "seconds": float(np.median(seconds))}
+    return {"method": name, "params": params, **found, "runs": len(errors), "wrong": packed(wrong)}
+
+
+def _seeded(model, seed: int):
+    return model.set_params(random_state=seed) if "random_state" in model.get_params() else model
+
+
+def _combinations(grid: dict) -> list[dict]:
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _tune(fit, choices: list[dict], split) -> dict:
+    """The parameters of least error on a quarter of the training rows; the first of equals."""
+    if len(choices) == 1:
+        return choices[0]
+    X, held, y, held_y = train_test_split(split.X, split.y, test_size=0.25, random_state=0, stratify=split.y)
+    errors = [np.mean(_quietly(fit, X, y, given).predict(held) != held_y) for given in choices]
+    return choices[int(np.argmin(errors))]
+
+
+def _quietly(action, *given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return action(*given)
+
+
+def _timed(action):
+    begin = time.process_time()
+    found = _quietly(action)
+    return found, time.process_time() - begin
+
+
+def figure(folder, quick: bool, only, store) -> None:
+    """Figure 1, set by set."""
+    names = [name for name in sets.available(sets.WIDE, folder) if not only or name in only]
+    for name in names[1:2] if quick else names:
+        split = sets.WIDE[name][1](folder)
+        rows = []
+        for key, make in selector_methods().items():
+            for size in SIZES[:: 2 if quick else 1]:
+                rows.append({"method": key, "size": size, **_select(key, make, size, split)})
+            print(f"  {name}, {key}: {[round(row['accuracy'], 3) for row in rows if row['method'] == key]}", flush=True)
+        store("figure", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows})
+
+
+def _select(name, make, size, split) -> dict:
+    """One method at one number of features: its own accuracy, that of an SVM on its features, and the time of the final fit."""
+    choices = [{"C": C} for C in (COSTS if name in TUNED else COSTS[:1])]
+    params = _tune(lambda X, y, given: make(X, y, size, given["C"]), choices, split)
+    model, seconds = _timed(lambda: make(split.X, split.y, size, params["C"]))
+    kept = np.concatenate([*model.blocks_, np.zeros(0, int)]) if hasattr(model, "blocks_") else np.flatnonzero(model.coef_[0])
+    wrong = model.predict(split.X_test) != split.y_test
+    again = _refitted(split, kept) if len(kept) else float(np.mean(split.y_test == 0))
+    figures = {"accuracy": float(1.0 - wrong.mean()), "refitted": again, "kept": len(kept), "seconds": getattr(model, "seconds_", seconds)}
+    return {**figures, "C": params["C"], "wrong": packed(wrong)}
+
+
+def _refitted(split, kept) -> float:
+    """Accuracy of an SVM on the selected columns, its C chosen as all others."""
+    narrow = split._replace(X=split.X[:, kept], X_test=split.X_test[:, kept])
+    fit = lambda X, y, given: LinearSVC(dual=False, fit_intercept=False, **given).fit(X, y)  # noqa: E731
+    params = _tune(fit, [{"C": C} for C in (0.1, 1.0, 10.0)], narrow)
+    return float(np.mean(_quietly(fit, narrow.X, narrow.y, params).predict(narrow.X_test) == split.y_test))

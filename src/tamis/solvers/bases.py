@@ -22,6 +22,7 @@ class Base(NamedTuple):
     fold_paths: int = 2
     first_passes: int = 5
     passes: int = 1
+    eases: bool = True
 
 
 def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Base]:
@@ -29,7 +30,7 @@ def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Ba
     # A slope that does not fade near the margin (hinge) wants shorter steps.
     gentle = 0.5 if loss.bend() == np.inf else 1.0
     calm, bold = (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
-    return Base("calm", 0.5 * gentle, calm, False, 0.25, 8), Base("bold", 2.0 * gentle, bold, True, 0.5, 40, passes=3 if full else 1)
+    return Base("calm", 0.5 * gentle, calm, False, 0.25, 8), Base("bold", 2.0 * gentle, bold, True, 0.5, 40, passes=3 if full else 1, eases=full)
 
 
 def class_shares(table: Table) -> np.ndarray:
@@ -58,4 +59,4 @@ def _setting(base: Base, rarity, paths: int | None) -> Setting:
     rarity = np.where((rarity > 0.0) & base.follows, rarity, 1.0)
     steps, strengths = base.step / rarity, base.strength * rarity
     many = paths or base.paths
-    return Setting(base.name, tuple(steps), tuple(strengths), base.first_passes, base.passes, many, base.fold_paths, base.tilt, not base.follows)
+    return Setting(base.name, tuple(steps), tuple(strengths), base.first_passes, base.passes, many, base.fold_paths, base.tilt, base.eases)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
+    from tamis.read.opening import open_rows
+    from tamis.training.walk import train
 
 __version__ = "0.1.0"
 
@@ -44,7 +46,9 @@ _HOMES = {
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "load": "tamis.persist",
+    "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
+    "train": "tamis.training.walk",
 }
 
 __all__ = [
@@ -70,11 +74,13 @@ __all__ = [
     "compare",
     "datasets",
     "load",
+    "open_rows",
     "save",
     "selection_kappa",
     "selection_stability",
     "terms",
     "testing",
+    "train",
 ]
 
 

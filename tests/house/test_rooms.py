@@ -10,12 +10,12 @@ from processes import run_process
 import tamis
 
 HOME = Path(tamis.__file__).parent
-WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persist", "cli"]
+WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persist", "training", "cli"]
 # Common ground, and the rooms that may stand on it. `terms` and `loops` know nothing of users' arrays, checks or screens.
 GROUND = {
-    "_jit": ["terms", "loops", "solvers", "models", "persist", "_checks"],
+    "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
-    "_progress": ["read", "solvers", "models", "judge", "report", "cli"],
+    "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
 }
 BESIDE = {"datasets": ["read"], "testing": WALK[:5], "_checks": ["loops"], "_jit": [], "_progress": [], "__init__": ["datasets", "testing", *WALK]}
 FILES = sorted(HOME.rglob("*.py"))

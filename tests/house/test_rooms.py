@@ -17,7 +17,7 @@ GROUND = {
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
     "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
 }
-BESIDE = {"datasets": ["read"], "testing": WALK[:5], "_checks": ["loops"], "_jit": [], "_progress": [], "__init__": ["datasets", "testing", *WALK]}
+BESIDE = {"datasets": ["read"], "testing": WALK[:5], "_checks": ["loops"], "_jit": [], "_progress": [], "__init__": ["datasets", "testing", *WALK], "__main__": ["cli"]}
 FILES = sorted(HOME.rglob("*.py"))
 
 

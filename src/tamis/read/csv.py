@@ -8,7 +8,7 @@ from tamis.read import csv_scan as scan
 from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, TARGET, WEIGHT, WORDS, Column, Layout, Part, Words
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
-from tamis.read.window import Window
+from tamis.read.window import NUL, Window
 
 LOOKED_AT = 1000  # rows that decide whether a column looks like numbers
 _RULES = {
@@ -98,7 +98,12 @@ class CsvReader:
         a, rows, at, line = self.arrays, 0, window.begin, window.line
         delimiter, strict = np.uint8(ord(self.options.delimiter)), self.layout.missing == "error"
         while at < stop and rows < most:
-            given = (window.text, np.uint64(at), np.uint64(stop), np.uint64(most), delimiter, strict, self.kinds, self.slots, np.uint64(rows))
+            until = window.clean(at, stop)  # a line with a NUL byte is not scanned
+            if until == at:
+                self.context.refuse(f"{window.name}, line {line}, column {window.store.index(0, at) - at + 1}: {NUL}")
+                at, line = window.store.index(b"\n", at) + 1, line + 1
+                continue
+            given = (window.text, np.uint64(at), np.uint64(until), np.uint64(most), delimiter, strict, self.kinds, self.slots, np.uint64(rows))
             found = scan.scan_csv(*given, np.uint64(0), a["numbers"], a["hashes"], a["starts"], a["lengths"], a["marks"])
             at, lines, after, unsure, reason, fault, column = (int(v) for v in found)
             line, before, rows = line + lines, rows, after
@@ -108,7 +113,7 @@ class CsvReader:
                 a["marks"] = np.empty((2 * len(a["marks"]), 4), np.int64)
             if reason in (scan.DONE, scan.FULL):
                 continue
-            if reason == scan.OPEN_QUOTE and not (window.ended and stop == window.end):
+            if reason == scan.OPEN_QUOTE and until == stop and not (window.ended and stop == window.end):
                 break  # the record goes on behind this chunk
             self._refuse(window, at, fault, line, reason, column)
             at = window.store.index(b"\n", fault if reason != scan.OPEN_QUOTE else at) + 1
@@ -118,10 +123,7 @@ class CsvReader:
 
     def _refuse(self, window, at, fault, line, reason, column) -> None:
         """Say what is wrong with a record."""
-        where = place_of(window.name, line, window.text, at, fault)
-        if b"\0" in window.store[at : window.store.index(b"\n", at)]:
-            self.context.refuse(f"{where}: a NUL byte; this is no text. Decompress the file, or name its format.")
-            return
+        where = place_of(window.name, line, at, fault)
         name = self.header[column] if column < len(self.header) else ""
         word = "" if reason == scan.MISSING else quoted(window.text, fault).split(self.options.delimiter)[0]
         self.context.refuse(f"{where}: {_RULES[reason].format(word=word, name=name, column=column, width=len(self.header))}")
@@ -153,10 +155,13 @@ def read_header(window: Window, options: Options) -> list[str]:
     if stop == window.begin or not line.strip():
         raise ReadError(f"{window.name}, line 1: no header; the file is empty, or begins with an empty line. The first line must name the columns.")
     if "\0" in line:
-        raise ReadError(f"{window.name}, line 1: a NUL byte; this is no text. Decompress the file, or name its format.")
+        raise ReadError(f"{window.name}, line 1: {NUL}")
     import csv
 
-    names = [name.strip() for name in next(csv.reader([line], delimiter=options.delimiter))]
+    try:
+        names = [name.strip() for name in next(csv.reader([line], delimiter=options.delimiter))]
+    except csv.Error as error:
+        raise ReadError(f"{window.name}, line 1: the header {line[:40]!r} cannot be read ({error}). Check its quotes and line ends.") from None
     if len(names) == 1:
         raise ReadError(f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass delimiter=... if another character parts the fields.")
     if len(set(names)) < len(names):
@@ -184,6 +189,7 @@ def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
         layout = Layout([Column(one, WORDS, True) for one in names], "zero", 1)
         reader = CsvReader(options, Context(skip=True), layout)
         reader._arrange(names, window.name)
+        reader._room(1)
         count, stop = 0, window.lines(options.chunk_bytes)
         if stop > window.begin:
             count = reader._chunk(window, stop, LOOKED_AT)

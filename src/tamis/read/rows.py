@@ -94,6 +94,6 @@ def quoted(text, at: int) -> str:
     return f"{words}..." if len(word) > SHOWN else words
 
 
-def place_of(name: str, line: int, text, start: int, at: int) -> str:
+def place_of(name: str, line: int, start: int, at: int) -> str:
     """File, line and column, as every message begins."""
     return f"{name}, line {line}, column {at - start + 1}"

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from tamis.read import svmlight_scan as scan
 from tamis.read.options import Options
-from tamis.read.rows import Context, CountsFromZero, Labels, Position, ReadError, Rows, place_of, quoted
-from tamis.read.window import Window
+from tamis.read.rows import Bad, Context, CountsFromZero, Labels, Position, ReadError, Rows, place_of, quoted
+from tamis.read.window import NUL, Window
 
 WORD = np.uint64
 UNLIMITED = 2**63 - 1
@@ -84,7 +84,8 @@ class SvmlightReader:
             self.scratch = Scratch(options.chunk_rows, size, index_type)
         scratch = self.scratch
         scratch.clear()
-        undecided, begin, at, line, first = context.base is None, window.begin, window.begin, window.line, 0
+        undecided, at, line, first = context.base is None, window.begin, window.line, 0
+        noted = Bad(context.bad.count, list(context.bad.first)), context.zeros
         while at < stop and scratch.rows < options.chunk_rows:
             before = scratch.rows
             after, lines, reason, fault = self._scan(window.text, at, stop, 0 if context.base == 0 else 1)
@@ -96,17 +97,16 @@ class SvmlightReader:
                 if reason == scan.FULL and scratch.rows == before:
                     scratch.marks = np.empty((2 * len(scratch.marks), 4), np.int64)
                 continue
-            if reason == scan.WIDE:
-                return self._chunk(window, stop, np.int64)
-            if reason == scan.INDEX_ZERO and undecided:  # the file counts from 0: once more
-                context.base = 0
-                return self._chunk(window, stop, index_type)
+            from_zero = reason == scan.INDEX_ZERO and undecided
+            if reason == scan.WIDE or from_zero:  # once more, with columns of 64 bits, or counted from 0
+                context.bad, context.zeros = noted
+                context.base = 0 if from_zero else context.base
+                return self._chunk(window, stop, index_type if from_zero else np.int64)
             context.refuse(self._message(window, at, fault, line, reason), CountsFromZero if reason == scan.INDEX_ZERO else ReadError)
             at, line = window.store.index(b"\n", at) + 1, line + 1
         if scratch.rows:
             context.base = 1 if context.base is None else context.base
         window.advance(at, line - window.line)
-        assert window.begin >= begin
         return first
 
     def _scan(self, text, at: int, stop: int, base: int) -> tuple[int, int, int, int]:
@@ -130,9 +130,9 @@ class SvmlightReader:
         text = window.text
         if b"\0" in window.store[at : window.store.index(b"\n", at)]:
             fault = window.store.index(b"\0", at)
-            return f"{place_of(window.name, line, text, at, fault)}: a NUL byte; this is no text. Decompress the file, or name its format."
+            return f"{place_of(window.name, line, at, fault)}: {NUL}"
         word = quoted(text, fault)
-        return f"{place_of(window.name, line, text, at, fault)}: {_RULES[reason].format(word=word, limit=self.options.n_features)}"
+        return f"{place_of(window.name, line, at, fault)}: {_RULES[reason].format(word=word, limit=self.options.n_features)}"
 
     # ------------------------------------------------------------------ what was read
     def _rows(self, first: int, name: str, after: Position) -> Rows:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from tamis.read import vowpal_scan as scan
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, Rows, place_of, quoted
-from tamis.read.window import Window
+from tamis.read.window import NUL, Window
 
 WORD = np.uint64
 _RULES = {
@@ -86,9 +86,9 @@ class VowpalReader:
                 f["marks"] = np.empty((2 * len(f["marks"]), 4), np.int64)
             if reason in (scan.DONE, scan.FULL):
                 continue
-            where = place_of(window.name, window.line + f["lines"], window.text, at, fault)
+            where = place_of(window.name, window.line + f["lines"], at, fault)
             if b"\0" in window.store[at : window.store.index(b"\n", at)]:
-                self.context.refuse(f"{where}: a NUL byte; this is no text. Decompress the file, or name its format.")
+                self.context.refuse(f"{where}: {NUL}")
             else:
                 self.context.refuse(f"{where}: {_RULES[reason].format(word=quoted(window.text, fault))}")
             at, f["lines"] = window.store.index(b"\n", at) + 1, f["lines"] + 1

@@ -11,6 +11,7 @@ PIECE = 1 << 20  # bytes asked for at a time
 PADDING = 64  # newlines after the text, so that scans need not look for its end
 LONGEST = 1 << 30  # bytes of a line
 BOM = b"\xef\xbb\xbf"
+NUL = "a NUL byte; this is no text. Decompress the file, or name its format."
 
 
 class Window:
@@ -50,6 +51,11 @@ class Window:
         """Go on behind a line."""
         self.offset += at - self.begin
         self.begin, self.line = at, self.line + lines
+
+    def clean(self, at: int, stop: int) -> int:
+        """The end of the lines from `at` on that hold no NUL byte."""
+        hit = self.store.find(0, at, stop)
+        return stop if hit < 0 else max(at, self.store.rfind(b"\n", at, hit) + 1)
 
     def done(self) -> int:
         """Bytes of the file itself that have been read, where it can tell."""

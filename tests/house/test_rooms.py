@@ -15,9 +15,18 @@ WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persi
 GROUND = {
     "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
+    "datasets": ["cli"],
     "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
 }
-BESIDE = {"datasets": ["read"], "testing": WALK[:5], "_checks": ["loops"], "_jit": [], "_progress": [], "__init__": ["datasets", "testing", *WALK], "__main__": ["cli"]}
+BESIDE = {
+    "datasets": ["read"],
+    "testing": WALK[:5],
+    "_checks": ["loops"],
+    "_jit": [],
+    "_progress": [],
+    "__init__": ["datasets", "testing", *WALK],
+    "__main__": ["cli"],
+}
 FILES = sorted(HOME.rglob("*.py"))
 
 

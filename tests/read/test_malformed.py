@@ -49,10 +49,12 @@ def test_mutated_files(tmp_path, name):
     random = np.random.default_rng(len(name))
     for turn in range(MUTATIONS // len(WHOLE)):
         (tmp_path / name).write_bytes(mutated(name, random))
+        said = ""
         try:
             for chunk in open_rows(tmp_path / name, on_bad=("error", "skip")[turn % 2]):
                 chunk.X.check_format(full_check=True)
                 assert np.isfinite(chunk.X.data).all()
         except ReadError as error:
-            assert name in str(error) or "line 1: target=" in str(error)
-            assert len(str(error)) < 1000
+            said = str(error)
+        assert not said or name in said
+        assert len(said) < 1000

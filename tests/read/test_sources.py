@@ -47,7 +47,7 @@ def test_a_cut_file_gives_its_whole_lines_first(tmp_path):
     packed = gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(300_000)))
     (tmp_path / "a.svm.gz").write_bytes(packed[: len(packed) // 2])
     rows, seen = open_rows(tmp_path / "a.svm.gz"), 0
-    with pytest.raises(ReadError, match=r"a\.svm\.gz, line \d+: the data ends in an error .* cut short or damaged"):
+    with pytest.raises(ReadError, match=r"a\.svm\.gz, line \d+: the data ends in an error .* cut short or damaged"):  # noqa: PT012
         for chunk in rows:
             seen += chunk.X.shape[0]
     assert seen > 100_000
@@ -85,7 +85,15 @@ def test_names_that_mean_nothing(tmp_path, monkeypatch, source, words):
 
 def test_parameters_that_mean_nothing(tmp_path):
     (tmp_path / "a.svm").write_bytes(SVM)
-    for wrong in ({"on_bad": "ignore"}, {"format": "xls"}, {"hash_bits": 0}, {"hash_bits": 99}, {"chunk_rows": 0}, {"zero_based": 3}, {"missing": "drop"}):
+    for wrong in (
+        {"on_bad": "ignore"},
+        {"format": "xls"},
+        {"hash_bits": 0},
+        {"hash_bits": 99},
+        {"chunk_rows": 0},
+        {"zero_based": 3},
+        {"missing": "drop"},
+    ):
         with pytest.raises(ValueError, match=f"The '{next(iter(wrong))}' parameter of open_rows must be"):
             open_rows(tmp_path / "a.svm", **wrong)
 
@@ -157,7 +165,9 @@ def test_collisions_are_shown(tmp_path):
 
 def test_scipys_arrays(tmp_path):
     X = sp.random_array((200, 40), density=0.3, rng=np.random.default_rng(0), format="csr")
-    np.savez_compressed(tmp_path / "a.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=np.arange(200) % 3, other=np.arange(200.0))
+    np.savez_compressed(
+        tmp_path / "a.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=np.arange(200) % 3, other=np.arange(200.0)
+    )
     rows = open_rows(tmp_path / "a.npz", chunk_rows=33)
     chunks = list(rows)
     assert dense(rows) == X.toarray().tolist()

@@ -74,7 +74,7 @@ def test_where_columns_begin(put):
     assert next(iter(rows)).X.toarray().tolist() == [[1.0, 3.0]]
     assert rows.notes == ["columns count from 1 in this file"]
     assert next(iter(open_rows(put("1 1:1 2:3\n"), zero_based=True))).X.toarray().tolist() == [[0.0, 1.0, 3.0]]
-    with pytest.raises(ReadError, match="line 1, column 3: feature index 0; LIBSVM indices start at 1. Pass zero_based=True"):
+    with pytest.raises(ReadError, match=r"line 1, column 3: feature index 0; LIBSVM indices start at 1\. Pass zero_based=True"):
         list(open_rows(put("1 0:1\n"), zero_based=False))
 
 
@@ -133,7 +133,9 @@ def test_bad_lines_are_counted_and_the_first_ten_told(put):
     assert X.shape[0] == 40
     assert rows.bad.count == 20
     assert len(rows.bad.first) == 10
-    assert rows.bad.first[1].endswith("line 4, column 1: label 'bad3' is no number; a line begins with its label. Use format='csv' if this is a table.")
+    assert rows.bad.first[1].endswith(
+        "line 4, column 1: label 'bad3' is no number; a line begins with its label. Use format='csv' if this is a table."
+    )
     assert whole(rows)[0].shape[0] == 40
     assert rows.bad.count == 20
 

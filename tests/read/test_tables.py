@@ -155,7 +155,7 @@ def test_records_that_cross_chunks(tmp_path):
 
 def test_delimiters(tmp_path):
     (tmp_path / "a.csv").write_text("a;b;y\n1;2;0\n3;4;1\n")
-    with pytest.raises(ReadError, match="line 1: one column only, 'a;b;y'. Pass delimiter="):
+    with pytest.raises(ReadError, match=r"line 1: one column only, 'a;b;y'\. Pass delimiter="):
         open_rows(tmp_path / "a.csv")
     assert dense(open_rows(tmp_path / "a.csv", delimiter=";")) == [[1, 2], [3, 4]]
 

@@ -15,10 +15,19 @@ def run(given) -> None:
         return
     labels = [f"{name}: {count:,} ({count / audit['rows']:.1%})" for name, count in list(audit["labels"].items())[:SHOWN]]
     more = len(audit["labels"]) - SHOWN
-    lines = [("files", ", ".join(audit["files"])), ("format", audit["format"]), ("rows", f"{audit['rows']:,}"), ("features", f"{audit['features']:,}")]
+    lines = [
+        ("files", ", ".join(audit["files"])),
+        ("format", audit["format"]),
+        ("rows", f"{audit['rows']:,}"),
+        ("features", f"{audit['features']:,}"),
+    ]
     lines += [("nonzeros", f"{audit['nonzeros']:,} ({audit['nonzeros'] / audit['rows']:.1f} a row)"), ("density", f"{audit['density']:.4%}")]
     lines += [("labels", "; ".join(labels) + (f"; {more:,} more" if more > 0 else "") if labels else "none, or too many to count")]
-    lines += [("bad lines", f"{audit['bad']['count']:,}"), ("memory", f"{size(audit['memory_bytes'])} to fit"), ("method", f"{audit['suggested']}: {audit['reason']}")]
+    lines += [
+        ("bad lines", f"{audit['bad']['count']:,}"),
+        ("memory", f"{size(audit['memory_bytes'])} to fit"),
+        ("method", f"{audit['suggested']}: {audit['reason']}"),
+    ]
     pairs(lines)
     for text in audit["notes"]:
         note(text)

@@ -27,12 +27,7 @@ def source_of(files, given, **more) -> RowSource:
 def survey_of(rows: RowSource, columns: bool = False, label: str = "survey"):
     """What is in all rows, under a progress bar."""
     with Progress(label, max(rows.total, 1)) as bar:
-
-        def tell(done):
-            bar.done = done
-            bar.advance(0, "")
-
-        return rows.survey(columns=columns, tell=tell)
+        return rows.survey(columns=columns, tell=lambda done: bar.advance(done - bar.done))
 
 
 def task_of(rows: RowSource, asked: str, survey=None) -> str:
@@ -48,7 +43,8 @@ def task_of(rows: RowSource, asked: str, survey=None) -> str:
             survey.add(chunk, False)
             break
     task = "classify" if survey.as_classes() else "regress"
-    note(f"the targets look like {'classes' if task == 'classify' else 'numbers'}; --task {'regress' if task == 'classify' else 'classify'} says otherwise")
+    looks, other = ("classes", "regress") if task == "classify" else ("numbers", "classify")
+    note(f"the targets look like {looks}; --task {other} says otherwise")
     return task
 
 

@@ -35,7 +35,8 @@ def run(given) -> None:
         survey = survey_of(rows, columns=True)
         given.runs = 4
         methods = [word for word in COMPARED if word in METHODS]
-        record = compare.compared(methods, "classify", *compare.gather(rows), given, {}, GRIDS)
+        X, y = compare.gather(rows)
+        record = compare.compared(methods, "classify", X, y, given, {}, GRIDS)
         model = train(build("sieve", "classify", seed=given.seed, threads=given.threads), rows, progress=False)
         found = kept(model, names_for(model))
         facts = {"kept": len(model.support_), "planted": int(np.isin(planted, model.support_).sum())}
@@ -48,7 +49,8 @@ def run(given) -> None:
     compare.show(record, given)
     given.report = given_report
     show_kept(found, 10)
-    print(f"The sieve kept {facts['kept']} words, {facts['planted']} of the {PLANTED} that decide and {facts['rare']} of the {len(rare)} rare ones among them.")
+    found_words = f"{facts['planted']} of the {PLANTED} that decide and {facts['rare']} of the {len(rare)} rare ones among them"
+    print(f"The sieve kept {facts['kept']} words, {found_words}.")
     print(f"page: {written}" if written else "page: not written")
 
 

@@ -132,9 +132,11 @@ def write_report(given, model, rows, survey) -> None:
     width = int(model.n_features_in_)
     names = names_for(model)(range(width)) if width <= MOST_NAMES else None
     facts = {"command": " ".join(given.words), "seed": str(given.seed), "skipped": f"{rows.bad.count} bad lines"}
-    facts |= {name: version for name, version in installed_versions().items()}
+    facts |= installed_versions()
     for number, text in enumerate(rows.notes):
         facts[f"note {number + 1}"] = text
     history = model.train_history_
     title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"
-    write_page(given.report, title=title, audit=audit_of(rows, survey), model=model, names=names, density=survey.shares(), history=history, facts=facts)
+    write_page(
+        given.report, title=title, audit=audit_of(rows, survey), model=model, names=names, density=survey.shares(), history=history, facts=facts
+    )

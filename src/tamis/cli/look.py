@@ -2,6 +2,7 @@
 
 import csv
 import sys
+from typing import Any
 
 from tamis.cli.data import names_for
 from tamis.cli.show import kept, label, pairs, print_json, show_kept
@@ -22,7 +23,7 @@ def run(given) -> None:
         return
     usual = type(model)().get_params(deep=False)
     changed = {name: value for name, value in model.get_params(deep=False).items() if value != usual[name] and name not in ("n_jobs", "verbose")}
-    facts = {"model": type(model).__name__, "parameters": {name: str(value) for name, value in changed.items()}}
+    facts: dict[str, Any] = {"model": type(model).__name__, "parameters": {name: str(value) for name, value in changed.items()}}
     facts |= {"features": int(model.n_features_in_), "kept": len(model.support_)}
     facts |= {"classes": [label(c) for c in getattr(model, "classes_", [])], "trained_on": (getattr(model, "reading_", None) or {}).get("format")}
     if given.json:

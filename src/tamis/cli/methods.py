@@ -37,7 +37,7 @@ class UsageError(Exception):
     """Options that do not go together."""
 
 
-def class_of(method: str, task: str) -> type:
+def class_of(method: str, task: str) -> Any:
     """The estimator of a method."""
     name = STEMS[method] + ("Classifier" if task == "classify" else "Regressor")
     if name not in tamis._HOMES:

@@ -29,7 +29,9 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def _fit(commands) -> None:
-    one = commands.add_parser("fit", help="train a model from a file of any size", description="Train a model, in bounded memory, and show what it kept.")
+    one = commands.add_parser(
+        "fit", help="train a model from a file of any size", description="Train a model, in bounded memory, and show what it kept."
+    )
     one.add_argument("train", nargs="+", metavar="TRAIN", help=_FILES)
     one.add_argument("--method", choices=METHODS, default="sieve", help="default: sieve")
     one.add_argument("--task", choices=("auto", "classify", "regress"), default="auto", help="auto goes by the targets")
@@ -81,14 +83,18 @@ def _compare(commands) -> None:
 
 
 def _check(commands) -> None:
-    one = commands.add_parser("check", help="read a whole file and say what is in it", description="Rows, features, density, labels, bad lines, memory, method.")
+    one = commands.add_parser(
+        "check", help="read a whole file and say what is in it", description="Rows, features, density, labels, bad lines, memory, method."
+    )
     one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
     one.add_argument("--json", action="store_true", help="as JSON")
     _reading(one, skip=True)
 
 
 def _demo(commands) -> None:
-    one = commands.add_parser("demo", help="a tour without a file", description="Makes data with rare but important features, compares methods, fits, writes a page.")
+    one = commands.add_parser(
+        "demo", help="a tour without a file", description="Makes data with rare but important features, compares methods, fits, writes a page."
+    )
     one.add_argument("--report", metavar="PAGE.html", default="tamis-demo.html", help="default: %(default)s")
     _chance(one)
 
@@ -102,7 +108,9 @@ def _chance(one) -> None:
 def _reading(one, schema: bool = False, skip: bool = False) -> None:
     group = one.add_argument_group("reading")
     group.add_argument("--format", choices=FORMATS, help="default: by the name, else by the first line")
-    group.add_argument("--on-bad", choices=("error", "skip"), default="skip" if skip else "error", help="what to do about bad lines; default: %(default)s")
+    group.add_argument(
+        "--on-bad", choices=("error", "skip"), default="skip" if skip else "error", help="what to do about bad lines; default: %(default)s"
+    )
     group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
     if schema:
         return

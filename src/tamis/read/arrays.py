@@ -24,7 +24,9 @@ class Member:
         try:
             self.stream = archive.open(f"{key}.npy")
         except KeyError:
-            raise ReadError(f"{file}: it holds no array {key!r}; it holds {', '.join(sorted(n.removesuffix('.npy') for n in archive.namelist()))}. {_WAY_OUT}") from None
+            raise ReadError(
+                f"{file}: it holds no array {key!r}; it holds {', '.join(sorted(n.removesuffix('.npy') for n in archive.namelist()))}. {_WAY_OUT}"
+            ) from None
         version = npy.read_magic(self.stream)
         shape, fortran, self.dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(self.stream)
         if self.dtype.hasobject or (fortran and len(shape) > 1):
@@ -72,7 +74,9 @@ class ArraysReader:
             ends = pointers.take(count).astype(np.int64)
             sizes = np.diff(ends, prepend=last)
             if last < 0 or (sizes < 0).any() or int(ends[-1]) > indices.shape[0] or int(ends[-1]) > data.shape[0]:
-                raise ReadError(f"{name}, rows {done + 1} to {done + count}: indptr falls, or points beyond the {indices.shape[0]} indices. {_WAY_OUT}")
+                raise ReadError(
+                    f"{name}, rows {done + 1} to {done + count}: indptr falls, or points beyond the {indices.shape[0]} indices. {_WAY_OUT}"
+                )
             stored = int(ends[-1]) - last
             values, columns = data.take(stored), indices.take(stored)
             labels = None if targets is None else targets.take(count)

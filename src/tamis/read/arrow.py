@@ -58,7 +58,9 @@ def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
     for field in schema:
         types = _pyarrow().types
         if types.is_nested(field.type) and not types.is_dictionary(field.type) and field.name not in options.ignore:
-            raise ReadError(f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number and no word. Pass ignore=[{field.name!r}].")
+            raise ReadError(
+                f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number and no word. Pass ignore=[{field.name!r}]."
+            )
     return list(schema.names), [not _is_number(field.type) for field in schema]
 
 
@@ -138,7 +140,9 @@ class ArrowReader:
         values = np.array(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
         wild = np.flatnonzero(np.isinf(values))
         if len(wild):
-            raise ReadError(f"{name}, row {start + wild[0] + 1}: {values[wild[0]]} in column {column!r} is not finite; all numbers must be. Replace it.")
+            raise ReadError(
+                f"{name}, row {start + wild[0] + 1}: {values[wild[0]]} in column {column!r} is not finite; all numbers must be. Replace it."
+            )
         return values
 
     def _without(self, part: Part, gone, name: str, start: int) -> Part:

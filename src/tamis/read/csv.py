@@ -72,7 +72,9 @@ class CsvReader:
         for c in self.layout.columns:
             if c.name not in header and c.role in (NUMBER, WORDS):
                 raise ReadError(f"{name}, line 1: column {c.name!r} is missing; the model needs it. The header has {', '.join(header[:10])}.")
-        kinds, slots, self.numeric, self.wordy = [], [], [], []
+        self.numeric: list[str] = []
+        self.wordy: list[str] = []
+        kinds, slots = [], []
         for column in header:
             role = known[column].role if column in known else IGNORED
             words = column in known and known[column].words
@@ -202,7 +204,8 @@ def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
 def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str, set[str]]:
     """All words of the word columns; a column of numbers that holds words after all is among them."""
     while True:
-        context, levels = Context(skip=True), {c.name: set() for c in layout.columns if c.role == WORDS}
+        context, levels = Context(skip=True), dict[str, set[str]]()
+        levels |= {c.name: set() for c in layout.columns if c.role == WORDS}
         reader = CsvReader(options, context, layout)
         for name in files:
             for part, *_ in reader.parts(name, Position()):

@@ -31,7 +31,7 @@ def means_missing(text, start, end):
     if size == TWO:
         return second == 97
     if size == np.uint64(3):
-        return last == 97 and (second == 47 and True) or (second == 97 and last == 110)
+        return (second == 47 and last == 97) or (second == 97 and last == 110)
     third = lower(text[start + TWO])
     return (second == 117 and third == 108 and last == 108) or (second == 111 and third == 110 and last == 101)
 

@@ -19,7 +19,9 @@ FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
 _NUMBER = rb"[-+]?[0-9.][-+0-9.eE]*"
 _LINES = {
     "vw": re.compile(rb"[^|,\t]*\|"),
-    "svmlight": re.compile(rb"\s*(" + _NUMBER + rb"(," + _NUMBER + rb")*)?(\s+qid:\d+)?(\s+\d+:" + _NUMBER + rb"|\s*\d+:" + _NUMBER + rb"|\s*$|\s+#)"),
+    "svmlight": re.compile(
+        rb"\s*(" + _NUMBER + rb"(," + _NUMBER + rb")*)?(\s+qid:\d+)?(\s+\d+:" + _NUMBER + rb"|\s*\d+:" + _NUMBER + rb"|\s*$|\s+#)"
+    ),
     "tsv": re.compile(rb"[^\t]*\t"),
     "csv": re.compile(rb"[^,]*,"),
 }
@@ -31,7 +33,9 @@ def format_of(names: list[str]) -> str:
     found = {name: SUFFIXES.get(os.path.splitext(bare(name))[1].lower()) or guess(name) for name in names}
     kinds = set(found.values())
     if len(kinds) > 1:
-        raise ReadError(f"the files are of several formats ({', '.join(f'{shown(n)}: {k}' for n, k in found.items())}). Read them apart, or pass format=...")
+        raise ReadError(
+            f"the files are of several formats ({', '.join(f'{shown(n)}: {k}' for n, k in found.items())}). Read them apart, or pass format=..."
+        )
     return kinds.pop()
 
 

@@ -44,7 +44,7 @@ class Layout:
 
     columns: list[Column]
     missing: str = "error"
-    hash_bits: int | None = None
+    hash_bits: int = 0  # 0: words are listed
 
     def __post_init__(self):
         self.features = [c for c in self.columns if c.role in (NUMBER, WORDS)]
@@ -167,7 +167,7 @@ def lay_out(files, options, rows) -> Layout:
                 c.role, c.words = WORDS, True
             if c.role == WORDS:
                 c.levels = sorted(levels.get(c.name, ()))
-        layout = Layout(columns, options.missing, None)
+        layout = Layout(columns, options.missing)
     if not layout.features:
         raise ReadError(f"{files[0]}: no column is left beside the target. Check target= and ignore=.")
     return layout

@@ -70,7 +70,8 @@ def open_rows(
     Returns
     -------
     rows : RowSource
-        Iterate over it, as often as you like: each chunk is a `Rows` with `X` (CSR), `targets` and `first_line`. `survey()` says what is in all of it.
+        Iterate over it, as often as you like: each chunk is a `Rows` with `X` (CSR), `targets` and `first_line`. `survey()` says what all of it
+        holds.
 
     Raises
     ------
@@ -103,7 +104,7 @@ def open_rows(
         "chunk_rows": chunk_rows,
         "on_bad": on_bad,
         "zero_based": zero_based,
-        "hash_bits": hash_bits if kind != "vw" else hash_bits or 18,
+        "hash_bits": hash_bits or (18 if kind == "vw" else 0),
         "n_features": n_features,
         "multilabel": multilabel,
         "delimiter": delimiter or ("\t" if kind == "tsv" else ","),
@@ -129,7 +130,7 @@ def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
     tables = ("csv", "tsv", "parquet", "arrow")
     if (kind in tables) != ("layout" in schema) or (kind not in tables and kind != "npz" and schema["format"] not in (kind, "npz")):
         raise ReadError(f"{shown(files[0])}: it is read as {kind}, but the model was trained from {schema['format']}. Pass a file of that format.")
-    settled = {"hash_bits": schema["hash_bits"], "n_features": schema["n_features"], "drop": True}
+    settled = {"hash_bits": schema["hash_bits"] or 0, "n_features": schema["n_features"], "drop": True}
     if schema.get("zero_based") is not None and given["zero_based"] == "auto":
         settled["zero_based"] = schema["zero_based"]
     return settled

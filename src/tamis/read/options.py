@@ -17,10 +17,10 @@ class Options:
     chunk_bytes: int = CHUNK_BYTES
     on_bad: str = "error"
     zero_based: Any = "auto"
-    hash_bits: int | None = None
+    hash_bits: int = 0  # 0: not hashed
     n_features: int | None = None
     multilabel: Any = "auto"
-    delimiter: str | None = None
+    delimiter: str = ","
     categorical: Any = ()
     ignore: tuple = ()
     missing: str = "error"

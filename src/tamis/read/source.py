@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -194,6 +195,10 @@ class RowSource:
     @property
     def schema(self) -> dict:
         """What the columns mean, as plain data: hand it to `open_rows` to read another file by the same columns."""
-        facts = {"format": self.format, "zero_based": self.base != 1 if self.base is not None else None, "hash_bits": self.options.hash_bits}
+        facts: dict[str, Any] = {
+            "format": self.format,
+            "zero_based": self.base != 1 if self.base is not None else None,
+            "hash_bits": self.options.hash_bits,
+        }
         facts |= {"n_features": self.n_features, "labels": self.labels, "several": self.several}
         return facts | ({"layout": self.layout.to_dict()} if self.layout is not None else {})

@@ -1,6 +1,7 @@
 """svmlight (LIBSVM) text: ``label[,label...] [qid:n] column:value ... # comment`` a line."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +21,7 @@ _RULES = {
     scan.BAD_VALUE: "the value in {word!r} is no number; features are written column:value.",
     scan.NOT_FINITE: "{word!r} is not finite; all numbers must be. Leave the feature out, or replace it by a number.",
     scan.INDEX_ZERO: "feature index 0; LIBSVM indices start at 1. Pass zero_based=True if this file starts at 0.",
-    scan.INDEX_HUGE: "feature index {word!r} is 2^63 or more; indices must be smaller. Pass hash_bits=20 to hash smaller ones, or number the columns anew.",
+    scan.INDEX_HUGE: "feature index {word!r} is 2^63 or more; indices must be smaller. Pass hash_bits=20, or number the columns anew.",
     scan.BAD_QUERY: "{word!r} is no query number; it is written qid:number.",
     scan.BEYOND: "feature index {word!r} is outside the {limit:,} columns. Pass a larger n_features, or none.",
 }
@@ -57,7 +58,7 @@ class SvmlightReader:
 
     def __init__(self, options: Options, context: Context):
         self.options, self.context = options, context
-        self.scratch: Scratch | None = None
+        self.scratch: Any = None
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Chunks of a file from a position on, each with the bytes of the file that have been read."""
@@ -149,7 +150,7 @@ class SvmlightReader:
         if context.several is None:
             context.several = bool((counts > 1).any())
         queries = s.queries[: s.rows].copy() if s.asked else None
-        targets: np.ndarray | Labels = s.labels[: s.found].copy()
+        targets: Any = s.labels[: s.found].copy()
         if context.several:
             targets = Labels(s.ends[: s.rows + 1].astype(np.int64), targets)
         elif (counts != 1).any():

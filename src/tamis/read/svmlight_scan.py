@@ -119,9 +119,8 @@ def scan_svmlight(text, at, stop, most, base, limit, mask, tally, labels, ends, 
             fault = at
             if text[at] == QUERY:
                 at, number, fits = read_index(text, at + np.uint64(4))
-                if not (text[fault + ONE] == 105 and text[fault + np.uint64(2)] == 100 and text[fault + np.uint64(3)] == COLON and fits):
-                    reason = BAD_QUERY
-                elif at == fault + np.uint64(4) or not ends_token(text[at]):
+                spelled = text[fault + ONE] == 105 and text[fault + np.uint64(2)] == 100 and text[fault + np.uint64(3)] == COLON
+                if not (spelled and fits) or at == fault + np.uint64(4) or not ends_token(text[at]):
                     reason = BAD_QUERY
                 queries[rows] = np.int64(number)
                 asked = 1

@@ -12,7 +12,7 @@ from tamis.read.window import NUL, Window
 
 WORD = np.uint64
 _RULES = {
-    scan.BAD_LABEL: "label {word!r} is no number; a line is 'label | feature feature:value ...'. Labels of other kinds (costs, actions) are not read.",
+    scan.BAD_LABEL: "label {word!r} is no number; a line is 'label | feature feature:value ...'. Labels of costs or actions are not read.",
     scan.BAD_WEIGHT: "importance {word!r} is no number of 0 or more; it stands between the label and the bar.",
     scan.BAD_SCALE: "the scale in {word!r} is no number, or too long; a namespace is written |name or |name:number.",
     scan.BAD_VALUE: "the value in {word!r} is no number; features are written name or name:number.",

@@ -31,6 +31,7 @@ def skip_tag(text, at):
         at += ONE
     return at
 
+
 @helper
 def skip_word(text, at):
     """Whether what stands here is one word, directly before a bar: a tag."""
@@ -139,4 +140,3 @@ def scan_vowpal(text, at, stop, most, mask, rows, stored, labels, weights, indpt
         rows += ONE
         indptr[rows] = stored
     return at, lines, rows, stored, unsure, reason, fault, weighted
-

@@ -24,6 +24,7 @@ class Window:
         self.name, self.line, self.size = shown(name), line, size
         self.stream: Stream = open_bytes(name)
         self.begin = self.end = 0
+        self.store = bytearray()
         self.ended, self.failure = False, ""
         self._room(2 * size)
         if offset:

@@ -29,7 +29,7 @@ def hash_word(text, seed):
 
 @compiled
 def pack_rows(values, columns, indptr, indices, data):
-    """CSR without zeros from at most one entry for each row and slot; `columns` has one row for all, or one for each. Negative columns are left out."""
+    """CSR without zeros from one entry for each row and slot; `columns` has one row for all, or one each, negative ones being left out."""
     k, common = np.uint64(0), columns.shape[0] == 1
     for i in range(values.shape[0]):
         row = 0 if common else i

@@ -100,7 +100,9 @@ class Folder:
             ours, theirs = self.task[part], before.get(part)
             if ours != theirs:
                 said = _difference(ours, theirs)
-                raise CheckpointError(f"{self.path}: its checkpoint is of another task: {part} {said}. Do as before, name another folder, or remove this one.")
+                raise CheckpointError(
+                    f"{self.path}: its checkpoint is of another task: {part} {said}. Do as before, name another folder, or remove this one."
+                )
 
 
 def _position(found) -> list:

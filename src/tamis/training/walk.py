@@ -89,7 +89,7 @@ class Walk:
 
     def __init__(self, model, rows, passes: int, validate, every: int):
         self.model, self.rows, self.passes, self.every = model, rows, passes, every
-        self.source = rows if isinstance(rows, RowSource) else None
+        self.source: Any = rows if isinstance(rows, RowSource) else None
         self.judge, self.state = Judge(validate), State()
         self.told: dict = {}
         if passes > 1 and self.source is not None:
@@ -145,11 +145,9 @@ class Walk:
             state.position = chunk.position
             if state.seen >= state.mark:
                 self._write_history()
-            done = self.source.done if self.source else 0
             rate = since / max(time.monotonic() - begun, 1e-9)
-            bar.advance(0, "")
-            bar.done = state.turn * (self.source.total if self.source else 0) + done
-            bar.advance(0, f"{state.seen:,} rows, {rate:,.0f} a second{self._words()}")
+            place = state.turn * self.source.total + self.source.done if self.source else 0
+            bar.advance(place - bar.done, f"{state.seen:,} rows, {rate:,.0f} a second{self._words()}")
             if folder is not None and (state.seen // self.every > (state.seen - chunk.X.shape[0]) // self.every or interrupted.asked):
                 self._save(folder)
                 interrupted.stop()
@@ -176,12 +174,7 @@ class Walk:
             return
         if self._wants_classes() or source.n_features is None:
             with Progress("survey", max(source.total, 1)) as bar:
-
-                def tell(done):
-                    bar.done = done
-                    bar.advance(0, "")
-
-                source.survey(tell=tell)
+                source.survey(tell=lambda done: bar.advance(done - bar.done))
 
     def _wants_classes(self) -> bool:
         return "classes" in inspect.signature(self.model.partial_fit).parameters
@@ -214,7 +207,7 @@ class Walk:
         odd = targets != np.floor(targets)
         if odd.any():
             at = f"{chunk.file}, at or after line {chunk.first_line}" if chunk.file else "a chunk"
-            raise ReadError(f"{at}: target {targets[odd][0]!r} is no class; classes are whole numbers or words. Use a regressor for numbers.")
+            raise ReadError(f"{at}: target {float(targets[odd][0])!r} is no class; classes are whole numbers or words. Use a regressor for numbers.")
         return targets.astype(np.int64)
 
     def _classes(self, targets):

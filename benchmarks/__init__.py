@@ -6,5 +6,6 @@ PARTS = {
     "memory": "peak memory of learning, in fresh processes",
     "wide": "more than 2^31 nonzeros, and 10^8 columns",
     "races": "time, error and kept features against peers",
+    "files": "text to rows, file to model, and its memory",
     "curves": "error against kept features, over paths of penalties",
 }

@@ -105,6 +105,17 @@ def test_missing_entries(table, gap):
     assert dense(rows) == [[0, 1, 1, 0, 0, 2, 0], [-3, 0, 0, 0, 1, 1000, 0], [0.25, 0, 1, 0, 0, 7, 0], [2, 0, 0, 1, 0, 0, 0]]
 
 
+def test_missing_targets(table):
+    holes = frame()
+    holes.loc[2, "y"] = None
+    for missing in ("error", "zero", "indicator"):
+        with pytest.raises(ReadError, match=r"missing|is empty"):
+            list(open_rows(table(holes), missing=missing))
+        rows = open_rows(table(holes), missing=missing, on_bad="skip")
+        assert targets(rows) == ["yes", "no", "no"]
+        assert rows.bad.count == 1
+
+
 def test_another_file_by_the_same_columns(table):
     schema = open_rows(table(frame())).schema
     other = pd.DataFrame({"the size": [1, 0], "more": [5, 6], "colour": ["green", "red"], "age": [2.0, 3.0]})

@@ -13,9 +13,9 @@ from tamis.cli.show import kept, label, note, pairs, print_json, show_kept
 from tamis.persist import save
 from tamis.training.checkpoint import Folder
 from tamis.training.judge import error_on
-from tamis.training.walk import Walk, train
+from tamis.training.walk import train
 
-MOST_NAMES = 5_000_000  # columns whose names a page may be given
+MOST_NAMES = 1_000_000  # columns whose names a page may be given
 
 
 def run(given) -> None:
@@ -28,8 +28,7 @@ def run(given) -> None:
     if given.passes > 1 or given.checkpoint or given.report:
         rows.keep()
     model, survey = _model(rows, given)
-    online = getattr(model, "grow", None) is not None and "grow" in model.get_params()
-    validate = "progressive" if online else None
+    validate = "progressive" if "grow" in model.get_params() else None  # where predicting costs no more than learning
     train(model, rows, passes=given.passes, validate=validate, checkpoint=given.checkpoint, every=given.every, progress="auto")
     _remember_names(model, rows)
     result = judged(model, rows, given)
@@ -38,7 +37,7 @@ def run(given) -> None:
     if given.report:
         write_report(given, model, rows, survey)
     if given.checkpoint:
-        Folder(given.checkpoint, Walk(model, rows, given.passes, validate, given.every).task()).clear()
+        Folder(given.checkpoint, {}).clear()
     show(result, given)
 
 
@@ -54,9 +53,8 @@ def _model(rows, given):
     wants_all = given.method == "sieve" or bool(given.report) or not grows(given.method, task or "classify")
     survey = survey_of(rows, columns=bool(given.report)) if wants_all else None
     task = task_of(rows, given.task, survey)
-    grow = survey is None and rows.n_features is None
-    options = {"loss": given.loss, "seed": given.seed, "threads": given.threads, "settings": given.set, "grow": grow or survey is None}
-    return build(given.method, task, **options), survey
+    model = build(given.method, task, loss=given.loss, seed=given.seed, threads=given.threads, settings=given.set, grow=survey is None)
+    return model, survey
 
 
 def _remember_names(model, rows) -> None:

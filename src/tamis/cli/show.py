@@ -95,7 +95,7 @@ def _picked(array, support):
 
 
 def _outputs(model, count: int) -> list:
-    classes = getattr(model, "classes_", None)
+    classes = (getattr(model, "reading_", None) or {}).get("labels") or getattr(model, "classes_", None)
     if classes is None:
         return [None] * count if count == 1 else list(range(count))
     return [label(classes[-1])] if count == 1 else [label(c) for c in classes]

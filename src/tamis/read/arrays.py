@@ -105,6 +105,8 @@ class ArraysReader:
         self.context.width = max(self.context.width, X.shape[1])
         if labels is not None:
             labels = labels.astype(np.float64 if labels.dtype.kind in "fiub" else str)
+            if labels.dtype.kind == "f" and not np.isfinite(labels).all() and self.options.target is not False:
+                raise ReadError(f"{where}: a target is nan or infinite; every row needs one. Replace it and save again.")
             if labels.ndim > 1:
                 labels = labels[:, 0] if labels.shape[1] == 1 else sp.csr_array(labels.astype(np.int8))
         rows = done + len(ends)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, WORDS, Layout, Part, Words
+from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, WORDS, Layout, Part, Words, chunk_of
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows
 from tamis.read.streams import shown
@@ -96,14 +96,13 @@ class ArrowReader:
         import os
 
         size, done, before = os.path.getsize(name), 0, position.rows - position.offset
-        self.context.width = self.layout.width
         for batch in batches(name, self.options):
             start, done = done, done + batch.num_rows
             if start < position.offset or not batch.num_rows:
                 continue
             part = self._part(batch, shown(name), start)
             after = Position(position.file, done, 1, before + done, self.layout.width)
-            rows = Rows(self.layout.rows(part), self.layout.targets(part), start + 1, self.layout.weights(part), None, shown(name), after)
+            rows = chunk_of(part, self.layout, self.options, self.context, start + 1, shown(name), after)
             yield rows, min(size, size * done // max(done + 1, 1))
 
     def words(self, name: str) -> Iterator[dict[str, Words]]:

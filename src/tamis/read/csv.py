@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tamis.read import csv_scan as scan
-from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, TARGET, WEIGHT, WORDS, Column, Layout, Part, Words
+from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, TARGET, WEIGHT, WORDS, Column, Layout, Part, Words, chunk_of
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
 from tamis.read.window import NUL, Window
@@ -33,9 +33,7 @@ class CsvReader:
         """Chunks of a file from a position on, each with the bytes of the file that have been read."""
         for part, first, window, rows in self.parts(name, position):
             after = Position(position.file, window.offset, window.line, position.rows + rows, self.layout.width)
-            self.context.width = self.layout.width
-            X, weights = self.layout.rows(part), self.layout.weights(part)
-            yield Rows(X, self.layout.targets(part), first, weights, None, window.name, after), window.done()
+            yield chunk_of(part, self.layout, self.options, self.context, first, window.name, after), window.done()
 
     def parts(self, name: str, position: Position) -> Iterator[tuple[Part, int, Window, int]]:
         """Chunks as parts of a table: (part, line of its first row, window, rows so far)."""

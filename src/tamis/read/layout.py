@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.read.rows import ReadError
+from tamis.read.options import Options
+from tamis.read.rows import Context, Position, ReadError, Rows
 from tamis.read.words import SEED, hash_of, pack_rows
 
 NUMBER, WORDS, TARGET, WEIGHT, IGNORED = "number", "words", "target", "weight", "ignored"
@@ -134,6 +135,16 @@ class Layout:
         codes, vocabulary = part.words[column.name]
         return np.array([*vocabulary, ""])[codes]
 
+    def incomplete(self, part: Part) -> np.ndarray:
+        """Numbers of the rows without a target or weight; entries of features may be missing where that is allowed."""
+        gone = np.zeros(len(part.numbers), bool)
+        for column in (self.find(TARGET), self.find(WEIGHT)):
+            if column is not None and column.name in part.words:
+                gone |= part.words[column.name].codes < 0
+            elif column is not None and column.name in part.names:
+                gone |= np.isnan(part.numbers[:, part.names.index(column.name)])
+        return np.flatnonzero(gone)
+
     # ------------------------------------------------------------------ as plain data
     def to_dict(self) -> dict:
         """All of it as lists and dicts."""
@@ -143,6 +154,21 @@ class Layout:
     def from_dict(cls, facts: dict) -> "Layout":
         """Rebuild one."""
         return cls([Column(*entry) for entry in facts["columns"]], facts["missing"], facts["hash_bits"])
+
+
+def chunk_of(part: Part, layout: Layout, options: Options, context: Context, first: int, name: str, after: Position) -> Rows:
+    """A chunk of a table as rows; those without a target are refused, unless targets may be lacking."""
+    X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
+    context.width = layout.width
+    gone = layout.incomplete(part) if layout.missing != "error" and options.target is not False else []
+    if len(gone):
+        for row in gone if context.skip else gone[:1]:
+            context.refuse(
+                f"{name}, row {row + 1} from line {first} on: the target or the weight is missing; every row needs it. Fill it, or remove the row."
+            )
+        kept = np.setdiff1d(np.arange(X.shape[0]), gone)
+        X, targets, weights = X[kept], targets[kept], None if weights is None else weights[kept]
+    return Rows(X, targets, first, weights, None, name, after)
 
 
 # --------------------------------------------------------------------------- making one

@@ -45,7 +45,7 @@ def open_rows(
     weight : str, int or None, default=None
         Column of the row weights, in tables.
     chunk_rows : int, default=16384
-        Most rows of a chunk. A chunk of text ends after 4 MiB too.
+        Most rows of a chunk. A chunk of text ends after 1 MiB too.
     on_bad : {"error", "skip"}, default="error"
         What to do about lines that cannot be read. With "skip", `bad` of the source counts them and lists the first ten.
     zero_based : bool or "auto", default="auto"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-CHUNK_BYTES = 1 << 22  # text of a chunk: in memory about twice, beside the rows themselves
+CHUNK_BYTES = 1 << 20  # text of a chunk; several of them are in memory at a time
 
 
 @dataclass(frozen=True)

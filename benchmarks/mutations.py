@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.clock import ROOT
 
-SLOW = 5.0  # seconds after which a small file counts as a hang
+SLOW = 5.0  # seconds of CPU time after which a small file counts as a hang
 
 
 def main() -> None:
@@ -26,9 +26,12 @@ def main() -> None:
     count, seed = (int(given) if given else usual for given, usual in zip((*sys.argv[1:], "", "")[:2], (100_000, 0), strict=True))
     random, names, failures, refused, begin = np.random.default_rng(seed), list(WHOLE), [], 0, time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
+        for name, content in {**WHOLE, "wide.svm": b"1 4000000000:1\n"}.items():  # what is compiled now is no hang later
+            (Path(folder) / name).write_bytes(content)
+            list(open_rows(Path(folder) / name))
         for number in range(count):
             name = names[number % len(names)]
-            path, content, since = Path(folder) / name, mutated(name, random), time.monotonic()
+            path, content, since = Path(folder) / name, mutated(name, random), time.process_time()
             path.write_bytes(content)
             try:
                 for chunk in open_rows(path, on_bad=("error", "skip")[number // len(names) % 2]):
@@ -39,7 +42,7 @@ def main() -> None:
                 refused += 1
             except Exception as error:
                 failures.append((name, repr(error), content))
-            if time.monotonic() - since > SLOW:
+            if time.process_time() - since > SLOW:
                 failures.append((name, "slow", content))
     print(f"{count:,} files, {refused:,} refused, {len(failures)} failures; {time.monotonic() - begin:.0f} s")
     for name, what, content in failures[:10]:

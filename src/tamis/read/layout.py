@@ -160,7 +160,7 @@ def chunk_of(part: Part, layout: Layout, options: Options, context: Context, fir
     """A chunk of a table as rows; those without a target are refused, unless targets may be lacking."""
     X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
     context.width = layout.width
-    gone = layout.incomplete(part) if layout.missing != "error" and options.target is not False else []
+    gone: Any = layout.incomplete(part) if layout.missing != "error" and options.target is not False else []
     if len(gone):
         for row in gone if context.skip else gone[:1]:
             context.refuse(

@@ -62,6 +62,7 @@ BAD = {
     "negative.svm": (b"1 -1:1\n", "'-1:1' is no feature"),
     "fraction.svm": (b"1 1.5:1\n", "'1.5:1' is no feature"),
     "huge-index.svm": (b"1 9223372036854775808:1\n", "2^63"),
+    "huge-index-0.svm": (b"1 0:1 9223372036854775807:1\n", "2^63"),
     "long-index.svm": (b"1 " + b"9" * 60 + b":1\n", "2^63"),
     "query.svm": (b"1 qid:x 1:1\n", "'qid:x' is no query number"),
     "query-short.svm": (b"1 q\n", "is no query number"),

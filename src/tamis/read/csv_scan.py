@@ -80,6 +80,64 @@ def read_plain(text, at):
     return at, value, state, first, last
 
 
+@helper
+def ends_field(text, at, delimiter):
+    """Whether a field ends here."""
+    return text[at] == delimiter or text[at] == END or (text[at] == RETURN and text[at + ONE] == END)
+
+
+@helper
+def read_value(text, at, stop, delimiter, strict):
+    """The field at `at` as a number: (place of the delimiter or line end, value, what became of it, its span, newlines, what is wrong)."""
+    after, value, state, first, last = read_plain(text, at)
+    if state <= UNSURE and ends_field(text, after, delimiter):
+        return after + ONE if text[after] == RETURN else after, value, state, first, last, 0, DONE
+    begin, end, at, _, lines, reason = find_field(text, at, stop, delimiter)  # quoted, missing or wrong
+    if reason != DONE:
+        return at, value, state, first, last, lines, reason
+    if means_missing(text, begin, end):
+        return at, np.nan, READ, first, last, lines, MISSING if strict else DONE
+    after, value, state, first, last = read_plain(text, begin)
+    if state == NO_FINITE:
+        reason = NOT_FINITE
+    elif state > UNSURE or after != end:
+        reason = BAD_NUMBER
+    return at, value, state, first, last, lines, reason
+
+
+@helper
+def read_record(text, at, stop, delimiter, strict, kinds, slots, row, unsure, numbers, hashes, starts, lengths, marks):
+    """One record: (place of its line end, newlines in it, marks made, fields, what is wrong and where)."""
+    lines, column, fault = 0, 0, at
+    while True:
+        if column == kinds.shape[0]:
+            return at, lines, unsure, column, FIELDS, at
+        slot, fault = slots[column], at
+        if kinds[column] == NUMBER:
+            at, value, state, first, last, more, reason = read_value(text, at, stop, delimiter, strict)
+            if reason == DONE and state == UNSURE:
+                if unsure == np.uint64(marks.shape[0]):
+                    return at, lines, unsure, column, FULL, fault
+                marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = row, slot, first, last
+                unsure += ONE
+            numbers[row, slot] = value
+        else:
+            begin, end, at, escaped, more, reason = find_field(text, at, stop, delimiter)
+            if reason == DONE and kinds[column] == WORD:
+                missing = means_missing(text, begin, end)
+                reason = MISSING if missing and strict else DONE
+                hashes[row, slot] = NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
+                starts[row, slot] = begin
+                lengths[row, slot] = -np.int64(end - begin) if escaped else np.int64(end - begin)
+        lines += more
+        if reason != DONE:
+            return at, lines, unsure, column, reason, fault
+        column += 1
+        if text[at] == END:
+            return at, lines, unsure, column, (DONE if column == kinds.shape[0] else TOO_FEW), fault
+        at += ONE
+
+
 @compiled
 def scan_csv(text, at, stop, most, delimiter, strict, kinds, slots, rows, unsure, numbers, hashes, starts, lengths, marks):
     """Read records from `at` until `stop` or `most` rows; the first bad one ends the scan.
@@ -87,69 +145,19 @@ def scan_csv(text, at, stop, most, delimiter, strict, kinds, slots, rows, unsure
     `kinds` and `slots` say for each column of the file whether its fields are numbers, words or ignored, and where they go. Missing numbers
     are nan, missing words have hash 0; `strict` refuses both. A word's length is negative where two quotes in a row stand for one.
     """
-    width, lines = kinds.shape[0], np.uint64(0)
-    reason, fault, column = DONE, at, 0
-    while at < stop and rows < most and reason == DONE:
+    lines, reason, fault, column = np.uint64(0), DONE, at, 0
+    while at < stop and rows < most:
         if text[at] == END or (text[at] == RETURN and text[at + ONE] == END):
             at += ONE if text[at] == END else TWO
             lines += ONE
             continue
-        start, lines_before, unsure_before, column = at, lines, unsure, 0
-        while True:
-            if column == width:
-                reason, fault = FIELDS, at
-                break
-            kind, fault = kinds[column], at
-            if kind == NUMBER:
-                after, value, state, first, last = read_plain(text, at)
-                if state <= UNSURE and (text[after] == delimiter or text[after] == END or (text[after] == RETURN and text[after + ONE] == END)):
-                    at = after + ONE if text[after] == RETURN else after
-                else:
-                    begin, end, at, _, more, reason = find_field(text, at, stop, delimiter)
-                    lines += np.uint64(more)
-                    if reason != DONE:
-                        break
-                    if means_missing(text, begin, end):
-                        value, state = np.nan, READ
-                        reason = MISSING if strict else DONE
-                    else:
-                        after, value, state, first, last = read_plain(text, begin)
-                        if state == NO_FINITE:
-                            reason = NOT_FINITE
-                        elif state > UNSURE or after != end:
-                            reason = BAD_NUMBER
-                    if reason != DONE:
-                        break
-                if state == UNSURE:
-                    if unsure == np.uint64(marks.shape[0]):
-                        reason = FULL
-                        break
-                    marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = rows, slots[column], first, last
-                    unsure += ONE
-                numbers[rows, slots[column]] = value
-            else:
-                begin, end, at, escaped, more, reason = find_field(text, at, stop, delimiter)
-                lines += np.uint64(more)
-                if reason != DONE:
-                    break
-                if kind == WORD:
-                    missing = means_missing(text, begin, end)
-                    if missing and strict:
-                        reason = MISSING
-                        break
-                    hashes[rows, slots[column]] = NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
-                    starts[rows, slots[column]] = begin
-                    lengths[rows, slots[column]] = -np.int64(end - begin) if escaped else np.int64(end - begin)
-            column += 1
-            if text[at] == END:
-                break
-            at += ONE
-        if reason == DONE and column < width:
-            reason, fault = TOO_FEW, start
+        after, more, unsure_after, column, reason, fault = read_record(
+            text, at, stop, delimiter, strict, kinds, slots, rows, unsure, numbers, hashes, starts, lengths, marks
+        )
         if reason != DONE:
-            at, lines, unsure = start, lines_before, unsure_before
+            fault = at if reason == TOO_FEW else fault
             break
-        at += ONE
-        lines += ONE
+        at, unsure = after + ONE, unsure_after
+        lines += ONE + np.uint64(more)
         rows += ONE
     return at, lines, rows, unsure, reason, fault, column

@@ -21,7 +21,7 @@ _RULES = {
     scan.BAD_VALUE: "the value in {word!r} is no number; features are written column:value.",
     scan.NOT_FINITE: "{word!r} is not finite; all numbers must be. Leave the feature out, or replace it by a number.",
     scan.INDEX_ZERO: "feature index 0; LIBSVM indices start at 1. Pass zero_based=True if this file starts at 0.",
-    scan.INDEX_HUGE: "feature index {word!r} is 2^63 or more; indices must be smaller. Pass hash_bits=20, or number the columns anew.",
+    scan.INDEX_HUGE: "feature index {word!r} is too large; indices must be below 2^63 - 1. Pass hash_bits=20, or number the columns anew.",
     scan.BAD_QUERY: "{word!r} is no query number; it is written qid:number.",
     scan.BEYOND: "feature index {word!r} is outside the {limit:,} columns. Pass a larger n_features, or none.",
 }

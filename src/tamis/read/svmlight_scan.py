@@ -10,6 +10,7 @@ DONE, WIDE, FULL, BAD_LABEL, BAD_INDEX, BAD_VALUE, NOT_FINITE, INDEX_ZERO, INDEX
 
 SPACE, TAB, RETURN, END, HASH, COMMA, COLON, QUERY = (np.uint8(ord(c)) for c in " \t\r\n#,:q")
 LIMIT = np.uint64(2**63 - 1)
+LARGEST = np.uint64(2**63 - 2)  # column whose successor is still a number of 63 bits
 LABEL, VALUE = 0, 1  # kinds of numbers that Python must settle
 
 
@@ -87,6 +88,72 @@ def read_labels(text, at, labels, found, unsure, marks):
         at += ONE
 
 
+@helper
+def read_query(text, at):
+    """The query number ``qid:n`` at `at`: (place after it, number, what is wrong)."""
+    digits = at + np.uint64(4)
+    spelled = text[at + ONE] == 105 and text[at + np.uint64(2)] == 100 and text[at + np.uint64(3)] == COLON
+    after, number, fits = read_index(text, digits)
+    good = spelled and fits and after > digits and ends_token(text[after])
+    return after, np.int64(number), DONE if good else BAD_QUERY
+
+
+@helper
+def read_column(text, at, base, limit, mask, widest):
+    """The column ``n:`` at `at`: (place after it, column, what is wrong)."""
+    after, number, fits = read_index(text, at)
+    if after == at:
+        return after, number, BAD_INDEX
+    if text[after] != COLON:
+        return after, number, NO_COLON
+    if not fits or number > LARGEST:
+        return after, number, INDEX_HUGE
+    if number < base:
+        return after, number, INDEX_ZERO
+    number -= base
+    if mask:
+        number = scrambled(number) & mask
+    if number >= limit:
+        return after, number, BEYOND
+    return after + ONE, number, DONE if number <= widest else WIDE
+
+
+@helper
+def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data, marks):
+    """The features of a line: (place after them, entries, marks made, what is wrong and where, columns out of order, queries, columns met)."""
+    base, limit, mask, widest = bounds
+    fault, last, farthest, tangled, asked = at, NIL, NIL, 0, 0
+    while True:
+        at = skip_blanks(text, at)
+        if text[at] == END or text[at] == HASH:
+            return at, stored, unsure, DONE, fault, tangled, asked, farthest
+        fault = at
+        if text[at] == QUERY:
+            at, queries[rows], reason = read_query(text, at)
+            asked = 1
+            if reason != DONE:
+                return at, stored, unsure, reason, fault, tangled, asked, farthest
+            continue
+        place, number, reason = read_column(text, at, base, limit, mask, widest)
+        if reason != DONE:
+            return at, stored, unsure, reason, fault, tangled, asked, farthest
+        at, value, state = read_number(text, place)
+        if state >= NO_NUMBER or not (ends_token(text[at]) or text[at] == HASH):
+            return at, stored, unsure, (NOT_FINITE if state == NO_FINITE else BAD_VALUE), place, tangled, asked, farthest
+        if state == UNSURE:
+            if unsure == np.uint64(marks.shape[0]):
+                return at, stored, unsure, FULL, fault, tangled, asked, farthest
+            marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = VALUE, stored, place, at
+            unsure += ONE
+            value = 1.0
+        farthest = max(farthest, number + ONE)
+        if value != 0.0:
+            tangled |= number < last
+            last = number + ONE
+            indices[stored], data[stored] = number, value
+            stored += ONE
+
+
 @compiled
 def scan_svmlight(text, at, stop, most, base, limit, mask, tally, labels, ends, queries, indptr, indices, data, marks):
     """Read lines from `at` until `stop` or `most` rows, after what `tally` says has been read; the first bad line ends the scan.
@@ -97,81 +164,28 @@ def scan_svmlight(text, at, stop, most, base, limit, mask, tally, labels, ends, 
     """
     rows, stored, found, unsure, lines = tally[0], tally[1], tally[2], tally[3], NIL
     largest, tangled, asked = NIL, 0, 0
-    room, widest = np.uint64(marks.shape[0]), np.uint64(2 ** (8 * indices.itemsize - 1) - 1)
+    bounds = base, limit, mask, np.uint64(2 ** (8 * indices.itemsize - 1) - 1)
     reason, fault = DONE, at
     while at < stop and rows < most:
         start, found_before, stored_before, unsure_before = at, found, stored, unsure
         at = skip_blanks(text, at)
-        if text[at] == END:
-            at += ONE
-            lines += ONE
-            continue
-        if text[at] == HASH:
+        if text[at] == END or text[at] == HASH:
             at = find_end(text, at) + ONE
             lines += ONE
             continue
+        queries[rows] = -1
         at, found, unsure, reason = read_labels(text, at, labels, found, unsure, marks)
-        fault, queries[rows], last, farthest = at, -1, NIL, NIL
-        while reason == DONE:
-            at = skip_blanks(text, at)
-            if text[at] == END or text[at] == HASH:
-                break
-            fault = at
-            if text[at] == QUERY:
-                at, number, fits = read_index(text, at + np.uint64(4))
-                spelled = text[fault + ONE] == 105 and text[fault + np.uint64(2)] == 100 and text[fault + np.uint64(3)] == COLON
-                if not (spelled and fits) or at == fault + np.uint64(4) or not ends_token(text[at]):
-                    reason = BAD_QUERY
-                queries[rows] = np.int64(number)
-                asked = 1
-                continue
-            at, number, fits = read_index(text, at)
-            if at == fault:
-                reason = BAD_INDEX
-                break
-            if text[at] != COLON:
-                reason = NO_COLON
-                break
-            if not fits:
-                reason = INDEX_HUGE
-                break
-            if number < base:
-                reason = INDEX_ZERO
-                break
-            number -= base
-            if mask:
-                number = scrambled(number) & mask
-            if number >= limit:
-                reason = BEYOND
-                break
-            if number > widest:
-                reason = WIDE
-                break
-            at += ONE
-            place = at
-            at, value, state = read_number(text, at)
-            if state >= NO_NUMBER or not (ends_token(text[at]) or text[at] == HASH):
-                reason, fault = (NOT_FINITE if state == NO_FINITE else BAD_VALUE), place
-                break
-            if state == UNSURE:
-                if unsure == room:
-                    reason = FULL
-                    break
-                marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = VALUE, stored, place, at
-                unsure += ONE
-                value = 1.0
-            farthest = max(farthest, number + ONE)
-            if value != 0.0:
-                tangled |= number + ONE <= last
-                last = number + ONE
-                indices[stored], data[stored] = number, value
-                stored += ONE
+        fault = at
+        if reason == DONE:
+            at, stored, unsure, reason, fault, mixed, named, farthest = read_features(
+                text, at, bounds, rows, stored, unsure, queries, indices, data, marks
+            )
         if reason != DONE:
             at, found, stored, unsure = start, found_before, stored_before, unsure_before
             break
         at = find_end(text, at) + ONE
         lines += ONE
         rows += ONE
-        largest = max(largest, farthest)
+        tangled, asked, largest = tangled | mixed, asked | named, max(largest, farthest)
         ends[rows], indptr[rows] = found, stored
     return at, lines, rows, stored, found, unsure, reason, fault, tangled, asked, largest

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamis._jit import compiled, helper
-from tamis.read.numbers import NIL, NO_FINITE, NO_NUMBER, ONE, UNSURE, read_number
+from tamis.read.numbers import NIL, NO_FINITE, NO_NUMBER, ONE, READ, UNSURE, read_number
 from tamis.read.svmlight_scan import COLON, END, find_end, scrambled, skip_blanks
 from tamis.read.words import SEED, hash_span
 
@@ -33,11 +33,96 @@ def skip_tag(text, at):
 
 
 @helper
-def skip_word(text, at):
-    """Whether what stands here is one word, directly before a bar: a tag."""
+def is_tag(text, at):
+    """Whether what stands here is a tag: it begins with a tick, or it is one word directly before a bar."""
+    if text[at] == TICK:
+        return True
     while text[at] != BAR and text[at] != END and text[at] != SPACE:
         at += ONE
     return text[at] == BAR
+
+
+@helper
+def read_head(text, at, rows, unsure, labels, weights, marks):
+    """Label, importance and tag: (place of the bar, marks made, whether there is an importance, what is wrong and where)."""
+    labels[rows], weights[rows], weighted, fault = np.nan, 1.0, 0, at
+    for turn in range(2):
+        if text[at] == BAR or text[at] == TICK or text[at] == END:
+            break
+        fault = at
+        after, value, state = read_number(text, at)
+        if state >= NO_NUMBER or not ends_value(text[after]):
+            if turn == 1 and is_tag(text, at):
+                break
+            return at, unsure, weighted, (NOT_FINITE if state == NO_FINITE else BAD_LABEL if turn == 0 else BAD_WEIGHT), fault
+        if state == UNSURE:
+            if unsure == np.uint64(marks.shape[0]):
+                return at, unsure, weighted, FULL, fault
+            marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (LABEL if turn == 0 else WEIGHT), rows, at, after
+            unsure += ONE
+        if turn == 0:
+            labels[rows] = value
+        else:
+            weights[rows], weighted = value, 1
+            if value < 0.0:
+                return at, unsure, weighted, BAD_WEIGHT, fault
+        at = skip_blanks(text, after)
+    at = skip_tag(text, at)
+    return at, unsure, weighted, (DONE if text[at] == BAR else NO_BAR), fault
+
+
+@helper
+def read_space(text, at):
+    """The namespace behind a bar: (place after it, end of its name, seed of its hashes, its scale, what is wrong)."""
+    first, scale = at, 1.0
+    while not ends_word(text[at]):
+        at += ONE
+    end, seed = at, hash_span(text, first, at, SEED, False) if at > first else SEED
+    if text[at] == COLON:
+        at, scale, state = read_number(text, at + ONE)
+        if state != READ or not ends_value(text[at]):
+            return at, end, seed, scale, BAD_SCALE
+    return at, end, seed, scale, DONE
+
+
+@helper
+def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, marks):
+    """All features of a line, from its first bar on: (place after them, entries, marks made, what is wrong and where)."""
+    scale, seed, space, space_end, fault = 1.0, SEED, at, at, at
+    while True:
+        if text[at] == BAR:
+            space, fault = at + ONE, at
+            at, space_end, seed, scale, reason = read_space(text, space)
+            if reason != DONE:
+                return at, stored, unsure, reason, fault
+        at = skip_blanks(text, at)
+        if text[at] == END:
+            return at, stored, unsure, DONE, fault
+        if text[at] == BAR:
+            continue
+        first, value, fault = at, 1.0, at
+        while not ends_word(text[at]):
+            at += ONE
+        last = at
+        if text[at] == COLON:
+            at, value, state = read_number(text, last + ONE)
+            if state >= NO_NUMBER or not ends_value(text[at]):
+                return at, stored, unsure, (NOT_FINITE if state == NO_FINITE else BAD_VALUE), fault
+            if state == UNSURE:
+                if scale != 1.0 or unsure == np.uint64(marks.shape[0]):
+                    return at, stored, unsure, (FULL if scale == 1.0 else BAD_SCALE), fault
+                marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = VALUE, stored, last + ONE, at
+                unsure += ONE
+                value = 1.0
+        elif last == first:
+            return at, stored, unsure, BAD_VALUE, fault
+        if value * scale != 0.0:
+            word = scrambled(hash_span(text, first, last, SEED, False) ^ seed)
+            columns[stored], data[stored] = word & mask, value * scale
+            if hashes.shape[0]:
+                hashes[stored] = word
+                spans[stored, 0], spans[stored, 1], spans[stored, 2], spans[stored, 3] = space, space_end, first, last
+            stored += ONE
 
 
 @compiled
@@ -47,96 +132,23 @@ def scan_vowpal(text, at, stop, most, mask, rows, stored, labels, weights, indpt
     A feature's column is the hash of its namespace and name, masked. Where `hashes` and `spans` have room they are filled with the whole hash
     and with where the namespace and the name stand. Without a label the label is nan.
     """
-    unsure, lines, reason, fault = NIL, NIL, DONE, at
-    weighted, named, room = 0, hashes.shape[0] > 0, np.uint64(marks.shape[0])
-    while at < stop and rows < most and reason == DONE:
+    unsure, lines, reason, fault, weighted = NIL, NIL, DONE, at, 0
+    while at < stop and rows < most:
         start, stored_before, unsure_before = at, stored, unsure
         at = skip_blanks(text, at)
         if text[at] == END:
             at += ONE
             lines += ONE
             continue
-        labels[rows], weights[rows], fault = np.nan, 1.0, at
-        for turn in range(2):  # the label, then the importance
-            if text[at] == BAR or text[at] == TICK or text[at] == END:
-                break
-            fault = at
-            after, value, state = read_number(text, at)
-            if state >= NO_NUMBER or not ends_value(text[after]):
-                if text[at] == TICK or (turn == 1 and text[skip_tag(text, at)] == BAR and skip_word(text, at)):
-                    break
-                reason = NOT_FINITE if state == NO_FINITE else (BAD_LABEL if turn == 0 else BAD_WEIGHT)
-                break
-            if state == UNSURE:
-                if unsure == room:
-                    reason = FULL
-                    break
-                marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (LABEL if turn == 0 else WEIGHT), rows, at, after
-                unsure += ONE
-            if turn == 0:
-                labels[rows] = value
-            else:
-                weights[rows], weighted = value, 1
-                if value < 0.0:
-                    reason = BAD_WEIGHT
-                    break
-            at = skip_blanks(text, after)
+        at, unsure, heavy, reason, fault = read_head(text, at, rows, unsure, labels, weights, marks)
         if reason == DONE:
-            at = skip_tag(text, at)
-            if text[at] != BAR:
-                reason = NO_BAR
-        scale, seed, space, space_end = 1.0, SEED, at, at
-        while reason == DONE:
-            if text[at] == BAR:  # a namespace begins: its name follows at once, or it has none
-                at += ONE
-                space = at
-                while not ends_word(text[at]):
-                    at += ONE
-                space_end, scale = at, 1.0
-                seed = hash_span(text, space, at, SEED, False) if at > space else SEED
-                if text[at] == COLON:
-                    fault = at + ONE
-                    at, scale, state = read_number(text, at + ONE)
-                    if state != 0 or not ends_value(text[at]):
-                        reason = BAD_SCALE
-                        break
-            at = skip_blanks(text, at)
-            if text[at] == END:
-                break
-            if text[at] == BAR:
-                continue
-            first = at
-            while not ends_word(text[at]):
-                at += ONE
-            last, value, fault = at, 1.0, first
-            if text[at] == COLON:
-                place = at + ONE
-                at, value, state = read_number(text, place)
-                if state >= NO_NUMBER or not ends_value(text[at]):
-                    reason = NOT_FINITE if state == NO_FINITE else BAD_VALUE
-                    break
-                if state == UNSURE:
-                    if unsure == room or scale != 1.0:
-                        reason = FULL if scale == 1.0 else BAD_SCALE
-                        break
-                    marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = VALUE, stored, place, at
-                    unsure += ONE
-                    value = 1.0
-            elif last == first:
-                reason = BAD_VALUE
-                break
-            if value * scale != 0.0:
-                word = scrambled(hash_span(text, first, last, SEED, False) ^ seed)
-                columns[stored], data[stored] = word & mask, value * scale
-                if named:
-                    hashes[stored] = word
-                    spans[stored, 0], spans[stored, 1], spans[stored, 2], spans[stored, 3] = space, space_end, first, last
-                stored += ONE
+            at, stored, unsure, reason, fault = read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, marks)
         if reason != DONE:
             at, stored, unsure = start, stored_before, unsure_before
             break
         at = find_end(text, at) + ONE
         lines += ONE
         rows += ONE
+        weighted |= heavy
         indptr[rows] = stored
     return at, lines, rows, stored, unsure, reason, fault, weighted

@@ -67,7 +67,7 @@ def _remember_names(model, rows) -> None:
 def judged(model, rows, given) -> dict:
     """The result as plain data."""
     last = model.train_history_[-1]
-    error, source = last.get("error", last.get("loss")), "progressive" if "error" in last else "progressive loss"
+    error, source = last.get("error"), "progressive: each chunk before it was learnt"
     if hasattr(model, "path_"):
         error, source = _inside(model), "on folds held out inside the sample"
     if given.test:
@@ -85,6 +85,7 @@ def judged(model, rows, given) -> dict:
         "classes": [label(c) for c in getattr(model, "classes_", [])],
         "error": error,
         "error_of": source,
+        "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
         "notes": rows.notes,
         "top": features,
@@ -108,9 +109,11 @@ def show(result: dict, given) -> None:
         print_json({**result, "top": result["top"][: given.top], "out": given.out, "report": given.report})
         return
     percent = bool(result["classes"])
-    error = "unknown" if result["error"] is None else f"{result['error']:.2%}" if percent else f"{result['error']:.6g}"
-    lines = [("model", result["model"]), ("rows", f"{result['rows']:,}"), ("features", f"{result['features']:,}")]
-    lines += [("kept", f"{result['kept']:,}"), ("error", f"{error} ({result['error_of']})")]
+    lines = [("model", result["model"]), ("rows", f"{result['rows']:,}"), ("features", f"{result['features']:,}"), ("kept", f"{result['kept']:,}")]
+    if result["error"] is not None:
+        lines.append(("error", f"{result['error']:{'.2%' if percent else '.6g'}} ({result['error_of']})"))
+    elif result["loss"] is not None:
+        lines.append(("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)"))
     pairs(lines)
     show_kept(result["top"], given.top)
     for path, what in ((given.out, "model"), (given.report, "page")):

@@ -18,20 +18,14 @@ from tamis.read.survey import Survey
 class RowSource:
     """Rows of one or several files, as `open_rows` makes them; iterate over it as often as you like.
 
-    Attributes
-    ----------
-    files : list of str
-        Names, in the order in which they are read.
-    format : str
-        Their format.
-    bad : Bad
-        Lines that the last reading skipped: `count`, and words about the `first` ten.
-    n_features : int or None
-        Number of columns, where it is known: given, surveyed, or a table's.
-    names : list of str or None
-        Names of the columns, where the files have them.
-    notes : list of str
-        What was decided on the way, such as that columns count from 0.
+    Each chunk is a tuple with `X` (CSR), `targets` and `first_line`, and where the file has them `weights` and `queries`. `files` are the
+    names, in the order in which they are read; `bad` says which lines the last reading skipped: their `count`, and words about
+    the `first` ten.
+
+    See Also
+    --------
+    open_rows : Makes one.
+    train : Walks through one.
     """
 
     def __init__(self, files: list[str], options: Options, layout=None):

@@ -109,6 +109,7 @@ BAD = {
     # arrays
     "empty.npz": (b"", "cannot be read as npz"),
     "no-zip.npz": (b"PK\x03\x04 no", "cannot be read as npz"),
+    "encrypted.npz": (npz().replace(b"PK\x01\x02-\x03-\x00\x00\x00", b"PK\x01\x02-\x03-\x00\x01\x00"), "encrypted"),
     "cut.npz": (npz()[:-40], "cannot be read as npz"),
     "no-data.npz": (npz(data=None), "holds no array 'data'"),
     "no-targets.npz": (npz(y=None), "holds no array 'y'"),

@@ -1,6 +1,8 @@
 """SciPy's npz files of a CSR matrix, with the targets beside it: read row by row from inside the archive, never whole."""
 
 import math
+import os
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -13,6 +15,9 @@ from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows
 from tamis.read.streams import shown
 
+# What zipfile and NumPy raise on damaged archives, encrypted ones and odd headers.
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, TypeError, LookupError, OSError, ArithmeticError, MemoryError)
+BROKEN += (RuntimeError, SyntaxError)
 _WAY_OUT = "Save it by scipy.sparse.save_npz as CSR, or by numpy.savez with data, indices, indptr, shape and y."
 
 
@@ -50,14 +55,12 @@ class ArraysReader:
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Chunks of an archive from a position on, each with the bytes that have been read, by its rows."""
-        import os
-
         try:
             with zipfile.ZipFile(name) as archive:
                 size = os.path.getsize(name)
                 for rows, share in self._chunks(archive, shown(name), position):
                     yield rows, int(size * share)
-        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, OverflowError, MemoryError, NotImplementedError, SyntaxError) as error:
+        except BROKEN as error:
             if isinstance(error, ReadError):
                 raise
             raise ReadError(f"{shown(name)}: it cannot be read as npz ({error or type(error).__name__}). {_WAY_OUT}") from error

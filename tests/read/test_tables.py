@@ -137,7 +137,7 @@ def test_numeric_csv_against_pandas(tmp_path):
     assert np.array_equal(targets(rows), values[:, -1])
 
 
-def test_words_after_a_thousand_numbers(tmp_path):
+def test_words_after_many_numbers(tmp_path):
     """With other columns of words there is a first reading, which finds them; without, the line is refused."""
     lines = [f"{k},{'uv'[k % 2]},{k % 2}\n" for k in range(1500)] + ["late,u,0\n"]
     (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(lines))

@@ -81,6 +81,16 @@ def test_progressive_validation_predicts_before_it_learns(path):
     assert [line["rows"] for line in model.train_history_] == sorted({line["rows"] for line in model.train_history_})
 
 
+def test_long_streams_are_judged_now_and_then(path, monkeypatch):
+    from tamis.training import judge
+
+    monkeypatch.setattr(judge, "EVERY_ONE", 3)
+    looked = []
+    monkeypatch.setattr(judge.Judge, "before", lambda self, model, X, *rest: looked.append(X.shape[0]))
+    train(FTRLClassifier(), open_rows(path, chunk_rows=10), validate="progressive")
+    assert len(looked) == 3 + 2  # chunks 0, 1, 2, then 8 and 16 of 24
+
+
 def test_held_out_rows(path):
     for held in (open_rows(path), (X, Y)):
         model = train(FTRLClassifier(), open_rows(path), passes=2, validate=held)

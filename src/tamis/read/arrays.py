@@ -16,8 +16,8 @@ from tamis.read.rows import Context, Position, ReadError, Rows
 from tamis.read.streams import shown
 
 # What zipfile and NumPy raise on damaged archives, encrypted ones and odd headers.
-BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, TypeError, LookupError, OSError, ArithmeticError, MemoryError)
-BROKEN += (RuntimeError, SyntaxError)
+_ZIP = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError)
+BROKEN = (*_ZIP, ValueError, TypeError, LookupError, ArithmeticError, MemoryError, SyntaxError)
 _WAY_OUT = "Save it by scipy.sparse.save_npz as CSR, or by numpy.savez with data, indices, indptr, shape and y."
 
 

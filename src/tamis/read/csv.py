@@ -10,7 +10,7 @@ from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
 from tamis.read.window import NUL, Window
 
-LOOKED_AT = 1000  # rows that decide whether a column looks like numbers
+LOOKED_AT = 200  # rows that decide whether a column looks like numbers
 _RULES = {
     scan.FIELDS: "the record has more than {width} fields, as many as the header. Quote fields that hold the delimiter, or pass another.",
     scan.TOO_FEW: "the record has {column} fields, the header {width}. Quote fields that hold the delimiter, or pass another.",

@@ -28,6 +28,7 @@ class State:
 
     turn: int = 0  # passes that are complete
     seen: int = 0  # rows learnt, over all passes
+    chunks: int = 0
     position: Position | None = None  # in the present pass
     mark: int = 0  # rows at which the history is written next
     charged: list[float] = field(default_factory=lambda: [0.0, 0.0])  # progressive loss and its weight

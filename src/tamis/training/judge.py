@@ -5,6 +5,7 @@ import numpy as np
 from tamis.read.source import RowSource
 
 PROGRESSIVE = "progressive"
+EVERY_ONE, THINNED = 64, 8
 
 
 class Judge:
@@ -17,9 +18,13 @@ class Judge:
         self.held = None if self.progressive else validate
         self.name = PROGRESSIVE if self.progressive else "none" if validate is None else "held out"
 
+    def wants(self, chunks: int) -> bool:
+        """Whether the chunk after so many is to be predicted: of a long stream one in eight, so that this costs little."""
+        return self.progressive and (chunks < EVERY_ONE or chunks % THINNED == 0)
+
     def before(self, model, X, targets, weights, charged: list[float]) -> None:
         """Predict the chunk, if the model can, and add its loss."""
-        if self.progressive and hasattr(model, "n_features_in_"):
+        if hasattr(model, "n_features_in_"):
             if not getattr(model, "grow", False) and X.shape[1] != model.n_features_in_:
                 return
             loads = np.ones(X.shape[0]) if weights is None else weights

@@ -33,8 +33,8 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
     passes : int, default=1
         Passes over the rows, in their order.
     validate : None, "progressive", RowSource or (X, y), default=None
-        "progressive" predicts each chunk before it is learnt from, and keeps the mean error. Rows of their own are predicted whenever the
-        history is written.
+        "progressive" predicts chunks before they are learnt from, and keeps the mean error: the first 64 chunks, then one in eight. Rows of
+        their own are predicted whenever the history is written.
     checkpoint : path or None, default=None
         Folder for checkpoints. If it holds one of the same task, training goes on from there, to the same bits; one of other data or
         parameters is refused.
@@ -190,8 +190,10 @@ class Walk:
             if not hasattr(self.model, "classes_") and not hasattr(targets, "tocsr"):
                 classes = self._classes(targets)
                 named |= {} if classes is None else {"classes": classes}
-        self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
+        if self.judge.wants(self.state.chunks):
+            self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
         self.model.partial_fit(chunk.X, targets, **named)
+        self.state.chunks += 1
 
     def _as_classes(self, chunk: Rows):
         """Numbers as whole ones where they are."""

@@ -44,7 +44,7 @@ class Loop:
         plain = self.plain
         twin = python_types.FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__)
         twin.__module__ = plain.__module__
-        room = plain.__module__.split(".")[1] if plain.__module__.startswith("tamis.") else "loops"
+        room = plain.__module__.split(".")[1] if plain.__module__.startswith("tamis.") else "*"
         twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources(room))))}"
         return _dispatcher(twin, not foreign, self.options)
 
@@ -104,9 +104,9 @@ def _hexdigest(text: str) -> str:
 
 @functools.cache
 def _sources(room: str) -> str:
-    """Digest of the files that the compiled code of a room comes from, terms excepted."""
+    """Digest of the files that the compiled code of a room comes from, terms excepted; of a loop from outside, all rooms."""
     home = Path(__file__).parent
-    return _hexdigest("".join(path.read_text() for path in [home / "_jit.py", *sorted((home / room).glob("*.py"))]))
+    return _hexdigest("".join(path.read_text() for path in [home / "_jit.py", *sorted(home.glob(f"{room}/*.py"))]))
 
 
 def compiled(function) -> Loop:

@@ -67,6 +67,27 @@ def test_dying_at_any_chunk_changes_no_bit(name, validate, path, tmp_path, monke
     assert bytes_of(model, tmp_path) == wanted
 
 
+@pytest.mark.parametrize("text", ["0 0:1 3:1\n", "0,1 1:1 3:1\n"], ids=["columns from 0", "several labels"])
+def test_what_the_first_chunk_decided_is_remembered(text, tmp_path, monkeypatch):
+    """Only the first line says that columns count from 0, or that rows have several labels; the second life never sees it."""
+    path = tmp_path / "a.svm"
+    path.write_text(text + "".join(f"{k % 2} {1 + k % 5}:1 {7 + k % 2}:1\n" for k in range(200)))
+    wanted = bytes_of(train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21)), tmp_path)
+    learn = Walk._learn
+
+    def mortal(self, chunk):
+        if self.state.seen > 100:
+            raise Killed
+        learn(self, chunk)
+
+    monkeypatch.setattr(Walk, "_learn", mortal)
+    with pytest.raises(Killed):
+        train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "ck", every=50)
+    monkeypatch.setattr(Walk, "_learn", learn)
+    model = train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "ck", every=50)
+    assert bytes_of(model, tmp_path) == wanted
+
+
 def test_a_checkpoint_is_one_whole_pair_at_every_moment(path, tmp_path, monkeypatch):
     """Fail before and after each step of writing: what is in the folder can always be taken up."""
     import os

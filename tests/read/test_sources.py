@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from processes import run_process
-from read.corpus import CSV, SVM, TSV, VW, npz
+from read.corpus import CSV, SVM, TSV, VW, WHOLE, npz
 
 from tamis import open_rows
 from tamis.read.formats import guess
@@ -150,6 +150,33 @@ def test_vowpal_wabbit(tmp_path):
     assert found[3, names["a^y"]] == 0.1
     assert chunk.X.nnz == 7
     assert next(iter(open_rows(tmp_path / "a.vw"))).X.shape[1] == 2**18
+
+
+@pytest.mark.parametrize("name", ["a.svm", "a.csv", "a.tsv", "a.vw", "a.npz", "a.parquet", "a.arrow"])
+def test_every_format_can_be_taken_up_again(tmp_path, name):
+    """Two files, small chunks: from each chunk's position the rest is read, the same to the bit."""
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
+
+    table = pa.table({"a": [1.5, 2.0, 0.25] * 9, "b": ["u", "v", "w"] * 9, "y": [0.0, 1.0, 2.0] * 9})
+    for k in range(2):
+        path = tmp_path / f"{k}{name}"
+        if name.endswith("parquet"):
+            pa.parquet.write_table(table, path)
+        elif name.endswith("arrow"):
+            pa.feather.write_feather(table, path)
+        else:
+            body = WHOLE[name]
+            path.write_bytes(body if name.endswith("npz") else body + body.split(b"\n", 1)[1] * 6)
+    rows = open_rows(tmp_path / f"?{name}", chunk_rows=2)
+    chunks = list(rows)
+    assert len(chunks) > 3
+    for k, chunk in enumerate(chunks):
+        rest = list(rows.read(chunk.position))
+        assert [one.position for one in rest] == [one.position for one in chunks[k + 1 :]]
+        assert [one.X.toarray().tolist() for one in rest] == [one.X.toarray().tolist() for one in chunks[k + 1 :]]
+        assert [one.first_line for one in rest] == [one.first_line for one in chunks[k + 1 :]]
 
 
 def test_vowpal_wabbit_rows_without_labels(tmp_path):

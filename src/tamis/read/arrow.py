@@ -1,5 +1,6 @@
 """Parquet and Arrow IPC through pyarrow, batch by batch, by the same layout as CSV."""
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -93,8 +94,6 @@ class ArrowReader:
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Chunks of a file from a position on."""
-        import os
-
         size, done, before = os.path.getsize(name), 0, position.rows - position.offset
         for batch in batches(name, self.options):
             start, done = done, done + batch.num_rows

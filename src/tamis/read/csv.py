@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tamis.read import csv_scan as scan
-from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, TARGET, WEIGHT, WORDS, Column, Layout, Part, Words, chunk_of
+from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, WORDS, Column, Layout, Part, Words, chunk_of
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
 from tamis.read.window import NUL, Window
@@ -217,6 +217,3 @@ def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str,
         for c in late:
             c.role, c.words = WORDS, True
         layout = Layout(layout.columns, layout.missing, layout.hash_bits)
-
-
-__all__ = ["TARGET", "WEIGHT", "CsvReader", "look", "read_levels"]

@@ -1,5 +1,7 @@
 """Names of columns, hashed ones included: another reading finds which names fall into the buckets that matter."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tamis.read.layout import WORDS
@@ -62,8 +64,6 @@ def _named(source, wanted):
 
 def _numbers(source, context):
     """Column numbers of svmlight text, and the columns that they are hashed into."""
-    from dataclasses import replace
-
     from tamis.read.svmlight import SvmlightReader
 
     bits, base = source.options.hash_bits, source.base or 0

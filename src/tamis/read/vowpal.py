@@ -56,10 +56,9 @@ class VowpalReader:
             while (stop := window.lines(self.options.chunk_bytes)) > window.begin:
                 line = window.line
                 found = self._arrays(stop - window.begin, named)
-                at = self._scan(window, stop, found)
+                window.advance(self._scan(window, stop, found), found["lines"])
                 if found["rows"]:
                     yield found, line, window
-                window.advance(at, found["lines"])
             if window.failure:
                 self.context.refuse(f"{window.name}, line {window.line}: {window.failure}.")
         finally:

@@ -4,12 +4,13 @@ import inspect
 import signal
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tamis._progress import Progress
-from tamis.read.rows import Position, ReadError, Rows
+from tamis.read.rows import ReadError, Rows
 from tamis.read.source import RowSource
 from tamis.training.checkpoint import Folder, State
 from tamis.training.judge import Judge
@@ -129,8 +130,7 @@ class Walk:
                     self._save(folder)
         if hasattr(self.model, "refine"):
             self.model.refine()
-            self.state.history[-1]["nonzeros"] = len(self.model.support_)
-            self._judge_at_end()
+            self.state.history[-1] |= {"nonzeros": len(self.model.support_), **self.judge.look(self.model)}
         self.model.train_history_ = self.state.history
         if self.source is not None:
             self.model.reading_ = self.source.schema
@@ -241,9 +241,6 @@ class Walk:
         state.history.append(line)
         self.told = line
 
-    def _judge_at_end(self) -> None:
-        self.state.history[-1] |= self.judge.look(self.model)
-
     def _words(self) -> str:
         """Loss and nonzeros as the bar shows them."""
         names = (("error", "error {:.4f}"), ("validation_error", "held out {:.4f}"), ("loss", "loss {:.4f}"), ("nonzeros", "{:,} kept"))
@@ -255,8 +252,6 @@ class Walk:
         return {"base": source.base, "several": source.several, "labels": source.labels, "n_features": source.options.n_features}
 
     def _recall(self, facts: dict) -> None:
-        from dataclasses import replace
-
         source = self.source
         source.base, source.several, source.labels = facts["base"], facts["several"], facts["labels"]
         source.options = replace(source.options, n_features=facts["n_features"])
@@ -293,6 +288,3 @@ def _glimpse(model) -> dict:
     """Loss and nonzeros as the model itself has noted them; nothing that would have to be computed."""
     noted = vars(model).get("history_") or [{}]
     return {name: noted[-1][name] for name in ("loss", "nonzeros") if name in noted[-1]}
-
-
-__all__ = ["Position", "train"]

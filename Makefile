@@ -11,7 +11,7 @@ JOBS ?= 2
 	touch $@
 
 demo: .venv/all.stamp
-	$(BIN)/python examples/sieve_words.py
+	$(BIN)/tamis demo
 
 test: .venv/test.stamp lint
 	$(BIN)/python -m pytest -n $(JOBS)

@@ -9,5 +9,6 @@ PARTS = {
     "confidence": "passes of the confidence-weighted learners, and their memory",
     "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",
     "races": "time, error and kept features against peers",
+    "files": "text to rows, file to model, and its memory",
     "curves": "error against kept features, over paths of penalties",
 }

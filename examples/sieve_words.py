@@ -7,7 +7,7 @@ those are in every second document, some in one of three hundred; all matter ali
 scikit-learn's ``SGDClassifier`` get the same rows. Each may try seven strengths of its penalty; held-out rows choose
 the sparsest model whose error is within one standard error of the best.
 
-This is what ``make demo`` runs. It needs no download, prints one table and writes one figure, ``demo.png``, into the
+``python examples/sieve_words.py`` needs no download, prints one table and writes one figure, ``demo.png``, into the
 current folder (or where its first argument says).
 """
 

@@ -24,10 +24,12 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
+    from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
+    from tamis.training.walk import train
 
 __version__ = "0.1.0"
 
@@ -64,6 +66,7 @@ _HOMES = {
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "load": "tamis.persist",
+    "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
     "DensityBiasDisplay": "tamis.report.data_display",
     "SelectionPathDisplay": "tamis.report.selection_display",
@@ -71,6 +74,7 @@ _HOMES = {
     "StabilityDisplay": "tamis.report.stability_display",
     "TrainingDisplay": "tamis.report.data_display",
     "write_page": "tamis.report.page",
+    "train": "tamis.training.walk",
 }
 
 __all__ = [
@@ -111,11 +115,13 @@ __all__ = [
     "compare",
     "datasets",
     "load",
+    "open_rows",
     "save",
     "selection_kappa",
     "selection_stability",
     "terms",
     "testing",
+    "train",
     "write_page",
 ]
 

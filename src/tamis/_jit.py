@@ -8,11 +8,13 @@ import types as python_types
 from pathlib import Path
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import types as numba_types
 from numba.extending import intrinsic, overload
 
 _CACHE = "NUMBA_CACHE_DIR"
+_WORD = numba_types.uint64
 VERBS: list[str] = []
 
 
@@ -42,7 +44,8 @@ class Loop:
         plain = self.plain
         twin = python_types.FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__)
         twin.__module__ = plain.__module__
-        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources())))}"
+        room = plain.__module__.split(".")[1] if plain.__module__.startswith("tamis.") else "*"
+        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources(room))))}"
         return _dispatcher(twin, not foreign, self.options)
 
     def signatures(self) -> int:
@@ -100,10 +103,10 @@ def _hexdigest(text: str) -> str:
 
 
 @functools.cache
-def _sources() -> str:
-    """Digest of the files that compiled code comes from, terms excepted."""
+def _sources(room: str) -> str:
+    """Digest of the files that the compiled code of a room comes from, terms excepted; of a loop from outside, all rooms."""
     home = Path(__file__).parent
-    return _hexdigest("".join(path.read_text() for path in [home / "_jit.py", *sorted((home / "loops").glob("*.py"))]))
+    return _hexdigest("".join(path.read_text() for path in [home / "_jit.py", *sorted(home.glob(f"{room}/*.py"))]))
 
 
 def compiled(function) -> Loop:
@@ -150,6 +153,57 @@ def _prefetch(context, array, cell):
 @overload(prefetch)
 def _typed_prefetch(array, cell):
     return lambda array, cell: _prefetch(array, cell)
+
+
+# --------------------------------------------------------------------------- words of 64 bits
+def multiply_high(a, b):
+    """The upper word of the product of two words."""
+    return np.uint64((int(a) * int(b)) >> 64)
+
+
+def leading_zeros(a):
+    """Number of zero bits before the first one."""
+    return np.uint64(64 - int(a).bit_length())
+
+
+def float_of_bits(a):
+    """The number whose bits are those of a word."""
+    return np.uint64(a).view(np.float64)
+
+
+@intrinsic
+def _multiply_high(context, a, b):
+    def generate(context, builder, signature, arguments):
+        wide = ir.IntType(128)
+        left, right = (builder.zext(word, wide) for word in arguments)
+        return builder.trunc(builder.lshr(builder.mul(left, right), wide(64)), ir.IntType(64))
+
+    return _WORD(_WORD, _WORD), generate
+
+
+@intrinsic
+def _leading_zeros(context, a):
+    return _WORD(_WORD), lambda context, builder, signature, arguments: builder.ctlz(arguments[0], ir.IntType(1)(0))
+
+
+@intrinsic
+def _float_of_bits(context, a):
+    return numba_types.float64(_WORD), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType())
+
+
+@overload(multiply_high)
+def _typed_multiply_high(a, b):
+    return lambda a, b: _multiply_high(a, b)
+
+
+@overload(leading_zeros)
+def _typed_leading_zeros(a):
+    return lambda a: _leading_zeros(a)
+
+
+@overload(float_of_bits)
+def _typed_float_of_bits(a):
+    return lambda a: _float_of_bits(a)
 
 
 # --------------------------------------------------------------------------- terms

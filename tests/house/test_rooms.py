@@ -10,13 +10,14 @@ from processes import run_process
 import tamis
 
 HOME = Path(tamis.__file__).parent
-WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persist", "cli"]
+WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persist", "training", "cli"]
 # Common ground, and the rooms that may stand on it. `terms` and `loops` know nothing of users' arrays, checks or screens.
 GROUND = {
-    "_jit": ["terms", "loops", "solvers", "models", "persist", "_checks"],
+    "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
-    "_disk": ["read", "report", "persist", "cli"],
-    "_progress": ["read", "solvers", "models", "judge", "report", "cli"],
+    "_disk": ["read", "report", "persist", "training", "cli"],
+    "datasets": ["cli"],
+    "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
 }
 BESIDE = {
     "datasets": ["read"],
@@ -26,6 +27,7 @@ BESIDE = {
     "_disk": [],
     "_progress": [],
     "__init__": ["datasets", "testing", *WALK],
+    "__main__": ["cli"],
 }
 FILES = sorted(HOME.rglob("*.py"))
 

@@ -1,0 +1,1 @@
+"""The command line: parsers and words only."""

@@ -1,0 +1,94 @@
+"""Files as commands name them: opened, surveyed, and judged to be of classes or numbers."""
+
+from typing import Any
+
+from tamis._progress import Progress
+from tamis.cli.methods import UsageError
+from tamis.cli.show import label, note
+from tamis.read.opening import open_rows
+from tamis.read.source import RowSource
+
+SAMPLE = 20_000  # rows that a sieve keeps
+BASE = 250_000_000  # bytes of Python, its libraries and the reader
+
+
+def source_of(files, given, **more) -> RowSource:
+    """The rows of some files, by the reading options."""
+    if len(files) > 1 and "-" in files:
+        raise UsageError("- (standard input) cannot be read together with files.")
+    options: dict[str, Any] = {"format": given.format, "on_bad": given.on_bad, "chunk_rows": given.chunk_rows}
+    if hasattr(given, "zero_based"):
+        zero = {"auto": "auto", "yes": True, "no": False}[given.zero_based]
+        options |= {"target": given.target, "weight": given.weight, "zero_based": zero, "hash_bits": given.hash_bits}
+        options |= {"missing": given.missing, "delimiter": given.delimiter, "categorical": given.categorical, "ignore": given.ignore}
+    return open_rows(list(files), **(options | more))
+
+
+def survey_of(rows: RowSource, columns: bool = False, label: str = "survey"):
+    """What is in all rows, under a progress bar."""
+    with Progress(label, max(rows.total, 1)) as bar:
+        return rows.survey(columns=columns, tell=lambda done: bar.advance(done - bar.done))
+
+
+def task_of(rows: RowSource, asked: str, survey=None) -> str:
+    """Whether the targets are classes or numbers; of a source that is not surveyed, by its first chunk."""
+    if asked != "auto":
+        return asked
+    if survey is None:
+        from tamis.read.survey import Survey
+
+        survey = Survey()
+        rows.keep()
+        for chunk in rows:
+            survey.add(chunk, False)
+            break
+    task = "classify" if survey.as_classes() else "regress"
+    looks, other = ("classes", "regress") if task == "classify" else ("numbers", "classify")
+    note(f"the targets look like {looks}; --task {other} says otherwise")
+    return task
+
+
+def audit_of(rows: RowSource, survey) -> dict:
+    """What `tamis check` says of a file, as plain data."""
+    suggested, reason, memory = suggest(survey)
+    return {
+        "files": list(rows.files),
+        "format": rows.format,
+        "rows": survey.rows,
+        "features": survey.features,
+        "nonzeros": survey.nonzeros,
+        "density": survey.density,
+        "labels": {label(value): survey.labels[value] for value in survey.classes},
+        "bad": {"count": survey.bad.count, "first": list(survey.bad.first)},
+        "memory_bytes": memory,
+        "suggested": suggested,
+        "reason": reason,
+        "notes": rows.notes,
+    }
+
+
+def suggest(survey) -> tuple[str, str, int]:
+    """A method, why, and the memory that `tamis fit` needs for it."""
+    outputs = len(survey.labels) if survey.as_classes() and (survey.several or len(survey.labels) > 2) else 1
+    rows = min(survey.rows, SAMPLE)
+    sample = 5 * 16 * rows * survey.nonzeros // max(survey.rows, 1)
+    sieve = BASE + 6 * 2 * 8 * (1 + 2 * outputs) * survey.features + sample
+    simple = BASE + 16 * outputs * survey.features
+    if sieve > 8_000_000_000:
+        return "ftrl", "the sieve would need more than 8 GB for so many columns", simple
+    if survey.density > 0.15 and survey.features < 5000:
+        return "ftrl", "the rows are dense and the columns few", simple
+    return "sieve", "many columns, few of them filled in a row", sieve
+
+
+def names_for(model):
+    """Names of columns as the model's own file knows them: a function of column numbers."""
+    reading = getattr(model, "reading_", None) or {}
+    known = {int(column): name for column, name in reading.get("names", [])}
+    if "layout" in reading:
+        from tamis.read.layout import Layout
+
+        names = Layout.from_dict(reading["layout"]).names()
+        return lambda columns: [known.get(int(c), names[int(c)]) for c in columns]
+    first = 1 if reading.get("zero_based") is False else 0
+    return lambda columns: [known.get(int(c), str(int(c) + first)) for c in columns]

@@ -1,0 +1,70 @@
+"""The way in: parse, run a command, and turn every failure into one line and an exit code.
+
+Exit codes: 0 done; 1 the data, a model file or a folder is not as it should be; 2 wrong options; 130 interrupted; 141 the reader of the
+output went away.
+"""
+
+import importlib
+import os
+import signal
+import sys
+import warnings
+
+from tamis.cli.methods import UsageError
+from tamis.cli.parser import make_parser
+
+FAILED, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    parser = make_parser()
+    given = parser.parse_args(arguments)
+    given.words = ["tamis", *(sys.argv[1:] if arguments is None else arguments)]
+    warnings.showwarning = _note
+    signal.signal(signal.SIGTERM, _stop)
+    # scikit-learn loads pandas where it is installed, 60 MB that no command needs.
+    if given.command in ("fit", "predict", "check", "inspect"):
+        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+    try:
+        importlib.import_module(f"tamis.cli.{_HOMES[given.command]}").run(given)
+        sys.stdout.flush()
+        return 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody is there for what is still in the buffer
+        return PIPE
+    except KeyboardInterrupt:
+        kept = getattr(given, "checkpoint", None)
+        print(f"tamis: interrupted{f'; the same command goes on from {kept}' if kept else ''}.", file=sys.stderr)
+        return INTERRUPTED
+    except UsageError as error:
+        print(f"tamis {given.command}: {error}", file=sys.stderr)
+        return USAGE
+    except Exception as error:
+        if os.environ.get("TAMIS_DEBUG"):
+            raise
+        print(f"tamis {given.command}: {_said(error)}", file=sys.stderr)
+        return FAILED
+
+
+_HOMES = {name: name for name in ("fit", "predict", "compare", "check", "demo", "warm")} | {"inspect": "look"}
+
+
+def _said(error: Exception) -> str:
+    """An error in one line; of one that no one foresaw, also how to see more."""
+    words = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({words}). Hash the columns into fewer (--hash-bits 20), or use --method ftrl."
+    if isinstance(error, ValueError | OSError | FloatingPointError | ImportError | TypeError):
+        return words
+    return f"{type(error).__name__}: {words}. Set TAMIS_DEBUG=1 to see where."
+
+
+def _note(message, category, filename, lineno, file=None, line=None) -> None:
+    """Warnings as notes."""
+    print(f"tamis: note: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+def _stop(number, frame) -> None:
+    """A polite end is an interruption."""
+    os.kill(os.getpid(), signal.SIGINT)

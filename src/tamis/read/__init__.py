@@ -1,0 +1,1 @@
+"""Files to rows: readers of text, tables and arrays, in constant memory."""

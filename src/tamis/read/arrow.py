@@ -1,0 +1,151 @@
+"""Parquet and Arrow IPC through pyarrow, batch by batch, by the same layout as CSV."""
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, WORDS, Layout, Part, Words, chunk_of
+from tamis.read.options import Options
+from tamis.read.rows import Context, Position, ReadError, Rows
+from tamis.read.streams import shown
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise ReadError("Parquet and Arrow files need pyarrow: pip install 'tamis[arrow]'. Or save the table as CSV.") from None
+    return pyarrow
+
+
+def batches(name: str, options: Options) -> Iterator[Any]:
+    """Record batches of a file."""
+    arrow = _pyarrow()
+    try:
+        if options.format == "parquet":
+            import pyarrow.parquet
+
+            with pyarrow.parquet.ParquetFile(name) as file:
+                yield from file.iter_batches(options.chunk_rows)
+            return
+        with arrow.memory_map(name) as file:
+            try:
+                reader = arrow.ipc.open_file(file)
+                found = (reader.get_batch(k) for k in range(reader.num_record_batches))
+            except arrow.ArrowInvalid:
+                file.seek(0)
+                found = iter(arrow.ipc.open_stream(file))
+            for batch in found:
+                for start in range(0, batch.num_rows, options.chunk_rows):
+                    yield batch.slice(start, options.chunk_rows)
+    except (arrow.ArrowException, OSError, EOFError) as error:
+        raise ReadError(f"{shown(name)}: it cannot be read as {options.format} ({str(error)[:200]}). Copy it again, or pass format=...") from error
+
+
+def _is_number(kind) -> bool:
+    types = _pyarrow().types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+
+
+def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
+    """Names of the columns, and whether each holds words."""
+    schema = next((batch.schema for batch in batches(name, options)), None)
+    if schema is None:
+        raise ReadError(f"{shown(name)}: no rows; the file is empty. Check the name.")
+    if len(set(schema.names)) < len(schema.names):
+        raise ReadError(f"{shown(name)}: two columns have the same name. Names must differ; rename one.")
+    for field in schema:
+        types = _pyarrow().types
+        if types.is_nested(field.type) and not types.is_dictionary(field.type) and field.name not in options.ignore:
+            raise ReadError(
+                f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number and no word. Pass ignore=[{field.name!r}]."
+            )
+    return list(schema.names), [not _is_number(field.type) for field in schema]
+
+
+def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str, set[str]]:
+    """All words of the word columns."""
+    levels: dict[str, set[str]] = {c.name: set() for c in layout.columns if c.role == WORDS}
+    for name in files:
+        for batch in batches(name, options):
+            for column, found in levels.items():
+                found.update(_words(batch.column(column)).vocabulary)
+            if sum(map(len, levels.values())) > MOST_LEVELS:
+                raise ReadError(f"{name}: more than {MOST_LEVELS:,} different words in {', '.join(levels)}. Pass hash_bits=20 to hash them.")
+    return levels
+
+
+def _words(array) -> Words:
+    """Codes and words of a column."""
+    arrow = _pyarrow()
+    if not arrow.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    codes = np.asarray(array.indices.fill_null(-1).cast(arrow.int64()))
+    return Words(codes, [str(word) for word in array.dictionary.to_pylist()])
+
+
+class ArrowReader:
+    """Chunks of one file after the other."""
+
+    def __init__(self, options: Options, context: Context, layout: Layout):
+        self.options, self.context, self.layout = options, context, layout
+
+    def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
+        """Chunks of a file from a position on."""
+        size, done, before = os.path.getsize(name), 0, position.rows - position.offset
+        for batch in batches(name, self.options):
+            start, done = done, done + batch.num_rows
+            if start < position.offset or not batch.num_rows:
+                continue
+            part = self._part(batch, shown(name), start)
+            after = Position(position.file, done, 1, before + done, self.layout.width)
+            rows = chunk_of(part, self.layout, self.options, self.context, start + 1, shown(name), after)
+            yield rows, min(size, size * done // max(done + 1, 1))
+
+    def words(self, name: str) -> Iterator[dict[str, Words]]:
+        """The columns of words of each chunk."""
+        wordy = [c.name for c in self.layout.columns if c.role == WORDS]
+        for batch in batches(name, self.options):
+            yield {column: _words(batch.column(column)) for column in wordy}
+
+    def _part(self, batch, name: str, start: int) -> Part:
+        names, numbers, words = [], [], {}
+        gone = np.zeros(batch.num_rows, bool)
+        for c in self.layout.columns:
+            if c.role == IGNORED:
+                continue
+            if c.name not in batch.schema.names:
+                if c.role in (NUMBER, WORDS):
+                    raise ReadError(f"{name}: column {c.name!r} is missing; the model needs it. The file has {', '.join(batch.schema.names[:10])}.")
+                continue
+            array = batch.column(c.name)
+            if c.words:
+                words[c.name] = _words(array)
+                gone |= words[c.name].codes < 0
+                continue
+            names.append(c.name)
+            numbers.append(self._numbers(array, c.name, name, start))
+            gone |= np.isnan(numbers[-1])
+        part = Part(np.column_stack(numbers) if numbers else np.empty((batch.num_rows, 0)), names, words)
+        return self._without(part, gone, name, start) if self.layout.missing == "error" and gone.any() else part
+
+    def _numbers(self, array, column: str, name: str, start: int) -> np.ndarray:
+        arrow = _pyarrow()
+        if not _is_number(array.type):
+            raise ReadError(f"{name}: column {column!r} is of type {array.type}, where numbers are expected. Pass categorical=[{column!r}].")
+        values = np.array(array.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
+        wild = np.flatnonzero(np.isinf(values))
+        if len(wild):
+            raise ReadError(
+                f"{name}, row {start + wild[0] + 1}: {values[wild[0]]} in column {column!r} is not finite; all numbers must be. Replace it."
+            )
+        return values
+
+    def _without(self, part: Part, gone, name: str, start: int) -> Part:
+        """The rows that miss nothing; the others are refused."""
+        for row in np.flatnonzero(gone)[: None if self.context.skip else 1]:
+            self.context.refuse(f"{name}, row {start + row + 1}: an entry is missing. Pass missing='zero' or missing='indicator', or fill it.")
+        kept = ~gone
+        return Part(part.numbers[kept], part.names, {k: Words(w.codes[kept], w.vocabulary) for k, w in part.words.items()})

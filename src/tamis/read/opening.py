@@ -1,0 +1,155 @@
+"""`open_rows`: the way in."""
+
+from typing import Any
+
+from tamis.read.formats import FORMATS, format_of
+from tamis.read.options import Options
+from tamis.read.rows import ReadError
+from tamis.read.source import RowSource
+from tamis.read.streams import expand, shown
+
+
+def open_rows(
+    source,
+    *,
+    format=None,
+    target=None,
+    weight=None,
+    chunk_rows=16384,
+    on_bad="error",
+    zero_based="auto",
+    hash_bits=None,
+    n_features=None,
+    multilabel="auto",
+    delimiter=None,
+    categorical=(),
+    ignore=(),
+    missing="error",
+    schema=None,
+):
+    """Rows of files, chunk by chunk, in constant memory.
+
+    Reads svmlight (LIBSVM) text, CSV and TSV with a header, Parquet and Arrow IPC (extra ``arrow``), SciPy's npz, and Vowpal Wabbit's text;
+    all but npz and the Arrow formats also compressed (gz, bz2, xz, zst). Text is read by compiled code, and numbers are bit-equal to
+    Python's ``float``.
+
+    Parameters
+    ----------
+    source : path, glob, "-" or list of these
+        Files, read one after the other as if they were one; "-" is standard input.
+    format : {"svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw"} or None, default=None
+        None goes by the name's suffix, else by the first line.
+    target : str, int, False or None, default=None
+        Column of the target, by name or number (tables; default the last one), or name of the array (npz; default "y"). False reads rows that
+        may lack it.
+    weight : str, int or None, default=None
+        Column of the row weights, in tables.
+    chunk_rows : int, default=16384
+        Most rows of a chunk. A chunk of text ends after 1 MiB too.
+    on_bad : {"error", "skip"}, default="error"
+        What to do about lines that cannot be read. With "skip", `bad` of the source counts them and lists the first ten.
+    zero_based : bool or "auto", default="auto"
+        Whether the columns of svmlight text count from 0. "auto" says so if the first chunk (in a survey, any line) has a column 0.
+    hash_bits : int or None, default=None
+        Hash columns into 2^hash_bits: the words of categorical columns, the features of Vowpal Wabbit's text (default 18), the numbers of svmlight.
+    n_features : int or None, default=None
+        Number of columns of svmlight text; None finds it.
+    multilabel : bool or "auto", default="auto"
+        Whether rows of svmlight text may have several labels. "auto" looks at the first chunk.
+    delimiter : str or None, default=None
+        Of fields; None is a comma for CSV and a tab for TSV.
+    categorical : list of str or int, or "all", default=()
+        Columns to take as words, beside those that do not look like numbers.
+    ignore : list of str or int, default=()
+        Columns to leave out.
+    missing : {"error", "zero", "indicator"}, default="error"
+        What an empty field, NA, NaN, null or None means: a bad line, a zero, or a zero and a one in a column ``name=missing``.
+    schema : dict or None, default=None
+        `schema` of another source, or `reading_` of a trained model: read by the same columns. Columns it does not know are left out.
+
+    Returns
+    -------
+    rows : RowSource
+        Iterate over it, as often as you like: each chunk is a `Rows` with `X` (CSR), `targets` and `first_line`. `survey()` says what all of it
+        holds.
+
+    Raises
+    ------
+    tamis.read.rows.ReadError
+        With file, line, column, the text and the way out. It is a ValueError.
+
+    See Also
+    --------
+    train : Train a model from it.
+
+    Examples
+    --------
+    >>> import tamis
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "few.svm")
+    ...     _ = path.write_text("1 1:0.5 3:2 # a comment\\n-1 2:1\\n")
+    ...     rows = tamis.open_rows(path)
+    ...     for chunk in rows:
+    ...         print(chunk.X.toarray().tolist(), chunk.targets.tolist(), chunk.first_line)
+    [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1.0, -1.0] 1
+    """
+    files = expand(source)
+    _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel)
+    kind = format or format_of(files)
+    given: dict[str, Any] = {
+        "target": target,
+        "weight": weight,
+        "chunk_rows": chunk_rows,
+        "on_bad": on_bad,
+        "zero_based": zero_based,
+        "hash_bits": hash_bits or (18 if kind == "vw" else 0),
+        "n_features": n_features,
+        "multilabel": multilabel,
+        "delimiter": delimiter or ("\t" if kind == "tsv" else ","),
+        "categorical": categorical if isinstance(categorical, str) else tuple(categorical),
+        "ignore": tuple(ignore),
+        "missing": missing,
+    }
+    if schema is not None:
+        given |= _by_schema(kind, schema, given, files)
+    options = Options(kind, **given)
+    rows = RowSource(files, options)
+    if schema is not None:
+        rows.labels, rows.several = schema.get("labels"), schema.get("several")
+    if kind in ("csv", "tsv", "parquet", "arrow"):
+        from tamis.read.layout import Layout, lay_out
+
+        rows.layout = Layout.from_dict(schema["layout"]) if schema is not None else lay_out(files, options, rows)
+    return rows
+
+
+def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
+    """What a schema settles."""
+    tables = ("csv", "tsv", "parquet", "arrow")
+    if (kind in tables) != ("layout" in schema) or (kind not in tables and kind != "npz" and schema["format"] not in (kind, "npz")):
+        raise ReadError(f"{shown(files[0])}: it is read as {kind}, but the model was trained from {schema['format']}. Pass a file of that format.")
+    settled = {"hash_bits": schema["hash_bits"] or 0, "n_features": schema["n_features"], "drop": True}
+    if schema.get("zero_based") is not None and given["zero_based"] == "auto":
+        settled["zero_based"] = schema["zero_based"]
+    return settled
+
+
+def _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel) -> None:
+    """Refuse parameters that mean nothing."""
+    allowed = {
+        "format": (format, (None, *FORMATS)),
+        "on_bad": (on_bad, ("error", "skip")),
+        "zero_based": (zero_based, (True, False, "auto")),
+        "multilabel": (multilabel, (True, False, "auto")),
+        "missing": (missing, ("error", "zero", "indicator")),
+    }
+    for name, (value, choices) in allowed.items():
+        if value not in choices:
+            raise ValueError(f"The {name!r} parameter of open_rows must be one of {', '.join(map(repr, choices))}. Got {value!r} instead.")
+    if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
+        raise ValueError(f"The 'hash_bits' parameter of open_rows must be a whole number from 1 to 40. Got {hash_bits!r} instead.")
+    for name, value in (("chunk_rows", chunk_rows), ("n_features", n_features)):
+        if value is not None and not (isinstance(value, int) and value >= 1):
+            raise ValueError(f"The {name!r} parameter of open_rows must be a whole number of at least 1. Got {value!r} instead.")

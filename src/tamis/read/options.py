@@ -1,0 +1,32 @@
+"""How a source is to be read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+CHUNK_BYTES = 1 << 20  # text of a chunk; several of them are in memory at a time
+
+
+@dataclass(frozen=True)
+class Options:
+    """The settled wishes of `open_rows`."""
+
+    format: str
+    target: Any = None  # name or number of the target; False where rows may lack it
+    weight: Any = None
+    chunk_rows: int = 16384
+    chunk_bytes: int = CHUNK_BYTES
+    on_bad: str = "error"
+    zero_based: Any = "auto"
+    hash_bits: int = 0  # 0: not hashed
+    n_features: int | None = None
+    multilabel: Any = "auto"
+    delimiter: str = ","
+    categorical: Any = ()
+    ignore: tuple = ()
+    missing: str = "error"
+    drop: bool = False  # whether columns beyond n_features are left out and counted
+
+    @property
+    def columns(self) -> int | None:
+        """Number of columns where it is known."""
+        return 1 << self.hash_bits if self.hash_bits else self.n_features

@@ -1,0 +1,99 @@
+"""What readers give: chunks of rows, and words about what they could not read."""
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+SHOWN = 40  # bytes of a bad line that a message quotes
+LISTED = 10  # bad lines that are remembered
+
+
+class ReadError(ValueError):
+    """A file that cannot be read as asked: the message names file, line, column, the text and the way out."""
+
+
+class CountsFromZero(ReadError):
+    """A column 0 in a file that was thought to count from 1."""
+
+
+class Rows(NamedTuple):
+    """Some rows of a file.
+
+    `X` is a CSR array; `targets` an array of numbers or words, a CSR array of 0 and 1 (several labels a row), or None; `first_line` the line
+    number of the first row (for tables without lines its row number); `weights` and `queries` are None where the file has none. `position`
+    says where the next chunk begins.
+    """
+
+    X: Any
+    targets: Any
+    first_line: int
+    weights: np.ndarray | None = None
+    queries: np.ndarray | None = None
+    file: str = ""
+    position: "Position | None" = None
+
+
+class Position(NamedTuple):
+    """Where reading goes on: file by number, place in it (bytes of text, or rows of a table), line, rows read in all, columns met."""
+
+    file: int = 0
+    offset: int = 0
+    line: int = 1
+    rows: int = 0
+    width: int = 0
+
+
+class Labels(NamedTuple):
+    """Labels of rows that may have several: those of row i are `values[ends[i]:ends[i + 1]]`."""
+
+    ends: np.ndarray
+    values: np.ndarray
+
+
+@dataclass
+class Bad:
+    """Lines that were skipped: how many, and words about the first ten."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def note(self, message: str) -> None:
+        """One more."""
+        self.count += 1
+        if len(self.first) < LISTED:
+            self.first.append(message)
+
+
+@dataclass
+class Context:
+    """What a reader knows beside the bytes: where it is, what has been decided, and what to do about bad lines."""
+
+    skip: bool = False
+    bad: Bad = field(default_factory=Bad)
+    width: int = 0  # columns so far
+    base: int | None = None  # number of the first column in svmlight text; None until it is known
+    several: bool | None = None  # whether rows may have several labels; None until it is known
+    dropped: int = 0  # entries of columns that the schema does not know
+    zeros: int = 0  # lines refused for a column 0
+
+    def refuse(self, message: str, kind: type[ReadError] = ReadError) -> None:
+        """A bad line: raise, or count it and go on."""
+        if not self.skip:
+            raise kind(message)
+        self.zeros += kind is CountsFromZero
+        self.bad.note(message)
+
+
+def quoted(text, at: int) -> str:
+    """The word at a place of a text, shortened, as a message shows it."""
+    word = bytes(text[at : at + 4 * SHOWN]).split(b"\n")[0]
+    for blank in (b" ", b"\t", b"\r"):
+        word = word.split(blank)[0] or word[:1]
+    words = word[:SHOWN].decode("utf-8", "backslashreplace").replace("\0", "\\0")
+    return f"{words}..." if len(word) > SHOWN else words
+
+
+def place_of(name: str, line: int, start: int, at: int) -> str:
+    """File, line and column, as every message begins."""
+    return f"{name}, line {line}, column {at - start + 1}"

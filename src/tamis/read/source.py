@@ -1,0 +1,198 @@
+"""A source of rows: files that can be read again and again, chunk by chunk."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.read.ahead import ahead
+from tamis.read.options import Options
+from tamis.read.rows import Bad, Context, CountsFromZero, Labels, Position, ReadError, Rows
+from tamis.read.streams import STANDARD, STDIN, fingerprint, shown
+from tamis.read.survey import Survey
+
+
+class RowSource:
+    """Rows of one or several files, as `open_rows` makes them; iterate over it as often as you like.
+
+    Each chunk is a tuple with `X` (CSR), `targets` and `first_line`, and where the file has them `weights` and `queries`. `files` are the
+    names, in the order in which they are read; `bad` says which lines the last reading skipped: their `count`, and words about
+    the `first` ten.
+
+    See Also
+    --------
+    open_rows : Makes one.
+    train : Walks through one.
+    """
+
+    def __init__(self, files: list[str], options: Options, layout=None):
+        self.files, self.options, self.layout = files, options, layout
+        self.base = {"auto": None, True: 0, False: 1}[options.zero_based]
+        self.several = None if options.multilabel == "auto" else bool(options.multilabel)
+        self.labels: list | None = None  # of a source of several labels a row
+        self.surveyed: Survey | None = None
+        self.bad, self.dropped, self.done = Bad(), 0, 0
+        self.total = sum(os.path.getsize(name) for name in files if name != STDIN)
+
+    @property
+    def format(self) -> str:
+        """Format of the files."""
+        return self.options.format
+
+    @property
+    def n_features(self) -> int | None:
+        """Number of columns, where it is known."""
+        if self.layout is not None:
+            return self.layout.width
+        return self.options.columns
+
+    @property
+    def names(self) -> list[str] | None:
+        """Names of the columns, where the files have them."""
+        return None if self.layout is None else self.layout.names()
+
+    @property
+    def notes(self) -> list[str]:
+        """What was decided on the way."""
+        notes = []
+        if self.format == "svmlight" and self.options.zero_based == "auto" and self.base is not None:
+            notes.append(f"columns count from {self.base} in this file")
+        if self.several and self.options.multilabel == "auto":
+            notes.append("rows have several labels")
+        if self.dropped:
+            notes.append(f"{self.dropped:,} entries of columns that the model does not know were left out")
+        return notes
+
+    # ------------------------------------------------------------------ reading
+    def __iter__(self) -> Iterator[Rows]:
+        return self.read()
+
+    def read(self, position: Position | None = None) -> Iterator[Rows]:
+        """Chunks from a position on, which an earlier chunk's `position` names; the next ones are read ahead by a thread."""
+        if self.several and self.labels is None:
+            self.survey()
+        empty = True
+        for rows, context, done in ahead(lambda: self._chunks(position or Position())):
+            self.base, self.bad, self.dropped, self.done, empty = context.base, context.bad, context.dropped, done, False
+            if self.several is None:
+                self.several = context.several
+                if self.several:
+                    self.survey()
+            yield rows._replace(targets=self._spread(rows.targets))
+        if empty and position is None:
+            raise ReadError(f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds comments alone. Check the name.")
+
+    def _chunks(self, position: Position) -> Iterator[tuple[Rows, Context, int]]:
+        """Chunks with the context they were read in and the bytes read, file after file."""
+        context = Context(self.options.on_bad == "skip", Bad(), position.width, self.base, self.several)
+        reader = self._reader(context)
+        before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
+        for number in range(position.file, len(self.files)):
+            name = self.files[number]
+            start = position if number == position.file else Position(number, 0, 1, position.rows, position.width)
+            for rows, done in reader.read(name, start):
+                position = rows.position
+                yield rows, replace(context, bad=Bad(context.bad.count, list(context.bad.first))), before + done
+            before += 0 if name == STDIN else os.path.getsize(name)
+            position = Position(number + 1, 0, 1, position.rows, context.width)
+        self.bad = context.bad
+
+    def _reader(self, context: Context):
+        """The reader of the format."""
+        if self.format == "svmlight":
+            from tamis.read.svmlight import SvmlightReader
+
+            return SvmlightReader(self.options, context)
+        if self.format == "vw":
+            from tamis.read.vowpal import VowpalReader
+
+            return VowpalReader(self.options, context)
+        if self.format == "npz":
+            from tamis.read.arrays import ArraysReader
+
+            return ArraysReader(self.options, context)
+        if self.format in ("csv", "tsv"):
+            from tamis.read.csv import CsvReader
+
+            return CsvReader(self.options, context, self.layout)
+        from tamis.read.arrow import ArrowReader
+
+        return ArrowReader(self.options, context, self.layout)
+
+    def _spread(self, targets):
+        """Several labels a row as a matrix of 0 and 1, a column for each of `labels`."""
+        if not isinstance(targets, Labels) or self.labels is None:
+            return targets
+        columns = np.searchsorted(self.labels, targets.values)
+        known = np.take(self.labels, np.minimum(columns, len(self.labels) - 1)) == targets.values
+        ends = np.concatenate(([0], np.cumsum(known)))[targets.ends]
+        shape = (len(targets.ends) - 1, len(self.labels))
+        matrix = sp.csr_array((np.ones(int(known.sum()), np.int8), columns[known], ends), shape=shape)
+        matrix.sum_duplicates()
+        matrix.data[:] = 1
+        return matrix
+
+    # ------------------------------------------------------------------ knowing
+    def survey(self, columns: bool = False, tell=None) -> Survey:
+        """Read everything once and say what is there; with `columns` in how many rows each column is met. Remembered."""
+        if self.surveyed is not None and (not columns or self.surveyed.counts is not None):
+            return self.surveyed
+        self.keep()
+        context = None
+        while True:
+            found = Survey()
+            try:
+                for rows, context, done in ahead(lambda: self._chunks(Position())):
+                    found.add(rows, columns)
+                    self.done, self.several = done, context.several
+                    if tell is not None:
+                        tell(done)
+                    if context.zeros and self.options.zero_based == "auto":
+                        raise CountsFromZero
+                if self.base is None and context is not None:
+                    self.base = context.base
+                break
+            except CountsFromZero:  # a column 0 after rows without one: the file counts from 0 after all
+                if self.options.zero_based != "auto":
+                    raise
+                self.base = 0
+        if not found.rows:
+            raise ReadError(f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds comments alone. Check the name.")
+        found.bad = self.bad
+        if found.several:
+            self.labels = found.classes
+        if self.options.columns is None and self.layout is None:
+            self.options = replace(self.options, n_features=found.features)
+        self.surveyed = found
+        return found
+
+    def keep(self) -> None:
+        """Make sure that the rows can be read again: standard input is kept in a temporary file."""
+        if STDIN in self.files:
+            STANDARD.keep()
+            self.total = max(self.total, STANDARD.kept.seek(0, os.SEEK_END))
+
+    def names_of(self, columns) -> list[str]:
+        """Names of some columns. For hashed ones the files are read again, and all names seen in a bucket are given."""
+        from tamis.read.names import names_of
+
+        return names_of(self, columns)
+
+    def identity(self) -> list[dict]:
+        """What tells these files from others, for checkpoints."""
+        return [fingerprint(name) for name in self.files]
+
+    # ------------------------------------------------------------------ the same columns from another file
+    @property
+    def schema(self) -> dict:
+        """What the columns mean, as plain data: hand it to `open_rows` to read another file by the same columns."""
+        facts: dict[str, Any] = {
+            "format": self.format,
+            "zero_based": self.base != 1 if self.base is not None else None,
+            "hash_bits": self.options.hash_bits,
+        }
+        facts |= {"n_features": self.n_features, "labels": self.labels, "several": self.several}
+        return facts | ({"layout": self.layout.to_dict()} if self.layout is not None else {})

@@ -1,0 +1,180 @@
+"""Names to bytes: globs, standard input, and decompression by what a file begins with."""
+
+import bz2
+import glob
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import sys
+import tempfile
+import zlib
+from typing import Any, NamedTuple
+
+from tamis.read.rows import ReadError
+
+STDIN = "-"
+MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError)  # what damaged compressed data raises
+_PROBES, _PROBE = 16, 1 << 16
+
+
+class Stream(NamedTuple):
+    """Bytes to read, and the file under them (that knows how far it has been read)."""
+
+    bytes: Any
+    raw: Any
+
+
+class Stdin:
+    """Standard input: read once as it comes, or kept in a temporary file to be read again."""
+
+    def __init__(self):
+        self.kept: Any = None
+        self.digest, self.begun = "", False
+
+    def keep(self) -> None:
+        """Take all of it into a temporary file."""
+        if self.kept is None:
+            self._first()
+            total, self.kept = hashlib.sha256(), tempfile.TemporaryFile(prefix="tamis-")
+            while piece := sys.stdin.buffer.read(1 << 20):
+                total.update(piece)
+                self.kept.write(piece)
+            self.kept.flush()
+            self.digest = total.hexdigest()
+
+    def open(self):
+        """The bytes from their beginning."""
+        if self.kept is None:
+            self._first()
+            return sys.stdin.buffer
+        return open(os.dup(self.kept.fileno()), "rb", buffering=0)
+
+    def _first(self) -> None:
+        if self.begun:
+            raise ReadError("standard input: it has been read already and cannot be read again. Write it to a file, or call keep() first.")
+        self.begun = True
+
+
+STANDARD = Stdin()
+
+
+# --------------------------------------------------------------------------- names
+def expand(source) -> list[str]:
+    """Names of the files meant: one, several, or a glob, in sorted order."""
+    if isinstance(source, str | os.PathLike):
+        source = [source]
+    names: list[str] = []
+    for one in source:
+        name = os.fspath(one)
+        if not isinstance(name, str):
+            raise TypeError(f"a source must be a path, a glob, '-' or a list of them. Got {one!r}.")
+        found = [name]
+        if name != STDIN and not os.path.exists(name) and glob.has_magic(name):
+            found = sorted(glob.glob(name, recursive=True))
+            if not found:
+                raise ReadError(f"{name}: no file matches. Check the pattern and the folder.")
+        names += found
+    if not names:
+        raise ReadError("no file was named. Pass a path, a glob or '-'.")
+    for name in names:
+        check_file(name)
+    return names
+
+
+def check_file(name: str) -> None:
+    """Refuse what is no file."""
+    if name == STDIN:
+        return
+    if os.path.isdir(name):
+        raise ReadError(f"{name}: this is a folder. Name its files, for example {os.path.join(name, '*')!r}.")
+    if not os.path.exists(name):
+        raise ReadError(f"{name}: no such file. Check the name and the folder.")
+    if not os.access(name, os.R_OK):
+        raise ReadError(f"{name}: it may not be read. Check its permissions.")
+
+
+def shown(name: str) -> str:
+    """A name as messages have it."""
+    return "standard input" if name == STDIN else name
+
+
+def bare(name: str) -> str:
+    """The name without the suffix of a compression."""
+    stem, suffix = os.path.splitext(name)
+    return stem if suffix in MAGIC or suffix == ".zstd" else name
+
+
+# --------------------------------------------------------------------------- bytes
+def open_bytes(name: str) -> Stream:
+    """The decompressed bytes of a file."""
+    if name == STDIN:
+        raw: Any = STANDARD.open()
+        if STANDARD.kept is not None:
+            raw.seek(0)
+    else:
+        raw = open(name, "rb", buffering=0)
+    buffered = io.BufferedReader(raw, 1 << 18) if isinstance(raw, io.RawIOBase) else raw
+    head = buffered.peek(6)[:6]
+    kind = next((suffix for suffix, magic in MAGIC.items() if head.startswith(magic)), None)
+    said = os.path.splitext(name)[1].replace(".zstd", ".zst")
+    if said in MAGIC and kind != said and head:
+        raise ReadError(f"{shown(name)}: its name ends in {said}, but it does not begin as such a file does. Rename it, or compress it again.")
+    return Stream(_unpacked(kind, buffered), raw)
+
+
+def _unpacked(kind, buffered):
+    if kind == ".gz":
+        return gzip.GzipFile(fileobj=buffered)
+    if kind == ".bz2":
+        return bz2.BZ2File(buffered)
+    if kind == ".xz":
+        return lzma.LZMAFile(buffered)
+    return _zstandard(buffered) if kind == ".zst" else buffered
+
+
+def _zstandard(buffered):
+    """A reader of Zstandard: Python's own from 3.14 on, else that of a package."""
+    try:
+        from compression import zstd
+
+        return zstd.ZstdFile(buffered)
+    except ImportError:
+        pass
+    try:
+        import zstandard
+
+        return zstandard.ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
+    except ImportError:
+        pass
+    try:
+        import pyarrow
+
+        return pyarrow.CompressedInputStream(buffered, "zstd")
+    except ImportError:
+        raise ReadError("Zstandard files need a package: pip install 'tamis[zstd]'. Or decompress the file first.") from None
+
+
+def read_into(stream, view) -> int:
+    """Fill a view as far as the bytes go; some readers lack `readinto`."""
+    if hasattr(stream, "readinto"):
+        return stream.readinto(view) or 0
+    piece = stream.read(len(view))
+    view[: len(piece)] = piece
+    return len(piece)
+
+
+# --------------------------------------------------------------------------- identity
+def fingerprint(name: str) -> dict:
+    """What tells this file from another: size, time of the last change, and a digest of some of its bytes."""
+    if name == STDIN:
+        STANDARD.keep()
+        return {"size": STANDARD.kept.seek(0, os.SEEK_END), "digest": STANDARD.digest}
+    facts, total = os.stat(name), hashlib.sha256()
+    with open(name, "rb") as file:
+        for k in range(_PROBES):
+            file.seek(max(0, facts.st_size - _PROBE) * k // (_PROBES - 1))
+            total.update(file.read(_PROBE))
+    return {"size": facts.st_size, "changed": facts.st_mtime_ns, "digest": total.hexdigest()}

@@ -1,0 +1,94 @@
+"""What a whole source holds: rows, columns, classes, bad lines, found in one reading."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tamis._jit import compiled
+from tamis.read.rows import Bad, Labels, Rows
+
+MOST_LABELS = 10_000  # distinct targets that are counted one by one
+
+
+@compiled
+def count_columns(indices, counts):
+    """Add one to the count of each column met."""
+    for k in range(np.uint64(indices.shape[0])):
+        counts[indices[k]] += 1
+
+
+@dataclass
+class Survey:
+    """Figures of a source."""
+
+    rows: int = 0
+    features: int = 0
+    nonzeros: int = 0
+    longest: int = 0  # nonzeros of the longest row
+    labels: dict = field(default_factory=dict)  # target: rows; empty where there are too many
+    many: bool = False  # whether there were too many different targets to count
+    whole: bool = True  # whether all targets are whole numbers (or words)
+    several: bool = False
+    weighted: bool = False
+    counts: np.ndarray | None = None  # rows with a nonzero, a column each
+    bad: Bad = field(default_factory=Bad)
+
+    def add(self, rows: Rows, columns: bool) -> None:
+        """Take in a chunk."""
+        X = rows.X
+        self.rows += X.shape[0]
+        self.features = max(self.features, X.shape[1])
+        self.nonzeros += X.nnz
+        if X.shape[0]:
+            self.longest = max(self.longest, int(np.diff(X.indptr).max()))
+        self.weighted |= rows.weights is not None
+        if columns:
+            self._count(X)
+        self._meet(rows.targets)
+
+    def _count(self, X) -> None:
+        if self.counts is None:
+            self.counts = np.zeros(0, np.int64)
+        if len(self.counts) < X.shape[1]:
+            grown = np.zeros(max(X.shape[1], min(2 * len(self.counts), 1 << 30)), np.int64)
+            grown[: len(self.counts)] = self.counts
+            self.counts = grown
+        count_columns(X.indices.view(np.uint64 if X.indices.itemsize == 8 else np.uint32), self.counts)
+
+    def _meet(self, targets: Any) -> None:
+        if targets is None:
+            return
+        if isinstance(targets, Labels):
+            self.several, targets = True, targets.values
+        elif hasattr(targets, "tocsr"):
+            self.several, targets = True, np.repeat(np.arange(targets.shape[1]), targets.sum(axis=0))
+        numeric = targets.dtype.kind == "f"
+        if numeric:
+            targets = targets[~np.isnan(targets)]
+            self.whole = self.whole and bool((targets == np.floor(targets)).all())
+        if self.many:
+            return
+        values, counts = np.unique(targets, return_counts=True)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            self.labels[value] = self.labels.get(value, 0) + count
+        if len(self.labels) > MOST_LABELS:
+            self.labels, self.many = {}, True
+
+    @property
+    def classes(self) -> list:
+        """The distinct targets, sorted."""
+        return sorted(self.labels)
+
+    @property
+    def density(self) -> float:
+        """Share of entries that are not zero."""
+        return self.nonzeros / max(self.rows * self.features, 1)
+
+    def shares(self) -> np.ndarray | None:
+        """Share of rows with a nonzero, a column each; where columns were counted."""
+        return None if self.counts is None else self.counts[: self.features] / max(self.rows, 1)
+
+    def as_classes(self) -> bool:
+        """Whether the targets look like classes: words, or few different whole numbers."""
+        return self.several or (self.whole and not self.many and 0 < len(self.labels) <= max(20, self.rows // 50))

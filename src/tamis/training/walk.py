@@ -1,0 +1,290 @@
+"""The one training walk: rows from a source, into any model with `partial_fit`."""
+
+import inspect
+import signal
+import threading
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tamis._progress import Progress
+from tamis.read.rows import ReadError, Rows
+from tamis.read.source import RowSource
+from tamis.training.checkpoint import Folder, State
+from tamis.training.judge import Judge
+
+GROWTH = 1.5  # rows between two lines of the history, as a factor
+
+
+def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_000, progress="auto"):
+    """Train a model from a source of rows, chunk by chunk, in bounded memory.
+
+    Rows are read ahead by a thread while the model learns. How they are cut into chunks does not matter to the models of tamis. A model that
+    must know its classes and columns beforehand (all that lack ``grow=True``) makes the source be read once more, before the first pass, to
+    find them. `refine` is called at the end where the model has it.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with `partial_fit`, fitted or not; a fitted one goes on.
+    rows : RowSource, or iterable of Rows or of (X, y)
+        What `open_rows` gives, or chunks of your own; several passes need an iterable that can be iterated again.
+    passes : int, default=1
+        Passes over the rows, in their order.
+    validate : None, "progressive", RowSource or (X, y), default=None
+        "progressive" predicts chunks before they are learnt from, and keeps the mean error: the first 64 chunks, then one in eight. Rows of
+        their own are predicted whenever the history is written.
+    checkpoint : path or None, default=None
+        Folder for checkpoints. If it holds one of the same task, training goes on from there, to the same bits; one of other data or
+        parameters is refused.
+    every : int, default=100_000
+        Rows between two checkpoints, at least.
+    progress : bool or "auto", default="auto"
+        Progress bar; "auto" shows it on a terminal after three seconds.
+
+    Returns
+    -------
+    model : estimator
+        The same object. `train_history_` holds what happened, as a list of dicts: passes, rows, and error, loss and nonzero weights where
+        they are known. `reading_` holds what the columns mean, for `open_rows` (its `schema`).
+
+    Raises
+    ------
+    tamis.read.rows.ReadError
+        If the rows cannot be read as asked.
+    tamis.training.checkpoint.CheckpointError
+        If the folder's checkpoint is of another task, or damaged.
+
+    See Also
+    --------
+    open_rows : Rows from files.
+    save : Keep the model.
+
+    Examples
+    --------
+    >>> import tamis
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> text = "1 1:2 3:1\\n-1 2:1 3:1\\n" * 50
+    >>> with TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "few.svm").write_text(text)
+    ...     rows = tamis.open_rows(Path(folder, "few.svm"))
+    ...     model = tamis.train(tamis.FTRLClassifier(), rows, passes=2, validate="progressive")
+    >>> model.classes_.tolist(), model.t_
+    ([-1, 1], 200)
+    >>> model.train_history_[-1]["error"] < 0.1
+    True
+    """
+    if passes < 1 or every < 1:
+        raise ValueError(f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}.")
+    walk = Walk(model, rows, passes, validate, every)
+    folder = None if checkpoint is None else Folder(checkpoint, walk.task())
+    walk.run(folder, progress)
+    return model
+
+
+class Walk:
+    """A walk under way."""
+
+    def __init__(self, model, rows, passes: int, validate, every: int):
+        self.model, self.rows, self.passes, self.every = model, rows, passes, every
+        self.source: Any = rows if isinstance(rows, RowSource) else None
+        self.judge, self.state = Judge(validate), State()
+        self.told: dict = {}
+        if passes > 1 and self.source is not None:
+            self.source.keep()
+
+    def task(self) -> dict:
+        """What is learnt from what and how, as plain data."""
+        if self.source is None:
+            raise ValueError("checkpoints need rows that can be found again: pass what open_rows gives, not chunks of your own.")
+        options = {name: repr(value) for name, value in vars(self.source.options).items() if name != "n_features"}
+        chosen = {name: repr(value) for name, value in sorted(self.model.get_params(deep=True).items()) if name not in ("n_jobs", "verbose")}
+        begun = repr(getattr(self.model, "t_", None)) if hasattr(self.model, "n_features_in_") else None
+        return {
+            "model": type(self.model).__name__,
+            "parameters": chosen,
+            "passes": self.passes,
+            "validation": self.judge.name,
+            "reading": options,
+            "file": self.source.identity(),
+            "begun": begun,
+        }
+
+    # ------------------------------------------------------------------ the walk
+    def run(self, folder: Folder | None, progress) -> None:
+        """All passes, from the last checkpoint on."""
+        if folder is not None and (found := folder.read()) is not None:
+            model, self.state = found
+            vars(self.model).update(vars(model))
+            self._recall(self.state.facts)
+        total = (self.source.total if self.source else 0) * self.passes
+        with Interruption(folder is not None) as interrupted, Progress("train", max(total, 1), progress) as bar:
+            while self.state.turn < self.passes:
+                self._pass(folder, interrupted, bar)
+                self.state.turn, self.state.position = self.state.turn + 1, None
+                self._write_history(last=True)
+                if folder is not None:
+                    self._save(folder)
+        if hasattr(self.model, "refine"):
+            self.model.refine()
+            self.state.history[-1] |= {"nonzeros": len(self.model.support_), **self.judge.look(self.model)}
+        self.model.train_history_ = self.state.history
+        if self.source is not None:
+            self.model.reading_ = self.source.schema
+
+    def _pass(self, folder, interrupted, bar) -> None:
+        """One pass, or the rest of one."""
+        state, begun, since = self.state, time.monotonic(), 0
+        for chunk in self._chunks(state.position):
+            self._learn(chunk)
+            state.seen += chunk.X.shape[0]
+            since += chunk.X.shape[0]
+            state.position = chunk.position
+            if state.seen >= state.mark:
+                self._write_history()
+            rate = since / max(time.monotonic() - begun, 1e-9)
+            place = state.turn * self.source.total + self.source.done if self.source else 0
+            bar.advance(place - bar.done, f"{state.seen:,} rows, {rate:,.0f} a second{self._words()}")
+            if folder is not None and (state.seen // self.every > (state.seen - chunk.X.shape[0]) // self.every or interrupted.asked):
+                self._save(folder)
+                interrupted.stop()
+
+    def _chunks(self, position):
+        """The chunks of one pass."""
+        if self.source is not None:
+            self._prepare()
+            yield from self.source.read(position)
+            return
+        for chunk in self.rows:
+            yield chunk if isinstance(chunk, Rows) else Rows(*chunk, first_line=0)
+
+    def _save(self, folder: Folder) -> None:
+        self.state.facts = self._facts()
+        folder.write(self.model, self.state)
+
+    # ------------------------------------------------------------------ learning
+    def _prepare(self) -> None:
+        """Survey the source if the model has to know more than the first chunk says."""
+        source, model = self.source, self.model
+        fitted, grows = hasattr(model, "n_features_in_"), getattr(model, "grow", False)
+        if fitted or grows or source.surveyed is not None:
+            return
+        if self._wants_classes() or source.n_features is None:
+            with Progress("survey", max(source.total, 1)) as bar:
+                source.survey(tell=lambda done: bar.advance(done - bar.done))
+
+    def _wants_classes(self) -> bool:
+        return "classes" in inspect.signature(self.model.partial_fit).parameters
+
+    def _learn(self, chunk: Rows) -> None:
+        """Judge the chunk, then learn from it."""
+        if not chunk.X.shape[0]:
+            return
+        named: dict[str, Any] = {} if chunk.weights is None else {"sample_weight": chunk.weights}
+        targets = chunk.targets
+        if self._wants_classes():
+            targets = self._as_classes(chunk)
+            if not hasattr(self.model, "classes_") and not hasattr(targets, "tocsr"):
+                classes = self._classes(targets)
+                named |= {} if classes is None else {"classes": classes}
+        if self.judge.wants(self.state.chunks):
+            self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
+        self.model.partial_fit(chunk.X, targets, **named)
+        self.state.chunks += 1
+
+    def _as_classes(self, chunk: Rows):
+        """Numbers as whole ones where they are."""
+        targets = chunk.targets
+        if getattr(getattr(targets, "dtype", None), "kind", "") != "f" or getattr(targets, "ndim", 1) > 1:
+            return targets
+        known = getattr(self.model, "classes_", None)
+        if known is not None and known.dtype.kind == "f":
+            return targets
+        survey = self.source.surveyed if self.source else None
+        if survey is not None and known is None and not survey.whole:
+            return targets
+        odd = targets != np.floor(targets)
+        if odd.any():
+            at = f"{chunk.file}, at or after line {chunk.first_line}" if chunk.file else "a chunk"
+            raise ReadError(f"{at}: target {float(targets[odd][0])!r} is no class; classes are whole numbers or words. Use a regressor for numbers.")
+        return targets.astype(np.int64)
+
+    def _classes(self, targets):
+        """All classes, for the first call."""
+        if getattr(self.model, "grow", False):
+            return None
+        if self.source is None:
+            again = iter(self.rows)
+            if again is self.rows:
+                raise ValueError("the classes are not known: pass chunks that can be iterated again (a list), or a model with grow=True.")
+            return np.unique(np.concatenate([np.asarray(chunk[1]) for chunk in again]))
+        survey = self.source.survey()
+        if survey.many:
+            raise ReadError(f"{self.source.files[0]}: more than 10,000 different targets; these are no classes. Use a regressor.")
+        return np.array(survey.classes).astype(targets.dtype)
+
+    # ------------------------------------------------------------------ what is told
+    def _write_history(self, last: bool = False) -> None:
+        """A line of the history, at rows that grow by a factor and at the end of each pass."""
+        state = self.state
+        state.mark = int(state.seen * GROWTH) + 1
+        line = {"pass": state.turn + (not last), "rows": state.seen, **_glimpse(self.model)}
+        if state.charged[1]:
+            line["error"] = state.charged[0] / state.charged[1]
+        if state.seen:
+            line |= self.judge.look(self.model)
+        if state.history and state.history[-1]["rows"] == state.seen:
+            state.history.pop()
+        state.history.append(line)
+        self.told = line
+
+    def _words(self) -> str:
+        """Loss and nonzeros as the bar shows them."""
+        names = (("error", "error {:.4f}"), ("validation_error", "held out {:.4f}"), ("loss", "loss {:.4f}"), ("nonzeros", "{:,} kept"))
+        return "".join(", " + text.format(self.told[name]) for name, text in names if name in self.told)
+
+    # ------------------------------------------------------------------ what the source decided
+    def _facts(self) -> dict:
+        source = self.source
+        return {"base": source.base, "several": source.several, "labels": source.labels, "n_features": source.options.n_features}
+
+    def _recall(self, facts: dict) -> None:
+        source = self.source
+        source.base, source.several, source.labels = facts["base"], facts["several"], facts["labels"]
+        source.options = replace(source.options, n_features=facts["n_features"])
+
+
+class Interruption:
+    """Ctrl-C waits for the end of a chunk, so that a checkpoint can be written; a second one does not wait."""
+
+    def __init__(self, wanted: bool):
+        self.wanted = wanted and threading.current_thread() is threading.main_thread()
+        self.asked = False
+
+    def __enter__(self):
+        if self.wanted:
+            self.before = signal.signal(signal.SIGINT, self._ask)
+        return self
+
+    def __exit__(self, *failure):
+        if self.wanted:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _ask(self, number, frame):
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def stop(self) -> None:
+        """End now, if that was asked for."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+
+def _glimpse(model) -> dict:
+    """Loss and nonzeros as the model itself has noted them; nothing that would have to be computed."""
+    noted = vars(model).get("history_") or [{}]
+    return {name: noted[-1][name] for name in ("loss", "nonzeros") if name in noted[-1]}

@@ -1,0 +1,43 @@
+"""Run the command line in a new process."""
+
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def tamis(*arguments, given=None, cwd=None, **environment) -> Done:
+    """Run `tamis` with the arguments; `given` is its standard input."""
+    command = [sys.executable, "-m", "tamis", *map(str, arguments)]
+    surroundings = {**os.environ, **environment}
+    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=cwd, env=surroundings, timeout=300, check=False)
+    assert "Traceback" not in done.stderr, done.stderr
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def here(*arguments, capsys) -> Done:
+    """Run `tamis` in this process: quicker, the same words."""
+    from tamis.cli import main
+
+    modules = dict(sys.modules)
+    import warnings
+
+    showing = warnings.showwarning
+    try:
+        code = main.main([str(a) for a in arguments])
+    except SystemExit as ended:
+        code = ended.code
+    finally:
+        warnings.showwarning = showing
+        if "pandas" in modules:
+            sys.modules["pandas"] = modules["pandas"]
+        elif sys.modules.get("pandas", 0) is None:
+            del sys.modules["pandas"]
+    seen = capsys.readouterr()
+    return Done(code, seen.out, seen.err)

@@ -1,0 +1,129 @@
+"""Manners of a Unix command: light help, exit codes, one line on standard error, pipes, interruptions."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from cli.commands import here, tamis
+from processes import run_process
+from read.corpus import BAD
+
+from tamis.cli.parser import make_parser
+
+COMMANDS = ["fit", "predict", "inspect", "compare", "check", "demo", "warm"]
+
+
+def test_help_is_light():
+    loaded = run_process(
+        "import sys\nfrom tamis.cli.main import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    print(*sys.modules)"
+    ).split()
+    assert not [name for name in ("numba", "sklearn", "scipy", "numpy", "rich", "pandas") if name in loaded]
+    assert all(command in loaded for command in ("fit", "compare")) or "usage:" in loaded
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
+    done = here(command, "--help", capsys=capsys)
+    assert done.code == 0
+    assert f"usage: tamis {command}" in done.out
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit a --method ftrl --loss hinge --passes 2 --test t --out o --report p --checkpoint c --every 5 --seed 1 --threads 2",
+        "predict m f -o out --proba",
+        "inspect m --top 30 --csv",
+        "compare a --test t --runs 10",
+        "check a --json",
+        "demo --report p --json",
+        "warm",
+    ],
+)
+def test_promised_options_are_there(line):
+    assert make_parser().parse_args(line.split()).command == line.split()[0]
+
+
+@pytest.mark.parametrize("name", [name for k, name in enumerate(BAD) if k % 9 == 0])
+@pytest.mark.parametrize("command", ["fit", "check"])
+def test_bad_files_give_one_line(name, command, tmp_path, capsys):
+    (tmp_path / name).write_bytes(BAD[name][0])
+    done = here(command, tmp_path / name, *(["--method", "ftrl"] if command == "fit" else ["--on-bad", "error"]), capsys=capsys)
+    assert done.code == 1
+    assert not done.out
+    assert len(done.err.strip().splitlines()) == 1
+    assert done.err.startswith(f"tamis {command}: ")
+    assert BAD[name][1] in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["fit", "none.svm"], 1, "no such file"),
+        (["fit", "a.svm", "--method", "none"], 2, "invalid choice"),
+        (["fit", "a.svm", "--passes", "0"], 2, "must be 1 or more"),
+        (["fit", "a.svm", "--out", "nowhere/m"], 2, "its folder does not exist"),
+        (["fit", "a.svm", "--method", "ftrl", "--set", "alpha"], 2, "NAME=VALUE"),
+        (["fit", "a.svm", "--method", "ftrl", "--set", "alpha=-1"], 1, "alpha"),
+        (["fit", "a.svm", "--method", "ftrl", "--loss", "none"], 1, "'loss' parameter must be one of"),
+        (["fit", "a.svm", "-"], 2, "cannot be read together"),
+        (["predict", "a.svm", "a.svm"], 1, "not a model file of tamis"),
+        (["inspect", "none"], 1, "No such file"),
+        (["compare", "a.svm", "--methods", "none"], 2, "is not among"),
+        (["compare", "a.svm", "--runs", "1"], 2, "--runs must be 2 or more"),
+        ([], 2, "COMMAND"),
+    ],
+)
+def test_wrong_requests(arguments, code, words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 10)
+    done = here(*arguments, capsys=capsys)
+    assert done.code == code
+    assert words in done.err
+    assert not done.out
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svm"]
+
+
+def test_a_reader_that_goes_away(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 40_000)
+    assert tamis("fit", tmp_path / "a.svm", "--method", "ftrl", "--out", tmp_path / "m").code == 0
+    command = f"{sys.executable} -m tamis predict {tmp_path}/m {tmp_path}/a.svm | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.stdout == "1\n141\n"
+    assert "Traceback" not in done.stderr
+    assert "Broken" not in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
+    (tmp_path / "a.svm").write_text("".join(f"{k % 2} {1 + k % 700}:1 {800 + k % 13}:0.5\n" for k in range(30_000)))
+    arguments = [
+        "fit",
+        "a.svm",
+        "--method",
+        "ftrl",
+        "--passes",
+        "100000",
+        "--chunk-rows",
+        "500",
+        "--every",
+        "1000",
+        "--checkpoint",
+        "ck",
+        "--out",
+        "m",
+    ]
+    child = subprocess.Popen([sys.executable, "-m", "tamis", *arguments], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not (tmp_path / "ck" / "checkpoint.json").exists():
+        time.sleep(0.05)
+        assert child.poll() is None, child.stderr.read()
+    os.kill(child.pid, number)
+    out, err = child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert not out
+    assert err.splitlines()[-1] == "tamis: interrupted; the same command goes on from ck."
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svm", "ck"]
+    assert len(list((tmp_path / "ck").iterdir())) == 2

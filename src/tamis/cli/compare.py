@@ -79,7 +79,9 @@ def report(given, record, rows, survey, model=None, names=None, history=None) ->
 
     facts = {"command": " ".join(given.words), "seed": str(given.seed), "skipped": f"{rows.bad.count} bad lines", **record.versions}
     title = f"Methods compared on {', '.join(Path(name).name for name in rows.files)}"
+    audit = audit_of(rows, survey)
+    audit["files"] = [Path(name).name for name in audit["files"]] if model is not None else audit["files"]  # those of the demo are gone by now
     write_page(
-        given.report, title=title, audit=audit_of(rows, survey), model=model, names=names or rows.names, density=survey.shares(), record=record,
+        given.report, title=title, audit=audit, model=model, names=names or rows.names, density=survey.shares(), record=record,
         history=history, facts=facts,
     )  # fmt: skip

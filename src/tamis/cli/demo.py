@@ -9,7 +9,7 @@ import numpy as np
 from tamis.cli import compare, fit
 from tamis.cli.data import source_of, survey_of
 from tamis.cli.methods import METHODS, build
-from tamis.cli.show import kept, note, print_json, show_kept
+from tamis.cli.show import kept, print_json, show_kept
 from tamis.datasets import make_text
 from tamis.training.walk import train
 
@@ -50,20 +50,15 @@ def run(given) -> None:
     show_kept(found, 10)
     found_words = f"{facts['planted']} of the {PLANTED} that decide and {facts['rare']} of the {len(rare)} rare ones among them"
     print(f"The sieve kept {facts['kept']} words, {found_words}.")
-    print(f"page: {written}" if written else "page: not written")
+    print(f"page: {written}")
 
 
 def _reading() -> argparse.Namespace:
     return argparse.Namespace(format="svmlight", on_bad="error", chunk_rows=16384)
 
 
-def _page(given, record, rows, survey, model) -> str | None:
+def _page(given, record, rows, survey, model) -> str:
     """Write the page; where it is."""
-    try:
-        import tamis.report.page  # noqa: F401
-    except ImportError:
-        note("this installation has no tamis.report, so no page was written")
-        return None
     names = [f"word {k}" for k in range(WORDS)]
     compare.report(given, record, rows, survey, model, names, model.train_history_)
     return str(Path(given.report).resolve())

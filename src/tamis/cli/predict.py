@@ -5,11 +5,11 @@ import sys
 
 import numpy as np
 
+from tamis._disk import replacing
 from tamis.cli.data import source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.show import label, note
 from tamis.persist import load
-from tamis.persist.container import _replacing
 from tamis.training.judge import losses
 
 
@@ -46,7 +46,7 @@ def _output(path):
     if not path:
         yield sys.stdout.write
         return
-    with _replacing(path) as file:
+    with replacing(path, "write") as file:
         yield lambda text: file.write(text.encode())
 
 

@@ -34,7 +34,7 @@ def data_section(sheet: Sheet, audit: dict | None) -> None:
         if audit.get(key) is not None:
             lines.append((name, text(audit[key])))
     known = {"files", "format", "rows", "features", "nonzeros", "density", "memory_bytes", "suggested", "labels", "bad"}
-    lines += [(safe(key), safe(value, 500)) for key, value in audit.items() if key not in known and isinstance(value, str | int | float)]
+    lines += [(safe(key.capitalize()), safe(value, 500)) for key, value in audit.items() if key not in known and isinstance(value, str | int | float)]
     bad = audit.get("bad") or {}
     if "count" in bad:
         lines.append(("Lines that could not be read", whole(bad["count"])))

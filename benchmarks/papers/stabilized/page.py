@@ -160,5 +160,5 @@ def write(found: dict, command: str) -> str:
     lines += planted(entries)
     lines += ["## The promise of StabilitySelector", "", f"Mean over {found['promise'][0]['repeats']} data sets each, max_false = 1, 10 pairs.", ""]
     lines += promise(found["promise"])
-    lines += ["## All figures", "", *details(entries), "## How this was made", "", f"`{command}`, {found['seconds']:.0f} s on {machine()}.", ""]
+    lines += ["## All figures", "", *details(entries), "## How this was made", "", f"`{command}` on {machine()}.", ""]
     return "\n".join([*lines, f"{versions()}.", ""])

@@ -71,7 +71,7 @@ def test_a_model_of_another_library(path):
 
 
 def test_progressive_validation_predicts_before_it_learns(path):
-    model = train(FTRLClassifier(), open_rows(path, chunk_rows=40), validate="progressive")
+    model = train(FTRLClassifier(), open_rows(path, chunk_rows=40), passes=2, validate="progressive")
     again, wrong = FTRLClassifier(), 0
     for k in range(0, 240, 40):
         if k:

@@ -67,7 +67,7 @@ def _remember_names(model, rows) -> None:
 def judged(model, rows, given) -> dict:
     """The result as plain data."""
     last = model.train_history_[-1]
-    error, source = last.get("error"), "progressive: each chunk before it was learnt"
+    error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
     if hasattr(model, "path_"):
         error, source = _inside(model), "on folds held out inside the sample"
     if given.test:

@@ -35,6 +35,7 @@ class Scratch:
     def __init__(self, rows: int, size: int, index_type):
         self.labels, self.queries = np.empty(size // 2 + 2), np.empty(rows + 1, np.int64)
         self.ends, self.indptr = np.zeros(rows + 1, WORD), np.zeros(rows + 1, WORD)
+        self.where = np.empty(rows + 1, WORD)
         self.indices, self.data = np.empty(size // 4 + 2, index_type), np.empty(size // 4 + 2)
         self.size, self.index_type = size, index_type
         self.marks = np.empty((1024, 4), np.int64)
@@ -42,7 +43,7 @@ class Scratch:
 
     def clear(self) -> None:
         """Nothing has been read."""
-        self.rows = self.stored = self.found = self.unsure = 0
+        self.rows = self.stored = self.found = self.unsure = self.lines = 0
         self.tangled = self.asked = self.largest = 0
 
     def settle(self, text) -> bool:
@@ -79,20 +80,17 @@ class SvmlightReader:
 
     # ------------------------------------------------------------------ one chunk
     def _chunk(self, window: Window, stop: int, index_type=np.int32) -> int:
-        """Read up to `chunk_rows` lines into the scratch; return the line number of the first row."""
+        """Read up to `chunk_rows` lines into the scratch; return the number of the chunk's first line."""
         options, context, size = self.options, self.context, stop - window.begin
         if self.scratch is None or self.scratch.size < size or self.scratch.index_type != index_type:
             self.scratch = Scratch(options.chunk_rows, size, index_type)
         scratch = self.scratch
         scratch.clear()
-        undecided, at, line, first = context.base is None, window.begin, window.line, 0
+        undecided, at, line = context.base is None, window.begin, window.line
         noted = Bad(context.bad.count, list(context.bad.first)), context.zeros
         while at < stop and scratch.rows < options.chunk_rows:
             before = scratch.rows
-            after, lines, reason, fault = self._scan(window.text, at, stop, 0 if context.base == 0 else 1)
-            if scratch.rows > before and not first:
-                first = line + _blank_lines(window.text, at, after)
-            at, line = after, line + lines
+            at, reason, fault = self._scan(window.text, at, stop, 0 if context.base == 0 else 1)
             if reason in (scan.DONE, scan.FULL):
                 self._settle(window, line)
                 if reason == scan.FULL and scratch.rows == before:
@@ -103,28 +101,29 @@ class SvmlightReader:
                 context.bad, context.zeros = noted
                 context.base = 0 if from_zero else context.base
                 return self._chunk(window, stop, index_type if from_zero else np.int64)
-            context.refuse(self._message(window, at, fault, line, reason), CountsFromZero if reason == scan.INDEX_ZERO else ReadError)
-            at, line = window.store.index(b"\n", at) + 1, line + 1
+            said = self._message(window, at, fault, line + scratch.lines, reason)
+            context.refuse(said, CountsFromZero if reason == scan.INDEX_ZERO else ReadError)
+            at, scratch.lines = window.store.index(b"\n", at) + 1, scratch.lines + 1
         if scratch.rows:
             context.base = 1 if context.base is None else context.base
-        window.advance(at, line - window.line)
-        return first
+        window.advance(at, scratch.lines)
+        return line
 
-    def _scan(self, text, at: int, stop: int, base: int) -> tuple[int, int, int, int]:
+    def _scan(self, text, at: int, stop: int, base: int) -> tuple[int, int, int]:
         """One call of the compiled scan; what it found goes to the scratch."""
         s, options = self.scratch, self.options
         mask = (1 << options.hash_bits) - 1 if options.hash_bits else 0
         limit = UNLIMITED if options.n_features is None or options.drop or mask else options.n_features
-        tally = np.array([s.rows, s.stored, s.found, s.unsure], WORD)
+        tally = tuple(WORD(v) for v in (s.rows, s.stored, s.found, s.unsure, s.lines))
         arguments = (text, WORD(at), WORD(stop), WORD(options.chunk_rows), WORD(base), WORD(limit), WORD(mask), tally)
-        found = scan.scan_svmlight(*arguments, s.labels, s.ends, s.queries, s.indptr, s.indices, s.data, s.marks)
-        at, lines, s.rows, s.stored, s.found, s.unsure, reason, fault, tangled, asked, largest = (int(v) for v in found)
+        found = scan.scan_svmlight(*arguments, s.labels, s.ends, s.queries, s.where, s.indptr, s.indices, s.data, s.marks)
+        at, s.lines, s.rows, s.stored, s.found, s.unsure, reason, fault, tangled, asked, largest = (int(v) for v in found)
         s.tangled, s.asked, s.largest = s.tangled | tangled, s.asked | asked, max(s.largest, largest)
-        return at, lines, reason, fault
+        return at, reason, fault
 
     def _settle(self, window, line) -> None:
         if self.scratch.unsure and not self.scratch.settle(window.text):
-            raise ReadError(f"{window.name}, line {line - 1} or before: a value is too large for a number of 64 bits.")
+            raise ReadError(f"{window.name}, between line {line} and line {line + self.scratch.lines}: a value is too large for a number of 64 bits.")
 
     def _message(self, window, at, fault, line, reason) -> str:
         """Words about a bad line."""
@@ -136,7 +135,8 @@ class SvmlightReader:
         return f"{place_of(window.name, line, at, fault)}: {_RULES[reason].format(word=word, limit=self.options.n_features)}"
 
     # ------------------------------------------------------------------ what was read
-    def _rows(self, first: int, name: str, after: Position) -> Rows:
+    def _rows(self, line: int, name: str, after: Position) -> Rows:
+        """The chunk that begins at a line."""
         s, options, context = self.scratch, self.options, self.context
         width = options.columns or max(context.width, 1)
         shape = (s.rows, max(width, context.width) if options.drop else width)
@@ -154,30 +154,16 @@ class SvmlightReader:
         if context.several:
             targets = Labels(s.ends[: s.rows + 1].astype(np.int64), targets)
         elif (counts != 1).any():
-            X, targets, queries = self._uneven(X, targets, queries, counts, name, first)
-        return Rows(X, targets, first, None, queries, name, after)
+            X, targets, queries = self._uneven(X, targets, queries, counts, name, line)
+        return Rows(X, targets, line + int(s.where[0]), None, queries, name, after)
 
-    def _uneven(self, X, targets, queries, counts, name, first):
+    def _uneven(self, X, targets, queries, counts, name, line):
         """Rows of a file of single labels, some of which have none or several."""
         firsts = np.concatenate(([0], np.cumsum(counts)[:-1]))
         bad = (counts > 1) | ((counts == 0) & (self.options.target is not False))
         for row in np.flatnonzero(bad)[:1] if not self.context.skip else np.flatnonzero(bad):
             said = _NO_LABEL if counts[row] == 0 else _SEVERAL.format(count=counts[row])
-            self.context.refuse(f"{name}, row {row + 1} after line {first}: {said}")
+            self.context.refuse(f"{name}, line {line + int(self.scratch.where[row])}: {said}")
         spread = np.where(counts == 0, np.nan, targets[np.minimum(firsts, max(len(targets) - 1, 0))] if len(targets) else np.nan)
         kept = ~bad
         return (X[kept], spread[kept], None if queries is None else queries[kept]) if bad.any() else (X, spread, queries)
-
-
-def _blank_lines(text, start: int, stop: int) -> int:
-    """Lines without a row before the first row."""
-    lines = 0
-    while start < stop:
-        while text[start] in (32, 9, 13):
-            start += 1
-        if text[start] not in (10, 35):
-            break
-        while text[start] != 10:
-            start += 1
-        start, lines = start + 1, lines + 1
-    return lines

@@ -155,14 +155,15 @@ def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data
 
 
 @compiled
-def scan_svmlight(text, at, stop, most, base, limit, mask, tally, labels, ends, queries, indptr, indices, data, marks):
+def scan_svmlight(text, at, stop, most, base, limit, mask, tally, labels, ends, queries, where, indptr, indices, data, marks):
     """Read lines from `at` until `stop` or `most` rows, after what `tally` says has been read; the first bad line ends the scan.
 
     `text` ends its last line with a newline at `stop - 1`. `base` is the first column's number in the file, `limit` the number of columns
     that are allowed; with a `mask` other than 0 columns are hashed and masked by it. `ends` and `indptr` hold where the labels and the
-    columns of each row end, their first entry 0. Numbers that Python must settle are left in `marks`.
+    columns of each row end, their first entry 0, `where` how many lines of the chunk stand before it. Numbers that Python must settle are
+    left in `marks`.
     """
-    rows, stored, found, unsure, lines = tally[0], tally[1], tally[2], tally[3], NIL
+    rows, stored, found, unsure, lines = tally
     largest, tangled, asked = NIL, 0, 0
     bounds = base, limit, mask, np.uint64(2 ** (8 * indices.itemsize - 1) - 1)
     reason, fault = DONE, at
@@ -184,6 +185,7 @@ def scan_svmlight(text, at, stop, most, base, limit, mask, tally, labels, ends, 
             at, found, stored, unsure = start, found_before, stored_before, unsure_before
             break
         at = find_end(text, at) + ONE
+        where[rows] = lines
         lines += ONE
         rows += ONE
         tangled, asked, largest = tangled | mixed, asked | named, max(largest, farthest)

@@ -67,7 +67,13 @@ class VowpalReader:
     def _arrays(self, size: int, named: bool) -> dict:
         rows, most = self.options.chunk_rows, size // 2 + 2
         index = np.int32 if self.options.hash_bits < 32 else np.int64
-        arrays = {"labels": np.empty(rows + 1), "weights": np.empty(rows + 1), "indptr": np.zeros(rows + 1, WORD), "columns": np.empty(most, index)}
+        arrays = {
+            "labels": np.empty(rows + 1),
+            "weights": np.empty(rows + 1),
+            "indptr": np.zeros(rows + 1, WORD),
+            "where": np.empty(rows + 1, WORD),
+            "columns": np.empty(most, index),
+        }
         arrays |= {"data": np.empty(most), "hashes": np.empty(most if named else 0, WORD), "spans": np.empty((most if named else 0, 4), np.int64)}
         return {**arrays, "marks": np.empty((1024, 4), np.int64), "rows": 0, "stored": 0, "lines": 0, "weighted": 0}
 
@@ -75,10 +81,12 @@ class VowpalReader:
         at, most, mask = window.begin, self.options.chunk_rows, (1 << self.options.hash_bits) - 1
         while at < stop and f["rows"] < most:
             before = f["rows"]
-            given = (window.text, WORD(at), WORD(stop), WORD(most), WORD(mask), WORD(f["rows"]), WORD(f["stored"]), f["labels"], f["weights"])
-            found = scan.scan_vowpal(*given, f["indptr"], f["columns"], f["data"], f["hashes"], f["spans"], f["marks"])
-            at, lines, f["rows"], f["stored"], unsure, reason, fault, weighted = (int(v) for v in found)
-            f["lines"], f["weighted"] = f["lines"] + lines, f["weighted"] | weighted
+            given = (window.text, WORD(at), WORD(stop), WORD(most), WORD(mask), WORD(f["rows"]), WORD(f["stored"]), WORD(f["lines"]))
+            found = scan.scan_vowpal(
+                *given, f["labels"], f["weights"], f["where"], f["indptr"], f["columns"], f["data"], f["hashes"], f["spans"], f["marks"]
+            )
+            at, f["lines"], f["rows"], f["stored"], unsure, reason, fault, weighted = (int(v) for v in found)
+            f["weighted"] |= weighted
             for kind, slot, start, end in f["marks"][:unsure].tolist():
                 f[("labels", "weights", "data")[kind]][slot] = float(bytes(window.text[start:end]))
             if reason == scan.FULL and f["rows"] == before:
@@ -102,6 +110,6 @@ class VowpalReader:
         bare = np.isnan(labels)
         if bare.any() and self.options.target is not False:
             for row in np.flatnonzero(bare)[: None if self.context.skip else 1]:
-                self.context.refuse(f"{name}, row {row + 1} after line {first}: {_NO_LABEL}")
+                self.context.refuse(f"{name}, line {first + int(f['where'][row])}: {_NO_LABEL}")
             X, labels, weights = X[~bare], labels[~bare], None if weights is None else weights[~bare]
-        return Rows(X, labels, first, weights, None, name, after)
+        return Rows(X, labels, first + int(f["where"][0]), weights, None, name, after)

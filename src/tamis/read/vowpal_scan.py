@@ -126,13 +126,14 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
 
 
 @compiled
-def scan_vowpal(text, at, stop, most, mask, rows, stored, labels, weights, indptr, columns, data, hashes, spans, marks):
-    """Read lines from `at` until `stop` or `most` rows, after `rows` rows with `stored` entries; the first bad line ends the scan.
+def scan_vowpal(text, at, stop, most, mask, rows, stored, lines, labels, weights, where, indptr, columns, data, hashes, spans, marks):
+    """Read lines from `at` until `stop` or `most` rows, after `lines` lines with `rows` rows and `stored` entries; the first bad line ends it.
 
     A feature's column is the hash of its namespace and name, masked. Where `hashes` and `spans` have room they are filled with the whole hash
-    and with where the namespace and the name stand. Without a label the label is nan.
+    and with where the namespace and the name stand; `where` is how many lines of the chunk stand before a row. Without a label the label
+    is nan.
     """
-    unsure, lines, reason, fault, weighted = NIL, NIL, DONE, at, 0
+    unsure, reason, fault, weighted = NIL, DONE, at, 0
     while at < stop and rows < most:
         start, stored_before, unsure_before = at, stored, unsure
         at = skip_blanks(text, at)
@@ -147,6 +148,7 @@ def scan_vowpal(text, at, stop, most, mask, rows, stored, labels, weights, indpt
             at, stored, unsure = start, stored_before, unsure_before
             break
         at = find_end(text, at) + ONE
+        where[rows] = lines
         lines += ONE
         rows += ONE
         weighted |= heavy

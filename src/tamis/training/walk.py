@@ -34,8 +34,8 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
     passes : int, default=1
         Passes over the rows, in their order.
     validate : None, "progressive", RowSource or (X, y), default=None
-        "progressive" predicts chunks before they are learnt from, and keeps the mean error: the first 64 chunks, then one in eight. Rows of
-        their own are predicted whenever the history is written.
+        "progressive" predicts, in the first pass, chunks before they are learnt from, and keeps the mean error: the first 64 chunks, then
+        one in eight. Rows of their own are predicted whenever the history is written.
     checkpoint : path or None, default=None
         Folder for checkpoints. If it holds one of the same task, training goes on from there, to the same bits; one of other data or
         parameters is refused.
@@ -70,7 +70,7 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
     >>> text = "1 1:2 3:1\\n-1 2:1 3:1\\n" * 50
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "few.svm").write_text(text)
-    ...     rows = tamis.open_rows(Path(folder, "few.svm"))
+    ...     rows = tamis.open_rows(Path(folder, "few.svm"), chunk_rows=20)
     ...     model = tamis.train(tamis.FTRLClassifier(), rows, passes=2, validate="progressive")
     >>> model.classes_.tolist(), model.t_
     ([-1, 1], 200)
@@ -190,7 +190,7 @@ class Walk:
             if not hasattr(self.model, "classes_") and not hasattr(targets, "tocsr"):
                 classes = self._classes(targets)
                 named |= {} if classes is None else {"classes": classes}
-        if self.judge.wants(self.state.chunks):
+        if self.state.turn == 0 and self.judge.wants(self.state.chunks):  # later passes have seen the rows
             self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
         self.model.partial_fit(chunk.X, targets, **named)
         self.state.chunks += 1

@@ -191,19 +191,9 @@ def _float_of_bits(context, a):
     return numba_types.float64(_WORD), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType())
 
 
-@overload(multiply_high)
-def _typed_multiply_high(a, b):
-    return lambda a, b: _multiply_high(a, b)
-
-
-@overload(leading_zeros)
-def _typed_leading_zeros(a):
-    return lambda a: _leading_zeros(a)
-
-
-@overload(float_of_bits)
-def _typed_float_of_bits(a):
-    return lambda a: _float_of_bits(a)
+overload(multiply_high)(lambda a, b: lambda a, b: _multiply_high(a, b))
+overload(leading_zeros)(lambda a: lambda a: _leading_zeros(a))
+overload(float_of_bits)(lambda a: lambda a: _float_of_bits(a))
 
 
 # --------------------------------------------------------------------------- terms

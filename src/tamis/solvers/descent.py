@@ -101,10 +101,15 @@ class Group:
 
     def pool(self) -> None:
         """Mean over the paths of the mean iterate of the last pass."""
-        many = self.table.outputs
-        weights, moved = self.states[:, :, 1 : 1 + many], self.states[:, :, 1 + many :]
-        self.weights = (weights - moved / max(self.walked, 1)).mean(axis=0)
-        self.bias = (self.biases[:, 1 : 1 + many] - self.biases[:, 1 + many :] / max(self.walked, 1)).mean(axis=0)
+        many, steps = self.table.outputs, max(self.walked, 1)
+        self.weights, self.bias = (self._mean(parts, many, steps) for parts in (self.states, self.biases))
+
+    def _mean(self, parts, many: int, steps: float) -> np.ndarray:
+        """Path by path: all at once would take as much memory again."""
+        total = np.zeros((*parts.shape[1:-1], many))
+        for part in parts:
+            total += part[..., 1 : 1 + many] - part[..., 1 + many :] / steps
+        return total / len(parts)
 
     def judge(self, scores: np.ndarray) -> None:
         """Write the pooled scores of the rows that the group never walks."""
@@ -128,7 +133,9 @@ class Group:
         fewer, where = np.empty(int(pointers[-1])), np.empty(int(pointers[-1]), dtype=np.uint32)
         copy_kept(data, indices, indptr, place, np.uint32(len(stay)), fewer, where)
         self.csr = (fewer, where, pointers)
-        self.columns, self.states = self.columns[stay], np.ascontiguousarray(self.states[:, stay])
+        for state in self.states:  # in place, a path at a time: these are the largest arrays of a fit
+            state[: len(stay)] = state[stay]
+        self.columns, self.states = self.columns[stay], self.states[:, : len(stay)]
         self.weights = self.weights[stay]
 
 

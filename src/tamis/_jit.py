@@ -191,9 +191,14 @@ def _float_of_bits(context, a):
     return numba_types.float64(_WORD), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType())
 
 
-overload(multiply_high)(lambda a, b: lambda a, b: _multiply_high(a, b))
-overload(leading_zeros)(lambda a: lambda a: _leading_zeros(a))
-overload(float_of_bits)(lambda a: lambda a: _float_of_bits(a))
+def _teach_words():
+    """Teach them to Numba."""
+    overload(multiply_high)(lambda a, b: lambda a, b: _multiply_high(a, b))
+    overload(leading_zeros)(lambda a: lambda a: _leading_zeros(a))
+    overload(float_of_bits)(lambda a: lambda a: _float_of_bits(a))
+
+
+_teach_words()
 
 
 # --------------------------------------------------------------------------- terms

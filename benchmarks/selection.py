@@ -81,8 +81,8 @@ def purge_table(quick: bool) -> Table:
         kept.append(model.history_[-1]["kept"])
     rows = [[str(k + 1), f"{kept[k]:,.0f}", f"{1e9 * (seconds[k + 1] - seconds[k]) / work.X.nnz / 16:.2f}"] for k in range(len(kept))]
     note = """
-        logistic, rejection 0.9, purge 0.9; the first pass is the burn-in. Per nonzero of X and path, whether its feature is still there or not; starting
-        costs are in the first."""
+        logistic, rejection 0.9, purge 0.9; the first pass is the burn-in. Per nonzero of X and path, whether its feature is still there or
+        not; starting costs are in the first."""
     return Table("What a pass costs as features are purged", ["pass", "features left after it", "ns per nonzero of X"], rows, note)
 
 

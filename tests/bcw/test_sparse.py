@@ -148,10 +148,10 @@ def test_blocks_are_disjoint_of_the_wanted_size_and_in_order_of_their_scores():
 def test_the_covariance_enters_the_score_if_asked():
     scaled = X * np.where(np.arange(D) % 2, 0.1, 5.0)
     score = (scaled.T @ Y) ** 2 / (1.0 + 10.0 * (scaled**2).sum(axis=0))
-    model = fit(scaled, criterion="cov", cov_C=10.0, n_features=3)
+    model = fit(scaled, score="cov", cov_C=10.0, n_features=3)
     assert set(model.blocks_[0]) == set(np.argsort(-score)[:3])
     assert set(fit(scaled, n_features=3).blocks_[0]) != set(model.blocks_[0])
-    assert set(fit(sp.csr_array(scaled), criterion="cov", cov_C=10.0, n_features=3).blocks_[0]) == set(model.blocks_[0])
+    assert set(fit(sp.csr_array(scaled), score="cov", cov_C=10.0, n_features=3).blocks_[0]) == set(model.blocks_[0])
 
 
 def test_useless_blocks_are_selected_but_idle():

@@ -81,7 +81,7 @@ def selector_methods() -> dict[str, Callable]:
 
     found = {
         "SBCW": sbcw(),
-        "SBCW, criterion cov": sbcw(criterion="cov"),
+        "SBCW, score cov": sbcw(score="cov"),
         "SBCW, cov_C = C": sbcw(cov_C=lambda C: C),
         "SBCW as printed": sbcw(cov_C=lambda C: C, loss="hinge", solver="online", sigma=0.01),
         "FGM": sbcw(covariance="identity"),
@@ -97,7 +97,7 @@ def _l1_svm(strength):
     return LinearSVC(penalty="l1", dual=False, C=strength, fit_intercept=False, tol=1e-3)
 
 
-TUNED = ("SBCW", "SBCW, criterion cov", "SBCW, cov_C = C", "SBCW as printed", "FGM")
+TUNED = ("SBCW", "SBCW, score cov", "SBCW, cov_C = C", "SBCW as printed", "FGM")
 
 
 def _sized(fit, X, y, size: int, scale: float):

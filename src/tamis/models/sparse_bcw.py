@@ -4,6 +4,7 @@ from copy import copy
 from typing import ClassVar
 
 import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import StrOptions
 
@@ -18,6 +19,16 @@ from tamis.solvers.sbcw_blocks import BlockBelief, score_blocks
 
 ROUNDS = 15  # of the paper
 SHRINK = 100.0  # cov_C=None is C over this
+
+
+class ScoreWord:
+    """The parameter `score` beside scikit-learn's method of that name: it is set as a word, and read as the method."""
+
+    def __set__(self, model, value):
+        vars(model)["score"] = value
+
+    def __get__(self, model, owner):
+        return ClassifierMixin.score if model is None else ClassifierMixin.score.__get__(model)
 
 
 class SparseBCWClassifier(SelectorMixin, BatchModel):
@@ -50,7 +61,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         in one sweep by the steps of the paper.
     sigma : float or None, default=None
         Strength of the ridge part; None is 0.01, and 1 with ``solver="online"``, whose steps are too long for less.
-    criterion : {"plain", "cov"}, default="plain"
+    score : {"plain", "cov"}, default="plain"
         Score of a column; "cov" divides it by the precision of the column alone.
     covariance : {"block", "identity"}, default="block"
         "identity" keeps :math:`\Sigma_k = I`: the feature generating machine (FGM).
@@ -136,13 +147,14 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     """
 
     _state = "_blocks"
+    score = ScoreWord()
     _parameter_constraints: ClassVar[dict] = {
         **SHARED,
         "n_features": [COUNT],
         "block_size": [COUNT, None],
         "solver": [StrOptions({"mkl", "exact", "online"})],
         "sigma": [ABOVE, None],
-        "criterion": [StrOptions({"plain", "cov"})],
+        "score": [StrOptions({"plain", "cov"})],
         "covariance": [StrOptions({"block", "identity"})],
         "refit": ["boolean"],
         "theta_tol": [NUMBER],
@@ -157,7 +169,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         loss="squared_hinge",
         solver="mkl",
         sigma=None,
-        criterion="plain",
+        score="plain",
         covariance="block",
         *,
         refit=False,
@@ -176,7 +188,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         self.loss = loss
         self.solver = solver
         self.sigma = sigma
-        self.criterion = criterion
+        self.score = score
         self.covariance = covariance
         self.refit = refit
         self.max_iter = max_iter
@@ -186,6 +198,20 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.random_state = random_state
+
+    def get_params(self, deep=True):
+        """Parameters of the model.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            For scikit-learn; no parameter is a model.
+
+        Returns
+        -------
+        parameters : dict
+        """
+        return {**super().get_params(deep), "score": vars(self)["score"]}
 
     def _learn(self, matrix, signs, weights, beliefs, whole):
         """One batch, output by output."""
@@ -237,7 +263,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         sigma = self.sigma if self.sigma is not None else 1.0 if self.solver == "online" else 0.01
         size = -(-wanted // ROUNDS) if self.block_size is None else self.block_size
         identity = self.covariance == "identity" or self._cov_C() == 0.0
-        return Wishes(wanted, size, self.solver, float(sigma), self.criterion, identity, self.max_iter, self.tol, float(self.theta_tol))
+        return Wishes(wanted, size, self.solver, float(sigma), vars(self)["score"], identity, self.max_iter, self.tol, float(self.theta_tol))
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):

@@ -11,8 +11,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.judge.stability import selection_kappa, selection_stability
     from tamis.models.averaging import RDAClassifier, RDARegressor
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
+    from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
@@ -37,6 +39,10 @@ _HOMES = {
     "FTRLClassifier": "tamis.models.leader",
     "FTRLRegressor": "tamis.models.leader",
     "OnlineClassifier": "tamis.models.online",
+    "OnlineGroupLassoClassifier": "tamis.models.grouped",
+    "OnlineGroupLassoRegressor": "tamis.models.grouped",
+    "OnlineMultiTaskClassifier": "tamis.models.multitask",
+    "OnlineMultiTaskRegressor": "tamis.models.multitask",
     "OnlineRegressor": "tamis.models.online",
     "RDAClassifier": "tamis.models.averaging",
     "RDARegressor": "tamis.models.averaging",
@@ -68,6 +74,10 @@ __all__ = [
     "FTRLClassifier",
     "FTRLRegressor",
     "OnlineClassifier",
+    "OnlineGroupLassoClassifier",
+    "OnlineGroupLassoRegressor",
+    "OnlineMultiTaskClassifier",
+    "OnlineMultiTaskRegressor",
     "OnlineRegressor",
     "RDAClassifier",
     "RDARegressor",

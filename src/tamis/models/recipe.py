@@ -1,6 +1,7 @@
 """A recipe is a docstring, its own parameters, and a choice of terms; the rest is written here once."""
 
 import inspect
+import re
 import textwrap
 
 from sklearn.utils._param_validation import StrOptions
@@ -72,8 +73,8 @@ multilabel_ : bool
 """
 
 
-def recipe(constraints, **own):
-    """Give a model its constructor: its own parameters first, then those that all online models share."""
+def recipe(constraints, without=(), **own):
+    """Give a model its constructor: its own parameters first, then those that all online models share, but for `without`."""
 
     def build(cls):
         classifier = hasattr(cls, "predict_proba")
@@ -82,7 +83,7 @@ def recipe(constraints, **own):
         parameters += [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in own.items()]
         if classifier:
             parameters.append(inspect.Parameter("class_weight", inspect.Parameter.KEYWORD_ONLY, default=None))
-        parameters += [p for name, p in shared.items() if name != "self"]
+        parameters += [p for name, p in shared.items() if name not in ("self", *without)]
         signature = inspect.Signature(parameters)
 
         def __init__(self, *positional, **named):
@@ -93,17 +94,21 @@ def recipe(constraints, **own):
 
         __init__.__signature__ = signature
         cls.__init__ = __init__
-        cls._parameter_constraints = {**SHARED, **constraints, **({"class_weight": [dict, StrOptions({"balanced"}), None]} if classifier else {})}
-        _document(cls, classifier)
+        allowed = {**SHARED, **constraints, **({"class_weight": [dict, StrOptions({"balanced"}), None]} if classifier else {})}
+        cls._parameter_constraints = {name: rule for name, rule in allowed.items() if name not in without}
+        _document(cls, classifier, without)
         return cls
 
     return build
 
 
-def _document(cls, classifier):
+def _document(cls, classifier, without):
     """Write the shared parameters and attributes into the docstring."""
     text = inspect.cleandoc(cls.__doc__)
-    parameters = (_CLASS_WEIGHT_DOC if classifier else "") + _SHARED_DOC
+    shared = _SHARED_DOC
+    for name in without:
+        shared = re.sub(rf"^{name} : .*\n(    .*\n)+", "", shared, flags=re.MULTILINE)
+    parameters = (_CLASS_WEIGHT_DOC if classifier else "") + shared
     attributes = _ATTRIBUTES_DOC + (_CLASSES_DOC if classifier else "")
     text = text.replace("{shared}\n", parameters).replace("{attributes}\n", attributes)
     cls.__doc__ = textwrap.indent(text, "    ").strip() + "\n    "

@@ -18,9 +18,11 @@ SPARSE = {c.__name__: c for c in (scipy.sparse.csr_matrix, scipy.sparse.csc_matr
 PARTS = {
     "Bundle": "tamis.models.stabilized_engine",
     "Engine": "tamis.models.engine",
+    "GroupEngine": "tamis.models.grouped_engine",
     "Result": "tamis.models.sieve_result",
     "SieveStream": "tamis.models.sieve_stream",
     "StabilizedEngine": "tamis.models.stabilized_engine",
+    "TaskEngine": "tamis.models.task_engine",
 }
 
 

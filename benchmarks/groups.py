@@ -11,7 +11,7 @@ from benchmarks.pages import Goal, Page, Table, verdict
 from tamis import OnlineGroupLassoClassifier
 from tamis._checks import Csr
 from tamis._jit import compiled
-from tamis.loops.grouped import write_group_weights
+from tamis.loops.grouped_walks import write_group_weights
 from tamis.models.engine import Engine
 from tamis.models.grouped_engine import GroupEngine
 from tamis.models.groups import take_groups

@@ -37,7 +37,7 @@ print(len(names), "columns in", len(set(groups)), "groups")
 # ---------
 # The same stream at rising strengths, with and without groups. A dot is a column that is kept.
 strengths = np.geomspace(0.003, 0.3, 25)
-unique = list(dict.fromkeys(groups))
+unique = list(dict.fromkeys(groups.tolist()))
 kept = {"single columns (RDA)": [], "groups": []}
 for alpha in strengths:
     by_column = RDARegressor(alpha=alpha, max_iter=3, tol=None, random_state=0).fit(X, y)
@@ -57,11 +57,11 @@ for axis in axes:
     axis.set_yticks(edges, unique)
     for edge in edges:
         axis.axhline(edge - 0.5, color="0.9", linewidth=0.6, zorder=0)
-axes[0].invert_yaxis()
+axes[0].set_ylim(len(names) - 0.5, -0.5)
 plt.show()
 
 # %%
 # On the right a category leaves at one strength, with all its levels; what matters (dark) stays longest. On the left levels leave
 # one by one, and no strength says which categories to keep.
-chosen = OnlineGroupLassoRegressor(groups, alpha=0.1, max_iter=3, tol=None, random_state=0).fit(X, y)
-print("kept at alpha = 0.1:", [unique[g] for g in chosen.group_support_])
+chosen = OnlineGroupLassoRegressor(groups, alpha=0.05, max_iter=3, tol=None, random_state=0).fit(X, y)
+print("kept at alpha = 0.05:", [unique[g] for g in chosen.group_support_])

@@ -97,7 +97,7 @@ def test_both_protocols_approach_multi_task_lasso_at_the_same_alpha(protocol):
     stacked, y, task = np.vstack([rows] * tasks), Z.T.ravel(), np.repeat(np.arange(tasks), n)
     passes = 150
     horizon = 0.3 * passes * (n if protocol == "round" else n * tasks)
-    model = OnlineMultiTaskRegressor(0.4, fit_intercept=False, protocol=protocol, max_iter=passes, tol=None, t0=horizon, random_state=0)
+    model = OnlineMultiTaskRegressor(alpha=0.4, fit_intercept=False, protocol=protocol, max_iter=passes, tol=None, t0=horizon, random_state=0)
     model.fit(stacked, y, task)
     order = np.argsort(model.tasks_)
     gap = (objective(model.coef_[order]) - objective(oracle.coef_)) / (objective(0 * oracle.coef_) - objective(oracle.coef_))

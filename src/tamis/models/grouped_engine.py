@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis._checks import Csr
 from tamis.loops.blocks import Blocks
-from tamis.loops.grouped import learn_groups, score_groups, sum_squares, write_group_weights
+from tamis.loops.grouped_walks import learn_groups, score_groups, sum_squares, write_group_weights
 from tamis.loops.online import CALM
 from tamis.models.engine import Engine
 from tamis.terms.blocks import GroupL2
@@ -19,13 +19,14 @@ class GroupEngine(Engine):
     def __init__(self, terms, flags, features: int, outputs: int, blocks: Blocks):
         super().__init__(terms, flags, features, outputs)
         self.softmax = 0.0  # whether outputs are classes that exclude each other, under one loss
+        self.members, self.starts, self.squares = np.zeros(0, np.uint32), np.zeros(0, np.uint64), np.zeros(0)
         self.take_blocks(blocks)
 
     def take_blocks(self, blocks: Blocks) -> None:
         """Groups from now on; what was learnt stays, as it belongs to columns."""
         members, starts = blocks.members.astype(np.uint32), blocks.starts
         # Groups that stay keep their squares to the bit; new columns come in groups behind them.
-        known = len(self.starts) if "starts" in vars(self) else 0
+        known = len(self.starts)
         stay = known and np.array_equal(starts[:known], self.starts) and np.array_equal(members[: len(self.members)], self.members)
         squares = self.squares if stay else None
         self.members, self.starts = members, starts
@@ -85,8 +86,9 @@ class GroupEngine(Engine):
         sizes = (self.members.ndim, self.starts.shape, self.prices.shape) == (1, (groups + 1,), (groups, 2)) and self.prices.flags.c_contiguous
         if not (kinds and sizes and self.starts[0] == 0 and self.starts[-1] == places and (self.starts[1:] >= self.starts[:-1]).all()):
             raise ValueError("the groups contradict themselves")
-        counts = np.bincount(self.members, minlength=self.features)
-        if len(counts) != self.features or not counts.all():
+        inside = not places or self.members.max() < self.features
+        counts = np.bincount(self.members, minlength=self.features) if inside else np.zeros(1)
+        if not counts.all():
             raise ValueError("the groups do not fit the number of columns")
         self.overlap, self.softmax = int(counts.max()), float(self.softmax)
         self._invert()
@@ -97,7 +99,7 @@ class GroupEngine(Engine):
         given = (*rows[:3], targets, weights, span, NO_TASKS, self.state, self.bias, self.costs, self.squares, self._scratch(), self._blocks())
         self._take_clocks(learn_groups(*given, *self.terms, *self._clocks()))
 
-    def _take_clocks(self, after) -> None:
+    def _take_clocks(self, after):
         self.ledger, self.stats = (tuple(map(float, clock)) for clock in after)
 
     def score(self, rows: Csr, tasks=NO_TASKS) -> np.ndarray:

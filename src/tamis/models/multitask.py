@@ -3,7 +3,7 @@
 from sklearn.utils.metaestimators import available_if
 
 from tamis.models.classifier import is_logistic
-from tamis.models.grouped import Grouped, SoftmaxClasses
+from tamis.models.grouped_base import Grouped, SoftmaxClasses
 from tamis.models.recipe import recipe
 from tamis.models.regressor import Numbers
 from tamis.models.tasks import TASKS_CONSTRAINTS, TASKS_WITHOUT, Tasks, asked
@@ -12,8 +12,8 @@ from tamis.models.tasks import TASKS_CONSTRAINTS, TASKS_WITHOUT, Tasks, asked
 @recipe(
     TASKS_CONSTRAINTS,
     TASKS_WITHOUT,
-    alpha="auto",
     penalty="shared",
+    alpha="auto",
     l1_weight=0.3,
     rho=0.0,
     gamma="auto",
@@ -40,13 +40,13 @@ class OnlineMultiTaskClassifier(Tasks, SoftmaxClasses, Grouped):
 
     Parameters
     ----------
-    alpha : float or "auto", default="auto"
-        Strength of the penalty: :math:`\alpha` above. "auto" is 1e-4 times the mean slope of the loss at score 0 times the mean norm of
-        the rows so far.
     penalty : {"individual", "shared", "shared+sparse"}, default="shared"
         "individual": every task keeps its own features (:math:`a = 0, r = 1`; iMTFS). "shared": a feature is kept for all tasks or for none
         (:math:`a = 1, r = 0`; aMTFS). "shared+sparse": shared features, of which a task may drop some (:math:`a = 1, r =`
         `l1_weight`; MTFTS).
+    alpha : float or "auto", default="auto"
+        Strength of the penalty: :math:`\alpha` above. "auto" is 1e-4 times the mean slope of the loss at score 0 times the mean norm of
+        the rows so far.
     l1_weight : float, default=0.3
         Weight :math:`r` of L1 under "shared+sparse".
     rho : float, default=0.0
@@ -140,22 +140,6 @@ class OnlineMultiTaskClassifier(Tasks, SoftmaxClasses, Grouped):
         """
         return self._stream_tasks(X, y, task, sample_weight, classes=classes)
 
-    def predict(self, X, task=None):
-        """Classes of the rows, each by its task.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_labels)
-        """
-        return super().predict(asked(X, task))
-
     def decision_function(self, X, task=None):
         """Scores of the rows, each by its task.
 
@@ -206,32 +190,12 @@ class OnlineMultiTaskClassifier(Tasks, SoftmaxClasses, Grouped):
         """
         return super().predict_log_proba(asked(X, task))
 
-    def score(self, X, y, task=None, sample_weight=None):
-        """Share of right classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like
-            What is true.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-        """
-        return super().score(asked(X, task), y, sample_weight)
-
 
 @recipe(
     TASKS_CONSTRAINTS,
     TASKS_WITHOUT,
-    alpha="auto",
     penalty="shared",
+    alpha="auto",
     l1_weight=0.3,
     rho=0.0,
     gamma="auto",
@@ -258,13 +222,13 @@ class OnlineMultiTaskRegressor(Tasks, Numbers, Grouped):
 
     Parameters
     ----------
-    alpha : float or "auto", default="auto"
-        Strength of the penalty: :math:`\alpha` above. "auto" is 1e-4 times the mean slope of the loss at score 0 times the mean norm of
-        the rows so far.
     penalty : {"individual", "shared", "shared+sparse"}, default="shared"
         "individual": every task keeps its own features (:math:`a = 0, r = 1`; iMTFS). "shared": a feature is kept for all tasks or for none
         (:math:`a = 1, r = 0`; aMTFS). "shared+sparse": shared features, of which a task may drop some (:math:`a = 1, r =`
         `l1_weight`; MTFTS).
+    alpha : float or "auto", default="auto"
+        Strength of the penalty: :math:`\alpha` above. "auto" is 1e-4 times the mean slope of the loss at score 0 times the mean norm of
+        the rows so far.
     l1_weight : float, default=0.3
         Weight :math:`r` of L1 under "shared+sparse".
     rho : float, default=0.0
@@ -354,39 +318,3 @@ class OnlineMultiTaskRegressor(Tasks, Numbers, Grouped):
         self : object
         """
         return self._stream_tasks(X, y, task, sample_weight)
-
-    def predict(self, X, task=None):
-        """Predictions for the rows, each by its task.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return super().predict(asked(X, task))
-
-    def score(self, X, y, task=None, sample_weight=None):
-        """Coefficient of determination.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like
-            What is true.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-        """
-        return super().score(asked(X, task), y, sample_weight)

@@ -4,7 +4,7 @@ import numpy as np
 
 from tamis._checks import Csr
 from tamis.loops.blocks import Blocks
-from tamis.loops.grouped import learn_groups, learn_rounds
+from tamis.loops.grouped_walks import learn_groups, learn_rounds
 from tamis.models.engine import BLOCK
 from tamis.models.grouped_engine import GroupEngine
 

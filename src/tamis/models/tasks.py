@@ -8,9 +8,8 @@ from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 
 from tamis._checks import frozen
-from tamis.loops.blocks import Blocks
 from tamis.models.constraints import NUMBER, STRENGTH
-from tamis.models.grouped import AVERAGING, WITHOUT
+from tamis.models.grouped_base import AVERAGING, WITHOUT
 from tamis.models.groups import take_groups
 from tamis.models.task_engine import TaskEngine, balanced, of_mean_one, running_balance
 
@@ -45,27 +44,27 @@ class Tasks:
     early_stopping = False
 
     # ------------------------------------------------------------------ terms
-    def _pulls(self) -> tuple[float, float]:
+    def _pulls(self):
         norm, inside = PENALTIES[self.penalty]
         return norm, float(self.l1_weight) if inside is None else inside
 
-    def _trims(self) -> bool:
+    def _trims(self):
         return self._pulls()[1] > 0.0
 
-    def _blocks(self, n_columns: int) -> Blocks:
+    def _blocks(self, n_columns):
         norm, inside = self._pulls()
         return take_groups(None, n_columns, group_weights=norm, l1_weights=inside)
 
-    def _new_engine(self, terms, flags, n_columns: int):
+    def _new_engine(self, terms, flags, n_columns):
         return TaskEngine(terms, flags, n_columns, self._outputs(), len(self.tasks_), self._blocks(n_columns))
 
-    def _prepare(self, terms, flags, rows, again: bool) -> None:
+    def _prepare(self, terms, flags, rows, again):
         super()._prepare(terms, flags, rows, again)
         if len(self.tasks_) > self._engine.tasks:
             self._engine.add_tasks(len(self.tasks_) - self._engine.tasks)
         self._engine.rounds = self._in_rounds()
 
-    def _in_rounds(self) -> bool:
+    def _in_rounds(self):
         """Whether a step takes a row of every task; with one task the two protocols are one."""
         return self._groups_change and self.protocol != "stream" and len(self.tasks_) > 1
 
@@ -95,7 +94,7 @@ class Tasks:
         self._meet_tasks(labels)
         return frozen(np.column_stack((targets, self._codes(labels))))
 
-    def _meet_tasks(self, labels) -> None:
+    def _meet_tasks(self, labels):
         """Tasks in the order in which they come first."""
         values, first = np.unique(labels, return_index=True)
         new = [v for v in values[np.argsort(first)] if v not in set(self.tasks_.tolist())]
@@ -109,7 +108,7 @@ class Tasks:
             self.tasks_ = np.r_[self.tasks_, np.array(new)]
         self._totals = np.r_[self._totals[:-1], np.zeros(len(new)), self._totals[-1]]
 
-    def _codes(self, labels) -> np.ndarray:
+    def _codes(self, labels):
         """Numbers of the tasks; an unknown one is refused."""
         order = np.argsort(self.tasks_)
         places = np.minimum(np.searchsorted(self.tasks_, labels, sorter=order), len(order) - 1)
@@ -152,7 +151,43 @@ class Tasks:
         codes = np.zeros(rows.n_rows, dtype=np.int64) if task is None else self._codes(labels)
         return self._engine.score(rows, codes.astype(np.uint64))
 
-    def _check_loaded(self) -> None:
+    def predict(self, X, task=None):
+        """Predictions for the rows, each by its task.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        return super().predict(asked(X, task))
+
+    def score(self, X, y, task=None, sample_weight=None):
+        """Share of right classes, or coefficient of determination.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like
+            What is true.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+        """
+        return super().score(asked(X, task), y, sample_weight)
+
+    def _check_loaded(self):
         """Refuse a file whose parts do not fit together."""
         if self.__sklearn_is_fitted__():
             engine = self._engine

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tiny
-from groups.textbook import Eager
+from groups.textbook import Eager, softmax_slope
 from sklearn import config_context
 from sklearn.linear_model import MultiTaskLasso
 from sklearn.model_selection import cross_validate
@@ -73,6 +73,23 @@ def test_a_round_is_eager(interpreted, penalty):
     assert np.allclose(model.coef_.T, weights, rtol=0, atol=1e-12 * max(1.0, abs(weights).max()))
     assert np.allclose(model.intercept_, intercepts, rtol=1e-12)
     assert model.t_ == 2 * max(map(len, mine))
+
+
+@pytest.mark.parametrize("penalty", ["shared", "shared+sparse"])
+def test_a_stream_of_several_classes_is_eager(interpreted, penalty):
+    """Each task has its own softmax; a block holds a feature's weights for all classes of all tasks."""
+    codes, order = tiny.classes(N), list(dict.fromkeys(TASK))
+    model = OnlineMultiTaskClassifier(penalty, alpha=0.05, balance_tasks=False)
+    quiet(model.partial_fit, X, codes, TASK, classes=[0, 1, 2])
+    eager, met = eager_of(penalty, 9, alpha=0.05), set()
+    for x, code, task in zip(X, codes, TASK, strict=True):
+        met.add(task)
+        q = order.index(task)
+        eager.step(x, softmax_slope(code, 3), 1.0, slice(3 * q, 3 * q + 3), 1.0 / len(met))
+    weights, intercepts = eager.shown()
+    assert np.allclose(model.coef_.reshape(9, P).T, weights, rtol=0, atol=1e-12)
+    assert np.allclose(model.intercept_.ravel(), intercepts, rtol=0, atol=1e-12)
+    assert model.coef_.any()
 
 
 # --------------------------------------------------------------------------- the limit

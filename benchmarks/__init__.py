@@ -5,6 +5,7 @@ PARTS = {
     "latency": "import, first fit and compilation, in fresh processes",
     "memory": "peak memory of learning, in fresh processes",
     "selection": "the sieve and stabilized descent: passes, whole fits, threads, memory",
+    "groups": "the online group lasso: lazy steps against eager ones, and a long stream",
     "wide": "more than 2^31 nonzeros, and 10^8 columns",
     "confidence": "passes of the confidence-weighted learners, and their memory",
     "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",

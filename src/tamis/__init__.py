@@ -14,7 +14,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.bcw import BCWClassifier
     from tamis.models.cw import CWClassifier, SCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
+    from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
+    from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.passive import PAClassifier, PARegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
@@ -48,6 +51,10 @@ _HOMES = {
     "FTRLRegressor": "tamis.models.leader",
     "NAROWClassifier": "tamis.models.arow",
     "OnlineClassifier": "tamis.models.online",
+    "OnlineGroupLassoClassifier": "tamis.models.grouped",
+    "OnlineGroupLassoRegressor": "tamis.models.grouped",
+    "OnlineMultiTaskClassifier": "tamis.models.multitask",
+    "OnlineMultiTaskRegressor": "tamis.models.multitask",
     "OnlineRegressor": "tamis.models.online",
     "PAClassifier": "tamis.models.passive",
     "PARegressor": "tamis.models.passive",
@@ -65,6 +72,9 @@ _HOMES = {
     "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
+    "groups_by_correlation": "tamis.models.grouping",
+    "groups_from_dummies": "tamis.models.grouping",
+    "groups_from_names": "tamis.models.grouping",
     "load": "tamis.persist",
     "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
@@ -88,6 +98,10 @@ __all__ = [
     "FTRLRegressor",
     "NAROWClassifier",
     "OnlineClassifier",
+    "OnlineGroupLassoClassifier",
+    "OnlineGroupLassoRegressor",
+    "OnlineMultiTaskClassifier",
+    "OnlineMultiTaskRegressor",
     "OnlineRegressor",
     "PAClassifier",
     "PARegressor",
@@ -114,6 +128,9 @@ __all__ = [
     "__version__",
     "compare",
     "datasets",
+    "groups_by_correlation",
+    "groups_from_dummies",
+    "groups_from_names",
     "load",
     "open_rows",
     "save",

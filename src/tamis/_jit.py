@@ -8,13 +8,11 @@ import types as python_types
 from pathlib import Path
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba.core import types as numba_types
 from numba.extending import intrinsic, overload
 
 _CACHE = "NUMBA_CACHE_DIR"
-_WORD = numba_types.uint64
 VERBS: list[str] = []
 
 
@@ -153,52 +151,6 @@ def _prefetch(context, array, cell):
 @overload(prefetch)
 def _typed_prefetch(array, cell):
     return lambda array, cell: _prefetch(array, cell)
-
-
-# --------------------------------------------------------------------------- words of 64 bits
-def multiply_high(a, b):
-    """The upper word of the product of two words."""
-    return np.uint64((int(a) * int(b)) >> 64)
-
-
-def leading_zeros(a):
-    """Number of zero bits before the first one."""
-    return np.uint64(64 - int(a).bit_length())
-
-
-def float_of_bits(a):
-    """The number whose bits are those of a word."""
-    return np.uint64(a).view(np.float64)
-
-
-@intrinsic
-def _multiply_high(context, a, b):
-    def generate(context, builder, signature, arguments):
-        wide = ir.IntType(128)
-        left, right = (builder.zext(word, wide) for word in arguments)
-        return builder.trunc(builder.lshr(builder.mul(left, right), wide(64)), ir.IntType(64))
-
-    return _WORD(_WORD, _WORD), generate
-
-
-@intrinsic
-def _leading_zeros(context, a):
-    return _WORD(_WORD), lambda context, builder, signature, arguments: builder.ctlz(arguments[0], ir.IntType(1)(0))
-
-
-@intrinsic
-def _float_of_bits(context, a):
-    return numba_types.float64(_WORD), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType())
-
-
-def _teach_words():
-    """Teach them to Numba."""
-    overload(multiply_high)(lambda a, b: lambda a, b: _multiply_high(a, b))
-    overload(leading_zeros)(lambda a: lambda a: _leading_zeros(a))
-    overload(float_of_bits)(lambda a: lambda a: _float_of_bits(a))
-
-
-_teach_words()
 
 
 # --------------------------------------------------------------------------- terms
@@ -395,3 +347,39 @@ def aim(self, score, target):
 def gains(self, margin, variance, weight):
     """Gain of the mean and gain of the precision, from a row's margin, its variance and its weight."""
     return self.gains(margin, variance, weight)
+
+
+@verb
+def trim(self, v, toll):
+    """A cell of a block once L1 has taken `toll` from it."""
+    return self.trim(v, toll)
+
+
+@verb
+def keep(self, norm, price):
+    """What is left of a block of that norm, as a factor, once its norm has paid `price`."""
+    return self.keep(norm, price)
+
+
+@verb
+def block_value(self, w, weight, l1_weight):
+    """Penalty of a block of cells."""
+    return self.block_value(w, weight, l1_weight)
+
+
+@verb
+def block_prox(self, v, scale, weight, l1_weight, out):
+    """Write into `out` the minimiser of ``0.5 * ||w - v||**2 + scale * penalty(w)``."""
+    self.block_prox(v, scale, weight, l1_weight, out)
+
+
+@verb
+def block_dual(self, slope, weight, l1_weight):
+    """Smallest alpha at which a block with that slope at 0 stays 0 (the dual norm of the penalty of strength 1)."""
+    return self.block_dual(slope, weight, l1_weight)
+
+
+@verb
+def block_distance(self, w, slope, weight, l1_weight):
+    """Distance of ``-slope`` to the penalty's subdifferential at the block ``w``."""
+    return self.block_distance(w, slope, weight, l1_weight)

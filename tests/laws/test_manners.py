@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from registry import AIMS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
+from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
 
 import tamis.terms
 from tamis import _jit
@@ -25,7 +25,8 @@ def test_the_registry_finds_what_is_there():
     assert found == {name for name in tamis.terms.__all__ if isinstance(getattr(tamis.terms, name), type)}
     assert {"Sides", "Tube"} <= {type(t).__qualname__ for t in AIMS}
     assert {"PAGain", "AROWGain", "SOPGain", "NAROWGain", "CWGain", "SCWGain"} <= {type(t).__qualname__ for t in GAINS}
-    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) | set(AIMS) | set(GAINS) == set(TERMS)
+    assert {"GroupL2", "SparseGroup"} <= {type(t).__qualname__ for t in BLOCKS}
+    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) | set(AIMS) | set(GAINS) | set(BLOCKS) == set(TERMS)
 
 
 @pytest.mark.parametrize("term", [*TERMS, Averaged(Descent())], ids=repr)

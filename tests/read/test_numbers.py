@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis._jit import compiled, float_of_bits, leading_zeros, multiply_high
+from tamis._jit import compiled
+from tamis.read.bits import float_of_bits, leading_zeros, multiply_high
 from tamis.read.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, read_number
 
 HARD = [

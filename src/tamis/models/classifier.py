@@ -13,7 +13,7 @@ from tamis._checks import frozen
 from tamis.terms.losses import Logistic
 
 
-def _is_logistic(model):
+def is_logistic(model):
     """Probabilities come from the logistic loss alone."""
     if type(model._terms()[0][0]) is Logistic:
         return True
@@ -262,7 +262,7 @@ class Classes(ClassifierMixin):
             return self.classes_[scores.argmax(axis=1)]
         return self.classes_[(scores[:, 0] > 0).astype(int) if len(self.classes_) == 2 else np.zeros(len(scores), int)]
 
-    @available_if(_is_logistic)
+    @available_if(is_logistic)
     def predict_proba(self, X):
         """Probabilities of the classes, for ``loss="logistic"``.
 
@@ -285,10 +285,14 @@ class Classes(ClassifierMixin):
             return np.ones((len(likely), 1))
         if len(self.classes_) == 2:
             return np.column_stack((0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])), likely))
+        return self._divide(scores, likely)
+
+    def _divide(self, scores, likely):
+        """Probabilities of several classes."""
         total = likely.sum(axis=1, keepdims=True)
         return np.where(total > 0, likely / np.where(total > 0, total, 1.0), 1.0 / likely.shape[1])
 
-    @available_if(_is_logistic)
+    @available_if(is_logistic)
     def predict_log_proba(self, X):
         """Logarithms of `predict_proba`.
 

@@ -185,7 +185,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _record(self, nonzeros: int, before=(0.0, 0.0)) -> dict:
         """What happened since `before`: mean loss of each row before it was learnt, and what is kept."""
         cost, weight = self._charged()
-        mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny) / self._engine.outputs
+        mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny) / self._outputs()
         return {"pass": getattr(self, "n_iter_", 1), "rows": int(self._engine.steps), "loss": float(mean), "nonzeros": int(nonzeros)}
 
     def _seed(self) -> int:
@@ -212,11 +212,15 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         """Scores of all outputs."""
+        rows = self._rows(X)
+        return self._engine.score(rows)
+
+    def _rows(self, X) -> Csr:
+        """Rows to be scored."""
         check_is_fitted(self)
         rows = take_matrix(self, X, reset=False, grow=self.grow)
-        if rows.n_features > self._engine.features:  # columns that a growing model has not met weigh nothing
-            rows = rows.narrowed(self._engine.features)
-        return self._engine.score(rows)
+        # Columns that a growing model has not met weigh nothing.
+        return rows.narrowed(self._engine.features) if rows.n_features > self._engine.features else rows
 
     def _check_loaded(self) -> None:
         """Refuse a file whose parts do not fit together."""

@@ -1,6 +1,7 @@
 """A recipe is a docstring, its own parameters, and a choice of terms; the rest is written here once."""
 
 import inspect
+import re
 import textwrap
 
 from sklearn.utils._param_validation import StrOptions
@@ -72,8 +73,8 @@ multilabel_ : bool
 """
 
 
-def recipe(constraints, **own):
-    """Give a model its constructor: its own parameters first, then those that all models of its family share."""
+def recipe(constraints, without=(), **own):
+    """Give a model its constructor: its own parameters first, then those that all models of its family share, but for `without`."""
 
     def build(cls):
         classifier = hasattr(cls, "predict_proba")
@@ -83,7 +84,7 @@ def recipe(constraints, **own):
         parameters += [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value) for name, value in own.items()]
         if weighed:
             parameters.append(inspect.Parameter("class_weight", inspect.Parameter.KEYWORD_ONLY, default=None))
-        parameters += [p for name, p in shared.items() if name != "self"]
+        parameters += [p for name, p in shared.items() if name not in ("self", *without)]
         signature = inspect.Signature(parameters)
 
         def __init__(self, *positional, **named):
@@ -94,18 +95,20 @@ def recipe(constraints, **own):
 
         __init__.__signature__ = signature
         cls.__init__ = __init__
-        common = {name: SHARED[name] for name in shared if name != "self"}
+        common = {name: SHARED[name] for name in shared if name not in ("self", *without)}
         cls._parameter_constraints = {**common, **constraints, **({"class_weight": [dict, StrOptions({"balanced"}), None]} if weighed else {})}
-        _document(cls, classifier, weighed)
+        _document(cls, classifier, weighed, without)
         return cls
 
     return build
 
 
-def _document(cls, classifier, weighed):
+def _document(cls, classifier, weighed, without):
     """Write the shared parameters and attributes into the docstring."""
     text = inspect.cleandoc(cls.__doc__)
     shared, shown = cls._family_doc or (_SHARED_DOC, _ATTRIBUTES_DOC)
+    for name in without:
+        shared = re.sub(rf"^{name} : .*\n(    .*\n)+", "", shared, flags=re.MULTILINE)
     parameters = (_CLASS_WEIGHT_DOC if weighed else "") + shared
     attributes = shown + (_CLASSES_DOC if classifier else "")
     text = text.replace("{shared}\n", parameters).replace("{attributes}\n", attributes)

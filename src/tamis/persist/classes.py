@@ -21,9 +21,11 @@ PARTS = {
     "Bundle": "tamis.models.stabilized_engine",
     "ConfidenceEngine": "tamis.models.confidence_engine",
     "Engine": "tamis.models.engine",
+    "GroupEngine": "tamis.models.grouped_engine",
     "Result": "tamis.models.sieve_result",
     "SieveStream": "tamis.models.sieve_stream",
     "StabilizedEngine": "tamis.models.stabilized_engine",
+    "TaskEngine": "tamis.models.task_engine",
 }
 
 

@@ -9,7 +9,8 @@ Reference: D. Lemire, "Number Parsing at a Gigabyte per Second", Software: Pract
 
 import numpy as np
 
-from tamis._jit import float_of_bits, helper, leading_zeros, multiply_high
+from tamis._jit import helper
+from tamis.read.bits import float_of_bits, leading_zeros, multiply_high
 
 # What became of a number's text.
 READ, UNSURE, NO_NUMBER, NO_FINITE = 0, 1, 2, 3

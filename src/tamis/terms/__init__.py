@@ -2,6 +2,7 @@
 
 from tamis._jit import term
 from tamis.terms.adaptive import FTRL, AdaGrad
+from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.gains import AROWGain, CWGain, NAROWGain, PAGain, SCWGain, Sides, SOPGain, Tube
 from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
@@ -22,6 +23,7 @@ __all__ = [
     "ElasticNet",
     "EpsilonInsensitive",
     "Free",
+    "GroupL2",
     "Hinge",
     "Huber",
     "InverseSqrt",
@@ -34,6 +36,7 @@ __all__ = [
     "SCWGain",
     "SOPGain",
     "Sides",
+    "SparseGroup",
     "Squared",
     "SquaredHinge",
     "Tube",

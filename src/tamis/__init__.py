@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.bcw import BCWClassifier
     from tamis.models.cw import CWClassifier, SCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.fourier import SparseFourierFeatures
     from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
@@ -65,6 +66,7 @@ _HOMES = {
     "SieveClassifier": "tamis.models.sieve",
     "SieveRegressor": "tamis.models.sieve",
     "SOFSClassifier": "tamis.models.sofs",
+    "SparseFourierFeatures": "tamis.models.fourier",
     "SparseBCWClassifier": "tamis.models.sparse_bcw",
     "StabilizedSGDClassifier": "tamis.models.stabilized",
     "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
@@ -116,6 +118,7 @@ __all__ = [
     "SieveClassifier",
     "SieveRegressor",
     "SparseBCWClassifier",
+    "SparseFourierFeatures",
     "StabilityDisplay",
     "StabilitySelector",
     "StabilizedSGDClassifier",

@@ -14,7 +14,7 @@ from tamis.solvers.neighbours import class_edges
 from tamis.solvers.sdist import Boost
 from tamis.solvers.sdist_edges import margins_of
 
-PLAIN = {"subsample": 1.0, "max_features": None, "refresh_every": 0, "oob_z": None, "n_steps": 30, "kappa": 3, "random_state": 0}
+PLAIN = {"subsample": 1.0, "max_features": None, "refresh_every": 0, "oob_z": None, "n_steps": 30, "kappa": 3, "screen": None, "random_state": 0}
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +248,18 @@ def test_screening_keeps_noise_out():
     words = {record["status"] for record in strict.history_}
     assert "screened" in words
     assert all(record["oob_z"] >= 2.0 for record in strict.history_ if record["status"] == "accepted")
+
+
+def test_screening_mends_as_many_columns_as_rows():
+    """Without it, as published, the metric fails there."""
+    X, y = fixed2("rings", 1000, 300, 5)
+    model = SDistClassifier(random_state=0).fit(X[:300], y[:300])
+    assert model.candidates_.tolist() == [0, 1]
+    oracle = KNeighborsClassifier(3).fit(X[:300, :2], y[:300]).score(X[300:, :2], y[300:])
+    assert model.score(X[300:], y[300:]) > oracle - 0.05
+    plain = SDistClassifier(screen=None, random_state=0).fit(X[:300], y[:300])
+    assert len(plain.candidates_) == 300
+    assert plain.score(X[300:], y[300:]) < oracle - 0.05
 
 
 def test_the_stabilized_engine_learns_too(xor):

@@ -30,7 +30,7 @@ class SDist(SDistBase):
 
     Choose it for classes that neighbours can tell but linear models cannot (XOR, rings, clusters) among columns that mostly do not matter, with
     at least some ten rows a column that does; it also names the columns and products. Choose `SieveClassifier` where a linear score is enough:
-    it needs fewer rows. With as many noise columns as rows it fails.
+    it needs fewer rows.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class SDist(SDistBase):
         self,
         n_neighbors=3,
         rho=0.1,
-        kappa=1,
+        kappa=None,
         n_steps=500,
         learning_rate=0.1,
         *,
@@ -84,6 +84,7 @@ class SDist(SDistBase):
         max_order=1,
         max_terms=3000,
         oob_z="auto",
+        screen="auto",
         engine="power",
         opp_per_class=False,
         standardize=True,
@@ -107,6 +108,7 @@ class SDist(SDistBase):
         self.max_order = max_order
         self.max_terms = max_terms
         self.oob_z = oob_z
+        self.screen = screen
         self.engine = engine
         self.opp_per_class = opp_per_class
         self.standardize = standardize
@@ -177,7 +179,7 @@ class SDistClassifier(ClassifierMixin, SDistBase):
         self,
         n_neighbors=3,
         rho=0.1,
-        kappa=1,
+        kappa=None,
         n_steps=500,
         learning_rate=0.1,
         *,
@@ -188,6 +190,7 @@ class SDistClassifier(ClassifierMixin, SDistBase):
         max_order=1,
         max_terms=3000,
         oob_z="auto",
+        screen="auto",
         engine="power",
         opp_per_class=False,
         rule="knn",
@@ -212,6 +215,7 @@ class SDistClassifier(ClassifierMixin, SDistBase):
         self.max_order = max_order
         self.max_terms = max_terms
         self.oob_z = oob_z
+        self.screen = screen
         self.engine = engine
         self.opp_per_class = opp_per_class
         self.rule = rule

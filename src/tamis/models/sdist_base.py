@@ -20,9 +20,11 @@ from tamis.solvers.bcw_rows import settle
 from tamis.solvers.neighbours import MANY_ROWS
 from tamis.solvers.sdist import Boost, Metric, Wishes
 from tamis.solvers.sdist_steps import components_of
+from tamis.solvers.sdist_terms import Scaling
 
 SHARE = Interval(Real, 0, 1, closed="neither")
 WHOLE = Interval(Real, 0, 1, closed="right")
+ENOUGH = 10  # rows a column above which steps find their columns unaided
 SHARED: dict[str, Any] = {
     "n_neighbors": [COUNT],
     "rho": [WHOLE],
@@ -36,6 +38,7 @@ SHARED: dict[str, Any] = {
     "max_order": [COUNT],
     "max_terms": [Interval(Integral, 0, None, closed="left")],
     "oob_z": [Interval(Real, None, None, closed="neither"), AUTO, None],
+    "screen": [StrOptions({"moments", "auto"}), None],
     "engine": [StrOptions({"power", "stabilized"})],
     "opp_per_class": ["boolean"],
     "standardize": ["boolean"],
@@ -116,7 +119,7 @@ class SDistBase(TransformerMixin, BaseEstimator):
                 "own class. Merge or drop such classes."
             )
 
-    def _wishes(self, rows: int) -> Wishes:
+    def _wishes(self, rows: int, columns: int) -> Wishes:
         share = self.subsample if self.subsample != "auto" else 0.3 if rows > MANY_ROWS else 0.5
         bag = rows if share == 1.0 else min(rows, max(2 * self.n_neighbors, round(share * rows)))
         z = self.oob_z
@@ -140,6 +143,7 @@ class SDistBase(TransformerMixin, BaseEstimator):
             z,
             self.engine,
             self.opp_per_class,
+            self.screen == "moments" or (self.screen == "auto" and rows < ENOUGH * columns),
             effective_n_jobs(self.n_jobs),
         )
 
@@ -165,10 +169,10 @@ class SDistBase(TransformerMixin, BaseEstimator):
         if len(rows) < len(codes):
             inside = np.sort(rows)
             matrix, codes, weights, rows = matrix[inside], codes[inside], weights[inside], np.searchsorted(inside, rows)
-        boost = Boost(matrix, codes, weights, rows, self._wishes(len(codes)), self.standardize, random)
-        if not len(boost.scaling.usable):
+        scaling = Scaling(matrix, weights, self.standardize)
+        if not len(scaling.usable):
             raise ValueError(f"{type(self).__name__}: all {matrix.shape[1]} columns are constant, so no two rows differ. Check X.")
-        return boost
+        return Boost(matrix, codes, weights, rows, self._wishes(*matrix.shape), scaling, random)
 
     def _split(self, codes, order, random):
         """Rows to learn from and rows to hold out, class by class, or all and None."""
@@ -188,6 +192,7 @@ class SDistBase(TransformerMixin, BaseEstimator):
     def _store(self, metric: Metric, scaling, matrix, codes, weights) -> None:
         self._scaling, self._spreads, self._loadings = scaling, metric.spreads, metric.loadings
         self.terms_, self.steps_, self.history_, self.n_steps_ = metric.terms, metric.steps, metric.history, len(metric.steps)
+        self.candidates_ = metric.candidates
         self.components_ = components_of(metric.loadings.toarray(), self.n_components)
 
     # ------------------------------------------------------------------ what a fit shows

@@ -8,8 +8,8 @@ n_neighbors : int, default=3
     Neighbours of each side, k.
 rho : float, default=0.1
     Share of the drawn columns that a direction may use; at least one.
-kappa : int or None, default=1
-    Columns that a direction may use; None leaves it to `rho`. One makes a weighted sum of squared differences; more find oblique directions.
+kappa : int or None, default=None
+    Columns that a direction may use; None leaves it to `rho`. 1 makes a weighted sum of squared differences; more find oblique directions.
 n_steps : int, default=500
     Directions tried.
 learning_rate : float, default=0.1
@@ -30,6 +30,10 @@ max_terms : int, default=3000
 oob_z : float, "auto" or None, default="auto"
     Out-of-bag screening: a step counts only if its mean gain on the rows outside the bag is so many standard errors above 0, and these rows set
     its weight. None accepts every step that lowers the loss, as published. "auto" is 1, or None where the bag holds all rows.
+screen : {"moments", "auto"} or None, default="auto"
+    Which columns may be drawn at all. "moments": those whose mean, square or product with another column differs between classes beyond chance
+    (5 % for all together; all columns where none does). Effects of three columns alone escape it. "auto" screens where there are fewer than 10
+    rows a column, None never, as published.
 engine : {"power", "stabilized"}, default="power"
     How a direction is found: the truncated power method, or stochastic steps over single edges, which is slower and no better in memory.
 opp_per_class : bool, default=False
@@ -72,6 +76,8 @@ feature_importances_ : ndarray of shape (n_features,)
     Share of each column in the trace of W; a product's share is divided among its columns. Made on demand.
 interaction_importances_ : list of (tuple of int, float)
     Products and their share in the trace of W, the largest first. Made on demand.
+candidates_ : ndarray of int
+    Columns that passed the screening.
 support_ : ndarray of int
     Columns that the metric looks at.
 classes_ : ndarray

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from tamis.solvers.neighbours import Edges, class_edges, euclidean_points, narrow
 from tamis.solvers.oja import stabilized_direction
 from tamis.solvers.sdist_edges import EXPLICIT, Pull, Quadratic, explicit_form, margins_of
+from tamis.solvers.sdist_screen import passing_columns
 from tamis.solvers.sdist_steps import complexity_of, components_of, line_search, masses, mean_loss, surplus
 from tamis.solvers.sdist_terms import Candidates, Scaling
 from tamis.solvers.sparse_eigen import Direction, Explicit, leading_direction
@@ -25,7 +26,7 @@ class Wishes(NamedTuple):
     n_steps: int
     learning_rate: float
     bag: int
-    max_features: object
+    max_features: int | float | str | None
     refresh_every: int
     complexity: float
     max_order: int
@@ -33,27 +34,30 @@ class Wishes(NamedTuple):
     oob_z: float | None
     engine: str
     each: bool
+    screen: bool
     n_jobs: int
 
 
 class Metric(NamedTuple):
-    """A learnt metric: terms, their deviations, the loadings of each step, what happened, and how many steps were accepted."""
+    """A learnt metric: terms, their deviations, the loadings of each step, what happened, and the columns that were candidates."""
 
     terms: list
     spreads: np.ndarray
     loadings: sp.csc_array
     steps: list
     history: list
+    candidates: np.ndarray
 
 
 class Boost:
     """The state of a fit."""
 
-    def __init__(self, matrix, codes, weights, order, wishes: Wishes, standardize: bool, random):
+    def __init__(self, matrix, codes, weights, order, wishes: Wishes, scaling: Scaling, random):
         self.matrix, self.codes, self.weights, self.order, self.wishes, self.random = matrix, codes, weights, order, wishes, random
-        self.scaling = Scaling(matrix, weights, standardize)
+        self.scaling = scaling
         self.columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
-        self.candidates = Candidates(self.scaling.usable, wishes.max_order, wishes.max_terms)
+        wanted = passing_columns(matrix, codes, weights, self.scaling, random) if wishes.screen else self.scaling.usable
+        self.candidates = Candidates(wanted, wishes.max_order, wishes.max_terms)
         self.steps: list[dict] = []
         self.numbers: list[list[int]] = []  # of the terms of each step
         self.history: list[dict] = []
@@ -64,7 +68,7 @@ class Boost:
     def find_neighbours(self) -> None:
         """Neighbours in the metric so far, and all margins from scratch: the old ones belong to the old edges."""
         if not self.steps:
-            points = euclidean_points(self.matrix, self.scaling.center, self.scaling.scale, self.scaling.usable, self.random)
+            points = euclidean_points(self.matrix, self.scaling.center, self.scaling.scale, self.candidates.columns, self.random)
             self.edges = class_edges(points, self.codes, self.wishes.n_neighbors, each=self.wishes.each, n_jobs=self.wishes.n_jobs)
             return
         points = self.points()
@@ -214,4 +218,6 @@ class Boost:
         used = np.unique(loadings.indices)
         names = list(self.candidates.selected)
         terms = [names[at] for at in used]
-        return Metric(terms, self.candidates.spreads(terms), sp.csc_array(loadings.tocsr()[used]), self.steps[:length], self.history)
+        return Metric(
+            terms, self.candidates.spreads(terms), sp.csc_array(loadings.tocsr()[used]), self.steps[:length], self.history, self.candidates.columns
+        )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.passive import PAClassifier, PARegressor
+    from tamis.models.sdist import SDist, SDistClassifier
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.sofs import SOFSClassifier
     from tamis.models.sparse_bcw import SparseBCWClassifier
@@ -62,6 +63,8 @@ _HOMES = {
     "RDAClassifier": "tamis.models.averaging",
     "RDARegressor": "tamis.models.averaging",
     "SCWClassifier": "tamis.models.cw",
+    "SDist": "tamis.models.sdist",
+    "SDistClassifier": "tamis.models.sdist",
     "SecondOrderPerceptron": "tamis.models.arow",
     "SieveClassifier": "tamis.models.sieve",
     "SieveRegressor": "tamis.models.sieve",
@@ -111,6 +114,8 @@ __all__ = [
     "RDARegressor",
     "Record",
     "SCWClassifier",
+    "SDist",
+    "SDistClassifier",
     "SOFSClassifier",
     "SecondOrderPerceptron",
     "SelectionPathDisplay",

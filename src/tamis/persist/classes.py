@@ -23,6 +23,7 @@ PARTS = {
     "Engine": "tamis.models.engine",
     "GroupEngine": "tamis.models.grouped_engine",
     "Result": "tamis.models.sieve_result",
+    "Scaling": "tamis.solvers.sdist_terms",
     "SieveStream": "tamis.models.sieve_stream",
     "StabilizedEngine": "tamis.models.stabilized_engine",
     "TaskEngine": "tamis.models.task_engine",

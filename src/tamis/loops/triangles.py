@@ -53,8 +53,11 @@ def column_distances(values, first, last, out):
 
 
 @compiled
-def gaussians(distances, rates, chained, out):
-    """Kernels exp(-rate * distance), from wide to narrow; a chained one has half the width of the one before, hence its fourth power."""
+def gaussians(distances, rates, chained, out, at):
+    """Write kernels exp(-rate * distance) from the entry `at` on, from wide to narrow.
+
+    A chained one has half the width of the one before, hence is its fourth power.
+    """
     for e in range(np.uint64(distances.shape[0])):
         value = 1.0
         for k in range(np.uint64(rates.shape[0])):
@@ -65,7 +68,7 @@ def gaussians(distances, rates, chained, out):
                 value = math.exp(-rates[k] * distances[e])
             if value < TINY:
                 value = 0.0
-            out[k, e] = value
+            out[k, at + e] = value
 
 
 @compiled

@@ -80,36 +80,34 @@ def level_method(evaluate: Evaluate, mix: Mix, count: int, tol: float, max_iter:
         planes = Planes(constants, forms)
         best.lower = max(best.lower, cut.constant - 0.5 * mix.support(cut.forms)[0])
         if not best.closed(tol):
-            _raise_lower(best, mix, planes, theta)
+            shares = _raise_lower(best, mix, planes, theta)
         best.note(theta)
         if best.closed(tol):
             break
-        after = _next_weights(best, mix, planes, theta)
+        after = _next_weights(best, mix, planes, theta, shares)
         if after is None or np.array_equal(after, theta):
             break
         theta = after
     return best.outcome(tol)
 
 
-def _raise_lower(best: _Best, mix: Mix, planes: Planes, theta) -> None:
-    """Bring the lower bound to within a tenth of the gap of what the planes allow, by bisection."""
-    high = best.upper
+def _raise_lower(best: _Best, mix: Mix, planes: Planes, theta):
+    """Bring the lower bound to within a tenth of the gap of what the planes allow, by bisection; multipliers to start the next search from."""
+    high, shares = best.upper, None
     for _ in range(PROBES):
         if high - best.lower <= 0.1 * (best.upper - best.lower):
-            return
-        point = nearest_below(mix, planes, theta, 0.5 * (best.lower + high))
+            break
+        point = nearest_below(mix, planes, theta, 0.5 * (best.lower + high), shares)
         best.lower = max(best.lower, point.bound)
-        if point.theta is None:
-            best.lower = max(best.lower, point.bound)
-        else:
-            high = min(high, max(planes.height(point.theta), best.lower))
+        if point.theta is not None:
+            high, shares = min(high, max(planes.height(point.theta), best.lower)), point.shares
+    return shares
 
 
-def _next_weights(best: _Best, mix: Mix, planes: Planes, theta):
+def _next_weights(best: _Best, mix: Mix, planes: Planes, theta, shares):
     """The projection onto the level set; where that is empty, the lower bound has risen, and another level is tried."""
     for _ in range(PROBES):
-        level = best.lower + TAU * (best.upper - best.lower)
-        point = nearest_below(mix, planes, theta, level)
+        point = nearest_below(mix, planes, theta, best.lower + TAU * (best.upper - best.lower), shares)
         best.lower = max(best.lower, point.bound)
         if point.theta is not None:
             return mix.lifted(point.theta)

@@ -6,6 +6,7 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.loops.levels import dual_point
 from tamis.solvers.mixes import Mix
 
 
@@ -29,53 +30,61 @@ class Planes(NamedTuple):
 
 
 class LevelPoint(NamedTuple):
-    """Weights in the level set, or None where it was proved empty; the best lower bound met; whether Clarabel was asked."""
+    """Weights in the level set, or None where it was proved empty; the best lower bound met; multipliers; whether Clarabel was asked."""
 
     theta: np.ndarray | None
     bound: float
+    shares: np.ndarray | None = None
     conic: bool = False
 
 
-def nearest_below(mix: Mix, planes: Planes, center: np.ndarray, level: float, steps: int = 60) -> LevelPoint:
+def nearest_below(mix: Mix, planes: Planes, center: np.ndarray, level: float, start=None, steps: int = 60) -> LevelPoint:
     """Project `center` onto the level set by Newton's method on the dual, one multiplier a plane.
 
     Where the line search fails the cone solver takes over.
     """
     half = 0.5 * planes.forms
     slack = 1e-9 * max(abs(level), 1e-12)
-    shares = np.zeros(len(half))
-    theta, multiplier, over, value = _dual_point(mix, planes, half, center, level, shares)
-    bound = -np.inf
+    shares = np.zeros(len(half)) if start is None else start
+    here = _DualPoint.at(mix, planes, half, center, level, shares)
+    bound, size = -np.inf, 1.0
     for _ in range(steps):
         bound = max(bound, planes.bound(mix, shares))
         if bound >= level:
             return LevelPoint(None, bound)
-        if over.max() <= slack and np.abs(over[shares > 0.0]).max(initial=0.0) <= 1e3 * slack:
-            return LevelPoint(theta, bound)
-        move = _direction(mix, half, theta, multiplier, over, shares)
-        size, found = 1.0, None
+        if here.over.max() <= slack and np.abs(here.over[shares > 0.0]).max(initial=0.0) <= 1e3 * slack:
+            return LevelPoint(here.theta, bound, shares)
+        move, size, found = _direction(mix, half, here, shares), min(8.0 * size, 1.0), None
         while size > 1e-12:
             trial = np.maximum(shares + size * move, 0.0)
-            found = _dual_point(mix, planes, half, center, level, trial)
-            if found[3] >= value + 1e-4 * float(over @ (trial - shares)):
+            found = _DualPoint.at(mix, planes, half, center, level, trial)
+            if found.value >= here.value + 1e-4 * float(here.over @ (trial - shares)):
                 break
             size, found = 0.5 * size, None
         if found is None or np.array_equal(trial, shares):
             break
-        shares, (theta, multiplier, over, value) = trial, found
+        shares, here = trial, found
     return conic_nearest_below(mix, planes, center, level, bound)
 
 
-def _dual_point(mix, planes, half, center, level, shares):
+class _DualPoint(NamedTuple):
     """Weights for some multipliers, the multiplier of the set, how far each plane is over the level, and the dual value."""
-    theta, multiplier = mix.project(center + shares @ half)
-    over = planes.constants - half @ theta - level
-    apart = theta - center
-    return theta, multiplier, over, 0.5 * float(apart @ apart) + float(shares @ over)
+
+    theta: np.ndarray
+    multiplier: float
+    over: np.ndarray
+    value: float
+
+    @classmethod
+    def at(cls, mix, planes, half, center, level, shares):
+        theta, over = np.empty(len(center)), np.empty(len(half))
+        multiplier, value = dual_point(center, half, planes.constants, level, shares, float(mix.v), theta, over)
+        return cls(theta, multiplier, over, value)
 
 
-def _direction(mix, half, theta, multiplier, over, shares):
+def _direction(mix, half, here: _DualPoint, shares):
     """Newton's step on the multipliers that are positive or want to be."""
+    theta, multiplier, over = here.theta, here.multiplier, here.over
     move, free, on = np.zeros(len(shares)), (shares > 0.0) | (over > 0.0), theta > 0.0
     rows = half[np.ix_(free, on)]
     shrink = 1.0 + 2.0 * multiplier * (1.0 - mix.v)
@@ -113,7 +122,7 @@ def conic_nearest_below(mix: Mix, planes: Planes, center: np.ndarray, level: flo
     found = solver.solve()
     bound = max(bound, planes.bound(mix, np.maximum(np.asarray(found.z)[:count], 0.0)))
     if "Infeasible" in str(found.status) or bound >= level:
-        return LevelPoint(None, bound, True)
+        return LevelPoint(None, bound, conic=True)
     theta = np.maximum(np.asarray(found.x), 0.0)
     theta[theta < 1e-9 * theta.max(initial=0.0)] = 0.0
-    return LevelPoint(theta / max(mix.used(theta), 1.0), bound, True)
+    return LevelPoint(theta / max(mix.used(theta), 1.0), bound, conic=True)

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.loops.levels import project
+
 
 class Mix(NamedTuple):
     """The set of weights for one `v`: a ball of radius 1 at 0, a simplex at 1, sparse corners rounded off between."""
@@ -43,23 +45,7 @@ class Mix(NamedTuple):
         return float(slopes @ theta), theta
 
     def project(self, point: np.ndarray) -> tuple[np.ndarray, float]:
-        """The nearest weights of the set, and the multiplier of its boundary (0 inside).
-
-        The excess over the budget is convex and falls in the multiplier, so that Newton's steps from 0 never go too far.
-        """
-        theta = np.maximum(point, 0.0)
-        multiplier = 0.0
-        places = np.flatnonzero(theta)
-        left = theta[places]
-        for _ in range(100):
-            shrink = 1.0 + 2.0 * multiplier * (1.0 - self.v)
-            kept = (left - multiplier * self.v) / shrink
-            kept = kept[kept > 0.0]
-            excess = self.v * kept.sum() + (1.0 - self.v) * (kept @ kept) - 1.0
-            if excess <= 1e-14:
-                break
-            falls = (self.v + 2.0 * (1.0 - self.v) * kept) / shrink
-            multiplier += excess / float((self.v + 2.0 * (1.0 - self.v) * kept) @ falls)
-        if multiplier > 0.0:
-            theta[places] = np.maximum(left - multiplier * self.v, 0.0) / (1.0 + 2.0 * multiplier * (1.0 - self.v))
+        """The nearest weights of the set, and the multiplier of its boundary (0 inside)."""
+        theta = np.empty(len(point))
+        multiplier = project(np.ascontiguousarray(point, dtype=np.float64), float(self.v), theta)
         return theta, multiplier

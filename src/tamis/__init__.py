@@ -14,8 +14,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.bcw import BCWClassifier
     from tamis.models.cw import CWClassifier, SCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.gmkl import GMKLClassifier, GMKLRegressor
     from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
+    from tamis.models.kernel_choice import kernel_dictionary
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
     from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
@@ -49,6 +51,8 @@ _HOMES = {
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
     "FTRLRegressor": "tamis.models.leader",
+    "GMKLClassifier": "tamis.models.gmkl",
+    "GMKLRegressor": "tamis.models.gmkl",
     "NAROWClassifier": "tamis.models.arow",
     "OnlineClassifier": "tamis.models.online",
     "OnlineGroupLassoClassifier": "tamis.models.grouped",
@@ -75,6 +79,7 @@ _HOMES = {
     "groups_by_correlation": "tamis.models.grouping",
     "groups_from_dummies": "tamis.models.grouping",
     "groups_from_names": "tamis.models.grouping",
+    "kernel_dictionary": "tamis.models.kernel_choice",
     "load": "tamis.persist",
     "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
@@ -96,6 +101,8 @@ __all__ = [
     "FOBOSRegressor",
     "FTRLClassifier",
     "FTRLRegressor",
+    "GMKLClassifier",
+    "GMKLRegressor",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -131,6 +138,7 @@ __all__ = [
     "groups_by_correlation",
     "groups_from_dummies",
     "groups_from_names",
+    "kernel_dictionary",
     "load",
     "open_rows",
     "save",

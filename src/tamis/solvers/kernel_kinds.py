@@ -72,12 +72,13 @@ class Shared:
         return total
 
 
-def by_columns(kernels) -> list[Shared]:
-    """The kernels of a dictionary, those on the same columns together."""
+def by_columns(kernels, places=None) -> list[Shared]:
+    """The kernels of a dictionary, those on the same columns together; `places` is where each stands among all kernels."""
     found: dict = {}
-    for place, kernel in enumerate(kernels):
-        found.setdefault(kernel.columns, []).append(place)
-    return [Shared(columns, [kernels[k] for k in places], places) for columns, places in found.items()]
+    for k, kernel in enumerate(kernels):
+        found.setdefault(kernel.columns, []).append(k)
+    places = range(len(kernels)) if places is None else places
+    return [Shared(columns, [kernels[k] for k in own], [places[k] for k in own]) for columns, own in found.items()]
 
 
 def cross_mixture(kernels, factors: np.ndarray, rows: StandardRows, others: StandardRows) -> np.ndarray:

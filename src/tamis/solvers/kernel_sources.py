@@ -25,7 +25,7 @@ class ColumnSource:
         self.norms = self.rows.squares()
         self.tops = np.r_[np.ones(len(rates)), (self.norms.max(initial=0.0) + 1.0) ** shared.degrees]
 
-    def diagonals(self) -> np.ndarray:
+    def diagonals(self, stack=None) -> np.ndarray:
         """Diagonal of each kernel."""
         ones = np.ones((len(self.rates), len(self.rows)))
         return np.vstack([ones, (self.norms + 1.0) ** self.shared.degrees[:, None]])
@@ -51,19 +51,25 @@ class ColumnSource:
 
 
 class MatrixSource:
-    """One kernel whose dense rows a function gives: a user's callable, or a matrix."""
+    """One kernel whose dense rows a function gives, ``block(first, last)``: a user's callable, or a matrix."""
 
-    def __init__(self, block, diagonal: np.ndarray, place: int):
-        self.block, self.diagonal, self.places = block, diagonal, np.array([place])
-        self.tops = np.array([max(float(np.abs(diagonal).max(initial=0.0)), 1e-300)])
+    tops = np.ones(1)
 
-    def diagonals(self) -> np.ndarray:
-        """Diagonal of the kernel."""
-        return self.diagonal[None, :]
+    def __init__(self, block, n: int, place: int):
+        self.block, self.n, self.places = block, n, np.array([place])
+
+    def diagonals(self, stack=None) -> np.ndarray:
+        """Diagonal of the kernel; rows are asked for again only if they are not in memory."""
+        if stack is not None:
+            rows = np.arange(self.n)
+            return stack[:, rows * (2 * self.n - rows + 1) // 2].astype(np.float64)
+        step = max(1, (1 << 19) // self.n)
+        starts = range(0, self.n, step)
+        return np.concatenate([np.diagonal(self.block(k, min(k + step, self.n)), offset=k) for k in starts])[None, :].astype(np.float64)
 
     def fill(self, first: int, last: int, out: np.ndarray, at: int) -> None:
-        """Write the packed entries of some rows from the entry `at` on, over the top."""
-        pack(np.ascontiguousarray(self.block(first, last), dtype=np.float64) / self.tops[0], np.uint64(first), out[0, at:])
+        """Write the packed entries of some rows from the entry `at` on."""
+        pack(np.ascontiguousarray(self.block(first, last), dtype=np.float64), np.uint64(first), out[0, at:])
 
 
 class PowerSource:

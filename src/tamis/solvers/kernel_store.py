@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamis.loops.triangles import add_forms, add_mixture, mirror
-from tamis.solvers.kernel_kinds import by_columns
+from tamis.solvers.kernel_kinds import Kernel, by_columns
 from tamis.solvers.kernel_sources import ColumnSource, MatrixSource, PowerSource, entries
 from tamis.solvers.standard import StandardRows
 
@@ -17,32 +17,30 @@ class KernelStore:
     `scales` turn a kernel into one of unit weighted trace (or mean diagonal, or none); a kernel of trace 0 has scale 0.
     """
 
-    def __init__(self, n: int, count: int, sources, powers, weights: np.ndarray, normalize: str | None, max_bytes: float):
+    def __init__(self, n: int, count: int, sources, powers, *, weights: np.ndarray, normalize: str | None, max_bytes: float):
         self.n, self.count, self.sources, self.powers = n, count, sources, powers
+        self.nbytes = powers.nbytes if powers else 0
+        self.stacks = [self._stack(source, max_bytes) for source in sources]
         traces = np.zeros(count)
-        for source in (*sources, *([powers] if powers else [])):
-            traces[source.places] = source.diagonals() @ weights
+        for source, stack in zip(sources, self.stacks, strict=True):
+            traces[source.places] = source.diagonals(stack) @ weights
+        if powers:
+            traces[powers.places] = powers.diagonals() @ weights
         if normalize == "mean_diag":
             traces /= weights.sum()
         self.usable = traces > 0.0
         self.scales = np.where(self.usable, 1.0 if normalize is None else 1.0 / np.where(self.usable, traces, 1.0), 0.0)
-        self.nbytes = powers.nbytes if powers else 0
-        self.stacks = [self._stack(source, max_bytes) for source in sources]
 
     @classmethod
-    def of_dictionary(cls, rows: StandardRows, kernels, **options) -> "KernelStore":
-        """Kernels of a dictionary over rows in standard units."""
-        shared = by_columns(kernels)
-        single = [s for s in shared if s.columns is not None and len(s.columns) == 1 and len(s.degrees) and (s.degrees % 1 == 0).all()]
+    def of(cls, rows: StandardRows | None, n: int, kernels, **options) -> "KernelStore":
+        """Kernels of a dictionary over rows in standard units, and functions ``block(first, last)`` that give dense rows of others."""
+        places = [k for k, kernel in enumerate(kernels) if isinstance(kernel, Kernel)]
+        shared = by_columns([kernels[k] for k in places], places)
+        single = [s for s in shared if s.columns is not None and len(s.columns) == 1 and len(s.degrees)]
         rest = [s.without_polynomials() if s in single else s for s in shared]
-        sources = [ColumnSource(rows, s) for s in rest if len(s.places)]
-        return cls(len(rows), len(kernels), sources, PowerSource(rows, single) if single else None, **options)
-
-    @classmethod
-    def of_matrices(cls, n: int, blocks, diagonals, **options) -> "KernelStore":
-        """Kernels whose dense rows functions give: ``block(first, last)``."""
-        pairs = enumerate(zip(blocks, diagonals, strict=True))
-        return cls(n, len(blocks), [MatrixSource(block, diagonal, k) for k, (block, diagonal) in pairs], None, **options)
+        sources: list = [ColumnSource(rows, s) for s in rest if len(s.places)]
+        sources += [MatrixSource(kernel, n, k) for k, kernel in enumerate(kernels) if not isinstance(kernel, Kernel)]
+        return cls(n, len(kernels), sources, PowerSource(rows, single) if single else None, **options)
 
     def _stack(self, source, max_bytes: float):
         """The packed entries of a source, or None if they would take more memory than is left."""

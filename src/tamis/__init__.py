@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
+    from tamis.report.kernel_display import KernelWeightsDisplay
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
@@ -84,6 +85,7 @@ _HOMES = {
     "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
     "DensityBiasDisplay": "tamis.report.data_display",
+    "KernelWeightsDisplay": "tamis.report.kernel_display",
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "StabilityDisplay": "tamis.report.stability_display",
@@ -103,6 +105,7 @@ __all__ = [
     "FTRLRegressor",
     "GMKLClassifier",
     "GMKLRegressor",
+    "KernelWeightsDisplay",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",

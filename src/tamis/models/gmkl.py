@@ -41,8 +41,8 @@ class GMKLClassifier(Classes, KernelModel):
         \qquad \Theta = \{\theta \ge 0 : v \sum_q \theta_q + (1 - v) \sum_q \theta_q^2 \le 1\}
 
     with :math:`A = \{0 \le \alpha_i \le C s_i, \alpha \cdot y = 0\}`, v the parameter `mix` and s the weights of the rows. It is solved by the level
-    method to a certified relative gap of `tol`; at v = 0 by closed-form steps. v = 1 keeps the fewest kernels, but picks among similar ones by chance;
-    v = 0 keeps all; between, similar kernels get similar weights and useless ones exactly 0.
+    method to a certified relative gap of `tol`; at v = 0 by closed-form steps. v = 1 keeps the fewest kernels, but picks among similar ones by
+    chance; v = 0 keeps all; between, similar kernels get similar weights and useless ones exactly 0.
 
     Choose it for up to a few thousand rows whose classes depend on few columns in ways that are not linear, if one wants to see on which. Tune C: it
     matters more than `mix`. Where accuracy alone counts, a support vector machine with one Gaussian kernel is often as good and much faster; for

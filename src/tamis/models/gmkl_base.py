@@ -1,13 +1,13 @@
 """What the models of several kernels share: rows and kernels in, weights of kernels and machines out."""
 
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, Real, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
@@ -17,6 +17,7 @@ from tamis.models.kernel_rows import KernelRows, merged
 from tamis.models.nystroem import spread_to_all
 from tamis.solvers.kernel_machines import Machines, learn_weights
 from tamis.solvers.kernel_store import KernelStore
+from tamis.solvers.level import Weighing
 
 SHARED = {
     "kernels": "no_validation",
@@ -43,7 +44,7 @@ class Fitted(NamedTuple):
     theta: np.ndarray
     betas: np.ndarray
     intercepts: np.ndarray
-    found: object
+    found: Weighing
 
 
 class KernelModel(BaseEstimator):
@@ -141,7 +142,7 @@ class KernelModel(BaseEstimator):
         kept = np.flatnonzero(betas.any(axis=0))
         self.dual_coef_ = np.ascontiguousarray(betas[:, kept])
         self.intercept_ = np.concatenate([fit.intercepts for fit in fits])
-        self._rows = rows.picked(kept, thetas.any(axis=0))
+        self._rows = rows.picked(kept, np.flatnonzero(thetas.any(axis=0)))
 
     @property
     def selected_kernels_(self):
@@ -197,5 +198,3 @@ class KernelModel(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-

@@ -68,10 +68,12 @@ def kernel_dictionary(X, *, widths=WIDTHS, degrees=DEGREES, whole=True, single=T
 def make_dictionary(n_columns: int, names=None, widths=WIDTHS, degrees=DEGREES, whole=True, single=True, groups=None) -> list[Kernel]:
     """The kernels of `kernel_dictionary`, from the number of columns."""
     widths, degrees = [float(w) for w in widths], list(degrees)
-    if any(not (w > 0.0 and np.isfinite(w)) for w in widths):
-        raise ValueError(f"widths must be above 0; got {[w for w in widths if not w > 0.0 or not np.isfinite(w)][0]!r}.")
-    if any(isinstance(k, bool) or k != int(k) or k < 1 for k in degrees):
-        raise ValueError(f"degrees must be whole numbers from 1 on; got {next(k for k in degrees if isinstance(k, bool) or k != int(k) or k < 1)!r}.")
+    for w in widths:
+        if not (w > 0.0 and np.isfinite(w)):
+            raise ValueError(f"widths must be above 0 and finite; got {w!r}.")
+    for k in degrees:
+        if isinstance(k, bool) or k != int(k) or k < 1:
+            raise ValueError(f"degrees must be whole numbers from 1 on; got {k!r}.")
     words = [f"x{j}" for j in range(n_columns)] if names is None else [str(name) for name in names]
     sets: list = [(None, "all")] if whole else []
     if groups is not None:
@@ -114,7 +116,9 @@ def take_kernels(given, n_columns: int, names=None) -> list:
     if all(matrices):
         return [_take_matrix(k, place, given[0]) for place, k in enumerate(given)]
     if any(matrices):
-        raise ValueError("The 'kernels' parameter holds both matrices and other kernels; with matrices X is a column of row numbers, so keep them apart.")
+        raise ValueError(
+            "The 'kernels' parameter holds matrices beside other kernels; keep them apart, for with matrices X is a column of row numbers."
+        )
     for place, kernel in enumerate(given):
         if isinstance(kernel, Kernel) and kernel.columns is not None and max(kernel.columns) >= n_columns:
             raise ValueError(f"kernel {place} of `kernels`, {kernel.name}, looks at column {max(kernel.columns)}, but X has {n_columns} columns.")
@@ -157,7 +161,9 @@ def called(kernel, place: int, rows, others) -> np.ndarray:
     found = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
     if found.shape != (rows.shape[0], others.shape[0]):
         wanted = (rows.shape[0], others.shape[0])
-        raise ValueError(f"{name_of(kernel, place)} gave an array of shape {found.shape} for {wanted[0]} and {wanted[1]} rows; a kernel gives {wanted}.")
+        raise ValueError(
+            f"{name_of(kernel, place)} gave an array of shape {found.shape} for {wanted[0]} and {wanted[1]} rows; a kernel gives {wanted}."
+        )
     if not np.isfinite(found).all():
         raise ValueError(f"{name_of(kernel, place)} gave values that are not finite; scale the columns, or choose other parameters.")
     return found

@@ -17,7 +17,7 @@ def merged(matrix, targets: np.ndarray, weights: np.ndarray, loads: np.ndarray):
     weights = np.asarray(weights) if len(weights) else np.ones(count)
     loads = np.asarray(loads) if len(loads) else weights
     groups: dict[bytes, list[int]] = {}
-    for i in np.flatnonzero(loads > 0.0):
+    for i in np.flatnonzero(loads > 0.0).tolist():
         groups.setdefault(_key(matrix, i) + targets[i].tobytes(), []).append(i)
     order = [groups[key] for key in sorted(groups)]
     first = np.array([same[0] for same in order], dtype=np.intp)
@@ -72,8 +72,10 @@ class KernelRows:
         if not isinstance(self.kernels[0], np.ndarray):
             return KernelRows(matrix, self.mean, self.spread, list(self.kernels))
         numbers = take_numbers(matrix, len(self.kernels[0]))
-        size = (len(self.kernels[0]), 0)
-        return KernelRows(matrix, self.mean, self.spread, [k[:, numbers] if on else np.zeros(size) for k, on in zip(self.kernels, used, strict=True)])
+        parts = [np.zeros((len(self.kernels[0]), 0))] * len(self.kernels)
+        for k in used:
+            parts[k] = self.kernels[k][:, numbers]
+        return KernelRows(matrix, self.mean, self.spread, parts)
 
     def mixture(self, matrix, factors: np.ndarray) -> np.ndarray:
         """Weighted sum of the kernels between new rows and these."""

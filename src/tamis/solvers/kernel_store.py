@@ -32,7 +32,7 @@ class KernelStore:
         self.scales = np.where(self.usable, 1.0 if normalize is None else 1.0 / np.where(self.usable, traces, 1.0), 0.0)
 
     @classmethod
-    def of(cls, rows: StandardRows | None, n: int, kernels, **options) -> "KernelStore":
+    def of(cls, rows: StandardRows, n: int, kernels, **options) -> "KernelStore":
         """Kernels of a dictionary over rows in standard units, and functions ``block(first, last)`` that give dense rows of others."""
         places = [k for k, kernel in enumerate(kernels) if isinstance(kernel, Kernel)]
         shared = by_columns([kernels[k] for k in places], places)

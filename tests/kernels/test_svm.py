@@ -6,6 +6,7 @@ from kernels import cone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
+from tamis.solvers import svm
 from tamis.solvers.svm import feasible, solve_svm
 
 RNG = np.random.default_rng(0)
@@ -112,6 +113,22 @@ def test_many_steps_shrink_and_come_back():
     assert ours.n_iter > 2000
     assert ours.converged
     assert ours.scores + ours.intercept == pytest.approx(theirs.decision_function(kernel), abs=5e-4)
+
+
+@pytest.mark.parametrize("cap", [0.1, 10.0])
+def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
+    """A linear kernel of four long directions and high caps: pairs alone take many times the steps."""
+    kernel = (5.0 * X) @ (5.0 * X).T
+    signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
+    caps, rows = np.r_[np.full(N, 1.0), np.full(2 * N, cap)], np.r_[np.arange(N), TWICE]
+    quick = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
+    monkeypatch.setattr(svm, "leap", lambda *arguments: None)
+    slow = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
+    assert quick.converged
+    assert slow.n_iter > 3 * quick.n_iter
+    assert quick.objective == pytest.approx(slow.objective, abs=max(slow.gap, quick.gap))
+    assert quick.gap < 1e-3
+    assert abs(signs @ quick.alpha) < 1e-9
 
 
 # --------------------------------------------------------------------------- starts

@@ -8,7 +8,9 @@ from tamis._checks import frozen
 from tamis.loops.svm import descend, score_rows
 
 MOST_STEPS = 10_000_000
-ROUNDING = 1e-12
+PATIENCE = 4  # steps an entry before all free entries are moved at once
+MOST_FREE = 500  # more of them make systems too large
+ROUNDING, RIDGE = 1e-12, 1e-10
 
 
 class SvmOutcome(NamedTuple):
@@ -67,14 +69,66 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
     signs, linear, caps = (np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps))
     rows = np.arange(len(signs), dtype=np.uint64) if rows is None else np.ascontiguousarray(rows).astype(np.uint64)
     alpha = np.zeros(len(signs)) if start is None else feasible(start, signs, caps)
-    beta, scores = row_weights(alpha, signs, rows, len(kernel)), np.empty(len(kernel))
-    steps, high, least = descend(kernel, rows, signs, signs * linear, caps, alpha, beta, scores, float(tol), int(max_iter))
+    targets, scores = signs * linear, np.empty(len(kernel))
+    steps, patience = 0, PATIENCE * len(signs)
+    while True:
+        beta = row_weights(alpha, signs, rows, len(kernel))
+        taken, high, least = descend(kernel, rows, signs, targets, caps, alpha, beta, scores, float(tol), min(patience, int(max_iter) - steps))
+        steps += taken
+        if not high - least > tol or steps >= max_iter:
+            break
+        leap(kernel, rows, signs, targets, caps, alpha, scores)
+        patience = len(signs)
     beta = row_weights(alpha, signs, rows, len(kernel))  # anew: sums of many steps drift in their last bits
     score_rows(kernel, beta, scores)
     intercept = _middle(high, least)
     quadratic, gain = float(beta @ scores), float(linear @ alpha)
     gap = _gap(linear - signs * (scores[rows] + intercept), alpha, caps)
     return SvmOutcome(alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, not high - least > tol)
+
+
+def leap(kernel, rows, signs, targets, caps, alpha, scores) -> None:
+    """Move all entries between their bounds at once, by Newton steps, until they are optimal together; one that hits a bound stays there.
+
+    Pairs of entries creep where the kernel has few directions and the caps are high: thousands of steps for what a linear system says.
+    Changes `alpha` only.
+    """
+    free = np.flatnonzero((alpha > 0.0) & (alpha < caps))
+    pull = targets - scores[rows]
+    while 2 <= len(free) <= MOST_FREE:
+        at = rows[free].astype(np.intp)
+        inside = kernel[np.ix_(at, at)].astype(np.float64)
+        done = _leaps(inside, signs[free], caps[free], alpha, pull, free)
+        if done:
+            return
+        free = free[(alpha[free] > 0.0) & (alpha[free] < caps[free])]
+
+
+def _leaps(inside, signs, caps, alpha, pull, free) -> bool:
+    """Newton steps of the free entries until they are optimal (True) or half of them sit at bounds."""
+    count, alive = len(free), np.ones(len(free), dtype=bool)
+    inverse = np.linalg.inv(inside + (RIDGE * inside.trace() / count + RIDGE) * np.eye(count))
+    for _ in range(count // 2):
+        direct, even = inverse @ pull[free], inverse.sum(axis=1)
+        move = direct - even * (direct.sum() / even.sum())  # of the rows' weights, which must keep their sum
+        move[alive] -= move.sum() / np.count_nonzero(alive)  # to the last bit, however ill the system
+        bent = inside @ move
+        gain, bend, change = float(pull[free] @ move), float(move @ bent), signs * move
+        if not gain > 0.0:
+            return True
+        room = np.where(change > 0.0, caps - alpha[free], alpha[free])
+        ratio = np.divide(room, np.abs(change), out=np.full(count, np.inf), where=change != 0.0)
+        hit = int(ratio.argmin())
+        size = min(gain / max(bend, 1e-300), float(ratio[hit]))
+        alpha[free] = np.clip(alpha[free] + size * change, 0.0, caps)
+        pull[free] -= size * bent
+        if size < ratio[hit]:
+            return True
+        alpha[free[hit]] = caps[hit] if change[hit] > 0.0 else 0.0
+        alive[hit], column = False, inverse[:, hit].copy()
+        inverse -= np.outer(column, column / column[hit])  # the inverse without this entry
+        inverse[hit] = inverse[:, hit] = 0.0
+    return False
 
 
 def row_weights(alpha, signs, rows, n_rows: int) -> np.ndarray:

@@ -38,7 +38,8 @@ for axis, (mix, model) in zip(axes, models.items(), strict=True):
 plt.show()
 
 # %%
-# Sparse weights fall on the first twelve columns, and on wide kernels: the effects are smooth. The kernels by name, heaviest first:
+# Sparse weights fall mostly on the first twelve columns, and on low degrees and Gaussians of moderate width: the effects are smooth. Without sparsity
+# every column has its share, noise included. The kernels by name, heaviest first:
 model = models[0.5]
 for place in np.argsort(-model.kernel_weights_)[:5]:
     print(f"{model.kernel_weights_[place]:.3f}  {model.kernel_names_[place]}")

@@ -36,7 +36,7 @@ def test_own_weights_and_kernels_of_users():
     display = KernelWeightsDisplay.from_estimator(model, output=2)
     assert display.weights[0, 0] == model.kernel_weights_[2, 0]
     assert np.isnan(display.weights[0, 1])
-    with pytest.raises(ValueError, match="between 0 and 2. Got 3"):
+    with pytest.raises(ValueError, match=r"between 0 and 2. Got 3"):
         KernelWeightsDisplay.from_estimator(model, output=3)
 
 

@@ -15,8 +15,10 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.cw import CWClassifier, SCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.models.fourier import SparseFourierFeatures
+    from tamis.models.gmkl import GMKLClassifier, GMKLRegressor
     from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
+    from tamis.models.kernel_choice import kernel_dictionary
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
     from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
@@ -31,6 +33,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
+    from tamis.report.kernel_display import KernelWeightsDisplay
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
@@ -51,6 +54,8 @@ _HOMES = {
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
     "FTRLRegressor": "tamis.models.leader",
+    "GMKLClassifier": "tamis.models.gmkl",
+    "GMKLRegressor": "tamis.models.gmkl",
     "NAROWClassifier": "tamis.models.arow",
     "OnlineClassifier": "tamis.models.online",
     "OnlineGroupLassoClassifier": "tamis.models.grouped",
@@ -80,10 +85,12 @@ _HOMES = {
     "groups_by_correlation": "tamis.models.grouping",
     "groups_from_dummies": "tamis.models.grouping",
     "groups_from_names": "tamis.models.grouping",
+    "kernel_dictionary": "tamis.models.kernel_choice",
     "load": "tamis.persist",
     "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
     "DensityBiasDisplay": "tamis.report.data_display",
+    "KernelWeightsDisplay": "tamis.report.kernel_display",
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "StabilityDisplay": "tamis.report.stability_display",
@@ -101,6 +108,9 @@ __all__ = [
     "FOBOSRegressor",
     "FTRLClassifier",
     "FTRLRegressor",
+    "GMKLClassifier",
+    "GMKLRegressor",
+    "KernelWeightsDisplay",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -139,6 +149,7 @@ __all__ = [
     "groups_by_correlation",
     "groups_from_dummies",
     "groups_from_names",
+    "kernel_dictionary",
     "load",
     "open_rows",
     "save",

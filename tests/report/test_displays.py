@@ -14,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 import tamis
 from tamis import (
     DensityBiasDisplay,
+    KernelWeightsDisplay,
     SelectionPathDisplay,
     SelectionProbabilityDisplay,
     StabilityDisplay,
@@ -24,7 +25,7 @@ from tamis import (
 from tamis.judge.stability import agreements
 from tamis.report import material
 
-DISPLAYS = [DensityBiasDisplay, SelectionPathDisplay, SelectionProbabilityDisplay, StabilityDisplay, TrainingDisplay]
+DISPLAYS = [DensityBiasDisplay, KernelWeightsDisplay, SelectionPathDisplay, SelectionProbabilityDisplay, StabilityDisplay, TrainingDisplay]
 RUNS = [[0, 1, 2], [0, 1, 3], [0, 1, 2], [0, 9]]
 
 

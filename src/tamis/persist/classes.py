@@ -22,6 +22,8 @@ PARTS = {
     "ConfidenceEngine": "tamis.models.confidence_engine",
     "Engine": "tamis.models.engine",
     "GroupEngine": "tamis.models.grouped_engine",
+    "Kernel": "tamis.solvers.kernel_kinds",
+    "KernelRows": "tamis.models.kernel_rows",
     "Result": "tamis.models.sieve_result",
     "Scaling": "tamis.solvers.sdist_terms",
     "SieveStream": "tamis.models.sieve_stream",

@@ -35,6 +35,8 @@ class Encoder:
             raise TypeError(
                 f"{path}: {cls.__name__} is not a public estimator of tamis, so load could not find it. Save the estimator of tamis itself."
             )
+        if hasattr(cls, "_check_saved"):
+            model._check_saved()  # a class may say in its own words what of it cannot be saved
         names, state = classes.parameters(cls), vars(model)
         coded = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)}
         return {

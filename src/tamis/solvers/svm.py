@@ -1,0 +1,159 @@
+"""The one support vector dual: entries of rows, each with a sign, a linear term and a cap."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis._checks import frozen
+from tamis.loops.svm import descend, score_rows
+
+MOST_STEPS = 10_000_000
+PATIENCE = 4  # steps an entry before all free entries are moved at once
+MOST_FREE = 500  # more of them make systems too large
+ROUNDING, RIDGE = 1e-12, 1e-10
+
+
+class SvmOutcome(NamedTuple):
+    """What the solver found."""
+
+    alpha: np.ndarray
+    """Dual variable of every entry."""
+    beta: np.ndarray
+    """Weight of every row of the kernel."""
+    scores: np.ndarray
+    """The kernel times `beta`: scores of the rows without the intercept."""
+    intercept: float
+    objective: float
+    """Value of the dual, which is maximised."""
+    gap: float
+    """Primal less dual value at this solution: the objective is at most this far from the optimum."""
+    n_iter: int
+    converged: bool
+
+
+def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=MOST_STEPS) -> SvmOutcome:
+    r"""Solve one support vector problem over a kernel matrix, by sequential minimal optimisation.
+
+    .. math:: \max_\alpha \; p \cdot \alpha - \tfrac12 \beta^T K \beta, \quad \beta_i = \sum_{e \text{ of row } i} s_e \alpha_e,
+        \quad 0 \le \alpha_e \le c_e, \quad \sum_e s_e \alpha_e = 0
+
+    An entry e stands for the loss :math:`c_e \max(0, p_e - s_e f)` of the score f of its row. A hinge row of label y is the entry
+    (y, 1, c); a tube around 0 is the entries (+1, -eps, c) and (-1, -eps, c) of one row; regression has (+1, y - eps, c) and
+    (-1, -y - eps, c). An infinite cap is a hard constraint.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+        Symmetric matrix of float64 or float32; sums are of float64.
+    signs : ndarray of shape (entries,)
+        +1 or -1.
+    linear : ndarray of shape (entries,)
+        The linear terms p.
+    caps : ndarray of shape (entries,)
+        Upper bounds, 0 or more. An entry of cap 0 takes no part.
+    rows : ndarray of int, default=None
+        Row of the kernel that each entry belongs to; None means one entry a row, in order.
+    start : ndarray of shape (entries,), default=None
+        Dual variables to start from; what is not feasible in them is mended.
+    tol : float, default=1e-3
+        Largest violation of the optimality conditions, in units of the score.
+    max_iter : int, default=10_000_000
+        Most steps; `converged` says whether they were enough.
+
+    Returns
+    -------
+    outcome : SvmOutcome
+        Solution, scores of the rows, value and certified gap.
+    """
+    kernel = frozen(np.require(kernel, requirements=["C", "A"]))
+    signs, linear, caps = (np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps))
+    rows = np.arange(len(signs), dtype=np.uint64) if rows is None else np.ascontiguousarray(rows).astype(np.uint64)
+    alpha = np.zeros(len(signs)) if start is None else feasible(start, signs, caps)
+    targets, scores = signs * linear, np.empty(len(kernel))
+    steps, patience = 0, PATIENCE * len(signs)
+    while True:
+        beta = row_weights(alpha, signs, rows, len(kernel))
+        taken, high, least = descend(kernel, rows, signs, targets, caps, alpha, beta, scores, float(tol), min(patience, int(max_iter) - steps))
+        steps += taken
+        if not high - least > tol or steps >= max_iter:
+            break
+        leap(kernel, rows, signs, targets, caps, alpha, scores)
+        patience = len(signs)
+    beta = row_weights(alpha, signs, rows, len(kernel))  # anew: sums of many steps drift in their last bits
+    score_rows(kernel, beta, scores)
+    intercept = _middle(high, least)
+    quadratic, gain = float(beta @ scores), float(linear @ alpha)
+    gap = _gap(linear - signs * (scores[rows] + intercept), alpha, caps)
+    return SvmOutcome(alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, not high - least > tol)
+
+
+def leap(kernel, rows, signs, targets, caps, alpha, scores) -> None:
+    """Move all entries between their bounds at once, by Newton steps, until they are optimal together; one that hits a bound stays there.
+
+    Pairs of entries creep where the kernel has few directions and the caps are high: thousands of steps for what a linear system says.
+    Changes `alpha` only.
+    """
+    free = np.flatnonzero((alpha > 0.0) & (alpha < caps))
+    pull = targets - scores[rows]
+    while 2 <= len(free) <= MOST_FREE:
+        at = rows[free].astype(np.intp)
+        inside = kernel[np.ix_(at, at)].astype(np.float64)
+        done = _leaps(inside, signs[free], caps[free], alpha, pull, free)
+        if done:
+            return
+        free = free[(alpha[free] > 0.0) & (alpha[free] < caps[free])]
+
+
+def _leaps(inside, signs, caps, alpha, pull, free) -> bool:
+    """Newton steps of the free entries until they are optimal (True) or half of them sit at bounds."""
+    count, alive = len(free), np.ones(len(free), dtype=bool)
+    inverse = np.linalg.inv(inside + (RIDGE * inside.trace() / count + RIDGE) * np.eye(count))
+    for _ in range(count // 2):
+        direct, even = inverse @ pull[free], inverse.sum(axis=1)
+        move = direct - even * (direct.sum() / even.sum())  # of the rows' weights, which must keep their sum
+        move[alive] -= move.sum() / np.count_nonzero(alive)  # to the last bit, however ill the system
+        bent = inside @ move
+        gain, bend, change = float(pull[free] @ move), float(move @ bent), signs * move
+        if not gain > 0.0:
+            return True
+        room = np.where(change > 0.0, caps - alpha[free], alpha[free])
+        ratio = np.divide(room, np.abs(change), out=np.full(count, np.inf), where=change != 0.0)
+        hit = int(ratio.argmin())
+        size = min(gain / max(bend, 1e-300), float(ratio[hit]))
+        alpha[free] = np.clip(alpha[free] + size * change, 0.0, caps)
+        pull[free] -= size * bent
+        if size < ratio[hit]:
+            return True
+        alpha[free[hit]] = caps[hit] if change[hit] > 0.0 else 0.0
+        alive[hit], column = False, inverse[:, hit].copy()
+        inverse -= np.outer(column, column / column[hit])  # the inverse without this entry
+        inverse[hit] = inverse[:, hit] = 0.0
+    return False
+
+
+def row_weights(alpha, signs, rows, n_rows: int) -> np.ndarray:
+    """Weights of the rows: signed sums over their entries."""
+    return np.bincount(rows.astype(np.intp), signs * alpha, n_rows)
+
+
+def feasible(start, signs, caps) -> np.ndarray:
+    """A copy of `start` between 0 and the caps, the sign in excess scaled down so that both sides weigh the same."""
+    alpha = np.clip(np.nan_to_num(np.asarray(start, dtype=np.float64)), 0.0, caps)
+    side = signs > 0
+    plus, minus = alpha[side].sum(), alpha[~side].sum()
+    if abs(plus - minus) > ROUNDING * max(plus, minus):  # less than that would only move entries off their caps
+        alpha[side if plus > minus else ~side] *= min(plus, minus) / max(plus, minus)
+    return alpha
+
+
+def _middle(high: float, least: float) -> float:
+    """Intercept between the two pulls; with one side only, that side's."""
+    if np.isfinite(high) and np.isfinite(least):
+        return 0.5 * (high + least)
+    return float(high if np.isfinite(high) else least if np.isfinite(least) else 0.0)
+
+
+def _gap(short, alpha, caps) -> float:
+    """Sum over entries of what complementary slackness lacks; a hard constraint counts with twice its dual variable plus one."""
+    price = np.where(np.isfinite(caps), caps, 2.0 * alpha + 1.0)
+    return float(price @ np.maximum(short, 0.0) - alpha @ short)

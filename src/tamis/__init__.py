@@ -20,11 +20,15 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.passive import PAClassifier, PARegressor
+    from tamis.models.robust import RobustSVC
+    from tamis.models.robust_regressor import RobustRegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.sofs import SOFSClassifier
     from tamis.models.sparse_bcw import SparseBCWClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
+    from tamis.models.thresholded import ThresholdedClassifier
+    from tamis.models.thresholder import DataThresholder
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
@@ -32,6 +36,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
+    from tamis.report.threshold_display import ThresholdDisplay
     from tamis.training.walk import train
 
 __version__ = "0.1.0"
@@ -45,6 +50,7 @@ _HOMES = {
     "AROWClassifier": "tamis.models.arow",
     "CWClassifier": "tamis.models.cw",
     "BCWClassifier": "tamis.models.bcw",
+    "DataThresholder": "tamis.models.thresholder",
     "FOBOSClassifier": "tamis.models.fobos",
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
@@ -60,6 +66,8 @@ _HOMES = {
     "PARegressor": "tamis.models.passive",
     "RDAClassifier": "tamis.models.averaging",
     "RDARegressor": "tamis.models.averaging",
+    "RobustRegressor": "tamis.models.robust_regressor",
+    "RobustSVC": "tamis.models.robust",
     "SCWClassifier": "tamis.models.cw",
     "SecondOrderPerceptron": "tamis.models.arow",
     "SieveClassifier": "tamis.models.sieve",
@@ -70,6 +78,7 @@ _HOMES = {
     "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
     "StabilizedSGDRegressor": "tamis.models.stabilized",
     "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
+    "ThresholdedClassifier": "tamis.models.thresholded",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "groups_by_correlation": "tamis.models.grouping",
@@ -82,6 +91,7 @@ _HOMES = {
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "StabilityDisplay": "tamis.report.stability_display",
+    "ThresholdDisplay": "tamis.report.threshold_display",
     "TrainingDisplay": "tamis.report.data_display",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
@@ -91,6 +101,7 @@ __all__ = [
     "AROWClassifier",
     "BCWClassifier",
     "CWClassifier",
+    "DataThresholder",
     "DensityBiasDisplay",
     "FOBOSClassifier",
     "FOBOSRegressor",
@@ -108,6 +119,8 @@ __all__ = [
     "RDAClassifier",
     "RDARegressor",
     "Record",
+    "RobustRegressor",
+    "RobustSVC",
     "SCWClassifier",
     "SOFSClassifier",
     "SecondOrderPerceptron",
@@ -122,6 +135,8 @@ __all__ = [
     "StabilizedSGDClassifierCV",
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
+    "ThresholdDisplay",
+    "ThresholdedClassifier",
     "TrainingDisplay",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

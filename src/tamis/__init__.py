@@ -24,11 +24,15 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.passive import PAClassifier, PARegressor
     from tamis.models.sdist import SDist, SDistClassifier
+    from tamis.models.robust import RobustSVC
+    from tamis.models.robust_regressor import RobustRegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.sofs import SOFSClassifier
     from tamis.models.sparse_bcw import SparseBCWClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
+    from tamis.models.thresholded import ThresholdedClassifier
+    from tamis.models.thresholder import DataThresholder
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
@@ -37,6 +41,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
+    from tamis.report.threshold_display import ThresholdDisplay
     from tamis.training.walk import train
 
 __version__ = "0.1.0"
@@ -50,6 +55,7 @@ _HOMES = {
     "AROWClassifier": "tamis.models.arow",
     "CWClassifier": "tamis.models.cw",
     "BCWClassifier": "tamis.models.bcw",
+    "DataThresholder": "tamis.models.thresholder",
     "FOBOSClassifier": "tamis.models.fobos",
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
@@ -67,6 +73,8 @@ _HOMES = {
     "PARegressor": "tamis.models.passive",
     "RDAClassifier": "tamis.models.averaging",
     "RDARegressor": "tamis.models.averaging",
+    "RobustRegressor": "tamis.models.robust_regressor",
+    "RobustSVC": "tamis.models.robust",
     "SCWClassifier": "tamis.models.cw",
     "SDist": "tamis.models.sdist",
     "SDistClassifier": "tamis.models.sdist",
@@ -80,6 +88,7 @@ _HOMES = {
     "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
     "StabilizedSGDRegressor": "tamis.models.stabilized",
     "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
+    "ThresholdedClassifier": "tamis.models.thresholded",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "groups_by_correlation": "tamis.models.grouping",
@@ -94,6 +103,7 @@ _HOMES = {
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "StabilityDisplay": "tamis.report.stability_display",
+    "ThresholdDisplay": "tamis.report.threshold_display",
     "TrainingDisplay": "tamis.report.data_display",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
@@ -103,6 +113,7 @@ __all__ = [
     "AROWClassifier",
     "BCWClassifier",
     "CWClassifier",
+    "DataThresholder",
     "DensityBiasDisplay",
     "FOBOSClassifier",
     "FOBOSRegressor",
@@ -123,6 +134,8 @@ __all__ = [
     "RDAClassifier",
     "RDARegressor",
     "Record",
+    "RobustRegressor",
+    "RobustSVC",
     "SCWClassifier",
     "SDist",
     "SDistClassifier",
@@ -140,6 +153,8 @@ __all__ = [
     "StabilizedSGDClassifierCV",
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
+    "ThresholdDisplay",
+    "ThresholdedClassifier",
     "TrainingDisplay",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

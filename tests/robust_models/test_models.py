@@ -1,0 +1,207 @@
+"""Robust models as a user meets them: worst-case scores, classes, files, errors; and what robustness is for."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+
+import tamis
+from tamis import RobustRegressor, RobustSVC
+
+RNG = np.random.default_rng(0)
+N, D = 90, 6
+X = RNG.normal(size=(N, D))
+Y = np.where(X[:, 0] + 0.7 * X[:, 1] + 0.4 * RNG.normal(size=N) > 0, "yes", "no")
+THREE = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=N), [-0.5, 0.5])
+T = X @ RNG.normal(size=D) + 0.3 * RNG.normal(size=N)
+RADII = {"l1": 0.3, "l2": 0.2, "linf": 0.1, "ellipsoid": 0.2, "deletion": 1, "labels": 4, "spectral": 0.8}
+
+
+def attacks(kind, radius, model, rows, truth, rng, tries=300):
+    """Random errors of the largest size in the set, and those along the weights, which are the worst ones."""
+    directions = [*(model.coef_ if len(model.coef_) == 1 else np.diff(model.coef_[[0, 1, 2, 0]], axis=0)), *rng.normal(size=(tries, D))]
+    for direction in directions:
+        for sign in (1.0, -1.0):
+            v = sign * direction
+            if kind == "l2":
+                yield rows + radius * v / np.linalg.norm(v)
+            elif kind == "linf":
+                yield rows + radius * np.sign(v)
+            elif kind == "l1":
+                yield rows + radius * np.sign(v) * (np.abs(v) == np.abs(v).max())
+            elif kind == "ellipsoid":
+                yield rows + radius * X.var(axis=0) * v / np.sqrt(v**2 @ X.var(axis=0))
+            else:
+                moved = rows.copy()
+                moved[np.arange(len(rows)), rng.integers(0, D, len(rows)) if tries else 0] = 0.0
+                yield moved
+
+
+@pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid", "deletion"])
+@pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
+def test_no_attack_beats_the_worst_case(kind, y):
+    model = RobustSVC(kind, radius=RADII[kind]).fit(X, y)
+    worst, rng = model.score(X, y, worst_case=True), np.random.default_rng(1)
+    right = np.ones(N, dtype=bool)
+    for moved in attacks(kind, RADII[kind], model, X, y, rng):
+        right &= model.predict(moved) == y
+    assert worst <= right.mean() + 1e-12
+    if kind != "deletion":
+        assert worst == pytest.approx(right.mean(), abs=1e-12)  # errors along the weights are among them
+    else:
+        for j in range(D):
+            gone = X.copy()
+            gone[:, j] = 0.0
+            right &= model.predict(gone) == y
+        assert worst == pytest.approx(right.mean(), abs=1e-12)
+
+
+def test_the_worst_case_of_labels_and_of_movements_together():
+    model = RobustSVC("labels", radius=4).fit(X, Y)
+    assert model.score(X, Y, worst_case=True) == pytest.approx(model.score(X, Y) - 4 / N)
+    model = RobustSVC("spectral", radius=0.8).fit(X, Y)
+    margins = np.where(Y == "yes", 1, -1) * model.decision_function(X)
+    costs = np.sort(margins[margins > 0] ** 2).cumsum()
+    flipped = np.count_nonzero(costs <= (0.8 * np.linalg.norm(model.coef_)) ** 2)
+    assert flipped > 0
+    assert model.score(X, Y, worst_case=True) == pytest.approx(model.score(X, Y) - flipped / N)
+    assert RobustSVC("spectral", radius=0.8).fit(X, THREE).score(X, THREE, worst_case=True) < 1.0
+
+
+@pytest.mark.parametrize("kind", RADII)
+def test_the_worst_case_falls_with_the_radius(kind):
+    model = RobustSVC(kind, radius=RADII[kind]).fit(X, Y)
+    scores = [model.score(X, Y, worst_case=True, radius=factor * RADII[kind]) for factor in (0, 1, 2)]
+    assert scores[0] == model.score(X, Y)
+    assert scores[0] >= scores[1] >= scores[2]
+    weights = RNG.integers(1, 4, N)
+    again = np.repeat(np.arange(N), weights)
+    if kind != "spectral":
+        assert model.score(X, Y, sample_weight=weights, worst_case=True) == pytest.approx(model.score(X[again], Y[again], worst_case=True))
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RADII if kind != "labels"])
+def test_the_worst_case_of_a_regression(kind):
+    model = RobustRegressor(kind, radius=RADII[kind]).fit(X, T)
+    nominal, worst = model.score(X, T), model.score(X, T, worst_case=True)
+    assert worst < nominal
+    assert model.score(X, T, worst_case=True, radius=0) == pytest.approx(nominal)
+    spread = ((T - T.mean()) ** 2).sum()
+    rest = T - model.predict(X)
+    if kind == "spectral":
+        assert worst == pytest.approx(1.0 - (np.linalg.norm(rest) + 0.8 * np.linalg.norm(model.coef_)) ** 2 / spread)
+    if kind == "linf":
+        assert worst == pytest.approx(1.0 - ((np.abs(rest) + 0.1 * np.abs(model.coef_).sum()) ** 2).sum() / spread)
+
+
+def test_a_deletion_robust_model_keeps_its_accuracy():
+    """Features that say nearly the same: the plain machine leans on few, the robust one spreads its weight."""
+    rng = np.random.default_rng(3)
+    y = rng.choice([-1, 1], 300)
+    rows = 0.6 * y[:, None] + rng.normal(size=(300, 10)) * np.r_[0.2, 0.2, np.full(8, 0.5)]
+    train, test = slice(0, 150), slice(150, 300)
+    plain = RobustSVC("deletion", radius=0).fit(rows[train], y[train])
+    robust = RobustSVC("deletion", radius=3).fit(rows[train], y[train])
+    worst = [model.score(rows[test], y[test], worst_case=True, radius=3) for model in (plain, robust)]
+    assert worst[1] > worst[0] + 0.15
+    assert robust.score(rows[test], y[test]) > 0.97
+    assert robust.score(rows[test], y[test], worst_case=True) == worst[1]
+
+
+# --------------------------------------------------------------------------- targets
+@pytest.mark.parametrize("kind", RADII)
+def test_several_classes_are_one_against_the_rest(kind):
+    model = RobustSVC(kind, radius=RADII[kind]).fit(X, THREE)
+    assert model.coef_.shape == (3, D)
+    alone = RobustSVC(kind, radius=RADII[kind]).fit(X, THREE == 1)
+    assert np.array_equal(alone.coef_[0], model.coef_[1])
+    labels = RobustSVC(kind, radius=RADII[kind]).fit(X, np.eye(3, dtype=int)[THREE])
+    assert np.array_equal(labels.coef_, model.coef_)
+    assert labels.score(X, np.eye(3, dtype=int)[THREE], worst_case=True) <= labels.score(X, np.eye(3, dtype=int)[THREE])
+
+
+def test_several_targets_are_separate():
+    both = RobustRegressor("l2").fit(X, np.c_[T, X[:, 0]])
+    assert both.coef_.shape == (2, D)
+    assert np.array_equal(both.coef_[0], RobustRegressor("l2").fit(X, T).coef_)
+    assert both.predict(X).shape == (N, 2)
+    worst = both.score(X, np.c_[T, X[:, 0]], worst_case=True)
+    assert worst == pytest.approx(np.mean([RobustRegressor("l2").fit(X, t).score(X, t, worst_case=True) for t in (T, X[:, 0])]))
+
+
+def test_balanced_classes_and_columns_with_names():
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = RobustSVC("linf", radius=0.05, class_weight="balanced").fit(frame, Y)
+    counts = np.where(Y == "yes", N / (2 * np.sum(Y == "yes")), N / (2 * np.sum(Y == "no")))
+    assert model.objective_ == pytest.approx(RobustSVC("linf", radius=0.05).fit(X, Y, sample_weight=counts).objective_, rel=1e-6)
+    assert model.feature_names_in_.tolist() == list("abcdef")
+
+
+def test_the_default_ellipsoid_is_that_of_the_columns():
+    for form in (np.asarray, sp.csr_array):
+        model = RobustSVC("ellipsoid", radius=0.3).fit(form(X), Y)
+        assert np.allclose(model.coef_, RobustSVC("ellipsoid", radius=0.3, covariance=X.var(axis=0)).fit(X, Y).coef_, atol=1e-3)
+
+
+# --------------------------------------------------------------------------- manners
+@pytest.mark.parametrize("kind", RADII)
+def test_files_and_repetition(kind, tmp_path):
+    model = RobustSVC(kind, radius=RADII[kind]).fit(X, Y)
+    tamis.save(model, tmp_path / "model.tamis")
+    again = tamis.load(tmp_path / "model.tamis")
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.score(X, Y, worst_case=True) == model.score(X, Y, worst_case=True)
+    assert np.array_equal(RobustSVC(kind, radius=RADII[kind]).fit(X, Y).coef_, model.coef_)
+
+
+def test_the_radius_can_be_searched():
+    search = GridSearchCV(
+        RobustSVC("linf"), {"radius": [0.0, 0.05]}, scoring=lambda model, X, y: model.score(X, y, worst_case=True, radius=0.05), cv=3
+    )
+    assert search.fit(X, Y).best_params_["radius"] in (0.0, 0.05)
+    assert search.best_score_ > 0.5
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"uncertainty": "deletion", "radius": 0.5}, "takes a number of features as radius"),
+        ({"uncertainty": "labels", "radius": 1.5}, "takes a number of rows as radius"),
+        ({"uncertainty": "l3"}, "'uncertainty' parameter"),
+        ({"radius": -1.0}, "'radius' parameter"),
+        ({"covariance": np.ones(D)}, "covariance is for uncertainty='ellipsoid'"),
+        ({"uncertainty": "ellipsoid", "covariance": np.ones(D + 1)}, "covariance has shape"),
+        ({"uncertainty": "ellipsoid", "covariance": -np.eye(D)}, "no eigenvalue below 0"),
+        ({"uncertainty": "spectral", "class_weight": {"yes": 1.5}}, "whole numbers as weights"),
+    ],
+)
+def test_refusals(given, reason):
+    with pytest.raises(ValueError, match=reason):
+        RobustSVC(**given).fit(X, Y)
+
+
+def test_other_refusals():
+    model = RobustSVC().fit(X, Y)
+    with pytest.raises(ValueError, match="radius is for worst_case=True"):
+        model.score(X, Y, radius=1.0)
+    with pytest.raises(ValueError, match="radius must be a number"):
+        model.score(X, Y, worst_case=True, radius=-1.0)
+    with pytest.raises(ValueError, match="'uncertainty' parameter"):
+        RobustRegressor("labels").fit(X, T)
+    with pytest.raises(AttributeError, match="partial_fit"):
+        model.partial_fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match="used all 3 planes"):
+        RobustSVC(max_iter=3).fit(X, Y)
+    with pytest.raises(FloatingPointError, match="Scale the columns"):
+        RobustSVC().fit(X * 1e200, Y)
+
+
+def test_loops_as_plain_python(interpreted):
+    from tamis import ThresholdedClassifier
+
+    few, y = X[:12], Y[:12]
+    for model in (RobustSVC("deletion", radius=1, tol=0.3), ThresholdedClassifier(alpha=0.05, threshold=0.3)):
+        plain = model.fit(few, y).coef_.copy()
+        assert np.isfinite(plain).all()

@@ -17,9 +17,14 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
+    from tamis.models.lowrank import LowRankFactorization
+    from tamis.models.lowrank_classifier import LowRankClassifier
+    from tamis.models.lowrank_lasso import LowRankLasso
+    from tamis.models.lowrank_words import associations
     from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.passive import PAClassifier, PARegressor
+    from tamis.models.rankone import RankOneLasso
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.sofs import SOFSClassifier
     from tamis.models.sparse_bcw import SparseBCWClassifier
@@ -30,6 +35,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
     from tamis.report.page import write_page
+    from tamis.report.rank_display import RankOnePathDisplay, SingularValueDisplay
+    from tamis.report.rank_page import write_association_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
     from tamis.training.walk import train
@@ -49,6 +56,9 @@ _HOMES = {
     "FOBOSRegressor": "tamis.models.fobos",
     "FTRLClassifier": "tamis.models.leader",
     "FTRLRegressor": "tamis.models.leader",
+    "LowRankClassifier": "tamis.models.lowrank_classifier",
+    "LowRankFactorization": "tamis.models.lowrank",
+    "LowRankLasso": "tamis.models.lowrank_lasso",
     "NAROWClassifier": "tamis.models.arow",
     "OnlineClassifier": "tamis.models.online",
     "OnlineGroupLassoClassifier": "tamis.models.grouped",
@@ -58,6 +68,7 @@ _HOMES = {
     "OnlineRegressor": "tamis.models.online",
     "PAClassifier": "tamis.models.passive",
     "PARegressor": "tamis.models.passive",
+    "RankOneLasso": "tamis.models.rankone",
     "RDAClassifier": "tamis.models.averaging",
     "RDARegressor": "tamis.models.averaging",
     "SCWClassifier": "tamis.models.cw",
@@ -72,6 +83,7 @@ _HOMES = {
     "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
+    "associations": "tamis.models.lowrank_words",
     "groups_by_correlation": "tamis.models.grouping",
     "groups_from_dummies": "tamis.models.grouping",
     "groups_from_names": "tamis.models.grouping",
@@ -79,10 +91,13 @@ _HOMES = {
     "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
     "DensityBiasDisplay": "tamis.report.data_display",
+    "RankOnePathDisplay": "tamis.report.rank_display",
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
+    "SingularValueDisplay": "tamis.report.rank_display",
     "StabilityDisplay": "tamis.report.stability_display",
     "TrainingDisplay": "tamis.report.data_display",
+    "write_association_page": "tamis.report.rank_page",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
 }
@@ -96,6 +111,9 @@ __all__ = [
     "FOBOSRegressor",
     "FTRLClassifier",
     "FTRLRegressor",
+    "LowRankClassifier",
+    "LowRankFactorization",
+    "LowRankLasso",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -107,6 +125,8 @@ __all__ = [
     "PARegressor",
     "RDAClassifier",
     "RDARegressor",
+    "RankOneLasso",
+    "RankOnePathDisplay",
     "Record",
     "SCWClassifier",
     "SOFSClassifier",
@@ -115,6 +135,7 @@ __all__ = [
     "SelectionProbabilityDisplay",
     "SieveClassifier",
     "SieveRegressor",
+    "SingularValueDisplay",
     "SparseBCWClassifier",
     "StabilityDisplay",
     "StabilitySelector",
@@ -126,6 +147,7 @@ __all__ = [
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",
     "__version__",
+    "associations",
     "compare",
     "datasets",
     "groups_by_correlation",
@@ -139,6 +161,7 @@ __all__ = [
     "terms",
     "testing",
     "train",
+    "write_association_page",
     "write_page",
 ]
 

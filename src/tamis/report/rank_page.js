@@ -22,10 +22,10 @@
     for (const [other, weight] of lists[place]) {
       const line = document.createElement("tr"), name = line.insertCell(), bar = line.insertCell(), figure = line.insertCell();
       if (lists[other]) name.append(button(words[other])); else name.textContent = words[other];
-      const meter = document.createElement("meter");
-      meter.max = top;
-      meter.value = Math.abs(weight);
-      bar.append(meter);
+      const length = document.createElement("span");
+      length.className = weight < 0 ? "against" : "for";
+      length.style.width = (100 * Math.abs(weight)) / top + "%";
+      bar.append(length);
       figure.className = "n";
       figure.textContent = weight.toFixed(3).replace("-", "−");
       list.append(line);

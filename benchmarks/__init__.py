@@ -10,6 +10,7 @@ PARTS = {
     "confidence": "passes of the confidence-weighted learners, and their memory",
     "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",
     "gmkl": "multiple kernel learning: a fit, growth, memory, and SimpleMKL over scikit-learn's SVC",
+    "lowrank": "a thousand targets on a low-rank matrix, and words that predict a word",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
     "curves": "error against kept features, over paths of penalties",

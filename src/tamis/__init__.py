@@ -20,12 +20,17 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.kernel_choice import kernel_dictionary
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
+    from tamis.models.lowrank import LowRankFactorization
+    from tamis.models.lowrank_classifier import LowRankClassifier
+    from tamis.models.lowrank_lasso import LowRankLasso
+    from tamis.models.lowrank_words import associations
     from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.passive import PAClassifier, PARegressor
     from tamis.models.sdist import SDist, SDistClassifier
     from tamis.models.robust import RobustSVC
     from tamis.models.robust_regressor import RobustRegressor
+    from tamis.models.rankone import RankOneLasso
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.sofs import SOFSClassifier
     from tamis.models.sparse_bcw import SparseBCWClassifier
@@ -39,6 +44,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
     from tamis.report.kernel_display import KernelWeightsDisplay
     from tamis.report.page import write_page
+    from tamis.report.rank_display import RankOnePathDisplay, SingularValueDisplay
+    from tamis.report.rank_page import write_association_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
     from tamis.report.threshold_display import ThresholdDisplay
@@ -62,6 +69,9 @@ _HOMES = {
     "FTRLRegressor": "tamis.models.leader",
     "GMKLClassifier": "tamis.models.gmkl",
     "GMKLRegressor": "tamis.models.gmkl",
+    "LowRankClassifier": "tamis.models.lowrank_classifier",
+    "LowRankFactorization": "tamis.models.lowrank",
+    "LowRankLasso": "tamis.models.lowrank_lasso",
     "NAROWClassifier": "tamis.models.arow",
     "OnlineClassifier": "tamis.models.online",
     "OnlineGroupLassoClassifier": "tamis.models.grouped",
@@ -71,6 +81,7 @@ _HOMES = {
     "OnlineRegressor": "tamis.models.online",
     "PAClassifier": "tamis.models.passive",
     "PARegressor": "tamis.models.passive",
+    "RankOneLasso": "tamis.models.rankone",
     "RDAClassifier": "tamis.models.averaging",
     "RDARegressor": "tamis.models.averaging",
     "RobustRegressor": "tamis.models.robust_regressor",
@@ -91,6 +102,7 @@ _HOMES = {
     "ThresholdedClassifier": "tamis.models.thresholded",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
+    "associations": "tamis.models.lowrank_words",
     "groups_by_correlation": "tamis.models.grouping",
     "groups_from_dummies": "tamis.models.grouping",
     "groups_from_names": "tamis.models.grouping",
@@ -100,11 +112,14 @@ _HOMES = {
     "save": "tamis.persist",
     "DensityBiasDisplay": "tamis.report.data_display",
     "KernelWeightsDisplay": "tamis.report.kernel_display",
+    "RankOnePathDisplay": "tamis.report.rank_display",
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
+    "SingularValueDisplay": "tamis.report.rank_display",
     "StabilityDisplay": "tamis.report.stability_display",
     "ThresholdDisplay": "tamis.report.threshold_display",
     "TrainingDisplay": "tamis.report.data_display",
+    "write_association_page": "tamis.report.rank_page",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
 }
@@ -122,6 +137,9 @@ __all__ = [
     "GMKLClassifier",
     "GMKLRegressor",
     "KernelWeightsDisplay",
+    "LowRankClassifier",
+    "LowRankFactorization",
+    "LowRankLasso",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -133,6 +151,8 @@ __all__ = [
     "PARegressor",
     "RDAClassifier",
     "RDARegressor",
+    "RankOneLasso",
+    "RankOnePathDisplay",
     "Record",
     "RobustRegressor",
     "RobustSVC",
@@ -145,6 +165,7 @@ __all__ = [
     "SelectionProbabilityDisplay",
     "SieveClassifier",
     "SieveRegressor",
+    "SingularValueDisplay",
     "SparseBCWClassifier",
     "SparseFourierFeatures",
     "StabilityDisplay",
@@ -159,6 +180,7 @@ __all__ = [
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",
     "__version__",
+    "associations",
     "compare",
     "datasets",
     "groups_by_correlation",
@@ -173,6 +195,7 @@ __all__ = [
     "terms",
     "testing",
     "train",
+    "write_association_page",
     "write_page",
 ]
 

@@ -1,4 +1,4 @@
-"""Data to try things on: seeded generators."""
+"""Data to try things on: seeded generators, and loaders of public formats."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -62,4 +62,40 @@ def make_text(n_samples=2000, n_features=10000, *, n_informative=20, words=60, n
     return X, np.where(turned, 1 - y, y), informative
 
 
-__all__ = ["make_text"]
+def load_bag_of_words(path, vocabulary=None):
+    """Read a corpus of word counts, such as NYTimes or PubMed of the UCI repository.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A docword file, also compressed (three lines with the numbers of documents, words and entries, then a line for each entry); an npz file
+        with `data`, `indices`, `indptr`, `shape` and `terms`; or plain text with one document a line.
+    vocabulary : str, path-like or None, default=None
+        Words of the columns, one a line. None takes the file beside a docword file that has ``vocab`` in its name, or `terms`.
+
+    Returns
+    -------
+    X : csr_array of shape (n_documents, n_words)
+        Counts.
+    terms : list of str
+        The words.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tamis.datasets import load_bag_of_words
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "docword.tiny.txt"
+    ...     _ = path.write_text("2\\n3\\n3\\n1 1 2\\n1 3 1\\n2 2 4\\n")
+    ...     _ = (Path(folder) / "vocab.tiny.txt").write_text("sea\\nship\\nwave\\n")
+    ...     X, terms = load_bag_of_words(path)
+    >>> X.toarray().tolist(), terms
+    ([[2.0, 0.0, 1.0], [0.0, 4.0, 0.0]], ['sea', 'ship', 'wave'])
+    """
+    from tamis.read.bag import read_bag
+
+    return read_bag(path, vocabulary)
+
+
+__all__ = ["load_bag_of_words", "make_text"]

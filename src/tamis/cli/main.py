@@ -47,7 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
 
 
-_HOMES = {name: name for name in ("fit", "predict", "compare", "check", "demo", "warm")} | {"inspect": "look"}
+_HOMES = {name: name for name in ("fit", "predict", "compare", "check", "associate", "demo", "warm")} | {"inspect": "look"}
 
 
 def _said(error: Exception) -> str:

@@ -23,6 +23,7 @@ def make_parser() -> argparse.ArgumentParser:
     _inspect(commands)
     _compare(commands)
     _check(commands)
+    _associate(commands)
     _demo(commands)
     commands.add_parser("warm", help="compile the usual loops once, so that later commands start at once")
     return parser
@@ -89,6 +90,27 @@ def _check(commands) -> None:
     one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
     one.add_argument("--json", action="store_true", help="as JSON")
     _reading(one, skip=True)
+
+
+def _associate(commands) -> None:
+    one = commands.add_parser(
+        "associate",
+        help="words that predict a word",
+        description="For each query the short list of words that predict it, from one low-rank factorisation of the corpus.",
+    )
+    one.add_argument("corpus", metavar="CORPUS", help="a docword file (UCI), an npz file with counts and terms, or text with one document a line")
+    one.add_argument("--query", action="append", default=[], metavar="WORD", help="a word to ask for; may be repeated")
+    one.add_argument("--vocabulary", metavar="FILE", help="words, one a line; default: beside the docword file")
+    one.add_argument("--top", type=int, default=10, help="words in a list; default: 10")
+    one.add_argument("--components", type=int, default=50, help="rank of the factorisation; default: 50")
+    one.add_argument("--radius", type=float, default=1.0, help="bound of the weights' sum; smaller gives shorter lists; default: 1")
+    one.add_argument("--robustness", type=float, default=0.1, help="share of the error to insure against, 0 to 1; default: 0.1")
+    one.add_argument("--weighting", choices=("tfidf", "none"), default="tfidf", help="how counts are weighed; default: tfidf")
+    one.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="precision; float32 halves the memory")
+    one.add_argument("--page", metavar="PAGE.html", help="where to write a page on which one types a word and sees its list")
+    one.add_argument("--words", dest="frequent", type=int, default=1000, help="most frequent words that get a list on the page; default: 1000")
+    one.add_argument("--title", help="title of the page")
+    _chance(one)
 
 
 def _demo(commands) -> None:

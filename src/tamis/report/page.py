@@ -74,7 +74,7 @@ def write_page(path, *, title, audit=None, model=None, names=None, density=None,
     sections.stability_section(sheet, record)
     sections.making_section(sheet, model, record, facts)
     sheet.close()
-    text = _whole_page(str(title), _abstract(audit, model, record), sheet)
+    text = whole_page(str(title), _abstract(audit, model, record), sheet)
     with replacing(path, "write") as file:
         # A lone surrogate, which no UTF-8 holds, becomes a question mark.
         file.write(text.encode("utf-8", "replace"))
@@ -134,9 +134,10 @@ def _hashed(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def _whole_page(title: str, abstract: str, sheet: Sheet) -> str:
+def whole_page(title: str, abstract: str, sheet: Sheet, more_style: str = "", more_script: str = "") -> str:
     """The document. Its policy lets a browser run this script and this style alone, and load nothing."""
     style, script = ((files("tamis.report") / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    style, script = style + more_style, script + more_script
     policy = f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; img-src data:; base-uri 'none'; form-action 'none'"
     links = "".join(f'<li><a href="#{key}">{number}. {safe(name)}</a></li>' for number, (key, name) in enumerate(sheet.sections, 1))
     contents = f'<nav aria-label="Contents"><ol>{links}</ol></nav>' if links else ""

@@ -1,0 +1,1 @@
+"""Tables of the thesis on robust optimisation and data approximation, done again."""

@@ -1,0 +1,45 @@
+"""The low-rank lasso as a cone program, for an interior-point method."""
+
+import clarabel
+import numpy as np
+import scipy.sparse as sp
+
+INFINITE = 1e20
+
+
+def solve_cone(X, y, eta, radius=None, price=0.0, masked=-1):
+    """Minimise ``||y - X b|| + eta ||b||_2 + price ||b||_1`` over ``||b||_1 <= radius``; returns (value, b).
+
+    Variables: b (d), their sizes u (d), and the two norms.
+    """
+    n, d = X.shape
+    cost = np.concatenate([np.zeros(d), np.full(d, price), [1.0, eta]])
+    eye, none = sp.identity(d), sp.csc_matrix((d, 1))
+    first = sp.csc_matrix((1, 2 * d))
+    lines = [sp.hstack([eye, -eye, none, none]), sp.hstack([-eye, -eye, none, none])]
+    right, cones = [np.zeros(2 * d)], []
+    rows = 2 * d
+    if radius is not None:
+        lines.append(sp.hstack([sp.csc_matrix((1, d)), np.ones((1, d)), sp.csc_matrix((1, 2))]))
+        right.append(np.array([radius]))
+        rows += 1
+    cones.append(clarabel.NonnegativeConeT(rows))
+    if masked >= 0:
+        pick = sp.csc_matrix(([1.0], ([0], [masked])), shape=(1, 2 * d + 2))
+        lines.append(pick)
+        right.append(np.zeros(1))
+        cones.append(clarabel.ZeroConeT(1))
+    lines += [sp.hstack([first, [[-1.0]], [[0.0]]]), sp.hstack([X, sp.csc_matrix((n, d + 2))])]
+    right += [np.zeros(1), y]
+    cones.append(clarabel.SecondOrderConeT(n + 1))
+    lines += [sp.hstack([first, [[0.0]], [[-1.0]]]), sp.hstack([eye, sp.csc_matrix((d, d + 2))])]
+    right += [np.zeros(1), np.zeros(d)]
+    cones.append(clarabel.SecondOrderConeT(d + 1))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    program = clarabel.DefaultSolver(
+        sp.csc_matrix((2 * d + 2, 2 * d + 2)), cost, sp.csc_matrix(sp.vstack(lines)), np.concatenate(right), cones, settings
+    )
+    answer = program.solve()
+    return answer.obj_val, np.array(answer.x)[:d]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.judge.stability import selection_kappa, selection_stability
     from tamis.models.averaging import RDAClassifier, RDARegressor
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
@@ -47,6 +48,9 @@ _HOMES = {
     "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
+    "groups_by_correlation": "tamis.models.grouping",
+    "groups_from_dummies": "tamis.models.grouping",
+    "groups_from_names": "tamis.models.grouping",
     "load": "tamis.persist",
     "save": "tamis.persist",
     "DensityBiasDisplay": "tamis.report.data_display",
@@ -84,6 +88,9 @@ __all__ = [
     "__version__",
     "compare",
     "datasets",
+    "groups_by_correlation",
+    "groups_from_dummies",
+    "groups_from_names",
     "load",
     "save",
     "selection_kappa",

@@ -334,3 +334,39 @@ def line(self, state, penalty, cell, ledger):
 def final(self, state, penalty, cell, ledger):
     """The weight that a finished model shows."""
     return self.final(state, penalty, cell, ledger)
+
+
+@verb
+def trim(self, v, toll):
+    """A cell of a block once L1 has taken `toll` from it."""
+    return self.trim(v, toll)
+
+
+@verb
+def keep(self, norm, price):
+    """What is left of a block of that norm, as a factor, once its norm has paid `price`."""
+    return self.keep(norm, price)
+
+
+@verb
+def block_value(self, w, weight, l1_weight):
+    """Penalty of a block of cells."""
+    return self.block_value(w, weight, l1_weight)
+
+
+@verb
+def block_prox(self, v, scale, weight, l1_weight, out):
+    """Write into `out` the minimiser of ``0.5 * ||w - v||**2 + scale * penalty(w)``."""
+    self.block_prox(v, scale, weight, l1_weight, out)
+
+
+@verb
+def block_dual(self, slope, weight, l1_weight):
+    """Smallest alpha at which a block with that slope at 0 stays 0 (the dual norm of the penalty of strength 1)."""
+    return self.block_dual(slope, weight, l1_weight)
+
+
+@verb
+def block_distance(self, w, slope, weight, l1_weight):
+    """Distance of ``-slope`` to the penalty's subdifferential at the block ``w``."""
+    return self.block_distance(w, slope, weight, l1_weight)

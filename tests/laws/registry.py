@@ -8,7 +8,21 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 import tamis
 import tamis.terms
 from tamis.models.linear import OnlineLinear
-from tamis.terms import L1, AdaGrad, CappedDescent, Constant, Descent, DualAveraging, ElasticNet, InverseSqrt, InverseTime, PassiveAggressive, Ridge
+from tamis.terms import (
+    L1,
+    AdaGrad,
+    CappedDescent,
+    Constant,
+    Descent,
+    DualAveraging,
+    ElasticNet,
+    GroupL2,
+    InverseSqrt,
+    InverseTime,
+    PassiveAggressive,
+    Ridge,
+    SparseGroup,
+)
 
 
 # --------------------------------------------------------------------------- terms
@@ -25,6 +39,8 @@ CHOSEN = {
     L1: [L1(0.03), L1(0.2), L1(0.03, 1.0)],
     Ridge: [Ridge(0.3), Ridge(0.3, 1.0), Ridge(0.0, 1.0)],
     ElasticNet: [ElasticNet(0.02, 0.2), ElasticNet(0.1, 1.5), ElasticNet(0.02, 0.2, 1.0)],
+    GroupL2: [GroupL2(0.3), GroupL2(1.0), GroupL2(0.3, 1.0)],
+    SparseGroup: [SparseGroup(0.3), SparseGroup(1.0), SparseGroup(0.3, 1.0)],
     Descent: [Descent(), Descent(3.0, 0.0), Descent(4.0, 1.0)],
     CappedDescent: [CappedDescent(2.0, 0.3, 0.0), CappedDescent(1.0, 0.1, 1.0), CappedDescent(3.0, 1e9, 0.0)],
     DualAveraging: [DualAveraging(), DualAveraging(0.05)],
@@ -55,6 +71,7 @@ def _answering(verb):
 
 
 LOSSES, PENALTIES, RULES, STEPS = _answering("slope"), _answering("prox"), _answering("settle"), _answering("size")
+BLOCKS = _answering("block_prox")
 
 
 # --------------------------------------------------------------------------- models

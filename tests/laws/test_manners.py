@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from registry import CLASSES, LOSSES, PENALTIES, RULES, STEPS, TERMS
+from registry import BLOCKS, CLASSES, LOSSES, PENALTIES, RULES, STEPS, TERMS
 
 import tamis.terms
 from tamis import _jit
@@ -23,7 +23,8 @@ def test_the_registry_finds_what_is_there():
     assert {"Descent", "CappedDescent", "DualAveraging", "FTRL", "AdaGrad"} <= {type(t).__qualname__ for t in RULES}
     assert {"Constant", "InverseSqrt", "InverseTime", "PassiveAggressive"} <= {type(t).__qualname__ for t in STEPS}
     assert found == {name for name in tamis.terms.__all__ if isinstance(getattr(tamis.terms, name), type)}
-    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) == set(TERMS)
+    assert {"GroupL2", "SparseGroup"} <= {type(t).__qualname__ for t in BLOCKS}
+    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) | set(BLOCKS) == set(TERMS)
 
 
 @pytest.mark.parametrize("term", [*TERMS, Averaged(Descent())], ids=repr)

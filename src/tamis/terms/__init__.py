@@ -2,6 +2,7 @@
 
 from tamis._jit import term
 from tamis.terms.adaptive import FTRL, AdaGrad
+from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 from tamis.terms.rules import Averaged, CappedDescent, Descent, DualAveraging
@@ -19,6 +20,7 @@ __all__ = [
     "ElasticNet",
     "EpsilonInsensitive",
     "Free",
+    "GroupL2",
     "Hinge",
     "Huber",
     "InverseSqrt",
@@ -26,6 +28,7 @@ __all__ = [
     "Logistic",
     "PassiveAggressive",
     "Ridge",
+    "SparseGroup",
     "Squared",
     "SquaredHinge",
     "term",

@@ -11,15 +11,19 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.judge.stability import selection_kappa, selection_stability
     from tamis.models.averaging import RDAClassifier, RDARegressor
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.group_lasso import GroupLassoClassifier, GroupLassoRegressor
+    from tamis.models.group_lasso_cv import GroupLassoClassifierCV, GroupLassoRegressorCV
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
+    from tamis.models.task_models import MultiTaskClassifier, MultiTaskRegressor
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
+    from tamis.report.group_display import GroupPathDisplay, TaskMatrixDisplay
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
@@ -59,6 +63,14 @@ _HOMES = {
     "StabilityDisplay": "tamis.report.stability_display",
     "TrainingDisplay": "tamis.report.data_display",
     "write_page": "tamis.report.page",
+    "GroupLassoClassifier": "tamis.models.group_lasso",
+    "GroupLassoRegressor": "tamis.models.group_lasso",
+    "GroupLassoClassifierCV": "tamis.models.group_lasso_cv",
+    "GroupLassoRegressorCV": "tamis.models.group_lasso_cv",
+    "MultiTaskClassifier": "tamis.models.task_models",
+    "MultiTaskRegressor": "tamis.models.task_models",
+    "GroupPathDisplay": "tamis.report.group_display",
+    "TaskMatrixDisplay": "tamis.report.group_display",
 }
 
 __all__ = [
@@ -67,6 +79,13 @@ __all__ = [
     "FOBOSRegressor",
     "FTRLClassifier",
     "FTRLRegressor",
+    "GroupLassoClassifier",
+    "GroupLassoClassifierCV",
+    "GroupLassoRegressor",
+    "GroupLassoRegressorCV",
+    "GroupPathDisplay",
+    "MultiTaskClassifier",
+    "MultiTaskRegressor",
     "OnlineClassifier",
     "OnlineRegressor",
     "RDAClassifier",
@@ -82,6 +101,7 @@ __all__ = [
     "StabilizedSGDClassifierCV",
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
+    "TaskMatrixDisplay",
     "TrainingDisplay",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

@@ -60,6 +60,11 @@ class Design:
         part.X, part.means = self.X[:, columns], self.means[columns]
         return part
 
+    def cut(self, rows: np.ndarray, weights: np.ndarray) -> "Design":
+        """Some rows, under weights of their own."""
+        X = self.X.tocsr()[rows].tocsc() if self.sparse else self.X[rows]
+        return Design(X, weights, self.outputs, self.centred)
+
     def gram(self, load: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Products of two sets of columns under a weight of each row, centred under it."""
         if self.sparse:

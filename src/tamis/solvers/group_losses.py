@@ -13,6 +13,10 @@ class RowLosses:
         self.loss, self.weights, self.bend = loss, weights, float(loss.bend())
         self.targets = np.ascontiguousarray(targets, dtype=float)
 
+    def cut(self, rows: np.ndarray, weights: np.ndarray) -> "RowLosses":
+        """The losses of some rows, under weights of their own."""
+        return RowLosses(self.loss, self.targets[rows], weights)
+
     @property
     def quadratic(self) -> bool:
         """Whether one quadratic model is the loss itself."""
@@ -69,6 +73,10 @@ class Softmax:
     def __init__(self, classes: np.ndarray, n_classes: int, weights: np.ndarray):
         self.weights, self.mine = weights, np.eye(n_classes)[classes]
         self.picked = classes.astype(np.int64)
+
+    def cut(self, rows: np.ndarray, weights: np.ndarray) -> "Softmax":
+        """The losses of some rows, under weights of their own."""
+        return Softmax(self.picked[rows], self.mine.shape[1], weights)
 
     def value(self, scores) -> float:
         """Weighted loss."""

@@ -34,6 +34,7 @@ class Outcome(NamedTuple):
     gap: float
     objective: float
     history: list
+    scale: float  # loss of the best intercept alone, which the gap is measured by
 
 
 class Look(NamedTuple):
@@ -84,7 +85,7 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norm
         w = _without(blocks, w, ~alive)
         history.append({"iteration": turn, "objective": look.objective, "gap": gap, "groups": int(used.sum()), "screened": int((~alive).sum())})
         if gap <= scale or turn == max_iter:
-            return Outcome(w, bias, gap, look.objective, history)
+            return Outcome(w, bias, gap, look.objective, history, scale / tol)
         used &= alive
         size = max(size, 2 * int(used.sum()))
         if problem.solver == "fista":

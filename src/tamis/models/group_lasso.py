@@ -15,7 +15,8 @@ class GroupLassoClassifier(SoftmaxClasses, GroupedColumns):
     .. math:: \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(w^T x_i + b, y_i) + \alpha \sum_g \big(a_g \|w_g\|_2 + r_g \|w_g\|_1\big)
 
     with :math:`a_g = (1 - \rho) \sqrt{d_g}` and :math:`r_g = \rho` (`l1_ratio`) for a group of :math:`d_g` columns.
-    With several classes a group holds the weights of all of them. Where groups overlap, weights are sums of one vector a group, each with its own norm (the latent form): a union of groups is kept.
+    With several classes a group holds the weights of all of them. Where groups overlap, weights are sums of one vector a group,
+    each with its own norm (the latent form): a union of groups is kept.
     The duality gap certifies the solution.
 
     Choose it for tables that fit into memory: one-hot columns, lags, pathways, where members stand or fall together. For streams, files and
@@ -149,7 +150,8 @@ class GroupLassoRegressor(BatchNumbers, GroupedColumns):
     .. math:: \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(w^T x_i + b, y_i) + \alpha \sum_g \big(a_g \|w_g\|_2 + r_g \|w_g\|_1\big)
 
     with :math:`a_g = (1 - \rho) \sqrt{d_g}` and :math:`r_g = \rho` (`l1_ratio`) for a group of :math:`d_g` columns.
-    With several targets a group holds the weights of all of them. Where groups overlap, weights are sums of one vector a group, each with its own norm (the latent form): a union of groups is kept.
+    With several targets a group holds the weights of all of them. Where groups overlap, weights are sums of one vector a group,
+    each with its own norm (the latent form): a union of groups is kept.
     The duality gap certifies the solution.
 
     Choose it for tables that fit into memory: one-hot columns, lags, pathways, where members stand or fall together. For streams, files and

@@ -45,9 +45,6 @@ class TaskModel(BatchModel):
         design = TaskDesign(rows, task, weights, len(self.tasks_), self.fit_intercept)
         return Problem(design, RowLosses(self._loss(), targets, weights), blocks, self.fit_intercept, "auto", GramStore())
 
-    def _shape_coef(self, weights):
-        return weights
-
     def _scores_of(self, X, task) -> np.ndarray:
         """Scores (rows, 1), each by the weights of its task."""
         check_is_fitted(self)

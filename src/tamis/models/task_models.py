@@ -20,8 +20,8 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
 
     by FISTA on working sets of features, until the duality gap is small.
 
-    Choose it where many small tasks look at the same columns and fit into memory. For streams there is `OnlineMultiTaskClassifier`; where tasks have nothing in
-    common, separate models do as well. A task has two classes.
+    Choose it where many small tasks look at the same columns and fit into memory. For streams there is
+    `OnlineMultiTaskClassifier`; where tasks have nothing in common, separate models do as well. A task has two classes.
 
     Parameters
     ----------
@@ -256,8 +256,8 @@ class MultiTaskRegressor(BatchNumbers, TaskModel):
     by FISTA on working sets of features, until the duality gap is small. With the same rows in all
     tasks and the penalty "shared" it is scikit-learn's `MultiTaskLasso`.
 
-    Choose it where many small tasks look at the same columns and fit into memory. For streams there is `OnlineMultiTaskRegressor`; where tasks have nothing in
-    common, separate models do as well.
+    Choose it where many small tasks look at the same columns and fit into memory. For streams there is
+    `OnlineMultiTaskRegressor`; where tasks have nothing in common, separate models do as well.
 
     Parameters
     ----------
@@ -374,6 +374,9 @@ class MultiTaskRegressor(BatchNumbers, TaskModel):
         if targets.shape[1] > 1:
             raise ValueError(f"y has {targets.shape[1]} targets a row; {type(self).__name__} takes one. Repeat the rows, with one task a target.")
         return targets
+
+    def _shape_coef(self, weights):
+        return weights
 
     def predict(self, X, task=None):
         """Predictions for the rows, each by the weights of its task.

@@ -37,7 +37,7 @@ class TaskModel(BatchModel):
     def _problem(self, table, targets, weights, task) -> Problem:
         present = np.unique(task)
         if len(present) < len(self.tasks_):
-            raise ValueError(f"task {np.delete(self.tasks_, present)[0]!r} has only rows of weight 0; leave them out.")
+            raise ValueError(f"task {np.delete(self.tasks_, present).tolist()[0]!r} has only rows of weight 0; leave them out.")
         rows = take_matrix(self, table, reset=False)
         weights = weights / np.bincount(task, weights=weights)[task]
         norm, inside = PENALTIES[self.penalty]
@@ -58,7 +58,7 @@ class TaskModel(BatchModel):
         codes = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
         unknown = self.tasks_[codes] != labels
         if unknown.any():
-            raise ValueError(f"task {labels[unknown][0]!r} is unknown; the tasks of this {type(self).__name__} are {self.tasks_[:10].tolist()}.")
+            raise ValueError(f"task {labels[unknown].tolist()[0]!r} is unknown; the tasks of this {type(self).__name__} are {self.tasks_[:10].tolist()}.")
         return codes
 
 

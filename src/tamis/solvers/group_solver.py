@@ -12,6 +12,7 @@ from tamis.solvers.group_models import GramStore, parts_of
 from tamis.solvers.group_newton import LARGEST, newton
 
 FIRST = 10  # groups in the first working set
+ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
 TURNS = 2000  # most iterations of an inner solver
 
 
@@ -82,11 +83,10 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norm
         gap = min(look.gap, max(look.objective - best, 0.0) + look.gap - (look.objective - dual))
         alive &= ~(look.safe > 0) | ~penalised
         used = _used(blocks, w)
-        w = _without(blocks, w, ~alive)
         history.append({"iteration": turn, "objective": look.objective, "gap": gap, "groups": int(used.sum()), "screened": int((~alive).sum())})
         if gap <= scale or turn == max_iter:
             return Outcome(w, bias, gap, look.objective, history, scale / tol)
-        used &= alive
+        w, used = _without(blocks, w, ~alive), used & alive
         size = max(size, 2 * int(used.sum()))
         if problem.solver == "fista":
             kept = np.flatnonzero(alive)
@@ -139,7 +139,7 @@ def _look(problem: Problem, penalty, norms, w, bias) -> tuple[Look, float]:
     shrink = min(1.0, penalty.alpha / reach) if reach > 0.0 else 1.0
     dual = smooth.dual(shrink * slopes)
     gap = max(objective - dual, 0.0) + _free_slack(blocks, penalty, norms, w, slope)
-    radius = np.sqrt(2.0 * smooth.bend * gap)
+    radius = np.sqrt(2.0 * smooth.bend * (gap + ROUNDING * abs(objective)))
     excess, safe = np.empty(blocks.n_groups), np.empty(blocks.n_groups, dtype=np.int64)
     weigh_blocks((shrink * slope).ravel(), *parts, norms, radius, penalty, many, excess, safe)
     weigh_blocks(slope.ravel(), *parts, norms, 0.0, penalty, many, excess, np.empty_like(safe))

@@ -41,9 +41,8 @@ class SoftmaxClasses(Classes):
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        if self._outputs() > 1 and not self.multilabel_:
-            return softmax(self._scores(X))
-        return super().predict_proba(X)
+        scores = self._scores(X)
+        return softmax(scores) if self._outputs() > 1 and not self.multilabel_ else super().predict_proba(X)
 
 
 class BatchNumbers(Numbers):

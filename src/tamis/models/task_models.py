@@ -181,7 +181,8 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
         -------
         y : ndarray of shape (n_samples,)
         """
-        return self.classes_[(self.decision_function(X, task) > 0).astype(int)]
+        right = self.decision_function(X, task) > 0
+        return self.classes_[right.astype(int)]
 
     @available_if(is_logistic)
     def predict_proba(self, X, task=None):

@@ -4,6 +4,7 @@ import numpy as np
 
 from tamis.loops.blocks import Blocks, distance_blocks, prox_blocks
 
+EASY = 2.0**-16  # of the bound on a loss's curvature, to begin with: near the solution it may be far below
 LOOK = 10  # iterations between two looks at the optimality
 
 
@@ -24,10 +25,12 @@ def fista(design, smooth, blocks: Blocks, penalty, w, bias, enough: float, turns
     """Weights (places, outputs) and intercepts of a problem, at most `turns` iterations from where it stands.
 
     The step is 1 over the curvature of the whole; columns are centred, so that the intercept has a share of its own. Where the
-    quadratic bound fails the curvature is doubled. Momentum is dropped when it points uphill (O'Donoghue and Candes).
+    quadratic bound fails the curvature is doubled (so is a first guess that was too low). Momentum is dropped when it points uphill (O'Donoghue and Candes).
     """
     parts, many = (blocks.starts, blocks.weights, blocks.l1_weights), np.uint64(w.shape[1])
     bend = smooth.bend * max(spectral_bound(design) * blocks.overlap, 1.0 if fit_intercept else 0.0)
+    if not smooth.quadratic:
+        bend *= EASY
     ahead, level, speed = w.copy(), bias.copy(), 1.0
     here = scores = design.scores(blocks.gathered(w)) + design.level(bias)  # at w, and ahead of it; they are linear in the weights
     for turn in range(1, turns + 1):

@@ -49,13 +49,13 @@ class RowLosses:
 
     def center(self, design, scores, bias) -> tuple[np.ndarray, np.ndarray]:
         """Best intercepts for scores that hold the present ones, and the new scores: Newton's steps, halved where they fail."""
-        floor = 1e-6 * self.bend
-        for _ in range(100):
+        for _ in range(50):
             residuals = self.weights[:, None] * self.slopes(scores)
             pull = design.total(residuals)
             if np.abs(pull).max() <= 1e-13 * np.abs(residuals).sum():
                 break
-            step = -pull / np.maximum(design.total(self.weights[:, None] * self.curves(scores)), floor)
+            curve = design.total(self.weights[:, None] * self.curves(scores))
+            step = -pull / np.where(curve > 1e-12 * self.bend, curve, 1e-3 * self.bend)  # where all rows lie on straight parts there is none
             before = self.value(scores)
             while self.value(scores + design.level(step)) > before + 1e-15 * abs(before) and np.abs(step).max() > 1e-15:
                 step *= 0.5

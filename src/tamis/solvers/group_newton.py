@@ -49,8 +49,10 @@ def _model(problem, picked, part: Blocks, columns, slope, scores):
     smooth, design, many = problem.smooth, problem.design, len(part.members)
     if smooth.quadratic:
         load = smooth.weights * smooth.bend
-    else:  # rows without curvature get a little, so that every direction has some
-        load = smooth.weights * np.maximum(smooth.curves(scores)[:, 0], 1e-3 * smooth.bend)
+    else:  # rows without curvature get a little of the mean one, so that every direction has some
+        curves = smooth.curves(scores)[:, 0]
+        mean = float(smooth.weights @ curves)
+        load = smooth.weights * np.maximum(curves, 1e-3 * (mean if mean > 0.0 else smooth.bend))
     if slope.shape[1] == 1 and (many > LARGEST or (3 * picked.X.nnz if design.sparse else 2 * design.n_rows * many) < many * many):
         residuals = smooth.weights * smooth.slopes(scores)[:, 0]
         if design.sparse:

@@ -13,7 +13,7 @@ from tamis.solvers.group_newton import LARGEST, newton
 
 FIRST = 10  # groups in the first working set
 ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
-TURNS = 2000  # most iterations of an inner solver
+TURNS = 200  # most iterations of FISTA between two looks at all columns
 
 
 class Problem(NamedTuple):

@@ -7,5 +7,6 @@ PARTS = {
     "selection": "the sieve and stabilized descent: passes, whole fits, threads, memory",
     "wide": "more than 2^31 nonzeros, and 10^8 columns",
     "races": "time, error and kept features against peers",
+    "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
 }

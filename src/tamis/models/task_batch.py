@@ -58,7 +58,9 @@ class TaskModel(BatchModel):
         codes = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
         unknown = self.tasks_[codes] != labels
         if unknown.any():
-            raise ValueError(f"task {labels[unknown].tolist()[0]!r} is unknown; the tasks of this {type(self).__name__} are {self.tasks_[:10].tolist()}.")
+            raise ValueError(
+                f"task {labels[unknown].tolist()[0]!r} is unknown; the tasks of this {type(self).__name__} are {self.tasks_[:10].tolist()}."
+            )
         return codes
 
 

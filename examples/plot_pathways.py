@@ -2,8 +2,8 @@
 Which pathways matter?
 ======================
 
-Genes work in pathways, and a gene may be in several of them. A lasso picks single genes; a group lasso with overlapping groups picks whole pathways. Which
-of the two finds the pathways that were planted?
+Genes work in pathways, and a gene may be in several of them. A lasso picks single genes; a group lasso with overlapping groups
+picks whole pathways. Which of the two finds the genes that were planted?
 """
 
 import matplotlib.pyplot as plt
@@ -23,8 +23,8 @@ for k in (6, 7, 25):
 outcome = genes @ effect + 2.0 * rng.normal(size=120)
 
 # %%
-# Both models choose their strength by cross-validation, the largest within one standard error of the best. Where groups overlap, the weights are sums of one
-# vector a pathway, so that a gene may be kept by one pathway and not by the other.
+# Both models choose their strength by cross-validation, the largest within one standard error of the best. Where groups overlap,
+# the weights are sums of one vector a pathway, so that a gene may be kept by one pathway and not by the other.
 grouped = GroupLassoRegressorCV(groups=pathways, alphas=30, cv=5).fit(genes, outcome)
 single = GroupLassoRegressorCV(alphas=30, cv=5).fit(genes, outcome)
 print("pathways kept:", grouped.group_support_)

@@ -27,8 +27,15 @@ def main() -> None:
     begin = time.perf_counter()
     entries, exams = synthetic.tables(given.quick), school.run(Path(given.data) if given.data else None, given.quick)
     rows = [
-        [f"{e['rows']:,}", e["method"], str(e["runs"]), "-" if e["slide"] is None else "{:.1f} ±{:.1f}".format(*e["slide"])]
-        + ["{:.1f} ±{:.1f}".format(*e["accuracy"]), f"{e['f1']:.1f}", *(f"{a:.1f} / {f:.1f}" for a, f in e["fixed"])]
+        [
+            f"{e['rows']:,}",
+            e["method"],
+            str(e["runs"]),
+            "-" if e["slide"] is None else "{:.1f} ±{:.1f}".format(*e["slide"]),
+            "{:.1f} ±{:.1f}".format(*e["accuracy"]),
+            f"{e['f1']:.1f}",
+            *(f"{a:.1f} / {f:.1f}" for a, f in e["fixed"]),
+        ]
         for e in entries
     ]
     head = ["rows", "method", "runs", "slides, accuracy %", "accuracy %", "F1 %", *(f"at {f:g}, accuracy / F1" for f in synthetic.FRACTIONS)]

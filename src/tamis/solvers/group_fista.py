@@ -25,7 +25,8 @@ def fista(design, smooth, blocks: Blocks, penalty, w, bias, enough: float, turns
     """Weights (places, outputs) and intercepts of a problem, at most `turns` iterations from where it stands.
 
     The step is 1 over the curvature of the whole; columns are centred, so that the intercept has a share of its own. Where the
-    quadratic bound fails the curvature is doubled (so is a first guess that was too low). Momentum is dropped when it points uphill (O'Donoghue and Candes).
+    quadratic bound fails the curvature is doubled (so is a first guess
+    that was too low). Momentum is dropped when it points uphill (O'Donoghue and Candes).
     """
     parts, many = (blocks.starts, blocks.weights, blocks.l1_weights), np.uint64(w.shape[1])
     bend = smooth.bend * max(spectral_bound(design) * blocks.overlap, 1.0 if fit_intercept else 0.0)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
-    from tamis.models.task_models import MultiTaskClassifier, MultiTaskRegressor
+    from tamis.models.task_classifier import MultiTaskClassifier
+    from tamis.models.task_regressor import MultiTaskRegressor
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
@@ -67,8 +68,8 @@ _HOMES = {
     "GroupLassoRegressor": "tamis.models.group_lasso",
     "GroupLassoClassifierCV": "tamis.models.group_lasso_cv",
     "GroupLassoRegressorCV": "tamis.models.group_lasso_cv",
-    "MultiTaskClassifier": "tamis.models.task_models",
-    "MultiTaskRegressor": "tamis.models.task_models",
+    "MultiTaskClassifier": "tamis.models.task_classifier",
+    "MultiTaskRegressor": "tamis.models.task_regressor",
     "GroupPathDisplay": "tamis.report.group_display",
     "TaskMatrixDisplay": "tamis.report.group_display",
 }

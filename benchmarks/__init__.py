@@ -11,5 +11,6 @@ PARTS = {
     "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
+    "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
 }

@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.bcw import BCWClassifier
     from tamis.models.cw import CWClassifier, SCWClassifier
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.models.group_lasso import GroupLassoClassifier, GroupLassoRegressor
+    from tamis.models.group_lasso_cv import GroupLassoClassifierCV, GroupLassoRegressorCV
     from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.leader import FTRLClassifier, FTRLRegressor
@@ -25,10 +27,13 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.sparse_bcw import SparseBCWClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
+    from tamis.models.task_classifier import MultiTaskClassifier
+    from tamis.models.task_regressor import MultiTaskRegressor
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
+    from tamis.report.group_display import GroupPathDisplay, TaskMatrixDisplay
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
@@ -85,6 +90,14 @@ _HOMES = {
     "TrainingDisplay": "tamis.report.data_display",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
+    "GroupLassoClassifier": "tamis.models.group_lasso",
+    "GroupLassoRegressor": "tamis.models.group_lasso",
+    "GroupLassoClassifierCV": "tamis.models.group_lasso_cv",
+    "GroupLassoRegressorCV": "tamis.models.group_lasso_cv",
+    "MultiTaskClassifier": "tamis.models.task_classifier",
+    "MultiTaskRegressor": "tamis.models.task_regressor",
+    "GroupPathDisplay": "tamis.report.group_display",
+    "TaskMatrixDisplay": "tamis.report.group_display",
 }
 
 __all__ = [
@@ -96,6 +109,13 @@ __all__ = [
     "FOBOSRegressor",
     "FTRLClassifier",
     "FTRLRegressor",
+    "GroupLassoClassifier",
+    "GroupLassoClassifierCV",
+    "GroupLassoRegressor",
+    "GroupLassoRegressorCV",
+    "GroupPathDisplay",
+    "MultiTaskClassifier",
+    "MultiTaskRegressor",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -122,6 +142,7 @@ __all__ = [
     "StabilizedSGDClassifierCV",
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
+    "TaskMatrixDisplay",
     "TrainingDisplay",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

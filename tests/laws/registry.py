@@ -88,7 +88,7 @@ ESTIMATORS = list(_estimators())
 STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)]  # those under the streaming contract
 MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]  # of the first order: with penalties, growth and averages
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
-# Searches and resampling are slow with their defaults: tests/stabilized and tests/judge run scikit-learn's checks on small ones.
-CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector"))]
+# Searches and resampling are slow with their defaults: tests/stabilized, tests/judge and tests/grouped run scikit-learn's checks on small ones.
+CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector")) and not cls.__name__.endswith("CV")]
 CLASSIFIERS = [cls for cls in MODELS if is_classifier(cls())]
 REGRESSORS = [cls for cls in MODELS if is_regressor(cls())]

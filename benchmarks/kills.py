@@ -1,4 +1,4 @@
-"""kill -9 at two hundred random moments during ``tamis fit`` with checkpoints: two hundred identical model files.
+"""kill -9 at two hundred random moments during ``tamis fit`` with checkpoints: every model that gets finished is the same file.
 
 ``python -m benchmarks.kills [COUNT]``. A life is a forked process that runs the whole command and is killed at a random moment; the next
 one runs the same command. When a life ends by itself its model file is compared with that of an uninterrupted run, and a new model

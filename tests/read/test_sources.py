@@ -6,6 +6,7 @@ import lzma
 import shutil
 import subprocess
 import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -53,6 +54,14 @@ def test_a_cut_file_gives_its_whole_lines_first(tmp_path):
     assert seen > 100_000
     rows = open_rows(tmp_path / "a.svm.gz", on_bad="skip")
     assert sum(chunk.X.shape[0] for chunk in rows) == seen
+    assert rows.bad.count == 1
+
+
+def test_bad_lines_at_the_end_are_counted_however_slowly_one_reads(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n" * 3 + "1 x:1\n")
+    rows = open_rows(tmp_path / "a.svm", on_bad="skip", chunk_rows=1)
+    for _ in rows:
+        time.sleep(0.05)  # the thread that reads ahead has long met the bad line
     assert rows.bad.count == 1
 
 

@@ -205,7 +205,8 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
         )
 
     # ------------------------------------------------------------------ what a fit shows
-    _seed, _diverged, _scores, _fitted = OnlineLinear._seed, OnlineLinear._diverged, OnlineLinear._scores, OnlineLinear._fitted
+    _seed, _diverged, _fitted = OnlineLinear._seed, OnlineLinear._diverged, OnlineLinear._fitted
+    _scores, _rows = OnlineLinear._scores, OnlineLinear._rows
     coef_, intercept_, support_ = OnlineLinear.coef_, OnlineLinear.intercept_, OnlineLinear.support_
     sparsify, densify = OnlineLinear.sparsify, OnlineLinear.densify
     _check_loaded, __sklearn_is_fitted__ = OnlineLinear._check_loaded, OnlineLinear.__sklearn_is_fitted__

@@ -76,7 +76,10 @@ class RowSource:
             self.survey()
         empty = True
         for rows, context, done in ahead(lambda: self._chunks(position or Position())):
-            self.base, self.bad, self.dropped, self.done, empty = context.base, context.bad, context.dropped, done, False
+            self.base, self.bad, self.dropped = context.base, context.bad, context.dropped
+            if rows is None:
+                continue
+            self.done, empty = done, False
             if self.several is None:
                 self.several = context.several
                 if self.several:
@@ -85,8 +88,8 @@ class RowSource:
         if empty and position is None:
             raise ReadError(f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds comments alone. Check the name.")
 
-    def _chunks(self, position: Position) -> Iterator[tuple[Rows, Context, int]]:
-        """Chunks with the context they were read in and the bytes read, file after file."""
+    def _chunks(self, position: Position) -> Iterator[tuple[Rows | None, Context, int]]:
+        """Chunks with the context they were read in and the bytes read, file after file; last, no rows and the final context."""
         context = Context(self.options.on_bad == "skip", Bad(), position.width, self.base, self.several)
         reader = self._reader(context)
         before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
@@ -98,7 +101,7 @@ class RowSource:
                 yield rows, replace(context, bad=Bad(context.bad.count, list(context.bad.first))), before + done
             before += 0 if name == STDIN else os.path.getsize(name)
             position = Position(number + 1, 0, 1, position.rows, context.width)
-        self.bad = context.bad
+        yield None, context, before
 
     def _reader(self, context: Context):
         """The reader of the format."""
@@ -146,6 +149,9 @@ class RowSource:
             found = Survey()
             try:
                 for rows, context, done in ahead(lambda: self._chunks(Position())):
+                    self.bad = context.bad
+                    if rows is None:
+                        break
                     found.add(rows, columns)
                     self.done, self.several = done, context.several
                     if tell is not None:

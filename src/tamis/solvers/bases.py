@@ -22,7 +22,7 @@ class Base(NamedTuple):
     fold_paths: int = 2
     first_passes: int = 5
     passes: int = 1
-    eases: bool = True
+    eases: bool = True  # whether the penalty weakens as features leave
 
 
 def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Base]:

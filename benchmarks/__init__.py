@@ -13,5 +13,6 @@ PARTS = {
     "lowrank": "a thousand targets on a low-rank matrix, and words that predict a word",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
+    "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
 }

@@ -16,6 +16,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.models.fourier import SparseFourierFeatures
     from tamis.models.gmkl import GMKLClassifier, GMKLRegressor
+    from tamis.models.group_lasso import GroupLassoClassifier, GroupLassoRegressor
+    from tamis.models.group_lasso_cv import GroupLassoClassifierCV, GroupLassoRegressorCV
     from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
     from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
     from tamis.models.kernel_choice import kernel_dictionary
@@ -38,11 +40,14 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
     from tamis.models.thresholded import ThresholdedClassifier
     from tamis.models.thresholder import DataThresholder
+    from tamis.models.task_classifier import MultiTaskClassifier
+    from tamis.models.task_regressor import MultiTaskRegressor
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
     from tamis.report.kernel_display import KernelWeightsDisplay
+    from tamis.report.group_display import GroupPathDisplay, TaskMatrixDisplay
     from tamis.report.page import write_page
     from tamis.report.rank_display import RankOnePathDisplay, SingularValueDisplay
     from tamis.report.rank_page import write_association_page
@@ -122,6 +127,14 @@ _HOMES = {
     "write_association_page": "tamis.report.rank_page",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
+    "GroupLassoClassifier": "tamis.models.group_lasso",
+    "GroupLassoRegressor": "tamis.models.group_lasso",
+    "GroupLassoClassifierCV": "tamis.models.group_lasso_cv",
+    "GroupLassoRegressorCV": "tamis.models.group_lasso_cv",
+    "MultiTaskClassifier": "tamis.models.task_classifier",
+    "MultiTaskRegressor": "tamis.models.task_regressor",
+    "GroupPathDisplay": "tamis.report.group_display",
+    "TaskMatrixDisplay": "tamis.report.group_display",
 }
 
 __all__ = [
@@ -140,6 +153,13 @@ __all__ = [
     "LowRankClassifier",
     "LowRankFactorization",
     "LowRankLasso",
+    "GroupLassoClassifier",
+    "GroupLassoClassifierCV",
+    "GroupLassoRegressor",
+    "GroupLassoRegressorCV",
+    "GroupPathDisplay",
+    "MultiTaskClassifier",
+    "MultiTaskRegressor",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -176,6 +196,7 @@ __all__ = [
     "StabilizedSGDRegressorCV",
     "ThresholdDisplay",
     "ThresholdedClassifier",
+    "TaskMatrixDisplay",
     "TrainingDisplay",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

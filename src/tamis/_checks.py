@@ -86,6 +86,13 @@ def _validated(model, X, reset: bool, grow: bool):
     return _take_grown(model, X, options) if grow and not reset else validate_data(model, X, reset=reset, **options)
 
 
+def take_columns(model, X, *, reset: bool):
+    """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array without duplicates or stored zeros."""
+    if sp.issparse(X):
+        return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
+    return validate_data(model, X, reset=reset, dtype=np.float64)
+
+
 def _take_grown(model, X, options):
     """Like `validate_data`, but columns may be added at the right, or be missing there."""
     names = _get_feature_names(X)

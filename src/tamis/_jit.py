@@ -242,6 +242,18 @@ def slope(self, score, target):
 
 
 @verb
+def curve(self, score, target):
+    """Second derivative of a loss in the score."""
+    return self.curve(score, target)
+
+
+@verb
+def conjugate(self, slope, target):
+    """Convex conjugate of a loss in the score, at a slope; inf where there is none."""
+    return self.conjugate(slope, target)
+
+
+@verb
 def bend(self):
     """Upper bound of a loss's second derivative in the score (inf where there is none)."""
     return self.bend()

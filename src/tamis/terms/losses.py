@@ -35,6 +35,13 @@ class SquaredHinge(NamedTuple):
     def slope(self, score, target):
         return -target * max(0.0, self.margin - target * score)
 
+    def curve(self, score, target):
+        return 1.0 if target * score < self.margin else 0.0
+
+    def conjugate(self, slope, target):
+        short = -target * slope
+        return 0.5 * short * short - self.margin * short if short >= 0.0 else math.inf
+
     def bend(self):
         return 1.0
 
@@ -54,6 +61,17 @@ class Logistic(NamedTuple):
         e = math.exp(-abs(m))
         return -target * (e if m > 0.0 else 1.0) / (1.0 + e)
 
+    def curve(self, score, target):
+        e = math.exp(-abs(target * score - self.margin))
+        return e / ((1.0 + e) * (1.0 + e))
+
+    def conjugate(self, slope, target):
+        p = -target * slope
+        if p < 0.0 or p > 1.0:
+            return math.inf
+        inside = (p * math.log(p) if p > 0.0 else 0.0) + ((1.0 - p) * math.log(1.0 - p) if p < 1.0 else 0.0)
+        return inside - self.margin * p
+
     def bend(self):
         return 0.25
 
@@ -69,6 +87,12 @@ class Squared(NamedTuple):
 
     def slope(self, score, target):
         return self.scale * (score - target)
+
+    def curve(self, score, target):
+        return self.scale
+
+    def conjugate(self, slope, target):
+        return 0.5 * slope * slope / self.scale + slope * target
 
     def bend(self):
         return self.scale
@@ -86,6 +110,12 @@ class Huber(NamedTuple):
 
     def slope(self, score, target):
         return min(max(score - target, -self.delta), self.delta)
+
+    def curve(self, score, target):
+        return 1.0 if abs(score - target) <= self.delta else 0.0
+
+    def conjugate(self, slope, target):
+        return 0.5 * slope * slope + slope * target if abs(slope) <= self.delta else math.inf
 
     def bend(self):
         return 1.0

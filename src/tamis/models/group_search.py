@@ -1,0 +1,74 @@
+"""Cross-validation along a path of strengths."""
+
+from numbers import Integral
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import is_classifier
+from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import Interval
+
+from tamis.models.batch import SOLVING, GroupedColumns, shown_path, take_alphas
+from tamis.models.constraints import NUMBER
+from tamis.solvers.group_models import GramStore
+from tamis.solvers.group_path import one_standard_error, solve_path
+from tamis.solvers.group_solver import largest_alpha
+
+GRIDS = {
+    "alphas": [Interval(Integral, 1, None, closed="left"), "array-like"],
+    "cv": ["cv_object"],
+    "se": [NUMBER],
+    "n_jobs": [Integral, None],
+}
+WITHOUT = {name: rule for name, rule in SOLVING.items() if name not in ("alpha", "warm_start")}
+
+
+def held_out_losses(problem, penalty, alphas, train, test, tol: float, max_iter: int) -> np.ndarray:
+    """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength."""
+    inside = part_of(problem, train)
+    outcomes = solve_path(inside, penalty, alphas, tol, max_iter)
+    outside = part_of(problem, test)
+    losses = []
+    for outcome in outcomes:
+        coef = problem.blocks.gathered(outcome.w)
+        bias = outcome.bias - inside.design.shift(coef) + outside.design.shift(coef)
+        losses.append(outside.smooth.value(outside.design.scores(coef) + outside.design.level(bias)))
+    return np.array(losses)
+
+
+def part_of(problem, rows):
+    """The same problem of some rows."""
+    weights = problem.design.weights[rows]
+    weights = weights / weights.sum()
+    return problem._replace(design=problem.design.cut(rows, weights), smooth=problem.smooth.cut(rows, weights), store=GramStore())
+
+
+class Tuned(GroupedColumns):
+    """Search along the path, then a fit of all rows."""
+
+    warm_start, alpha = False, "auto"
+
+    def _fit(self, X, y, sample_weight):
+        """Check, cut into folds, solve their paths and that of all rows, store."""
+        self._validate_params()
+        problem, targets, rows = self._take(X, y, sample_weight)
+        penalty = self._penalty(problem)
+        alphas = take_alphas(self.alphas, problem, penalty)
+        self.alpha_max_ = largest_alpha(problem, penalty)
+        folds = self._folds(self._strata(targets), rows)
+        given = (problem, penalty, alphas)
+        tasks = (delayed(held_out_losses)(*given, train, test, self.tol, self.max_iter) for train, test in folds)
+        losses = np.array(Parallel(n_jobs=self.n_jobs)(tasks)).T
+        self.best_index_, limit = one_standard_error(losses, float(self.se))
+        outcomes = solve_path(*given, self.tol, self.max_iter)
+        self.alpha_ = float(alphas[self.best_index_])
+        self.path_ = shown_path(problem, alphas, outcomes)
+        self.cv_results_ = {"alpha": alphas, "split_test_loss": losses, "mean_test_loss": losses.mean(axis=1), "limit": limit}
+        self._store(problem, outcomes[self.best_index_])
+        return self
+
+    def _folds(self, labels, rows) -> list:
+        """Folds of the rows that have a weight; pairs of index arrays are about all rows, as given."""
+        if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
+            return list(check_cv(self.cv, labels, classifier=is_classifier(self)).split(np.zeros((len(rows), 1)), labels))
+        return [tuple(np.flatnonzero(np.isin(rows, part)) for part in fold) for fold in self.cv]

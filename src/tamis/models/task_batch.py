@@ -1,0 +1,56 @@
+"""What the two batch multi-task models share: tasks beside the rows, one problem of all of them."""
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from tamis._checks import take_matrix
+from tamis.loops.group_rows import score_own
+from tamis.models.batch import SOLVING, BatchModel, smooth_of
+from tamis.models.constraints import NUMBER
+from tamis.models.task_rows import PENALTIES, in_order, take_tasks
+from tamis.solvers.group_design import TaskDesign
+from tamis.solvers.group_models import GramStore
+from tamis.solvers.group_solver import Problem
+
+TASKS = {
+    **{name: rule for name, rule in SOLVING.items() if name not in ("solver", "warm_start")},
+    "penalty": [StrOptions(set(PENALTIES))],
+    "l1_weight": [NUMBER],
+}
+
+
+class TaskModel(BatchModel):
+    """Batch models whose rows each belong to a task; `TaskRows` stands left of it."""
+
+    solver, warm_start = "auto", False
+
+    def _take_beside(self, name, task, n_rows: int) -> np.ndarray:
+        """Label of each row's task."""
+        return np.zeros(n_rows, dtype=np.int64) if task is None else take_tasks(task, n_rows)
+
+    def _problem(self, table, targets, weights, task) -> Problem:
+        self.tasks_ = in_order(task)
+        task = self._codes(task)
+        rows = take_matrix(self, table, reset=False)
+        weights = weights / np.bincount(task, weights=weights)[task]
+        design = TaskDesign(rows, task, weights, len(self.tasks_), self._outputs(), self.fit_intercept)
+        smooth = smooth_of(self._loss(), targets, self._outputs(), weights)
+        return Problem(design, smooth, self._blocks(rows.n_features), self.fit_intercept, "auto", GramStore())
+
+    def _rows(self, X):
+        check_is_fitted(self)
+        return take_matrix(self, X, reset=False)
+
+    def _score_rows(self, rows, codes) -> np.ndarray:
+        """Scores (rows, outputs), each by the weights of its task."""
+        width = self._outputs()
+        weights = np.reshape(self.coef_, (len(self.tasks_) * width, -1))
+        scores = np.empty((rows.n_rows, width))
+        score_own(*rows[:3], codes, np.ascontiguousarray(weights.T), scores)
+        return scores + np.reshape(self.intercept_, (len(self.tasks_), width))[codes]
+
+    def _check_loaded(self) -> None:
+        """Refuse a file whose parts do not fit together."""
+        if "coef_" in vars(self) and np.size(self.coef_) != len(self.tasks_) * self._outputs() * self.n_features_in_:
+            raise ValueError("the weights do not fit the number of tasks and columns")

@@ -1,0 +1,158 @@
+"""Tables as batch solvers of groups see them: scores, slopes and Gram matrices, centred without becoming dense."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.loops.group_rows import score_own, slope_own
+
+ROWS = 8192  # of a dense table at a time, where a weighted copy is needed
+
+
+class Design:
+    """Columns of one table that all outputs share, dense or CSC, and row weights that sum to 1."""
+
+    def __init__(self, X, weights: np.ndarray, outputs: int, centred: bool):
+        self.X, self.weights, self.outputs, self.centred = X, weights, outputs, centred
+        self.sparse = sp.issparse(X)
+        self.means = np.asarray(X.T @ weights).ravel() if centred else np.zeros(X.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Scores (rows, outputs) of weights (columns, outputs); few nonzero columns are picked first."""
+        filled = np.flatnonzero(w.any(axis=1))
+        if len(filled) * 4 < len(w):
+            return np.asarray(self.X[:, filled] @ w[filled]) - self.means[filled] @ w[filled]
+        return np.asarray(self.X @ w) - self.means @ w
+
+    def slopes(self, residuals: np.ndarray) -> np.ndarray:
+        """Slopes (columns, outputs) of weighted slopes of the rows."""
+        return np.asarray(self.X.T @ residuals) - np.outer(self.means, residuals.sum(axis=0))
+
+    def level(self, bias: np.ndarray) -> np.ndarray:
+        """What intercepts add to the scores."""
+        return bias[None, :]
+
+    def total(self, residuals: np.ndarray) -> np.ndarray:
+        """Sums over the rows of each output."""
+        return residuals.sum(axis=0)
+
+    def norms(self) -> np.ndarray:
+        """Norms of the columns under the row weights."""
+        if self.sparse:
+            square = self.X.multiply(self.X).T @ self.weights
+        else:
+            cuts = (slice(start, start + ROWS) for start in range(0, self.n_rows, ROWS))
+            square = sum(np.square(self.X[rows]).T @ self.weights[rows] for rows in cuts)
+        return np.sqrt(np.maximum(np.asarray(square).ravel() - self.means**2, 0.0))
+
+    def shift(self, w: np.ndarray) -> np.ndarray:
+        """What to take from an intercept of centred columns to have that of the columns as they are."""
+        return self.means @ w
+
+    def picked(self, columns: np.ndarray) -> "Design":
+        """A copy of some columns."""
+        part = object.__new__(type(self))
+        part.__dict__.update(vars(self))
+        part.X, part.means = self.X[:, columns], self.means[columns]
+        return part
+
+    def cut(self, rows: np.ndarray, weights: np.ndarray) -> "Design":
+        """Some rows, under weights of their own."""
+        X = self.X.tocsr()[rows].tocsc() if self.sparse else self.X[rows]
+        return Design(X, weights, self.outputs, self.centred)
+
+    def gram(self, load: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Products of two sets of columns under a weight of each row, centred under it."""
+        if self.sparse:
+            A, B = self.X[:, left], self.X[:, right]
+            product = (A.T @ B.multiply(load[:, None]).tocsc()).toarray()
+            sums = (A.T @ load, B.T @ load)
+        else:
+            product = np.zeros((len(left), len(right)))
+            sums = (np.zeros(len(left)), np.zeros(len(right)))
+            same = left is right
+            for start in range(0, self.n_rows, ROWS):
+                rows = slice(start, start + ROWS)
+                A = self.X[rows][:, left]
+                B = A if same else self.X[rows][:, right]
+                weighted = A.T * load[rows]
+                product += weighted @ B
+                sums[0][:] += weighted.sum(axis=1)
+                if not same:
+                    sums[1][:] += B.T @ load[rows]
+            sums = (sums[0], sums[0]) if same else sums
+        return product - np.outer(*sums) / load.sum() if self.centred else product
+
+
+class TaskDesign:
+    """Rows that each belong to one task, as trusted CSR; every task has `width` outputs, and its weights sum to 1."""
+
+    sparse = True
+
+    def __init__(self, rows, task: np.ndarray, weights: np.ndarray, tasks: int, width: int, centred: bool):
+        self.rows, self.task, self.weights, self.width, self.centred = rows, task.astype(np.uint64), weights, width, centred
+        self.outputs = tasks * width
+        self.columns: np.ndarray | None = None
+        self.means = np.zeros((rows.n_features, self.outputs))
+        if centred:
+            slope_own(*rows[:3], self.task, self._spread(weights), self.means)
+
+    def _spread(self, of_rows: np.ndarray) -> np.ndarray:
+        """One number a row for all its outputs."""
+        return np.repeat(of_rows[:, None], self.width, axis=1)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_rows
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Scores (rows, width) of weights (columns, outputs), each row by those of its task."""
+        whole = w
+        if self.columns is not None:
+            whole = np.zeros((self.rows.n_features, self.outputs))
+            whole[self.columns] = w
+        scores = np.empty((self.n_rows, self.width))
+        score_own(*self.rows[:3], self.task, np.ascontiguousarray(whole), scores)
+        return scores - self.level(self.shift(w))
+
+    def slopes(self, residuals: np.ndarray) -> np.ndarray:
+        """Slopes (columns, outputs) of weighted slopes of the rows."""
+        slopes = np.zeros((self.rows.n_features, self.outputs))
+        slope_own(*self.rows[:3], self.task, np.ascontiguousarray(residuals), slopes)
+        slopes = slopes if self.columns is None else slopes[self.columns]
+        return slopes - self.means * self.total(residuals)
+
+    def level(self, bias: np.ndarray) -> np.ndarray:
+        """What the tasks' intercepts add to the scores."""
+        return bias.reshape(-1, self.width)[self.task]
+
+    def total(self, residuals: np.ndarray) -> np.ndarray:
+        """Sums over the rows of each task, for each of its outputs."""
+        tasks = self.outputs // self.width
+        sums = [np.bincount(self.task, weights=residuals[:, c], minlength=tasks) for c in range(self.width)]
+        return np.stack(sums, axis=1).ravel()
+
+    def norms(self) -> np.ndarray:
+        """Largest norm of each column over the tasks."""
+        square = np.zeros((self.rows.n_features, self.outputs))
+        data = self.rows.data.astype(float) ** 2
+        slope_own(data, *self.rows[1:3], self.task, self._spread(self.weights), square)
+        square = square if self.columns is None else square[self.columns]
+        return np.sqrt(np.maximum(square - self.means**2, 0.0).max(axis=1))
+
+    def shift(self, w: np.ndarray) -> np.ndarray:
+        """What to take from the intercepts of centred columns to have those of the columns as they are."""
+        return np.einsum("jq,jq->q", self.means, w)
+
+    def picked(self, columns: np.ndarray) -> "TaskDesign":
+        """The same rows, of which only some columns have weights."""
+        part = object.__new__(type(self))
+        part.__dict__.update(vars(self))
+        part.columns = columns if self.columns is None else self.columns[columns]
+        part.means = self.means[columns]
+        return part

@@ -1,0 +1,154 @@
+"""Quadratic models of a loss on a working set: from a Gram matrix, from dense columns, or from sparse ones."""
+
+import numpy as np
+
+from tamis.loops.blocks import Blocks
+from tamis.loops.group_descent import bend_columns, sweep_columns, sweep_dense, sweep_gram
+
+TINY = 1e-14  # a block whose curvature is below this share of the largest has none
+
+
+class GramStore:
+    """Gram matrix of the columns met so far, which grows; for loads that never change."""
+
+    def __init__(self):
+        self.columns, self.gram = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
+
+    def get(self, design, load, columns: np.ndarray, most: int) -> np.ndarray:
+        """The part of some columns; what is known is forgotten when it is more than `most`."""
+        new = np.setdiff1d(columns, self.columns)
+        if len(self.columns) + len(new) > most and len(self.columns):
+            self.columns, self.gram, new = self.columns[:0], self.gram[:0, :0], columns
+        if len(new):
+            old, know = len(self.columns), np.concatenate([self.columns, new])
+            gram = np.empty((len(know), len(know)))
+            gram[:old, :old] = self.gram
+            gram[old:, old:] = design.gram(load, new, new)
+            if old:
+                gram[:old, old:] = design.gram(load, self.columns, new)
+                gram[old:, :old] = gram[:old, old:].T
+            self.columns, self.gram = know, gram
+        order = np.argsort(self.columns)
+        at = order[np.searchsorted(self.columns, columns, sorter=order)]
+        return self.gram[np.ix_(at, at)]
+
+
+class GramModel:
+    """0.5 w'Gw plus a linear part, by its slope at the present weights; any number of outputs that share G."""
+
+    def __init__(self, gram: np.ndarray, slope: np.ndarray, blocks: Blocks):
+        self.gram, self.slope = gram, np.ascontiguousarray(slope)
+        self.parts, self.bends = parts_of(blocks), _block_bends(blocks, lambda at: gram[at[:, :, None], at[:, None, :]])
+
+    def sweep(self, w, picks, penalty, turns: int) -> None:
+        """Sweeps over some blocks."""
+        sweep_gram(self.gram, self.slope, w, picks, *self.parts, self.bends, penalty, turns)
+
+    def slopes(self) -> np.ndarray:
+        """Slopes of the places."""
+        return self.slope
+
+    def image(self, at: np.ndarray, change: np.ndarray):
+        """What a change of some places does, and its curvature along itself."""
+        push = self.gram[:, at] @ change
+        return push, float(change @ push[at])
+
+    def move(self, image) -> None:
+        """Take the change."""
+        self.slope[:, 0] += image
+
+    def bend(self, at: np.ndarray):
+        """The curvature of some places: a function that multiplies by it."""
+        small = self.gram[np.ix_(at, at)]
+        return lambda v: small @ v
+
+
+class DenseModel:
+    """The same from dense columns, centred and scaled by the root of the load: for more places than rows."""
+
+    def __init__(self, columns: np.ndarray, rest: np.ndarray, blocks: Blocks):
+        self.columns, self.rest = columns, rest  # (places, rows), (rows,)
+        self.parts = parts_of(blocks)
+        self.bends = _block_bends(blocks, lambda at: np.einsum("gki,gli->gkl", columns[at], columns[at], optimize=True))
+
+    def sweep(self, w, picks, penalty, turns: int) -> None:
+        """Sweeps over some blocks."""
+        sweep_dense(self.columns, self.rest, w, picks, *self.parts, self.bends, penalty, turns)
+
+    def slopes(self) -> np.ndarray:
+        """Slopes of the places."""
+        return (self.columns @ self.rest)[:, None]
+
+    def image(self, at, change):
+        """What a change of some places does, and its curvature along itself."""
+        push = change @ self.columns[at]
+        return push, float(push @ push)
+
+    def move(self, image) -> None:
+        """Take the change."""
+        self.rest += image
+
+    def bend(self, at):
+        """The curvature of some places: a function that multiplies by it."""
+        small = self.columns[at]
+        return lambda v: small @ (v @ small)
+
+
+class SparseModel:
+    """The same from sparse columns, centred by a number beside the residuals."""
+
+    def __init__(self, X, load, centred: bool, rest: np.ndarray, blocks: Blocks):
+        self.X, self.load, self.rest, self.shift, self.members = X, load, rest, 0.0, blocks.members
+        self.arrays = (X.data, X.indices.astype(np.uint32), X.indptr.astype(np.uint64))
+        self.means = np.asarray(X.T @ load).ravel() / load.sum() if centred else np.zeros(X.shape[1])
+        self.parts, self.bends = parts_of(blocks), np.empty(blocks.n_groups)
+        bend_columns(*self.arrays, blocks.members, load, self.means, blocks.starts, self.bends)
+
+    def sweep(self, w, picks, penalty, turns: int) -> None:
+        """Sweeps over some blocks."""
+        given = (*self.arrays, self.members, self.load, self.means, self.rest, self.shift)
+        self.shift = sweep_columns(*given, w, picks, *self.parts, self.bends, penalty, turns)
+
+    def slopes(self) -> np.ndarray:
+        """Slopes of the places."""
+        return self._pull(self.load * (self.rest + self.shift))[self.members.astype(np.int64)][:, None]
+
+    def _pull(self, residuals) -> np.ndarray:
+        return np.asarray(self.X.T @ residuals).ravel() - self.means * residuals.sum()
+
+    def image(self, at, change):
+        """What a change of some places does, and its curvature along itself."""
+        columns = self.members[at].astype(np.int64)
+        push = np.asarray(self.X[:, columns] @ change).ravel() - self.means[columns] @ change
+        return push, float(self.load @ push**2)
+
+    def move(self, image) -> None:
+        """Take the change."""
+        self.rest += image
+
+    def bend(self, at):
+        """The curvature of some places: a function that multiplies by it."""
+        columns = self.members[at].astype(np.int64)
+        X, means = self.X[:, columns], self.means[columns]
+
+        def multiply(v):
+            loaded = self.load * (X @ v - means @ v)
+            return X.T @ loaded - means * loaded.sum()
+
+        return multiply
+
+
+def parts_of(blocks: Blocks) -> tuple:
+    """The three arrays that loops over blocks take."""
+    return blocks.starts, blocks.weights, blocks.l1_weights
+
+
+def _block_bends(blocks: Blocks, gram_of) -> np.ndarray:
+    """Largest eigenvalue of each block's Gram matrix, blocks of one size together."""
+    starts = blocks.starts.astype(np.int64)
+    sizes, bends = np.diff(starts), np.zeros(len(starts) - 1)
+    for size in np.unique(sizes):
+        mine = np.flatnonzero(sizes == size)
+        for few in np.array_split(mine, max(1, len(mine) * size // 4096)):
+            bends[few] = np.linalg.eigvalsh(gram_of(starts[few][:, None] + np.arange(size)))[:, -1]
+    return np.where(bends > TINY * max(bends.max(initial=0.0), 1e-300), bends * (1.0 + 1e-12), 0.0)

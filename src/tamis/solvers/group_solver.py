@@ -1,0 +1,215 @@
+"""Batch solver for block penalties: working sets, gap-safe screening, and the duality gap as the rule for stopping."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.loops.blocks import Blocks, dual_blocks, value_blocks
+from tamis.loops.group_descent import weigh_blocks
+from tamis.solvers.group_design import Design, TaskDesign
+from tamis.solvers.group_fista import fista
+from tamis.solvers.group_losses import RowLosses, Softmax
+from tamis.solvers.group_models import GramStore, parts_of
+from tamis.solvers.group_newton import LARGEST, newton
+
+FIRST = 10  # groups in the first working set
+ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
+TURNS = 200  # most iterations of FISTA between two looks at all columns
+
+
+class Problem(NamedTuple):
+    """What is minimised: a table, a loss of its rows, groups of columns; and which inner solver works on them."""
+
+    design: Design | TaskDesign
+    smooth: RowLosses | Softmax
+    blocks: Blocks
+    fit_intercept: bool
+    solver: str
+    store: GramStore
+
+
+class Outcome(NamedTuple):
+    """Weights of the places and intercepts (of centred columns), the certificate, and what happened."""
+
+    w: np.ndarray
+    bias: np.ndarray
+    gap: float
+    objective: float
+    history: list
+    scale: float  # loss of the best intercept alone, which the gap is measured by
+
+
+class Look(NamedTuple):
+    """A point seen from all columns: scores and slopes, primal value, gap, and how each block stands."""
+
+    bias: np.ndarray
+    scores: np.ndarray
+    slope: np.ndarray
+    objective: float
+    gap: float
+    excess: np.ndarray
+    safe: np.ndarray
+
+
+def empty(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Weights of 0 and no intercept."""
+    return np.zeros((len(problem.blocks.members), problem.design.outputs)), np.zeros(problem.design.outputs)
+
+
+def largest_alpha(problem: Problem, penalty) -> float:
+    """The smallest alpha whose solution holds no penalised weight."""
+    w, bias = empty(problem)
+    free = ~_penalised(problem.blocks)
+    if free.any():
+        kept = np.flatnonzero(free)
+        w, bias = _inner(problem, penalty._replace(alpha=1.0), kept, w, bias, 1e-10)
+    scores = _scores(problem, w, bias)
+    if problem.fit_intercept:
+        bias, scores = problem.smooth.center(problem.design, scores, bias)
+    residuals = problem.smooth.weights[:, None] * problem.smooth.slopes(scores)
+    slope = problem.blocks.stacked(problem.design.slopes(residuals))
+    return float(dual_blocks(slope.ravel(), *parts_of(problem.blocks), penalty, np.uint64(problem.design.outputs)))
+
+
+def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norms=None) -> Outcome:
+    """Minimise from `start` until the duality gap is at most `tol` times the loss of the best intercept alone."""
+    blocks, penalised = problem.blocks, _penalised(problem.blocks)
+    norms = problem.blocks.stacked(problem.design.norms()) if norms is None else norms
+    w, bias = empty(problem) if start is None else (start[0].copy(), start[1].copy())
+    scale = tol * _empty_loss(problem)
+    alive, history, size, best = np.ones(blocks.n_groups, dtype=bool), [], FIRST, -np.inf
+    for turn in range(1, max_iter + 1):
+        look, dual = _look(problem, penalty, norms, w, bias)
+        bias, best = look.bias, max(best, dual)
+        gap = min(look.gap, max(look.objective - best, 0.0) + look.gap - (look.objective - dual))
+        alive &= ~(look.safe > 0) | ~penalised
+        used = _used(blocks, w)
+        history.append({"iteration": turn, "objective": look.objective, "gap": gap, "groups": int(used.sum()), "screened": int((~alive).sum())})
+        if gap <= scale or turn == max_iter:
+            return Outcome(w, bias, gap, look.objective, history, scale / tol)
+        w, used = _without(blocks, w, ~alive), used & alive
+        size = max(size, 2 * int(used.sum()))
+        if problem.solver == "fista":
+            kept = np.flatnonzero(alive)
+        else:
+            kept = _working_set(look.excess, used | ~penalised, alive, size)
+        w, bias = _inner(problem, penalty, kept, w, bias, _enough(look, alive, w, gap, scale))
+    raise AssertionError("unreachable")
+
+
+def _penalised(blocks: Blocks) -> np.ndarray:
+    return (blocks.weights > 0.0) | (blocks.l1_weights > 0.0)
+
+
+def _enough(look: Look, alive, w, gap: float, scale: float) -> float:
+    """Distance to optimality that an inner solver goes to: a fraction of the present one, in slopes.
+
+    A distance times the length of the weights is about the gap that it leaves.
+    """
+    worst, length = max(float(look.excess[alive].max(initial=0.0)), 0.0), float(np.abs(w).sum())
+    if length == 0.0:
+        return 0.1 * worst
+    near = 0.2 * max(gap, scale) / length
+    return max(min(0.1 * worst, near) if worst > 0.0 else near, 0.05 * scale / length)
+
+
+def _scores(problem: Problem, w, bias) -> np.ndarray:
+    return problem.design.scores(problem.blocks.gathered(w)) + problem.design.level(bias)
+
+
+def _empty_loss(problem: Problem) -> float:
+    """Loss of the best intercept alone (without one, of scores 0)."""
+    w, bias = empty(problem)
+    scores = _scores(problem, w, bias)
+    if problem.fit_intercept:
+        _, scores = problem.smooth.center(problem.design, scores, bias)
+    return max(problem.smooth.value(scores), 1e-300)
+
+
+def _look(problem: Problem, penalty, norms, w, bias) -> tuple[Look, float]:
+    """All that one pass over the table tells, and the dual value."""
+    design, smooth, blocks = problem.design, problem.smooth, problem.blocks
+    parts, many = parts_of(blocks), np.uint64(design.outputs)
+    scores = _scores(problem, w, bias)
+    if problem.fit_intercept:
+        bias, scores = smooth.center(design, scores, bias)
+    slopes = smooth.slopes(scores)
+    slope = blocks.stacked(design.slopes(smooth.weights[:, None] * slopes))
+    objective = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
+    reach = dual_blocks(slope.ravel(), *parts, penalty, many)
+    shrink = min(1.0, penalty.alpha / reach) if reach > 0.0 else 1.0
+    dual = smooth.dual(shrink * slopes)
+    gap = max(objective - dual, 0.0) + _free_slack(blocks, penalty, norms, w, slope)
+    radius = np.sqrt(2.0 * smooth.bend * (gap + ROUNDING * abs(objective)))
+    excess, safe = np.empty(blocks.n_groups), np.empty(blocks.n_groups, dtype=np.int64)
+    weigh_blocks((shrink * slope).ravel(), *parts, norms, radius, penalty, many, excess, safe)
+    weigh_blocks(slope.ravel(), *parts, norms, 0.0, penalty, many, excess, np.empty_like(safe))
+    return Look(bias, scores, slope, objective, gap, excess, safe), dual
+
+
+def _free_slack(blocks: Blocks, penalty, norms, w, slope) -> float:
+    """What is left to gain in places that are not penalised, whose slope the dual wants to be 0."""
+    free = np.repeat(~_penalised(blocks), np.diff(blocks.starts).astype(np.int64))
+    if not free.any():
+        return 0.0
+    off = slope[free]
+    if penalty.positive:
+        off = np.where(w[free] > 0.0, off, np.minimum(off, 0.0))
+    reach = np.maximum(np.abs(w[free]), np.abs(off) / np.maximum(norms[free, None], 1e-150) ** 2)
+    return float((np.abs(off) * np.where(norms[free, None] > 0.0, reach, 0.0)).sum())
+
+
+def _used(blocks: Blocks, w) -> np.ndarray:
+    """Which groups have a weight."""
+    filled = np.concatenate([[0], np.cumsum(w.any(axis=1))])
+    starts = blocks.starts.astype(np.int64)
+    return filled[starts[1:]] > filled[starts[:-1]]
+
+
+def _without(blocks: Blocks, w, gone) -> np.ndarray:
+    """Weights with some groups set to 0."""
+    return np.where(np.repeat(gone, np.diff(blocks.starts).astype(np.int64))[:, None], 0.0, w) if gone.any() else w
+
+
+def _working_set(excess, held, alive, size: int) -> np.ndarray:
+    """Groups that have a weight or no price, and of the others those that exceed their price most, or come nearest to it."""
+    order = np.where(alive & ~held, excess, -np.inf)
+    more = max(size - int(held.sum()), 0)
+    if more < len(order):
+        top = np.argpartition(-order, more)[:more] if more else np.zeros(0, dtype=np.int64)
+    else:
+        top = np.arange(len(order))
+    chosen = held.copy()
+    chosen[top] = True
+    return np.flatnonzero(chosen & alive)
+
+
+def part_blocks(blocks: Blocks, kept: np.ndarray) -> tuple[Blocks, np.ndarray, np.ndarray]:
+    """Some groups as blocks of their own over the columns they hold; those columns, and the places they were at."""
+    starts = blocks.starts.astype(np.int64)
+    sizes = np.diff(starts)[kept]
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    places = np.arange(ends[-1]) + np.repeat(starts[kept] - ends[:-1], sizes)
+    columns, members = np.unique(blocks.members[places].astype(np.int64), return_inverse=True)
+    part = Blocks(members.astype(np.uint64), ends.astype(np.uint64), blocks.weights[kept], blocks.l1_weights[kept], len(columns))
+    return part, columns, places
+
+
+def _inner(problem: Problem, penalty, kept, w, bias, enough: float):
+    """Solve for some groups, the others at 0."""
+    part, columns, places = part_blocks(problem.blocks, kept)
+    small = np.zeros_like(w)
+    if len(places):
+        if problem.solver != "fista" and _has_model(problem, len(places)):
+            small[places], bias = newton(problem, part, columns, penalty, np.ascontiguousarray(w[places]), bias, enough)
+        else:
+            design = problem.design if len(columns) == len(problem.design.means) else problem.design.picked(columns)
+            found = fista(design, problem.smooth, part, penalty, np.ascontiguousarray(w[places]), bias, enough, TURNS, problem.fit_intercept)
+            small[places], bias = found
+    return small, bias
+
+
+def _has_model(problem: Problem, places: int) -> bool:
+    """Whether Newton steps can be made: one load a row, and few places or sparse columns."""
+    design = problem.design
+    return problem.smooth.curved and isinstance(design, Design) and (places <= LARGEST or design.outputs == 1)

@@ -29,25 +29,25 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
     from tamis.models.online import OnlineClassifier, OnlineRegressor
     from tamis.models.passive import PAClassifier, PARegressor
-    from tamis.models.sdist import SDist, SDistClassifier
+    from tamis.models.rankone import RankOneLasso
     from tamis.models.robust import RobustSVC
     from tamis.models.robust_regressor import RobustRegressor
-    from tamis.models.rankone import RankOneLasso
+    from tamis.models.sdist import SDist, SDistClassifier
     from tamis.models.sieve import SieveClassifier, SieveRegressor
     from tamis.models.sofs import SOFSClassifier
     from tamis.models.sparse_bcw import SparseBCWClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
-    from tamis.models.thresholded import ThresholdedClassifier
-    from tamis.models.thresholder import DataThresholder
     from tamis.models.task_classifier import MultiTaskClassifier
     from tamis.models.task_regressor import MultiTaskRegressor
+    from tamis.models.thresholded import ThresholdedClassifier
+    from tamis.models.thresholder import DataThresholder
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
-    from tamis.report.kernel_display import KernelWeightsDisplay
     from tamis.report.group_display import GroupPathDisplay, TaskMatrixDisplay
+    from tamis.report.kernel_display import KernelWeightsDisplay
     from tamis.report.page import write_page
     from tamis.report.rank_display import RankOnePathDisplay, SingularValueDisplay
     from tamis.report.rank_page import write_association_page
@@ -149,15 +149,15 @@ __all__ = [
     "FTRLRegressor",
     "GMKLClassifier",
     "GMKLRegressor",
-    "KernelWeightsDisplay",
-    "LowRankClassifier",
-    "LowRankFactorization",
-    "LowRankLasso",
     "GroupLassoClassifier",
     "GroupLassoClassifierCV",
     "GroupLassoRegressor",
     "GroupLassoRegressorCV",
     "GroupPathDisplay",
+    "KernelWeightsDisplay",
+    "LowRankClassifier",
+    "LowRankFactorization",
+    "LowRankLasso",
     "MultiTaskClassifier",
     "MultiTaskRegressor",
     "NAROWClassifier",
@@ -194,9 +194,9 @@ __all__ = [
     "StabilizedSGDClassifierCV",
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
+    "TaskMatrixDisplay",
     "ThresholdDisplay",
     "ThresholdedClassifier",
-    "TaskMatrixDisplay",
     "TrainingDisplay",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

@@ -10,7 +10,6 @@ from sklearn.pipeline import make_pipeline
 
 from tamis import SparseFourierFeatures, load, save
 from tamis.loops.fourier import Prior, begin
-from tamis.models.fourier import _neighbours
 from tamis.solvers.fourier import _new_chain, _new_draft, effective_size, split_r_hat
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -93,20 +92,6 @@ def test_threads_and_storage_change_nothing():
 
 
 # --------------------------------------------------------------------------- against
-def test_neighbours_are_those_of_brute_force():
-    rng = np.random.default_rng(3)
-    X = np.round(rng.normal(size=(80, 2)), 0)  # many duplicates
-    y = rng.integers(0, 3, 80)
-    own, other = _neighbours(X, y)
-    far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    np.fill_diagonal(far, np.inf)
-    same = y[:, None] == y[None]
-    rows = np.arange(80)
-    assert (own != rows).all()
-    np.testing.assert_allclose(far[rows, own], np.where(same, far, np.inf).min(axis=1))
-    np.testing.assert_allclose(far[rows, other], np.where(same, np.inf, far).min(axis=1))
-
-
 def test_planted_columns_rank_first_and_permuted_labels_find_nothing():
     X, y = checkers(400, 20)
     found = SparseFourierFeatures(n_iter=6000, random_state=0).fit(X, y)

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
@@ -20,6 +19,7 @@ from tamis.loops.fourier import Prior
 from tamis.models.constraints import ABOVE, COUNT, NUMBER, SHARE
 from tamis.models.engine import count_threads
 from tamis.solvers.fourier import MOVES, Rows, Sample, effective_size, run_chain, split_r_hat
+from tamis.solvers.neighbours import class_edges
 
 REFRESH = 512  # frequencies that a search for neighbours in the learnt kernel looks at
 AGREED = 1.2  # split R-hat of the likelihood up to which chains count as agreed
@@ -221,13 +221,14 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _rows(self, scaled, place, labels) -> Rows:
         """Neighbours in `place`, columns of `scaled`; rows alone in their class have no neighbour and no say."""
-        own, other = _neighbours(place, labels)
+        edges = class_edges(place, labels, 1)
+        own, other = edges.nearest[:, 0], edges.nearest[:, 1]
         columns = sp.csc_array(scaled, dtype=np.float64)
-        alone = own < 0
+        alone = own == np.arange(len(own))
         if alone.all():
             raise ValueError("SparseFourierFeatures needs a class of at least 2 rows; every row is alone in its class.")
         parts = (columns.data, columns.indices.astype(np.int64), columns.indptr.astype(np.int64))
-        return Rows(parts, np.where(alone, np.arange(len(own)), own), other, 1.0 - alone, scaled.shape[1])
+        return Rows(parts, own, other, 1.0 - alone, scaled.shape[1])
 
     def _run(self, rows: Rows, seeds, progress) -> list[Sample]:
         """All chains of a round."""
@@ -336,16 +337,3 @@ def _deviations(X) -> np.ndarray:
 def _scaled(X, deviations):
     """Columns divided by their deviations; not centred, since differences of rows are all that matters."""
     return sp.csr_array(X @ sp.diags_array(1.0 / deviations)) if sp.issparse(X) else X / deviations
-
-
-def _neighbours(place, labels) -> tuple[np.ndarray, np.ndarray]:
-    """For each row the nearest other row of its class (-1 if there is none) and the nearest row of another class."""
-    own, other = np.full(len(labels), -1, np.int64), np.zeros(len(labels), np.int64)
-    for label in np.unique(labels):
-        inside, outside = np.flatnonzero(labels == label), np.flatnonzero(labels != label)
-        other[inside] = outside[NearestNeighbors(n_neighbors=1).fit(place[outside]).kneighbors(place[inside], return_distance=False)[:, 0]]
-        if len(inside) > 1:
-            found = NearestNeighbors(n_neighbors=2).fit(place[inside]).kneighbors(place[inside], return_distance=False)
-            first_is_self = found[:, 0] == np.arange(len(inside))
-            own[inside] = inside[np.where(first_is_self, found[:, 1], found[:, 0])]
-    return own, other

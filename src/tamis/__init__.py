@@ -30,6 +30,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
+    from tamis.report.metric_columns import InteractionDisplay, PixelDisplay
+    from tamis.report.metric_display import MetricHistogramDisplay, MetricStepsDisplay, MetricSurfaceDisplay
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
@@ -82,6 +84,11 @@ _HOMES = {
     "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
     "DensityBiasDisplay": "tamis.report.data_display",
+    "InteractionDisplay": "tamis.report.metric_columns",
+    "MetricHistogramDisplay": "tamis.report.metric_display",
+    "MetricStepsDisplay": "tamis.report.metric_display",
+    "MetricSurfaceDisplay": "tamis.report.metric_display",
+    "PixelDisplay": "tamis.report.metric_columns",
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "StabilityDisplay": "tamis.report.stability_display",
@@ -99,6 +106,10 @@ __all__ = [
     "FOBOSRegressor",
     "FTRLClassifier",
     "FTRLRegressor",
+    "InteractionDisplay",
+    "MetricHistogramDisplay",
+    "MetricStepsDisplay",
+    "MetricSurfaceDisplay",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -108,6 +119,7 @@ __all__ = [
     "OnlineRegressor",
     "PAClassifier",
     "PARegressor",
+    "PixelDisplay",
     "RDAClassifier",
     "RDARegressor",
     "Record",

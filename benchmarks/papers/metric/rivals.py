@@ -58,7 +58,9 @@ class LMNN(Mapped):
         L = np.eye(width) / np.sqrt(squared(X, rows, near).mean())
         for _ in range(self.rounds):
             far = impostors_of(X @ L, y, self.impostors)
-            L = minimize(self._loss, L.ravel(), (X, near, far), jac=True, method="L-BFGS-B", options={"maxiter": self.iterations}).x.reshape(width, -1)
+            L = minimize(self._loss, L.ravel(), (X, near, far), jac=True, method="L-BFGS-B", options={"maxiter": self.iterations}).x.reshape(
+                width, -1
+            )
         self.map_ = L
         return self
 
@@ -70,7 +72,13 @@ class LMNN(Mapped):
         active = over > 0.0
         towards = (1 - self.mu) + self.mu * active.sum(axis=2)
         away = -self.mu * active.sum(axis=1)
-        C = sp.csr_array((np.r_[towards.ravel(), away.ravel()], (np.r_[np.repeat(rows, near.shape[1]), np.repeat(rows, far.shape[1])], np.r_[near.ravel(), far.ravel()])), shape=(n, n))  # noqa: E501
+        C = sp.csr_array(
+            (
+                np.r_[towards.ravel(), away.ravel()],
+                (np.r_[np.repeat(rows, near.shape[1]), np.repeat(rows, far.shape[1])], np.r_[near.ravel(), far.ravel()]),
+            ),
+            shape=(n, n),
+        )
         M = sp.diags_array(np.asarray(C.sum(axis=1)).ravel() + np.asarray(C.sum(axis=0)).ravel()) - C - C.T
         gradient = 2.0 * X.T @ (M @ Z)
         return ((1 - self.mu) * pull.sum() + self.mu * over.sum()) / n, gradient.ravel() / n

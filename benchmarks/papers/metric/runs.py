@@ -12,6 +12,7 @@ from benchmarks.papers.metric.methods import METHODS, PUBLISHED, RIVALS, SIZES
 from tamis import SDistClassifier
 
 REPEATS = 20
+HEADLINE = ("3-NN, raw", "3-NN", "sDist", "sDist, tuned", "3-NN on the true columns", "control: variance", "control: correlation")
 SENSITIVITY = {
     "refresh_every": (0, 10, 25, 50, 100, 200),
     "subsample": (0.1, 0.3, 0.5, 0.7, 0.9),
@@ -45,22 +46,24 @@ class Store:
 def jobs(folder, repeats: int, rivals: int, large: int):
     """All (repeat, cell, method, how to split), repeats first, so that every cell has some early; what is slow comes last."""
     real = {name: read for name, (file, read) in REAL.items() if folder is not None and (folder / file).exists()}
+    if "madelon" in real:
+        for repeat in range(repeats):
+            yield from _real("madelon", real["madelon"], folder, repeat, HEADLINE)
     for repeat in range(repeats):
         for name, read in real.items():
-            for method in METHODS:
-                known = name == "madelon" or method != "3-NN on the true columns"
-                if known and (method not in RIVALS or name == "ionosphere"):
-                    yield repeat, name, method, lambda read=read, repeat=repeat: read(folder, repeat)
-        for rows, columns in SIZES[:6]:
-            yield from _simulations(rows, columns, repeat, columns == 50)
-    for repeat in range(large):
-        for rows, columns in SIZES[6:]:
-            yield from _simulations(rows, columns, repeat, False)
-    for repeat in range(rivals):
+            known = [m for m in METHODS if name == "madelon" or m != "3-NN on the true columns"]
+            yield from _real(name, read, folder, repeat, [m for m in known if m not in RIVALS or name == "ionosphere"])
+        for rows, columns in SIZES:
+            if rows <= 500 or repeat < large:
+                yield from _simulations(rows, columns, repeat, rows <= 500 and columns == 50)
         for name, read in real.items():
-            if name != "ionosphere" and (name != "madelon" or repeat < max(1, rivals // 5)):
-                for method in RIVALS:
-                    yield repeat, name, method, lambda read=read, repeat=repeat: read(folder, repeat)
+            if name != "ionosphere" and repeat < (rivals if name == "secom" else max(1, rivals // 5)):
+                yield from _real(name, read, folder, repeat, RIVALS)
+
+
+def _real(name, read, folder, repeat, methods):
+    for method in methods:
+        yield repeat, name, method, lambda: read(folder, repeat)
 
 
 def _simulations(rows: int, columns: int, repeat: int, rivals: bool):

@@ -11,6 +11,7 @@ PARTS = {
     "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",
     "gmkl": "multiple kernel learning: a fit, growth, memory, and SimpleMKL over scikit-learn's SVC",
     "lowrank": "a thousand targets on a low-rank matrix, and words that predict a word",
+    "metric": "sparse metric learning against NCA and LMNN, its growth, memory and first fit",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
     "group_batch": "batch group lasso against skglm, celer and adelie",

@@ -48,6 +48,8 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
     from tamis.report.group_display import GroupPathDisplay, TaskMatrixDisplay
     from tamis.report.kernel_display import KernelWeightsDisplay
+    from tamis.report.metric_columns import InteractionDisplay, PixelDisplay
+    from tamis.report.metric_display import MetricHistogramDisplay, MetricStepsDisplay, MetricSurfaceDisplay
     from tamis.report.page import write_page
     from tamis.report.rank_display import RankOnePathDisplay, SingularValueDisplay
     from tamis.report.rank_page import write_association_page
@@ -118,6 +120,11 @@ _HOMES = {
     "DensityBiasDisplay": "tamis.report.data_display",
     "KernelWeightsDisplay": "tamis.report.kernel_display",
     "RankOnePathDisplay": "tamis.report.rank_display",
+    "InteractionDisplay": "tamis.report.metric_columns",
+    "MetricHistogramDisplay": "tamis.report.metric_display",
+    "MetricStepsDisplay": "tamis.report.metric_display",
+    "MetricSurfaceDisplay": "tamis.report.metric_display",
+    "PixelDisplay": "tamis.report.metric_columns",
     "SelectionPathDisplay": "tamis.report.selection_display",
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "SingularValueDisplay": "tamis.report.rank_display",
@@ -160,6 +167,10 @@ __all__ = [
     "LowRankLasso",
     "MultiTaskClassifier",
     "MultiTaskRegressor",
+    "InteractionDisplay",
+    "MetricHistogramDisplay",
+    "MetricStepsDisplay",
+    "MetricSurfaceDisplay",
     "NAROWClassifier",
     "OnlineClassifier",
     "OnlineGroupLassoClassifier",
@@ -169,6 +180,7 @@ __all__ = [
     "OnlineRegressor",
     "PAClassifier",
     "PARegressor",
+    "PixelDisplay",
     "RDAClassifier",
     "RDARegressor",
     "RankOneLasso",

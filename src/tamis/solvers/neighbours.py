@@ -5,12 +5,15 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.spatial import cKDTree
+from sklearn import config_context
+from sklearn.neighbors import NearestNeighbors
 
 TREE = 8  # dimensions up to which a KD-tree is faster than brute force
 MANY_ROWS, MANY_COLUMNS = 10_000, 200  # beyond both, an exact search in all columns costs more than a whole fit
 DIRECTIONS = 64  # of a projection
 LARGE = 50_000_000  # numbers that are not copied for a search
 SINGLE = 1 << 22  # numbers from which float32 is used
+TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}  # a search is one of very many, on arrays of our own
 CHUNK = 1 << 16  # columns projected at a time
 
 
@@ -58,9 +61,8 @@ class Search:
         if not sp.issparse(points) and points.shape[1] <= TREE:
             self.tree = cKDTree(inside)
         else:
-            from sklearn.neighbors import NearestNeighbors
-
-            self.tree, self.brute = None, NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(inside)
+            with config_context(**TRUSTED):
+                self.tree, self.brute = None, NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(inside)
 
     def nearest(self, rows, k: int, points=None):
         """Distances and indices of the k nearest members to rows of the points, or of other points."""
@@ -68,7 +70,8 @@ class Search:
         if self.tree is not None:
             distance, place = self.tree.query(asked, k=np.arange(1, k + 1), workers=self.n_jobs)
         else:
-            distance, place = self.brute.kneighbors(asked, k)
+            with config_context(**TRUSTED):
+                distance, place = self.brute.kneighbors(asked, k)
         return distance, self.members[place]
 
 
@@ -101,7 +104,7 @@ def euclidean_points(matrix, center: np.ndarray, scale: np.ndarray, columns: np.
 def _projected(matrix, scale, columns, random) -> np.ndarray:
     """The scaled columns on random directions, a piece of columns at a time."""
     points = np.zeros((matrix.shape[0], DIRECTIONS))
-    step = max(1, min(CHUNK, SINGLE * 4 // matrix.shape[0])) if not sp.issparse(matrix) else CHUNK
+    step = max(1, min(CHUNK, SINGLE // matrix.shape[0])) if not sp.issparse(matrix) else CHUNK
     for begin in range(0, len(columns), step):
         part = columns[begin : begin + step]
         points += matrix[:, part] @ (random.normal(size=(len(part), DIRECTIONS)) / scale[part][:, None])

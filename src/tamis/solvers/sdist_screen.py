@@ -11,7 +11,7 @@ from scipy.stats import t as student
 LEVEL = 0.05  # chance that pure noise lets any column pass
 WORK = 1e10  # products of pairs: rows are drawn where there are more
 FEWEST = 200  # rows that pairs need; where the work allows fewer, columns alone are looked at
-NUMBERS = 1 << 22  # of a block of pairs
+NUMBERS = 1 << 20  # of a block of pairs
 
 
 def passing_columns(matrix, codes, weights, scaling, random) -> np.ndarray:

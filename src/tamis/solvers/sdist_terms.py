@@ -3,7 +3,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-CHUNK = 1 << 22  # numbers of a piece of rows
+CHUNK = 1 << 21  # numbers of a piece of rows
 FLAT = 1e-10  # a column whose deviation is below this share of its size is constant
 
 

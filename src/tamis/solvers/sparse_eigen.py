@@ -83,6 +83,9 @@ def greedy_start(form, kappa: int) -> Direction:
 def top_pair(matrix: np.ndarray):
     """The largest eigenvalue of a small symmetric matrix and its vector."""
     last = len(matrix) - 1
+    if last < SMALL:
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))  # less to set up than LAPACK's driver for one of them
+        return float(values[-1]), vectors[:, -1]
     values, vectors = eigh(0.5 * (matrix + matrix.T), subset_by_index=(last, last), check_finite=False)
     return float(values[0]), vectors[:, 0]
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.task_regressor import MultiTaskRegressor
     from tamis.models.thresholded import ThresholdedClassifier
     from tamis.models.thresholder import DataThresholder
+    from tamis.models.triclass import TriClassSVC
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
@@ -107,6 +108,7 @@ _HOMES = {
     "StabilizedSGDRegressor": "tamis.models.stabilized",
     "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
     "ThresholdedClassifier": "tamis.models.thresholded",
+    "TriClassSVC": "tamis.models.triclass",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "associations": "tamis.models.lowrank_words",
@@ -210,6 +212,7 @@ __all__ = [
     "ThresholdDisplay",
     "ThresholdedClassifier",
     "TrainingDisplay",
+    "TriClassSVC",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",
     "__version__",

@@ -110,7 +110,7 @@ def _next_weights(best: _Best, mix: Mix, planes: Planes, theta, shares):
         point = nearest_below(mix, planes, theta, best.lower + TAU * (best.upper - best.lower), shares)
         best.lower = max(best.lower, point.bound)
         if point.theta is not None:
-            return mix.lifted(point.theta)
+            return mix.lifted(point.theta)  # already there, but for the cone solver's tolerance
     return None
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.models.sparse_bcw import SparseBCWClassifier
     from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
+    from tamis.models.triclass import TriClassSVC
     from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
@@ -75,6 +76,7 @@ _HOMES = {
     "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
     "StabilizedSGDRegressor": "tamis.models.stabilized",
     "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
+    "TriClassSVC": "tamis.models.triclass",
     "TruncatedGradientClassifier": "tamis.models.truncated",
     "TruncatedGradientRegressor": "tamis.models.truncated",
     "groups_by_correlation": "tamis.models.grouping",
@@ -133,6 +135,7 @@ __all__ = [
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
     "TrainingDisplay",
+    "TriClassSVC",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",
     "__version__",

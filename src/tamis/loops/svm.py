@@ -19,6 +19,17 @@ def add_rows(kernel, beta, scores):
                 scores[r] += weight * kernel[i, r]
 
 
+@helper
+def add_outer(matrix, column, factor):
+    """Add a factor times the outer product of a vector with itself."""
+    n = np.uint64(column.shape[0])
+    for i in range(n):
+        weight = factor * column[i]
+        if weight != 0.0:
+            for r in range(n):
+                matrix[i, r] += weight * column[r]
+
+
 @compiled
 def score_rows(kernel, beta, scores):
     """Fill `scores` with the symmetric kernel times `beta`."""
@@ -151,3 +162,48 @@ def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_it
         if wait == ZERO:
             count = narrow(active, count, rows, targets, scores, up, low, high, least)
             wait = period
+
+
+@compiled
+def leap_entries(inside, inverse, signs, caps, alpha, pull):
+    """Newton steps of free entries, `inside` being their kernel and `inverse` its inverse, until they are optimal or half of them sit at bounds.
+
+    An entry that hits a bound leaves the inverse, by a change of rank one. Changes all but the kernel, signs and caps.
+    Returns whether they are optimal.
+    """
+    count = np.uint64(alpha.shape[0])
+    alive, even = count, np.zeros(count)
+    add_rows(inverse, np.ones(count), even)
+    for _ in range(count // np.uint64(2)):
+        direct, bent = np.zeros(count), np.zeros(count)
+        add_rows(inverse, pull, direct)
+        move = direct - even * (direct.sum() / even.sum())  # of the rows' weights, which must keep their sum
+        drift = move.sum() / alive
+        for k in range(count):
+            move[k] = move[k] - drift if inverse[k, k] != 0.0 else 0.0  # to the last bit, however ill the system
+        add_rows(inside, move, bent)
+        gain, bend, room, hit = 0.0, 0.0, np.inf, ZERO
+        for k in range(count):
+            gain += pull[k] * move[k]
+            bend += bent[k] * move[k]
+            change = signs[k] * move[k]
+            free = (caps[k] - alpha[k] if change > 0.0 else alpha[k]) / max(abs(change), 1e-300)
+            if change != 0.0 and free < room:
+                room, hit = free, k
+        if not gain > 0.0:
+            return True
+        size = min(gain / max(bend, 1e-300), room)
+        for k in range(count):
+            alpha[k] = min(max(alpha[k] + size * signs[k] * move[k], 0.0), caps[k])
+            pull[k] -= size * bent[k]
+        if size < room:
+            return True
+        alpha[hit] = caps[hit] if signs[hit] * move[hit] > 0.0 else 0.0
+        column, pivot = inverse[hit].copy(), inverse[hit, hit]
+        even -= column * (even[hit] / pivot)
+        add_outer(inverse, column, -1.0 / pivot)
+        inverse[hit, :] = 0.0
+        inverse[:, hit] = 0.0
+        even[hit] = 0.0
+        alive -= ONE
+    return False

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis._checks import frozen
-from tamis.loops.svm import descend, score_rows
+from tamis.loops.svm import descend, leap_entries, score_rows
 
 MOST_STEPS = 10_000_000
 PATIENCE = 4  # steps an entry before all free entries are moved at once
 MOST_FREE = 500  # more of them make systems too large
-ROUNDING, RIDGE = 1e-12, 1e-10
+EXACT_LEAPS, ROUNDING, RIDGE = 6, 1e-12, 1e-10
 
 
 class SvmOutcome(NamedTuple):
@@ -31,7 +31,7 @@ class SvmOutcome(NamedTuple):
     converged: bool
 
 
-def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=MOST_STEPS) -> SvmOutcome:
+def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=MOST_STEPS, exact=False) -> SvmOutcome:
     r"""Solve one support vector problem over a kernel matrix, by sequential minimal optimisation.
 
     .. math:: \max_\alpha \; p \cdot \alpha - \tfrac12 \beta^T K \beta, \quad \beta_i = \sum_{e \text{ of row } i} s_e \alpha_e,
@@ -59,6 +59,8 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
         Largest violation of the optimality conditions, in units of the score.
     max_iter : int, default=10_000_000
         Most steps; `converged` says whether they were enough.
+    exact : bool, default=False
+        Whether to go on from there by a few Newton steps, which mostly end at rounding errors: the solution then hardly depends on the way there.
 
     Returns
     -------
@@ -70,13 +72,15 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
     rows = np.arange(len(signs), dtype=np.uint64) if rows is None else np.ascontiguousarray(rows).astype(np.uint64)
     alpha = np.zeros(len(signs)) if start is None else feasible(start, signs, caps)
     targets, scores = signs * linear, np.empty(len(kernel))
-    steps, patience = 0, PATIENCE * len(signs)
+    steps, patience, leaps = 0, PATIENCE * len(signs), EXACT_LEAPS if exact else 0
     while True:
-        beta = row_weights(alpha, signs, rows, len(kernel))
-        taken, high, least = descend(kernel, rows, signs, targets, caps, alpha, beta, scores, float(tol), min(patience, int(max_iter) - steps))
+        goal, beta = float(tol if leaps == EXACT_LEAPS or not exact else ROUNDING), row_weights(alpha, signs, rows, len(kernel))
+        taken, high, least = descend(kernel, rows, signs, targets, caps, alpha, beta, scores, goal, min(patience, int(max_iter) - steps))
         steps += taken
-        if not high - least > tol or steps >= max_iter:
+        close = not high - least > tol
+        if steps >= max_iter or (close and not (leaps and high - least > ROUNDING)):
             break
+        leaps -= close
         leap(kernel, rows, signs, targets, caps, alpha, scores)
         patience = len(signs)
     beta = row_weights(alpha, signs, rows, len(kernel))  # anew: sums of many steps drift in their last bits
@@ -98,37 +102,13 @@ def leap(kernel, rows, signs, targets, caps, alpha, scores) -> None:
     while 2 <= len(free) <= MOST_FREE:
         at = rows[free].astype(np.intp)
         inside = kernel[np.ix_(at, at)].astype(np.float64)
-        done = _leaps(inside, signs[free], caps[free], alpha, pull, free)
+        inverse = np.linalg.inv(inside + (RIDGE * inside.trace() / len(free) + RIDGE) * np.eye(len(free)))
+        mine, own = alpha[free], pull[free]
+        done = leap_entries(inside, inverse, signs[free], caps[free], mine, own)
+        alpha[free], pull[free] = mine, own
         if done:
             return
-        free = free[(alpha[free] > 0.0) & (alpha[free] < caps[free])]
-
-
-def _leaps(inside, signs, caps, alpha, pull, free) -> bool:
-    """Newton steps of the free entries until they are optimal (True) or half of them sit at bounds."""
-    count, alive = len(free), np.ones(len(free), dtype=bool)
-    inverse = np.linalg.inv(inside + (RIDGE * inside.trace() / count + RIDGE) * np.eye(count))
-    for _ in range(count // 2):
-        direct, even = inverse @ pull[free], inverse.sum(axis=1)
-        move = direct - even * (direct.sum() / even.sum())  # of the rows' weights, which must keep their sum
-        move[alive] -= move.sum() / np.count_nonzero(alive)  # to the last bit, however ill the system
-        bent = inside @ move
-        gain, bend, change = float(pull[free] @ move), float(move @ bent), signs * move
-        if not gain > 0.0:
-            return True
-        room = np.where(change > 0.0, caps - alpha[free], alpha[free])
-        ratio = np.divide(room, np.abs(change), out=np.full(count, np.inf), where=change != 0.0)
-        hit = int(ratio.argmin())
-        size = min(gain / max(bend, 1e-300), float(ratio[hit]))
-        alpha[free] = np.clip(alpha[free] + size * change, 0.0, caps)
-        pull[free] -= size * bent
-        if size < ratio[hit]:
-            return True
-        alpha[free[hit]] = caps[hit] if change[hit] > 0.0 else 0.0
-        alive[hit], column = False, inverse[:, hit].copy()
-        inverse -= np.outer(column, column / column[hit])  # the inverse without this entry
-        inverse[hit] = inverse[:, hit] = 0.0
-    return False
+        free = free[(mine > 0.0) & (mine < caps[free])]
 
 
 def row_weights(alpha, signs, rows, n_rows: int) -> np.ndarray:

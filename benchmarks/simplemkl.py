@@ -13,15 +13,19 @@ class Loop:
         self.stack, self.signs, self.cost = stack.reshape(len(stack), -1), signs, cost
         self.machines = 0
 
-    def solve(self, weights: np.ndarray):
-        """Value and forms of the machine at some weights."""
+    def solve(self, weights: np.ndarray) -> tuple[float, np.ndarray]:
+        """Value of the machine at some weights, and its weights of the rows."""
         n = len(self.signs)
-        machine = SVC(kernel="precomputed", C=self.cost, tol=1e-4).fit((weights @ self.stack).reshape(n, n), self.signs)
+        kernel = (weights @ self.stack).reshape(n, n)
+        machine = SVC(kernel="precomputed", C=self.cost, tol=1e-4).fit(kernel, self.signs)
         self.machines += 1
         beta = np.zeros(n)
         beta[machine.support_] = machine.dual_coef_[0]
-        forms = self.stack @ np.outer(beta, beta).ravel()
-        return float(np.abs(beta).sum() - 0.5 * weights @ forms), forms
+        return float(np.abs(beta).sum() - 0.5 * beta @ kernel @ beta), beta
+
+    def forms(self, beta: np.ndarray) -> np.ndarray:
+        """Quadratic forms of all kernels: asked for once a step, not once a machine."""
+        return self.stack @ np.outer(beta, beta).ravel()
 
     def direction(self, weights: np.ndarray, forms: np.ndarray) -> np.ndarray:
         """Descent direction that keeps the sum: the heaviest kernel gives what the others gain."""
@@ -35,14 +39,15 @@ class Loop:
     def run(self, tol: float, seconds: float) -> tuple[float, float, int]:
         """Seconds, relative gap reached and machines solved."""
         begin, weights = time.thread_time(), np.full(len(self.stack), 1.0 / len(self.stack))
-        value, forms = self.solve(weights)
+        value, beta = self.solve(weights)
         while True:
+            forms = self.forms(beta)
             gap = 0.5 * (forms.max() - weights @ forms) / value
             if gap <= tol or time.thread_time() - begin > seconds:
                 return time.thread_time() - begin, float(gap), self.machines
-            weights, value, forms = self.step(weights, value, forms)
+            weights, value, beta = self.step(weights, value, beta, forms)
 
-    def step(self, weights, value, forms):
+    def step(self, weights, value, beta, forms):
         """Walk along the direction to the face of the simplex as long as that descends, then halve the step until it does."""
         move = self.direction(weights, forms)
         while True:
@@ -56,7 +61,7 @@ class Loop:
             after = self.solve(face)
             if after[0] >= value:
                 break
-            weights, (value, forms) = face, after
+            weights, (value, beta) = face, after
             move = np.where(weights > 0, move, 0.0)
             move[weights.argmax()] -= move.sum()
         size = 0.5 * longest
@@ -67,4 +72,4 @@ class Loop:
             if after[0] < value:
                 return trial, *after
             size *= 0.3
-        return weights, value, forms
+        return weights, value, beta

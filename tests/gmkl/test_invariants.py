@@ -7,7 +7,7 @@ from gmkl.data import N, X, Y, gaussian, machines_of, some_kernels, store_of
 from sklearn.svm import SVC, SVR
 
 from tamis.solvers.kernel_machines import Machines, learn_weights, tube_entries
-from tamis.solvers.level import level_method
+from tamis.solvers.level import fixed_weights, level_method
 from tamis.solvers.mixes import Mix
 
 KERNELS = some_kernels()
@@ -118,6 +118,18 @@ def test_one_kernel_regression_is_that_of_scikit_learn():
     theirs = SVR(kernel="precomputed", C=30.0, epsilon=0.1, tol=1e-8).fit(KERNELS[1], targets)
     mine = KERNELS[1] @ found.machine[0].beta + found.machine[0].intercept
     assert mine == pytest.approx(theirs.predict(KERNELS[1]), abs=2e-4)
+
+
+def test_a_loose_machine_still_bounds_the_optimum_from_both_sides():
+    machines = machines_of(KERNELS)
+    theta = np.full(len(KERNELS), 1 / len(KERNELS))
+    exact = fixed_weights(machines, theta, 1e-8)
+    loose = machines_of(KERNELS)
+    loose.tol = 0.5
+    rough = fixed_weights(loose, theta, np.inf)
+    assert rough.lower < exact.lower - 1e-6 * exact.lower  # its value alone lies below
+    assert rough.upper >= exact.lower
+    assert rough.gap > exact.gap
 
 
 def test_several_machines_share_their_weights():

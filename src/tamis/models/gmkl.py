@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
@@ -12,11 +11,8 @@ from tamis.models.constraints import NUMBER
 from tamis.models.gmkl_base import SHARED, KernelModel
 from tamis.models.gmkl_docs import documented
 from tamis.models.regressor import Numbers
-from tamis.models.sigmoid import fit_sigmoid, sigmoid
+from tamis.models.sigmoid import fit_sigmoid, held_out_scores, sigmoid
 from tamis.solvers.kernel_machines import hinge_entries, tube_entries
-from tamis.solvers.svm import solve_svm
-
-FOLDS = 5
 
 
 def _never(model):
@@ -159,22 +155,10 @@ class GMKLClassifier(Classes, KernelModel):
         for fit in fits:
             kernel = store.mixture(fit.theta)
             for problem in problems[at : at + len(fit.betas)]:
-                scores = self._held_out(kernel, problem)
+                scores = held_out_scores(kernel, problem, 0 if self.random_state is None else self.random_state)
                 lines.append(fit_sigmoid(scores, problem.signs > 0, weights))
             at += len(fit.betas)
         self._lines = np.array(lines)
-
-    def _held_out(self, kernel, problem) -> np.ndarray:
-        """Score of every row by a machine that has not seen it."""
-        signs, scores = problem.signs, np.zeros(len(problem.signs))
-        rarer = int(min((signs > 0).sum(), (signs < 0).sum()))
-        seed = 0 if self.random_state is None else self.random_state
-        folds = (StratifiedKFold if rarer >= 2 else KFold)(max(2, min(FOLDS, rarer)), shuffle=True, random_state=seed)
-        for train, test in folds.split(signs[:, None], signs):
-            part = np.ascontiguousarray(kernel[np.ix_(train, train)])
-            found = solve_svm(part, signs[train], problem.linear[train], problem.caps[train])
-            scores[test] = kernel[np.ix_(test, train)] @ found.beta + found.intercept
-        return scores
 
     @available_if(_calibrated)
     def predict_proba(self, X):

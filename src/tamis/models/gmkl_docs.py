@@ -15,7 +15,7 @@ C : float, default=100.0
     Cost of the loss of a row. With ``normalize="trace"`` the diagonal of a kernel is about 1 / n_samples: 100 is moderate there. Values for
     unlike `mix` cannot be compared.
 weights : {"learned", "uniform"}, default="learned"
-    Whether weights are learnt, or all 1 / n_kernels: the baseline.
+    Whether weights are learnt, or all 1 / n_kernels: the baseline, for which `mix` and `p` mean nothing.
 normalize : {"trace", "mean_diag"} or None, default="trace"
     What is made 1 in each kernel: the trace over the training rows, its mean, or nothing. C of "mean_diag" is C of "trace" over n_samples.
 standardize : bool, default=True
@@ -49,7 +49,7 @@ gap_ : float
 objective_ : float
     Upper bound on the optimum.
 history_ : list of dict
-    Per iteration: bounds of the optimum, and kernels in use.
+    Per iteration: bounds of the optimum, and kernels of the best weights so far.
 n_iter_ : int
     Iterations made.
 exact_ : bool
@@ -68,7 +68,7 @@ feature_names_in_ : ndarray of str
 _NOTES = """\
 Kernels are stored as packed triangles of single precision, polynomials of one column by their factors, and all sums are of double precision.
 Equal rows with equal targets are one row of their summed weight. Up to `max_rows` rows nothing is approximated beyond that. For more rows
-`gap_` and the weights are those of the sample; the final machine is that of the Nyström approximation, by liblinear, whose intercept
+`gap_`, the weights and a calibration are those of the sample; the final machine is that of the Nyström approximation, by liblinear, whose intercept
 is weakly penalised.
 """
 

@@ -21,9 +21,9 @@ def spread_to_all(model, fits, rows, matrix, problems, scales):
         features = _features(rows, matrix, factors, basis)
         own = problems[at : at + len(fit.betas)]
         at += len(own)
-        machines = [_linear(problem, features, model) for problem in own]
-        betas = np.array([basis @ machine.coef_.ravel() for machine in machines])
-        done.append(fit._replace(betas=betas, intercepts=np.array([float(np.ravel(machine.intercept_)[0]) for machine in machines])))
+        lines = [_linear(problem, features, model) for problem in own]
+        betas = np.array([basis @ slopes for slopes, _ in lines])
+        done.append(fit._replace(betas=betas, intercepts=np.array([intercept for _, intercept in lines])))
     return done
 
 
@@ -34,12 +34,15 @@ def _features(rows, matrix, factors, basis) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _linear(problem, features, model):
-    """A linear machine with the caps of a problem's entries as costs."""
+def _linear(problem, features, model) -> tuple[np.ndarray, float]:
+    """Slopes and intercept of a linear machine with the caps of a problem's entries as costs."""
+    count = len(features)
     unit = float(np.sqrt(np.einsum("ij,ij->i", features, features).mean()))
     common = {"C": 1.0, "dual": True, "intercept_scaling": 10.0 * unit, "random_state": 0, "max_iter": 10_000, "tol": 1e-3}
-    if problem.rows is None:
-        return LinearSVC(loss="hinge", **common).fit(features, problem.signs, sample_weight=problem.caps)
-    count = len(features)
-    targets = problem.linear[:count] + model.epsilon
-    return LinearSVR(epsilon=model.epsilon, **common).fit(features, targets, sample_weight=problem.caps[:count])
+    if problem.rows is not None:
+        machine = LinearSVR(epsilon=model.epsilon, **common).fit(features, problem.linear[:count] + model.epsilon, sample_weight=problem.caps[:count])
+    elif np.ptp(problem.signs) == 0.0:  # one class alone: nothing to tell apart
+        return np.zeros(features.shape[1]), float(problem.signs[0])
+    else:
+        machine = LinearSVC(loss="hinge", **common).fit(features, problem.signs, sample_weight=problem.caps)
+    return machine.coef_.ravel(), float(np.ravel(machine.intercept_)[0])

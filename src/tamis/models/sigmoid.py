@@ -1,6 +1,23 @@
 """Probabilities from scores: a sigmoid fitted to scores of rows that were held out (Platt's method)."""
 
 import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from tamis.solvers.svm import solve_svm
+
+FOLDS = 5
+
+
+def held_out_scores(kernel: np.ndarray, problem, random_state) -> np.ndarray:
+    """Score of every row by a machine over the same kernel that has not seen it."""
+    signs, scores = problem.signs, np.zeros(len(problem.signs))
+    rarer = int(min((signs > 0).sum(), (signs < 0).sum()))
+    folds = (StratifiedKFold if rarer >= 2 else KFold)(max(2, min(FOLDS, rarer)), shuffle=True, random_state=random_state)
+    for train, test in folds.split(signs[:, None], signs):
+        part = np.ascontiguousarray(kernel[np.ix_(train, train)])
+        found = solve_svm(part, signs[train], problem.linear[train], problem.caps[train])
+        scores[test] = kernel[np.ix_(test, train)] @ found.beta + found.intercept
+    return scores
 
 
 def fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

@@ -25,10 +25,9 @@ class ColumnSource:
         self.norms = self.rows.squares()
         self.tops = np.r_[np.ones(len(rates)), (self.norms.max(initial=0.0) + 1.0) ** shared.degrees]
 
-    def diagonals(self, stack=None) -> np.ndarray:
-        """Diagonal of each kernel."""
-        ones = np.ones((len(self.rates), len(self.rows)))
-        return np.vstack([ones, (self.norms + 1.0) ** self.shared.degrees[:, None]])
+    def traces(self, weights: np.ndarray, stack=None) -> np.ndarray:
+        """Weighted trace of each kernel."""
+        return np.r_[np.full(len(self.rates), weights.sum()), (self.norms + 1.0) ** self.shared.degrees[:, None] @ weights]
 
     def fill(self, first: int, last: int, out: np.ndarray, at: int) -> None:
         """Write the packed entries of some rows from the entry `at` on, each kernel over its top."""
@@ -58,14 +57,14 @@ class MatrixSource:
     def __init__(self, block, n: int, place: int):
         self.block, self.n, self.places = block, n, np.array([place])
 
-    def diagonals(self, stack=None) -> np.ndarray:
-        """Diagonal of the kernel; rows are asked for again only if they are not in memory."""
+    def traces(self, weights: np.ndarray, stack=None) -> np.ndarray:
+        """Weighted trace; rows are asked for again only if they are not in memory."""
         if stack is not None:
             rows = np.arange(self.n)
-            return stack[:, rows * (2 * self.n - rows + 1) // 2].astype(np.float64)
+            return stack[:, rows * (2 * self.n - rows + 1) // 2] @ weights
         step = max(1, (1 << 19) // self.n)
-        starts = range(0, self.n, step)
-        return np.concatenate([np.diagonal(self.block(k, min(k + step, self.n)), offset=k) for k in starts])[None, :].astype(np.float64)
+        parts = [np.diagonal(self.block(k, min(k + step, self.n)), offset=k) for k in range(0, self.n, step)]
+        return np.array([np.concatenate(parts) @ weights])
 
     def fill(self, first: int, last: int, out: np.ndarray, at: int) -> None:
         """Write the packed entries of some rows from the entry `at` on."""
@@ -89,9 +88,10 @@ class PowerSource:
         """Bytes of the factors."""
         return self.powers.nbytes
 
-    def diagonals(self) -> np.ndarray:
-        """Diagonal of each kernel."""
-        return np.einsum("nkp,kp->kn", self.powers[:, self.at] ** 2, self.binomials)
+    def traces(self, weights: np.ndarray) -> np.ndarray:
+        """Weighted trace of each kernel."""
+        squares = np.tensordot(weights, self.powers**2, axes=1)
+        return np.einsum("kp,kp->k", squares[self.at], self.binomials)
 
     def forms(self, betas: np.ndarray) -> np.ndarray:
         """Quadratic forms of each kernel, summed over the rows of `betas`."""

@@ -23,9 +23,9 @@ class KernelStore:
         self.stacks = [self._stack(source, max_bytes) for source in sources]
         traces = np.zeros(count)
         for source, stack in zip(sources, self.stacks, strict=True):
-            traces[source.places] = source.diagonals(stack) @ weights
+            traces[source.places] = source.traces(weights, stack)
         if powers:
-            traces[powers.places] = powers.diagonals() @ weights
+            traces[powers.places] = powers.traces(weights)
         if normalize == "mean_diag":
             traces /= weights.sum()
         self.usable = traces > 0.0

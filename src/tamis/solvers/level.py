@@ -45,8 +45,8 @@ class _Best:
 
     def __init__(self):
         self.upper, self.lower = np.inf, -np.inf
-        self.theta = self.machine = None
-        self.history: list[dict] = []
+        self.theta, self.machine = np.zeros(0), None
+        self.history = []
 
     def take(self, theta, cut: Cut) -> float:
         """Note a machine; its value, its own gap included, bounds the optimum from above."""
@@ -55,9 +55,9 @@ class _Best:
             self.upper, self.theta, self.machine = value, theta, cut.machine
         return value
 
-    def note(self, theta) -> None:
-        """One line of history."""
-        kept = int(np.count_nonzero(theta > 1e-6 * theta.max()))
+    def note(self) -> None:
+        """One line of history: the bounds, and the kernels of the best weights so far."""
+        kept = int(np.count_nonzero(self.theta > 1e-6 * self.theta.max()))
         self.history.append({"iteration": len(self.history) + 1, "upper": self.upper, "lower": self.lower, "kernels": kept})
 
     def closed(self, tol: float) -> bool:
@@ -81,7 +81,7 @@ def level_method(evaluate: Evaluate, mix: Mix, count: int, tol: float, max_iter:
         best.lower = max(best.lower, cut.constant - 0.5 * mix.support(cut.forms)[0])
         if not best.closed(tol):
             shares = _raise_lower(best, mix, planes, theta)
-        best.note(theta)
+        best.note()
         if best.closed(tol):
             break
         after = _next_weights(best, mix, planes, theta, shares)
@@ -110,7 +110,7 @@ def _next_weights(best: _Best, mix: Mix, planes: Planes, theta, shares):
         point = nearest_below(mix, planes, theta, best.lower + TAU * (best.upper - best.lower), shares)
         best.lower = max(best.lower, point.bound)
         if point.theta is not None:
-            return mix.lifted(point.theta)
+            return mix.lifted(point.theta)  # already there, but for the cone solver's tolerance
     return None
 
 
@@ -123,7 +123,7 @@ def norm_method(evaluate: Evaluate, p: float, count: int, tol: float, max_iter: 
         top = max(float(cut.forms.max()), 1e-300)
         dual = top * float(((cut.forms.clip(0.0) / top) ** (p / (p - 1.0))).sum() ** (1.0 - 1.0 / p))
         best.lower = max(best.lower, cut.constant - 0.5 * dual)
-        best.note(theta)
+        best.note()
         if best.closed(tol):
             break
         loads = theta**2 * cut.forms.clip(0.0)
@@ -139,5 +139,5 @@ def fixed_weights(evaluate: Evaluate, theta: np.ndarray, tol: float) -> Weighing
     best = _Best()
     cut = evaluate(theta, tol)
     best.lower = best.take(theta, cut) - cut.slack
-    best.note(theta)
+    best.note()
     return best.outcome(tol)

@@ -121,7 +121,7 @@ def conic_nearest_below(mix: Mix, planes: Planes, center: np.ndarray, level: flo
     )
     found = solver.solve()
     bound = max(bound, planes.bound(mix, np.maximum(np.asarray(found.z)[:count], 0.0)))
-    if "Infeasible" in str(found.status) or bound >= level:
+    if "Solved" not in str(found.status) or bound >= level:  # proved empty, or no answer: the bound says no more than it can
         return LevelPoint(None, bound, conic=True)
     theta = np.maximum(np.asarray(found.x), 0.0)
     theta[theta < 1e-9 * theta.max(initial=0.0)] = 0.0

@@ -1,6 +1,6 @@
 """The cutting planes against cone programs, enumeration and other libraries: the invariants of the robust models."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -170,7 +170,7 @@ def test_a_radius_of_0_is_the_plain_machine(kind):
 @pytest.mark.parametrize("kind", SETS)
 def test_the_optimum_grows_with_the_radius(kind):
     values = [fitted(kind, factor * RADII[kind]).objective_ for factor in (0, 1, 2, 4)]
-    assert all(after >= before * (1.0 - 2e-4) for before, after in zip(values, values[1:], strict=False))
+    assert all(after >= before * (1.0 - 2e-4) for before, after in pairwise(values))
     assert values[-1] > values[0]
 
 

@@ -86,7 +86,8 @@ class RobustLinear(BaseEstimator):
     def _solve(self, matrix, targets, weights) -> Outcome:
         """One output."""
         oracle = self._oracle(self.uncertainty, float(self.radius), self._sigma, matrix, np.ascontiguousarray(targets), weights, self.fit_intercept)
-        return minimise(oracle, matrix.shape[1], float(self.C), float(self.tol), self.max_iter)
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told by the solver
+            return minimise(oracle, matrix.shape[1], float(self.C), float(self.tol), self.max_iter)
 
     def _store(self, found: list[Outcome]) -> None:
         self.coef_ = self._shape_coef(np.array([one.weights for one in found]))

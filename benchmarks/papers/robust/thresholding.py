@@ -203,11 +203,11 @@ def judge(found: dict) -> list[str]:
         first, promise = rows[0], min(row["before"] for row in rows[1:])
         time, space = half["liblinear"] / first["liblinear"], half["megabytes"] / first["megabytes"]
         lines.append(
-            f"- {name}: with {half['kept']:.0%} of the entries (threshold {half['threshold']:g}) liblinear takes {time:.0%} of its time and the data {space:.0%} "
-            f"of their memory; F1 goes from {first['f1']:.3f} to {half['f1']:.3f} on whole test rows, {half['f1_cut']:.3f} on cut ones; {half['overlap']} of the "
-            f"ten largest weights stay. The solver in tamis takes {half['seconds']:.3f} s there, certificate included, and {first['seconds']:.3f} s on the whole data. "
-            f"Known before the fit: a relative distance of at most {promise:.2g} at the smallest threshold, which says "
-            f"{'nothing' if promise > 1 else 'something'}; certified after it: {half['gap']:.2g}."
+            f"- {name}: with {half['kept']:.0%} of the entries (threshold {half['threshold']:g}) liblinear takes {time:.0%} of its time "
+            f"and the data {space:.0%} of their memory; F1 goes from {first['f1']:.3f} to {half['f1']:.3f} on whole test rows, {half['f1_cut']:.3f} "
+            f"on cut ones; {half['overlap']} of the ten largest weights stay. The solver in tamis takes {half['seconds']:.3f} s there, certificate "
+            f"included, and {first['seconds']:.3f} s on the whole data. Known before the fit: a relative distance of at most {promise:.2g} at the "
+            f"smallest threshold, which says {'nothing' if promise > 1 else 'something'}; certified after it: {half['gap']:.2g}."
         )
     if "comp.graphics" in found:
         lines.append(

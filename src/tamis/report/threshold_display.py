@@ -138,12 +138,12 @@ class ThresholdDisplay:
     def _mark_promise(self, ax) -> None:
         """The promise, where it is less than ten times the largest certificate; otherwise a word about it."""
         most = float(np.max(self.gap[np.isfinite(self.gap)], initial=0.0))
-        shown = (self.promise <= max(10.0 * most, 0.1)) & (self.promise > 0.0)
+        shown = self.promise <= max(10.0 * most, 0.1)
         if shown.sum() > 1:
             ax.plot(self.threshold[shown], self.promise[shown], color=OTHER, linestyle="--", label="known before the fit")
             ax.legend(frameon=False, fontsize="small")
-        elif (self.promise > 0.0).any():
-            least = float(self.promise[self.promise > 0.0].min())
+        elif (self.threshold > 0.0).any():
+            least = float(self.promise[self.threshold > 0.0].min())
             ax.set_title(f"known before the fit: {least:.2g} and more", color=SOFT, fontsize="small")
         ax.set_ylim(bottom=min(0.0, *ax.get_ylim()))
 

@@ -82,7 +82,11 @@ def merged(matrix, targets, weights):
     rows, _, weights, order = settle(joined, np.ones((len(weights), 1)), weights)
     rows, weights = rows[order], weights[order]
     last = rows[:, [-1]]
-    return np.ascontiguousarray(rows[:, :-1]) if not sp.issparse(rows) else rows[:, :-1], np.ravel(last.toarray() if sp.issparse(last) else last), weights
+    return (
+        np.ascontiguousarray(rows[:, :-1]) if not sp.issparse(rows) else rows[:, :-1],
+        np.ravel(last.toarray() if sp.issparse(last) else last),
+        weights,
+    )
 
 
 def cheapest(costs: np.ndarray, weights: np.ndarray, budget: float) -> float:

@@ -12,6 +12,7 @@ PARTS = {
     "gmkl": "multiple kernel learning: a fit, growth, memory, and SimpleMKL over scikit-learn's SVC",
     "lowrank": "a thousand targets on a low-rank matrix, and words that predict a word",
     "metric": "sparse metric learning against NCA and LMNN, its growth, memory and first fit",
+    "thresholding": "thresholding and its certificate beside a solve, bounds on random problems, robust models",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
     "group_batch": "batch group lasso against skglm, celer and adelie",

@@ -152,7 +152,7 @@ def test_estimators_that_cannot_serve_are_refused():
         model(alpha=0.0).fit(X, Y)
     with pytest.raises(AttributeError, match="partial_fit"):
         model().partial_fit(X, Y)
-    with pytest.raises(AttributeError, match="needs loss='logistic'"):
+    with pytest.raises(AttributeError, match="predict_proba"):
         model(loss="hinge").fit(X, Y).predict_proba(X)
 
 

@@ -102,15 +102,18 @@ class RobustSVC(Classes, RobustLinear):
 
     Examples
     --------
-    >>> import numpy as np
+    Of every row up to five pixels go out, those that hurt most:
+
+    >>> from sklearn.datasets import load_digits
     >>> from tamis import RobustSVC
-    >>> rng = np.random.default_rng(0)
-    >>> y = rng.choice([-1, 1], size=200)
-    >>> X = y[:, None] * [2.0, 1.0, 1.0, 1.0] + 0.5 * rng.normal(size=(200, 4))
-    >>> plain = RobustSVC("deletion", radius=0).fit(X, y)
-    >>> robust = RobustSVC("deletion", radius=1).fit(X, y)
-    >>> robust.score(X, y, worst_case=True) > plain.score(X, y, worst_case=True, radius=1)
-    True
+    >>> X, y = load_digits(return_X_y=True)
+    >>> X, y = X[(y == 4) | (y == 7)] / 16.0, y[(y == 4) | (y == 7)]
+    >>> plain = RobustSVC("deletion", radius=0, tol=1e-3).fit(X[::2], y[::2])
+    >>> robust = RobustSVC("deletion", radius=5, tol=1e-3).fit(X[::2], y[::2])
+    >>> [round(model.score(X[1::2], y[1::2]), 1) for model in (plain, robust)]
+    [1.0, 1.0]
+    >>> [round(model.score(X[1::2], y[1::2], worst_case=True, radius=5), 1) for model in (plain, robust)]
+    [0.1, 0.7]
     """
 
     partial_fit = available_if(never)(Classes.partial_fit)

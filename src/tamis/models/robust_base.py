@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
 from tamis.solvers.cutting import Outcome, minimise
-from tamis.solvers.cutting_rows import variances
+from tamis.solvers.cutting_rows import merged, variances
 
 WHOLE = {"deletion": "features", "labels": "rows"}  # sets whose radius is a number of things
 
@@ -42,7 +42,7 @@ class RobustLinear(BaseEstimator):
         self._validate_params()
         self._check_radius(self.radius)
         matrix, targets, weights = self._prepare(X, y, sample_weight)
-        self._set_covariance(matrix)
+        self._set_covariance(matrix, weights)
         found = [self._solve(matrix, column, weights) for column in self._columns(targets).T]
         self._store(found)
         return self
@@ -60,7 +60,7 @@ class RobustLinear(BaseEstimator):
             matrix, targets, weights = matrix[present], targets[present], weights[present]
         return matrix, targets, weights
 
-    def _set_covariance(self, matrix) -> None:
+    def _set_covariance(self, matrix, weights) -> None:
         """The ellipsoid's matrix, or its diagonal."""
         self._sigma = None
         if self.uncertainty != "ellipsoid":
@@ -69,7 +69,8 @@ class RobustLinear(BaseEstimator):
             return
         width = matrix.shape[1]
         if self.covariance is None:
-            self._sigma = variances(matrix)
+            rows, _, loads = merged(matrix, np.zeros(len(weights)), weights)
+            self._sigma = variances(rows, loads)
             return
         given = check_array(self.covariance, ensure_2d=False, dtype=np.float64, input_name="covariance")
         if given.shape not in ((width,), (width, width)):
@@ -85,8 +86,10 @@ class RobustLinear(BaseEstimator):
 
     def _solve(self, matrix, targets, weights) -> Outcome:
         """One output."""
-        oracle = self._oracle(self.uncertainty, float(self.radius), self._sigma, matrix, np.ascontiguousarray(targets), weights, self.fit_intercept)
-        return minimise(oracle, matrix.shape[1], float(self.C), float(self.tol), self.max_iter)
+        rows, targets, loads = merged(matrix, targets, weights)
+        oracle = self._oracle(self.uncertainty, float(self.radius), self._sigma, rows, targets, loads, self.fit_intercept)
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers too large are told by the solver
+            return minimise(oracle, rows.shape[1], float(self.C), float(self.tol), self.max_iter)
 
     def _store(self, found: list[Outcome]) -> None:
         self.coef_ = self._shape_coef(np.array([one.weights for one in found]))

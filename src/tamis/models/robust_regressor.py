@@ -45,7 +45,7 @@ class RobustRegressor(Numbers, RobustLinear):
         What may be wrong with the data.
     radius : float, default=0.1
         How much of it. A whole number for "deletion".
-    C : float, default=100.0
+    C : float, default=10.0
         Cost of the norm of the residuals. The larger, the less the weights are held back beyond what the set asks for.
     covariance : array-like of shape (n_features,) or (n_features, n_features), or None, default=None
         For "ellipsoid": a covariance matrix or its diagonal. None takes the variances of the columns.
@@ -96,7 +96,7 @@ class RobustRegressor(Numbers, RobustLinear):
     >>> X = rng.normal(size=(100, 3))
     >>> y = X @ [1.0, -2.0, 0.0] + 0.1 * rng.normal(size=100)
     >>> model = RobustRegressor("l2", radius=0.05).fit(X, y)
-    >>> abs(model.coef_ - [1.0, -2.0, 0.0]).max() < 0.1
+    >>> bool(abs(model.coef_ - [1.0, -2.0, 0.0]).max() < 0.1)
     True
     >>> model.score(X, y, worst_case=True) < model.score(X, y)
     True
@@ -106,7 +106,7 @@ class RobustRegressor(Numbers, RobustLinear):
     _oracle = staticmethod(residual_oracle)
     _parameter_constraints: ClassVar[dict] = {**RobustLinear._parameter_constraints, "uncertainty": [StrOptions(set(SETS))]}
 
-    def __init__(self, uncertainty="spectral", radius=0.1, C=100.0, covariance=None, *, fit_intercept=True, max_iter=1000, tol=1e-4):
+    def __init__(self, uncertainty="spectral", radius=0.1, C=10.0, covariance=None, *, fit_intercept=True, max_iter=1000, tol=1e-4):
         self.uncertainty = uncertainty
         self.radius = radius
         self.C = C

@@ -8,14 +8,14 @@ from sklearn.base import clone
 from tamis.report.drawing import ACCENT, OTHER, SOFT, as_arrays, lacks, take_axes
 
 PANELS = ("seconds", "megabytes", "accuracy", "gap")
-WORDS = {"seconds": "seconds of a fit", "megabytes": "data, MB", "accuracy": "accuracy", "gap": "relative distance from the optimum"}
+WORDS = {"seconds": "seconds of a fit", "megabytes": "data, MB", "accuracy": "accuracy", "gap": "distance from the optimum"}
 
 
 class ThresholdDisplay:
     """What a threshold on the entries of the data saves, and what it costs: time, memory, accuracy and certificate.
 
     Use `from_estimator`. The certificate is an upper bound of the distance from the optimum on the whole data, as a share of it; what theory
-    promises before the fit is drawn beside it where it is on the chart at all.
+    promises before the fit is drawn beside it where that is on the chart at all.
 
     Parameters
     ----------
@@ -138,12 +138,12 @@ class ThresholdDisplay:
     def _mark_promise(self, ax) -> None:
         """The promise, where it is less than ten times the largest certificate; otherwise a word about it."""
         most = float(np.max(self.gap[np.isfinite(self.gap)], initial=0.0))
-        shown = (self.promise <= max(10.0 * most, 0.1)) & (self.promise > 0.0)
-        if shown.any():
+        shown = self.promise <= max(10.0 * most, 0.1)
+        if shown.sum() > 1:
             ax.plot(self.threshold[shown], self.promise[shown], color=OTHER, linestyle="--", label="known before the fit")
             ax.legend(frameon=False, fontsize="small")
-        elif (self.promise > 0.0).any():
-            least = float(self.promise[self.promise > 0.0].min())
+        elif (self.threshold > 0.0).any():
+            least = float(self.promise[self.threshold > 0.0].min())
             ax.set_title(f"known before the fit: {least:.2g} and more", color=SOFT, fontsize="small")
         ax.set_ylim(bottom=min(0.0, *ax.get_ylim()))
 

@@ -12,6 +12,7 @@ from tamis.loops.cutting import climb_simplex
 
 NEAR = 1e-10  # of the value: how well the intercept is found
 TRIES = 100
+PATIENCE = 30  # turns that a plane may be of no use
 
 
 class Outcome(NamedTuple):
@@ -47,54 +48,59 @@ class Touch(NamedTuple):
 def minimise(oracle, width: int, cost: float, tol: float, max_iter: int) -> Outcome:
     """Add planes until the best objective is within `tol` of the lower bound, as a share of it."""
     stack = _Planes(width, cost)
-    weights, bias, lower = np.zeros(width), 0.0, 0.0
-    best, history = (np.inf, weights, bias), []
+    goal, bias, lower = np.zeros(width), 0.0, 0.0
+    best, history = (np.inf, goal, bias), []
     for turn in range(1, max_iter + 1):
-        value, bias, slope, offset = touch(oracle, weights, bias)
-        level = 0.5 * float(weights @ weights) + cost * value
-        if level < best[0]:
-            best = (level, weights, bias)
-        if not np.isfinite(level):
+        # Halfway between the best weights and those that the planes ask for, planes cut deeper; unless they do not cut at all.
+        for weights in (best[1] + 0.5 * (goal - best[1]), goal):
+            value, bias, slope, offset = touch(oracle, weights, bias)
+            level = 0.5 * float(weights @ weights) + cost * value
+            best = (level, weights, bias) if level < best[0] else best
+            stack.add(slope, offset)
+            if turn == 1 or stack.cuts(goal):
+                break
+        if not np.isfinite(level + stack.gram[-1, -1]):
             raise FloatingPointError("the objective became infinite or nan: the numbers in X are too large for double precision. Scale the columns.")
         if best[0] - lower > tol * best[0]:
-            stack.add(slope, offset)
-            weights, bound = stack.solve(0.1 * max(best[0] - lower, tol * best[0]), 0.02 * tol * best[0])
+            goal, bound = stack.solve(0.1 * tol * best[0])
             lower = max(lower, bound)
         history.append({"turn": turn, "objective": best[0], "lower": lower})
         if best[0] - lower <= tol * best[0]:
-            return Outcome(best[1], best[2], best[0], lower, True, history)
-    return Outcome(best[1], best[2], best[0], lower, False, history)
+            break
+    return Outcome(best[1], best[2], best[0], lower, best[0] - lower <= tol * best[0], history)
 
 
 class _Planes:
-    """Planes below R, the first of them 0, and how much each bears."""
+    """Planes below R, the first of them 0, and how much each bears; those that have borne nothing for long are dropped."""
 
     def __init__(self, width: int, cost: float):
-        self.cost, self.count = cost, 1
-        self.slopes, self.offsets = np.zeros((16, width)), np.zeros(16)
-        self.gram, self.shares = np.zeros((16, 16)), np.zeros(16)
-        self.shares[0] = 1.0
+        self.cost = cost
+        self.slopes, self.offsets, self.gram = np.zeros((1, width)), np.zeros(1), np.zeros((1, 1))
+        self.shares, self.idle = np.ones(1), np.zeros(1, dtype=np.int64)
 
     def add(self, slope, offset: float) -> None:
         """One more plane."""
-        if self.count == len(self.offsets):
-            self.slopes = np.concatenate((self.slopes, np.zeros_like(self.slopes)))
-            self.offsets, self.shares = (np.concatenate((old, np.zeros_like(old))) for old in (self.offsets, self.shares))
-            self.gram = np.pad(self.gram, (0, self.count))
-        k = self.count
-        self.slopes[k], self.offsets[k] = slope, offset
-        self.gram[k, : k + 1] = self.gram[: k + 1, k] = self.slopes[: k + 1] @ slope
-        self.count += 1
+        stay = self.idle < PATIENCE
+        products = self.slopes[stay] @ slope
+        self.gram = np.block([[self.gram[np.ix_(stay, stay)], products[:, None]], [products[None, :], slope @ slope]])
+        self.slopes = np.vstack((self.slopes[stay], slope))
+        self.offsets, self.shares, self.idle = (
+            np.append(old[stay], new) for old, new in ((self.offsets, offset), (self.shares, 0.0), (self.idle, 0))
+        )
 
-    def solve(self, rough: float, fine: float) -> tuple[np.ndarray, float]:
+    def cuts(self, weights) -> bool:
+        """Whether the last plane is the highest at the weights."""
+        heights = self.slopes @ weights + self.offsets
+        return heights[-1] > heights[:-1].max() * (1.0 + 1e-12)
+
+    def solve(self, enough: float) -> tuple[np.ndarray, float]:
         """The weights that are best for the planes, nearly, and a lower bound of the optimum."""
-        k = self.count
-        gram, offsets, shares = np.ascontiguousarray(self.gram[:k, :k]), self.offsets[:k].copy(), self.shares[:k].copy()
-        climb_simplex(gram, offsets, self.cost, shares, 100 * k + 1000, min(rough, 10.0 * fine))
-        shares = np.maximum(shares, 0.0) / np.maximum(shares, 0.0).sum()
-        self.shares[:k] = shares
-        weights = -self.cost * (shares @ self.slopes[:k])
-        return weights, self.cost * float(offsets @ shares) - 0.5 * float(weights @ weights)
+        count = len(self.shares)
+        climb_simplex(self.gram, self.offsets, self.cost, self.shares, 10 * count + 1000, enough)
+        self.shares = np.maximum(self.shares, 0.0) / np.maximum(self.shares, 0.0).sum()
+        self.idle = np.where(self.shares > 0.0, 0, self.idle + 1)
+        weights = -self.cost * (self.shares @ self.slopes)
+        return weights, self.cost * float(self.offsets @ self.shares) - 0.5 * float(weights @ weights)
 
 
 def touch(oracle, weights, start: float):

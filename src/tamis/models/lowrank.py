@@ -103,7 +103,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     >>> factors = LowRankFactorization(n_components=20, random_state=0).fit(X)
     >>> factors.W_.shape
     (3000, 20)
-    >>> factors.S_[0] > factors.S_[-1] > 0
+    >>> bool(factors.S_[0] > factors.S_[-1] > 0)
     True
     >>> factors.error_lower_ <= factors.error_upper_ <= factors.error_fro_
     True

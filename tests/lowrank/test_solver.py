@@ -223,6 +223,15 @@ def test_degenerate_targets():
 
 
 # --------------------------------------------------------------------------- the pieces
+def test_compiled_loops_do_what_their_source_says(request):
+    _, _, factors, packed = problem(11, n=20, d=12, targets=3)
+    hidden = packed._replace(masked=np.array([-1, 4, 0]))
+    compiled = [run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray() for share in (0.0, 0.2)]
+    request.getfixturevalue("interpreted")
+    source = [run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray() for share in (0.0, 0.2)]
+    assert np.array(source) == pytest.approx(np.array(compiled), abs=1e-9)
+
+
 def plain_projection(z, radius):
     """The projection by sorting."""
     if np.abs(z).sum() <= radius:

@@ -226,7 +226,7 @@ def judge(found: dict) -> list[str]:
         close = "comes close to" if best >= lasso["tuned"]["f1_of_means"] - 0.02 else "does not reach"
         lines.append(
             f"- {name}, k={rank}: macro-F1 with thresholds by robustness {said}; the lasso on all the data {lasso['tuned']['f1_of_means']:.3f}. "
-            f"Low rank {close} the lasso{collapsed}. With the factorisation it took a {quick:.0f}th of the time of a loop of scikit-learn's lassos."
+            f"Low rank {close} the lasso{collapsed}. A loop of scikit-learn's lassos took {quick:.1f} times as long as it with its factorisation."
         )
     for name in CORPORA:
         cell = found.get(f"words of {name}")

@@ -172,7 +172,7 @@ def associations(
 
     References
     ----------
-    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, section 4.5, tables 4.1 and 4.2.
+    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, tables 4.1 and 4.2.
 
     Examples
     --------

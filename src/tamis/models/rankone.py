@@ -77,8 +77,8 @@ class RankOneLasso(Numbers, BaseEstimator):
 
     References
     ----------
-    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, section 4.4. The scaling and a sign are
-    corrected, and the minimiser is recovered.
+    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, chapter 4 and figure 4.1. The
+    scaling and a sign are corrected, and the minimiser is recovered.
 
     Examples
     --------

@@ -141,6 +141,9 @@ def test_a_column_that_is_the_target_is_left_out():
         one = Targets(c[None], np.array([rest]), np.array([np.linalg.norm(X[:, i])]), np.array([i]))
         others = np.delete(np.arange(X.shape[1]), i)
         assert np.linalg.norm((X - near)[:, others], 2) <= factors.upper
+        limit = np.linalg.norm(np.delete(V, i, axis=0) @ c) / np.linalg.norm(X[:, i])
+        assert run(factors, one, 0.5, 1.0001 * limit).zero.all()
+        assert not run(factors, one, 0.5, 0.999 * limit).zero.any()
         for share in (0.0, 0.1):
             eta = share * factors.upper
             found = run(factors, one, 0.5, eta)

@@ -45,7 +45,8 @@ for query, words in lists.items():
 # %%
 # How much rank does it take?
 # ---------------------------
-# Four singular values stand out: five topics, less the mean. What lies below the band is noise, and more components would only follow it.
+# Four singular values stand out: five topics, less the mean. The others are noise, as large as what is left out, and more components would
+# only follow it.
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 SingularValueDisplay.from_estimator(Corpus(X, terms, 12).factors, ax=axes[0])
 colours = dict(zip(topics, ["#00707a", "#4a7c2c", "#a34700", "#005b8f", "#7a4a8c"], strict=True))

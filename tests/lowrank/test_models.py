@@ -80,7 +80,7 @@ def test_the_bound_and_the_gap_of_the_certificate_hold(method):
         model = LowRankLasso(6, radius=0.6, robustness=robustness, method=method, random_state=0).fit(rows, Y)
         found = model.certificate(rows, Y)
         assert found["residual"] == pytest.approx(np.linalg.norm(Y - model.predict(rows), axis=0))
-        assert (found["residual"] <= found["bound"]).all()
+        assert (found["residual"] <= found["bound"] * (1.0 + 1e-12)).all()
         if robustness == 1.0:
             assert (found["residual"] <= model.objective_ * (1.0 + 1e-9)).all()
         for j in range(Y.shape[1]):
@@ -213,7 +213,7 @@ def test_labels_of_every_kind_agree():
 
 def test_thresholds_have_the_best_f1_on_the_training_rows():
     random = np.random.default_rng(0)
-    for _ in range(50):
+    for _ in range(15):
         scores, truth = np.round(random.normal(size=30), 1), random.random(30) < 0.3
         cut = best_threshold(scores, truth, np.ones(30))
         tried = [f1_score(truth, scores > c, zero_division=0) for c in [*np.unique(scores).tolist(), -10.0]]

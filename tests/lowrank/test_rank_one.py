@@ -7,7 +7,7 @@ import pytest
 from lowrank.cone import solve_cone
 
 from tamis import RankOneLasso, load, save
-from tamis.solvers.lowrank_one import solve_rank_one
+from tamis.solvers.lowrank_one import highest_price, solve_rank_one
 
 
 def value(p, q, y, eps, alpha, b):
@@ -63,6 +63,12 @@ def test_zero_exactly_where_the_criterion_says_so():
     top = 0.8 * math.sqrt(0.5) * 5.0 * math.sqrt(2.0)
     assert not solve_rank_one(p, q, y, 0.0, top * 1.0001).weights.any()
     assert solve_rank_one(p, q, y, 0.0, top * 0.9999).weights.any()
+    for eps in (0.0, 0.5, 3.0):
+        limit = highest_price(p, q, y, eps)
+        assert not solve_rank_one(p, q, y, eps, limit * 1.0001).weights.any()
+        assert solve_rank_one(p, q, y, eps, limit * 0.9999).weights.any()
+    assert highest_price(p, q, y, 0.0) == pytest.approx(top)
+    assert highest_price(p, q, y, 6.0) == 0.0
     assert not solve_rank_one(p, q, y, 5.0 * 1.0001, 0.0).weights.any()
     assert solve_rank_one(p, q, y, 5.0 * 0.9999, 0.0).weights.any()
 

@@ -141,6 +141,9 @@ def test_a_column_that_is_the_target_is_left_out():
         one = Targets(c[None], np.array([rest]), np.array([np.linalg.norm(X[:, i])]), np.array([i]))
         others = np.delete(np.arange(X.shape[1]), i)
         assert np.linalg.norm((X - near)[:, others], 2) <= factors.upper
+        limit = np.linalg.norm(np.delete(V, i, axis=0) @ c) / np.linalg.norm(X[:, i])
+        assert run(factors, one, 0.5, 1.0001 * limit).zero.all()
+        assert not run(factors, one, 0.5, 0.999 * limit).zero.any()
         for share in (0.0, 0.1):
             eta = share * factors.upper
             found = run(factors, one, 0.5, eta)
@@ -223,6 +226,15 @@ def test_degenerate_targets():
 
 
 # --------------------------------------------------------------------------- the pieces
+def test_compiled_loops_do_what_their_source_says(request):
+    _, _, factors, packed = problem(11, n=20, d=12, targets=3)
+    hidden = packed._replace(masked=np.array([-1, 4, 0]))
+    compiled = [run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray() for share in (0.0, 0.2)]
+    request.getfixturevalue("interpreted")
+    source = [run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray() for share in (0.0, 0.2)]
+    assert np.array(source) == pytest.approx(np.array(compiled), abs=1e-9)
+
+
 def plain_projection(z, radius):
     """The projection by sorting."""
     if np.abs(z).sum() <= radius:

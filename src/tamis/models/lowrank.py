@@ -93,7 +93,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, chapter 4, algorithm 1.
     N. Halko, P. G. Martinsson and J. A. Tropp, "Finding Structure with Randomness", SIAM Review 53, 2011, algorithms 4.4 and 5.1.
     J. Kuczynski and H. Wozniakowski, "Estimating the Largest Eigenvalue by the Power and Lanczos Algorithms with a Random Start", SIAM
-    Journal on Matrix Analysis and Applications 13, 1992, theorem 4.2.
+    Journal on Matrix Analysis and Applications 13, 1992: the failure probability of the Lanczos method.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     >>> factors = LowRankFactorization(n_components=20, random_state=0).fit(X)
     >>> factors.W_.shape
     (3000, 20)
-    >>> factors.S_[0] > factors.S_[-1] > 0
+    >>> bool(factors.S_[0] > factors.S_[-1] > 0)
     True
     >>> factors.error_lower_ <= factors.error_upper_ <= factors.error_fro_
     True

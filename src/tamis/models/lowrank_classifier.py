@@ -26,7 +26,7 @@ class LowRankClassifier(Classes, LowRankModel):
 
     and is predicted where its score on X itself is above its threshold. Shrinking moves the scores of a rare label below 0; a threshold
     that has the best F1 on the training rows makes up for it. Choose it for many labels on wide rows, where fitting each alone takes too long; for
-    few labels `SieveClassifier` is more accurate.
+    few labels a lasso on all the data is more accurate.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights
 from tamis.models.lowrank import take_plain
-from tamis.models.lowrank_base import LowRankModel, scores_of
+from tamis.models.lowrank_base import COLUMNS, LowRankModel, scores_of
 from tamis.models.regressor import Numbers
 from tamis.solvers.lowrank import Operator
 
@@ -114,7 +114,7 @@ class LowRankLasso(Numbers, LowRankModel):
 
     References
     ----------
-    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, chapter 4, equation (4.4).
+    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, chapter 4.
     E. G. Birgin, J. M. Martinez and M. Raydan, "Nonmonotone Spectral Projected Gradient Methods on Convex Sets", SIAM Journal on
     Optimization 10, 2000.
 
@@ -240,18 +240,17 @@ class LowRankLasso(Numbers, LowRankModel):
         matrix = take_plain(self, X, reset=False)
         weights = take_weights(sample_weight, matrix.shape[0], some=True)
         operator = Operator(matrix, np.sqrt(weights) if len(weights) else None, self.fit_intercept)
-        flat, count = self._flat, self._n_targets
         targets = self._take_targets(y, matrix.shape[0], first=False, whole=True)
-        self._flat, self._n_targets = flat, count
-        residual, gap = np.zeros(count), np.zeros(count)
-        for j in range(count):
-            column = targets[:, [j]].toarray().ravel() if sp.issparse(targets) else targets[:, j]
-            apart = operator.roots * (column - scores_of(matrix, self._weights[[j]], self.intercept_[[j]])[:, 0])
-            residual[j] = np.linalg.norm(apart)
-            slopes = operator.turned_times(apart / max(residual[j], np.finfo(float).tiny))
-            with np.errstate(invalid="ignore"):
-                limit = self.radius_[j] * np.abs(slopes).max(initial=0.0) if residual[j] else 0.0
-            gap[j] = limit - float((self._weights[[j]] @ slopes)[0])
+        residual, gap = np.zeros(self._n_targets), np.zeros(self._n_targets)
+        for at in range(0, self._n_targets, COLUMNS):
+            part = slice(at, at + COLUMNS)
+            block = targets[:, part].toarray() if sp.issparse(targets) else targets[:, part]
+            apart = operator.roots[:, None] * (block - scores_of(matrix, self._weights[part], self.intercept_[part]))
+            residual[part] = np.linalg.norm(apart, axis=0)
+            slopes = operator.turned_times(apart / np.maximum(residual[part], np.finfo(float).tiny))
+            steepest = np.abs(slopes).max(axis=0, initial=0.0)
+            limit = np.multiply(self.radius_[part], steepest, out=np.zeros(len(steepest)), where=steepest > 0.0)
+            gap[part] = limit - np.asarray(self._weights[part].multiply(slopes.T).sum(axis=1)).ravel()
         return {"residual": residual, "bound": self.residual_bound_, "gap": gap}
 
     def _take_targets(self, y, n_rows, *, first, whole):

@@ -172,20 +172,19 @@ def associations(
 
     References
     ----------
-    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, section 4.5, tables 4.1 and 4.2.
+    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, tables 4.1 and 4.2.
 
     Examples
     --------
     >>> import numpy as np
     >>> from tamis import associations
     >>> rng = np.random.default_rng(0)
-    >>> topics = rng.integers(0, 2, size=300)
-    >>> rates = np.array([[3, 3, 3, 0.1, 0.1, 0.1, 1], [0.1, 0.1, 0.1, 3, 3, 3, 1]])
-    >>> X = rng.poisson(rates[topics])
-    >>> terms = ["sea", "ship", "wave", "wood", "tree", "leaf", "day"]
-    >>> found = associations(X, terms, ["ship", "tree"], n_components=2, top=2)
+    >>> topics = rng.integers(0, 3, size=300)
+    >>> X = rng.poisson(np.where(np.arange(9) // 3 == topics[:, None], 3.0, 0.1))
+    >>> terms = ["sea", "ship", "wave", "wood", "tree", "leaf", "star", "moon", "sun"]
+    >>> found = associations(X, terms, ["tree", "sun"], n_components=3, top=2)
     >>> {query: sorted(word for word, _ in words) for query, words in found.items()}
-    {'ship': ['sea', 'wave'], 'tree': ['leaf', 'wood']}
+    {'tree': ['leaf', 'wood'], 'sun': ['moon', 'star']}
     """
     queries = [queries] if isinstance(queries, str) else list(queries)
     corpus = Corpus(X, terms, n_components, weighting, dtype=dtype, random_state=random_state)

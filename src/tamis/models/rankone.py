@@ -14,9 +14,9 @@ from tamis.models.constraints import AUTO, NUMBER, SHARE
 from tamis.models.lowrank import LowRankFactorization, take_plain
 from tamis.models.lowrank_lasso import never
 from tamis.models.regressor import Numbers
-from tamis.solvers.lowrank_one import solve_rank_one
+from tamis.solvers.lowrank_one import highest_price, solve_rank_one
 
-AUTO_SHARE = 0.5  # alpha="auto", as a share of the least alpha that leaves nothing where eps is 0
+AUTO_SHARE = 0.5  # alpha="auto", as a share of the least alpha that leaves nothing
 
 
 class RankOneLasso(Numbers, BaseEstimator):
@@ -32,7 +32,7 @@ class RankOneLasso(Numbers, BaseEstimator):
     Parameters
     ----------
     alpha : float or "auto", default="auto"
-        Price of the L1 norm. "auto" is half the least price at which no weight is left without robustness.
+        Price of the L1 norm. "auto" is half the least price at which no weight is left.
     robustness : float, default=0.1
         Share of the error of rank one to insure against.
     eps : float or None, default=None
@@ -77,8 +77,8 @@ class RankOneLasso(Numbers, BaseEstimator):
 
     References
     ----------
-    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, section 4.4. The scaling and a sign are
-    corrected, and the minimiser is recovered.
+    G. V. A. Pham, "Robust Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, chapter 4 and figure 4.1. The
+    scaling and a sign are corrected, and the minimiser is recovered.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class RankOneLasso(Numbers, BaseEstimator):
     >>> rng = np.random.default_rng(0)
     >>> X = np.outer(rng.normal(size=200), [3.0, 2.0, 1.0, 0.0, 0.0]) + 0.1 * rng.normal(size=(200, 5))
     >>> y = X[:, 0] + 0.1 * rng.normal(size=200)
-    >>> model = RankOneLasso(alpha=5.0, random_state=0).fit(X, y)
+    >>> model = RankOneLasso(alpha=1.0, robustness=0.5, random_state=0).fit(X, y)
     >>> model.support_.tolist()
     [0, 1]
     >>> bool(abs(model.value_ - model.dual_)[0] < 1e-9)
@@ -126,7 +126,8 @@ class RankOneLasso(Numbers, BaseEstimator):
         self : object
         """
         columns, means = self._ready(X, y, sample_weight)
-        self.alpha_ = np.array([self._price(column) for column in columns])
+        auto = isinstance(self.alpha, str)
+        self.alpha_ = np.array([AUTO_SHARE * self._highest(column) if auto else float(self.alpha) for column in columns])
         found = [solve_rank_one(*self._vectors(), column, self.eps_, alpha) for column, alpha in zip(columns, self.alpha_, strict=True)]
         self._weights = np.array([one.weights for one in found])
         self.intercept_ = means - self._weights @ self.factorization_.mean_
@@ -163,8 +164,7 @@ class RankOneLasso(Numbers, BaseEstimator):
         columns, _ = self._ready(X, y, sample_weight)
         if len(columns) > 1:
             raise ValueError(f"path takes one target, but y has {len(columns)}. Call it for one column at a time.")
-        top = self._price(columns[0], 1.0)
-        alphas = top * np.geomspace(1.0, 0.01, 100) if alphas is None else np.asarray(alphas, dtype=float)
+        alphas = self._highest(columns[0]) * np.geomspace(1.0 + 1e-9, 0.01, 100) if alphas is None else np.asarray(alphas, dtype=float)
         found = [solve_rank_one(*self._vectors(), columns[0], self.eps_, float(alpha)) for alpha in alphas]
         return alphas, np.array([one.weights for one in found]), np.array([one.value for one in found])
 
@@ -184,20 +184,16 @@ class RankOneLasso(Numbers, BaseEstimator):
         means = np.average(targets, axis=0, weights=roots**2) if self.fit_intercept else np.zeros(targets.shape[1])
         return (roots[:, None] * (targets - means)).T, means
 
-    def _vectors(self):
+    def _vectors(self) -> tuple[np.ndarray, np.ndarray]:
         """p and q; zeros where the rows are all alike."""
         factors = self.factorization_
         if not factors.n_components_:
             return np.zeros(self.n_features_in_), np.zeros(len(factors.U_))
         return factors.W_[:, 0], factors.U_[:, 0] * factors.S_[0]
 
-    def _price(self, column, share: float = AUTO_SHARE) -> float:
-        """The price that is meant, for "auto" a share of the least that leaves nothing without robustness."""
-        if not isinstance(self.alpha, str) and share == AUTO_SHARE:
-            return float(self.alpha)
-        p, q = self._vectors()
-        size = float(np.linalg.norm(column))
-        return share * float(np.abs(p).max(initial=0.0)) * abs(float(q @ column)) / size if size else 0.0
+    def _highest(self, column) -> float:
+        """The least price at which no weight is left."""
+        return highest_price(*self._vectors(), column, self.eps_)
 
     def _scores(self, X):
         check_is_fitted(self)

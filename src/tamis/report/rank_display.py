@@ -196,21 +196,26 @@ class RankOnePathDisplay:
         display : RankOnePathDisplay
         """
         ax = take_axes(self, ax)
-        heaviest = np.argsort(-np.abs(self.weights[int(self.alphas.argmin())]), kind="stable")[:top]
+        last = self.weights[int(self.alphas.argmin())]
+        heaviest = np.argsort(-np.abs(last), kind="stable")[:top]
         self.lines_ = []
         for column in np.flatnonzero(self.weights.any(axis=0)):
             shown = column in heaviest
             look = {"color": ACCENT if shown else SOFT, "linewidth": 1.4 if shown else 0.6, "alpha": 1.0 if shown else 0.5}
             self.lines_ += ax.plot(self.alphas, self.weights[:, column], **(look | kwargs))
-            if shown and self.names is not None:
-                ax.annotate(
-                    self.names[column],
-                    (self.alphas.min(), self.weights[int(self.alphas.argmin()), column]),
-                    xytext=(-4, 0),
-                    fontsize="small",
-                    textcoords="offset points",
-                    ha="right",
-                    va="center",
-                )
         ax.set(xscale="log", xlabel="alpha", ylabel="weight")
+        ax.invert_xaxis()  # columns come in from left to right
+        if self.names is not None:
+            self._name(ax, heaviest, last)
         return self
+
+    def _name(self, ax, columns, last) -> None:
+        """Names at the right end, the heaviest first; one that would lie on another is left out."""
+        room = 0.045 * (last.max() - last.min())
+        taken: list[float] = []
+        for column in columns:
+            if last[column] and all(abs(last[column] - place) > room for place in taken):
+                taken.append(last[column])
+                place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": "small", "annotation_clip": False}
+                ax.annotate(self.names[column], (self.alphas.min(), last[column]), **place)
+        ax.set_xlim(right=self.alphas.min())

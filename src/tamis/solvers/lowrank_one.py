@@ -32,9 +32,30 @@ def solve_rank_one(p, q, y, eps: float, alpha: float) -> RankOne:
         return RankOne(np.zeros(len(p)), Y, Y, cosine)
     mu, direction = _multiplier(sizes, cosine, e, l)
     reach = cosine - (mu * sine / math.sqrt(1.0 - mu * mu) if sine > 0.0 else 0.0)
-    weights = np.sign(c) * np.sign(p) * direction * (reach / float(sizes @ direction)) * (Y / (P * Q))
+    weights = np.copysign(direction * (reach / float(sizes @ direction)) * (Y / (P * Q)), c * p)
+    weights[direction == 0.0] = 0.0
     value = float(np.linalg.norm(q * float(p @ weights) - y)) + eps * float(np.linalg.norm(weights)) + alpha * float(np.abs(weights).sum())
     return RankOne(weights, value, Y * (mu * cosine + sine * math.sqrt(max(1.0 - mu * mu, 0.0))), mu)
+
+
+def highest_price(p, q, y, eps: float) -> float:
+    """The least price of the L1 norm at which no weight is left: the least nu with ``||(|q'y| |p| / ||y|| - nu)_+|| <= eps``."""
+    Y = float(np.linalg.norm(y))
+    sizes = np.abs(p) * (abs(float(q @ y)) / Y if Y else 0.0)
+    top = float(sizes.max(initial=0.0))
+    if eps == 0.0:
+        return top
+    if np.linalg.norm(sizes) <= eps:
+        return 0.0
+    nu = max(0.0, top - eps)
+    for _ in range(100):  # Newton's method from the left of a convex falling function
+        over = sizes[sizes > nu] - nu
+        norm = float(np.linalg.norm(over))
+        gain = (norm - eps) * norm / float(over.sum()) if len(over) else 0.0
+        nu += gain
+        if gain <= 1e-15 * top:
+            break
+    return nu
 
 
 def _multiplier(sizes, cosine: float, e: float, l: float):

@@ -4,12 +4,13 @@ For each target, with ``c = U'y``, rest s and ``V = W S``: the minimum of ``rho 
 ``rho = sqrt(||c - V'b||^2 + s^2)``. What a step needs beside two products with V is read from k numbers a target.
 """
 
+import functools
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from tamis.solvers.lowrank_targets import Targets, are_zero, smoothed, unbounded
 from tamis.solvers.spg_batch import Batch, Solved
@@ -55,9 +56,15 @@ def solve(
         solved = _solve_part(V, W.astype(dtype), S, targets.picked(part), radius[part], rules, share, rows)
         return part, solved
 
-    with threadpool_limits(1), ThreadPoolExecutor(max(1, threads)) as pool:
+    with libraries().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
         done = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
     return _gathered(done, len(V), zero, targets, radius, dtype)
+
+
+@functools.cache
+def libraries() -> ThreadpoolController:
+    """The libraries with threads of their own; looking for them takes longer than a small fit."""
+    return ThreadpoolController()
 
 
 def _solve_part(V, W, S, targets, radius, rules, share, rows) -> Solved:

@@ -131,10 +131,10 @@ class Batch:
             turned = np.where(self.bb > 0.0, (self.bd + self.shift * self.dd) / length - self.bd / np.sqrt(self.bb), 0.0)
             bend = eta * turned - np.einsum("ij,ij->i", new - self.mu[:m], self.VD[:m])
             found = np.where(bend > 0.0, np.clip(self.shift * self.dd / bend, LEAST, MOST), MOST)
-        first = self.age == 0
-        if first.any():
-            pull = (eta / length[first])[:, None]
-            found[first] = 1.0 / np.abs(pull * self.B[:m][first] - self.A[:m][first]).max(axis=1)
+            first = self.age == 0
+            if first.any():
+                pull = (eta / length[first])[:, None]
+                found[first] = 1.0 / np.abs(pull * self.B[:m][first] - self.A[:m][first]).max(axis=1)
         return found
 
     def _move(self) -> None:

@@ -198,9 +198,8 @@ class TaskMatrixDisplay:
         tasks = getattr(estimator, "tasks_", None)
         if tasks is None:
             raise lacks(cls, estimator, "weights of several tasks", "MultiTaskClassifier and MultiTaskRegressor have them.")
-        weights = np.atleast_2d(estimator.coef_)
-        if weights.ndim > 2:  # several outputs a task: their norm
-            weights = np.sqrt((weights**2).sum(axis=1))
+        weights = np.reshape(estimator.coef_, (len(tasks), -1, estimator.n_features_in_))
+        weights = weights[:, 0] if weights.shape[1] == 1 else np.sqrt((weights**2).sum(axis=1))  # several outputs a task: their norm
         names = getattr(estimator, "feature_names_in_", None)
         return cls(weights=weights, task_names=[str(t) for t in tasks], feature_names=names).plot(ax=ax, **kwargs)
 

@@ -18,6 +18,7 @@ SHAPES = {
 }
 QUICK = {"100 x 500, groups of 10": (100, 500, 10, False)}
 FRACTIONS = (0.1, 0.01)
+LONG = 10.0  # seconds of a first round, after which one more is enough
 FILLED = 50  # nonzeros of a sparse row
 
 
@@ -83,8 +84,10 @@ def race(words: str, shape: tuple, fraction: float, quick: bool) -> tuple[list, 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         given = contestants(X, y, size, alpha)
+        begin = time.process_time()
         reached = {name: objective(X, y, call(), size, alpha) for name, call in given.items()}
-        times = interleaved(given, 1 if quick else 2, warm=0, clock=time.process_time)
+        long = time.process_time() - begin > LONG
+        times = interleaved(given, 1 if quick or long else 3, warm=0, clock=time.process_time)
     least = min(reached.values())
     rows = [[words, f"{fraction:g}", name, f"{times[name].least:.3f}", f"{(reached[name] - least) / least:.1e}"] for name in given]
     peers = [times[name].least for name in given if name != "tamis"]

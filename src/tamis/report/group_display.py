@@ -149,7 +149,9 @@ class TaskMatrixDisplay:
     figure_ : matplotlib Figure
         Figure that holds them.
     image_ : matplotlib AxesImage
-        The matrix.
+        The matrix; weights that are exactly 0 are left out.
+    colorbar_ : matplotlib Colorbar
+        What the colours mean.
     features_ : ndarray of int
         Features that are shown: those that some task keeps, the largest row first.
 
@@ -224,7 +226,10 @@ class TaskMatrixDisplay:
         shown = self.weights[:, self.features_].T
         limit = float(np.abs(shown).max(initial=0.0)) or 1.0
         look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "aspect": "auto", "interpolation": "nearest"} | kwargs
-        self.image_ = ax.imshow(shown if shown.size else np.zeros((1, max(len(self.weights), 1))), **look)
+        shown = shown if shown.size else np.zeros((1, max(len(self.weights), 1)))
+        self.image_ = ax.imshow(np.ma.masked_equal(shown, 0.0), **look)
+        ax.set_facecolor("0.85")  # a weight that is exactly 0 is a hole
+        self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
         ax.set(xlabel="task", ylabel="feature")
         if len(self.features_) and len(self.features_) <= 40:
             names = self.features_ if self.feature_names is None else [self.feature_names[j] for j in self.features_]

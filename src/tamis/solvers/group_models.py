@@ -7,6 +7,7 @@ from tamis.loops.blocks import Blocks
 from tamis.loops.group_descent import bend_columns, sweep_columns, sweep_dense, sweep_gram
 
 DIRECT = 1500  # most places of a Newton step at one go
+SLOW = 12  # turns between Newton steps by conjugate gradients, which cost as much as many sweeps
 TINY = 1e-14  # a block whose curvature is below this share of the largest has none
 
 
@@ -37,6 +38,8 @@ class GramStore:
 
 class GramModel:
     """0.5 w'Gw plus a linear part, by its slope at the present weights; any number of outputs that share G."""
+
+    patience = 3  # turns before a Newton step, and between two of them
 
     def __init__(self, gram: np.ndarray, slope: np.ndarray, w: np.ndarray, blocks: Blocks):
         self.gram, self.slope = gram, np.array(slope, order="C")
@@ -93,10 +96,18 @@ class GramModel:
 class DenseModel:
     """The same from dense columns, centred and scaled by the root of the load: for more places than rows."""
 
+    patience = SLOW
+
     def __init__(self, columns: np.ndarray, rest: np.ndarray, blocks: Blocks):
         self.columns, self.rest = columns, rest  # (places, rows), (rows,)
         self.parts = parts_of(blocks)
-        self.bends = _block_bends(blocks, lambda at: np.einsum("gki,gli->gkl", columns[at], columns[at], optimize=True))
+        self.bends = _block_bends(blocks, self._block_grams)
+
+    def _block_grams(self, at: np.ndarray) -> np.ndarray:
+        """Gram matrices of blocks of one size; those that lie together are not copied."""
+        first, last = int(at[0, 0]), int(at[-1, -1]) + 1
+        blocks = self.columns[first:last].reshape(*at.shape, -1) if last - first == at.size else self.columns[at]
+        return blocks @ blocks.transpose(0, 2, 1)
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
@@ -138,6 +149,8 @@ class DenseModel:
 
 class SparseModel:
     """The same from sparse columns, centred by a number beside the residuals."""
+
+    patience = SLOW
 
     def __init__(self, X, load, centred: bool, rest: np.ndarray, blocks: Blocks):
         self.X, self.load, self.rest, self.shift, self.members = X, load, rest, 0.0, blocks.members

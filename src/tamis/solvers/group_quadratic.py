@@ -8,7 +8,6 @@ from tamis.loops.blocks import Blocks, distance_blocks, value_blocks
 from tamis.solvers.group_models import parts_of
 
 SWEEPS = 5  # over the blocks in use, after one over all; they are extrapolated
-PATIENCE = 3  # turns before a Newton step, and between two of them
 CONJUGATE = 60  # most conjugate gradient iterations of a Newton step
 
 
@@ -28,7 +27,7 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
         apart = distance_blocks(w.ravel(), slope.ravel(), *parts, penalty, many)
         if apart <= enough:
             return
-        if many == 1 and turn % PATIENCE == 0:
+        if many == 1 and turn % model.patience == 0:
             _newton(model, slope[:, 0], w, blocks, group, penalty)
 
 

@@ -89,7 +89,7 @@ def _validated(model, X, reset: bool, grow: bool):
 def take_columns(model, X, *, reset: bool):
     """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array without duplicates or stored zeros."""
     if sp.issparse(X):
-        return take_matrix(model, X, reset=reset)._scipy().astype(np.float64).tocsc()
+        return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
     return validate_data(model, X, reset=reset, dtype=np.float64)
 
 

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tamis import GroupLassoClassifier, GroupLassoClassifierCV, GroupLassoRegressor, GroupLassoRegressorCV, load, save
 from tamis.terms import Huber
@@ -233,12 +232,6 @@ def test_the_one_standard_error_rule(data):
     assert GroupLassoRegressorCV(GROUPS, alphas=[0.5, 0.1], cv=folds).fit(X, y).alpha_ in (0.5, 0.1)
     three = GroupLassoClassifierCV(GROUPS, alphas=4, cv=3).fit(X, np.digitize(y, np.quantile(y, [0.3, 0.6])))
     assert three.coef_.shape == (3, 30)
-
-
-@parametrize_with_checks([GroupLassoRegressorCV(alphas=4, cv=2), GroupLassoClassifierCV(alphas=4, cv=2)])
-@pytest.mark.filterwarnings("ignore")
-def test_common_checks_of_searches(estimator, check):
-    check(estimator)
 
 
 def test_too_few_iterations_warn_with_the_gap(data):

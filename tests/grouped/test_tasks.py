@@ -7,7 +7,7 @@ import sklearn
 from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.model_selection import cross_validate
 
-from tamis import MultiTaskClassifier, MultiTaskRegressor
+from tamis import GroupLassoClassifier, MultiTaskClassifier, MultiTaskRegressor, OnlineMultiTaskRegressor
 
 
 @pytest.fixture(scope="module")
@@ -34,16 +34,16 @@ def test_one_task_is_the_lasso(data, penalty):
     X, y, _ = data
     price = 1.3 if penalty == "shared+sparse" else 1.0
     mine = MultiTaskRegressor(0.1, penalty, tol=1e-13, max_iter=300).fit(X, y)
-    assert mine.coef_[0] == pytest.approx(Lasso(alpha=0.1 * price, tol=1e-12).fit(X, y).coef_, abs=1e-6)
-    assert mine.predict(X) == pytest.approx(X @ mine.coef_[0] + mine.intercept_[0])
+    assert mine.coef_ == pytest.approx(Lasso(alpha=0.1 * price, tol=1e-12).fit(X, y).coef_, abs=1e-6)
+    assert mine.predict(X) == pytest.approx(X @ mine.coef_ + mine.intercept_[0])
 
 
 def test_penalties_are_what_they_say(data):
     X, y, task = data
     individual = MultiTaskRegressor(0.3, "individual", tol=1e-11, max_iter=300).fit(X, y, task)
-    for q in range(4):
+    for k, q in enumerate(individual.tasks_):
         alone = Lasso(alpha=0.3, tol=1e-12).fit(X[task == q], y[task == q])
-        assert individual.coef_[q] == pytest.approx(alone.coef_, abs=1e-4)
+        assert individual.coef_[k] == pytest.approx(alone.coef_, abs=1e-4)
     shared = MultiTaskRegressor(0.3, "shared", tol=1e-11, max_iter=300).fit(X, y, task)
     assert set((shared.coef_ != 0).sum(axis=0)) <= {0, 4}
     none = MultiTaskRegressor(0.3, "shared+sparse", l1_weight=0.0, tol=1e-11, max_iter=300).fit(X, y, task)
@@ -57,14 +57,19 @@ def test_tasks_have_names_and_permute(data):
     names = np.array(["d", "a", "c", "b"])
     one = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(X, y, task)
     other = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(sp.csr_array(X), y, names[task])
-    assert other.tasks_.tolist() == ["a", "b", "c", "d"]
-    assert other.coef_[np.searchsorted(other.tasks_, names)] == pytest.approx(one.coef_, abs=1e-5)
+    assert other.tasks_.tolist() == [names[t] for t in one.tasks_] == list(dict.fromkeys(names[task].tolist()))
+    assert other.coef_ == pytest.approx(one.coef_, abs=1e-5)
+    back = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(X[::-1], y[::-1], task[::-1])
+    places = [back.tasks_.tolist().index(t) for t in one.tasks_]
+    assert back.coef_[places] == pytest.approx(one.coef_, abs=1e-5)
     assert other.predict(X, names[task]) == pytest.approx(one.predict(X, task), abs=1e-4)
+    online = OnlineMultiTaskRegressor(random_state=0).fit(X, y, names[task])
+    assert online.tasks_.tolist() == other.tasks_.tolist()
     with pytest.raises(ValueError, match="task 'x' is unknown"):
         other.predict(X[:1], ["x"])
-    with pytest.raises(ValueError, match="this model has 4 tasks; pass task"):
+    with pytest.raises(ValueError, match="knows 4 tasks; pass task"):
         other.predict(X)
-    with pytest.raises(ValueError, match="3 labels for 240 rows"):
+    with pytest.raises(ValueError, match="3 entries for 240 rows"):
         MultiTaskRegressor().fit(X, y, [1, 2, 3])
 
 
@@ -75,8 +80,53 @@ def test_classifier(data):
     assert model.score(X, labels, task) > 0.8
     assert model.predict_proba(X, task)[:, 1] == pytest.approx(1 / (1 + np.exp(-model.decision_function(X, task))))
     assert np.isfinite(model.predict_log_proba(X, task)).all()
-    with pytest.raises(ValueError, match="Only binary classification is supported"):
-        model.fit(X, np.digitize(y, [0, 1]), task)
+
+
+def test_several_classes_are_one_softmax_a_task(data):
+    X, y, task = data
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    model = MultiTaskClassifier(0.05, tol=1e-10, max_iter=400).fit(X, labels, task)
+    assert model.coef_.shape == (4, 3, 15)
+    assert model.intercept_.shape == (4, 3)
+    slope = np.zeros_like(model.coef_)
+    for k, q in enumerate(model.tasks_):
+        share = model.predict_proba(X[task == q], task[task == q])
+        assert share.sum(axis=1) == pytest.approx(1.0)
+        rest = (share - (labels[task == q][:, None] == model.classes_)) / (task == q).sum()
+        slope[k] = rest.T @ X[task == q]
+        assert rest.sum(axis=0) == pytest.approx(0.0, abs=1e-8)
+    for j in range(15):
+        w, g = model.coef_[:, :, j], slope[:, :, j]
+        if w.any():
+            assert g == pytest.approx(-0.05 * w / np.linalg.norm(w), abs=1e-5)
+        else:
+            assert np.linalg.norm(g) <= 0.05 + 1e-6
+    assert 0 < len(model.support_) < 15
+    one = MultiTaskClassifier(0.02, tol=1e-10).fit(X, labels)
+    same = GroupLassoClassifier(alpha=0.02, tol=1e-10).fit(X, labels)
+    assert one.coef_ == pytest.approx(same.coef_, abs=1e-4)
+    hinged = MultiTaskClassifier(0.05, loss="squared_hinge").fit(X, labels, task)
+    assert hinged.decision_function(X, task).shape == (240, 3)
+    assert not hasattr(hinged, "predict_proba")
+
+
+def test_a_task_without_one_of_the_classes():
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(90, 4)), np.repeat([0, 1, 2], 30)
+    labels = np.where(task == 2, rng.integers(0, 2, 90), rng.integers(0, 3, 90))
+    model = MultiTaskClassifier(0.05).fit(X, labels, task)
+    assert model.predict_proba(X, task)[task == 2][:, 2].max() < 1e-6
+    assert np.isfinite(model.intercept_).all()
+
+
+def test_several_targets_a_row(data):
+    X, y, task = data
+    Y = np.c_[y, X[:, 0]]
+    both = MultiTaskRegressor(0.3, "individual", tol=1e-11, max_iter=300).fit(X, Y, task)
+    alone = MultiTaskRegressor(0.3, "individual", tol=1e-11, max_iter=300).fit(X, y, task)
+    assert both.coef_.shape == (4, 2, 15)
+    assert both.coef_[:, 0] == pytest.approx(alone.coef_, abs=1e-4)
+    assert both.predict(X, task).shape == (240, 2)
 
 
 def test_sample_weight_within_a_task(data):

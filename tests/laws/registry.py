@@ -88,7 +88,16 @@ ESTIMATORS = list(_estimators())
 STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)]  # those under the streaming contract
 MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]  # of the first order: with penalties, growth and averages
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
-# Searches and resampling are slow with their defaults: tests/stabilized, tests/judge and tests/grouped run scikit-learn's checks on small ones.
-CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector")) and not cls.__name__.endswith("CV")]
+# Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size: tests/stabilized and tests/judge run
+# scikit-learn's checks on it.
+SMALL = {"GroupLassoClassifierCV": {"alphas": 4, "cv": 2}, "GroupLassoRegressorCV": {"alphas": 4, "cv": 2}}
+CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector"))]
+
+
+def small(cls):
+    """A model with its defaults, or a search with few settings."""
+    return cls(**SMALL.get(cls.__name__, {}))
+
+
 CLASSIFIERS = [cls for cls in MODELS if is_classifier(cls())]
 REGRESSORS = [cls for cls in MODELS if is_regressor(cls())]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import tiny
-from registry import CHECKED, CLASSIFIERS, ESTIMATORS, MODELS, REGRESSORS, STREAMS
+from registry import CHECKED, CLASSIFIERS, ESTIMATORS, MODELS, REGRESSORS, STREAMS, small
 from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tiny import one_pass, quiet
@@ -29,7 +29,7 @@ def targets(model, many=False):
 
 
 # --------------------------------------------------------------------------- scikit-learn
-@parametrize_with_checks([cls() for cls in CHECKED], expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks([small(cls) for cls in CHECKED], expected_failed_checks=expected_failed_checks)
 @pytest.mark.filterwarnings("ignore")
 def test_common_checks_of_scikit_learn(estimator, check):
     check(estimator)

@@ -1,4 +1,4 @@
-"""Passes over all rows for batch solvers: losses of scores, their slopes and conjugates, and products where each row has an output of its own."""
+"""Passes over all rows for batch solvers: losses of scores, their slopes and conjugates, and products where each row belongs to a task."""
 
 import numpy as np
 
@@ -44,19 +44,24 @@ def sum_conjugates(loss, slopes, targets, weights):
 
 
 @compiled
-def score_own(data, indices, indptr, output, weights, scores):
-    """Fill `scores` (rows, 1): each row by the weights (columns, outputs) of its own output."""
+def score_own(data, indices, indptr, task, weights, scores):
+    """Fill `scores` (rows, outputs of a task): each row by the weights (columns, outputs of all tasks) of its own task."""
+    width = np.uint64(scores.shape[1])
     for i in range(np.uint64(scores.shape[0])):
-        total, own = 0.0, output[i]
+        own = task[i] * width
+        for c in range(width):
+            scores[i, c] = 0.0
         for k in range(indptr[i], indptr[i + ONE]):
-            total += data[k] * weights[indices[k], own]
-        scores[i, 0] = total
+            for c in range(width):
+                scores[i, c] += data[k] * weights[indices[k], own + c]
 
 
 @compiled
-def slope_own(data, indices, indptr, output, residuals, slopes):
-    """Add to `slopes` (columns, outputs) what each row says about its own output."""
+def slope_own(data, indices, indptr, task, residuals, slopes):
+    """Add to `slopes` (columns, outputs of all tasks) what each row's residuals (rows, outputs of a task) say about its own task."""
+    width = np.uint64(residuals.shape[1])
     for i in range(np.uint64(residuals.shape[0])):
-        own, r = output[i], residuals[i, 0]
+        own = task[i] * width
         for k in range(indptr[i], indptr[i + ONE]):
-            slopes[indices[k], own] += data[k] * r
+            for c in range(width):
+                slopes[indices[k], own + c] += data[k] * residuals[i, c]

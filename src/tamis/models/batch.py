@@ -88,9 +88,10 @@ class BatchModel(BaseEstimator):
 
     def _start(self, problem: Problem):
         """Where a warm start begins: at the last solution, if it is one of as many places."""
-        last = vars(self).get("_last") if self.warm_start else None
-        fits = last is not None and last[0].shape == (len(problem.blocks.members), problem.design.outputs)
-        return tuple(np.array(part) for part in last) if fits else None
+        last = self.__dict__.get("_last") if self.warm_start else None
+        if last is None or last[0].shape != (len(problem.blocks.members), problem.design.outputs):
+            return None
+        return tuple(np.array(part) for part in last)
 
     def _store(self, problem: Problem, outcome: Outcome) -> None:
         """Show a solution; warn where it was not reached."""
@@ -100,7 +101,7 @@ class BatchModel(BaseEstimator):
         self.support_ = np.flatnonzero(coef.any(axis=1))
         self.dual_gap_, self.objective_ = float(outcome.gap), float(outcome.objective)
         self.history_, self.n_iter_ = outcome.history, len(outcome.history)
-        vars(self).pop("_last", None)
+        self.__dict__.pop("_last", None)
         if self.warm_start:
             self._last = (outcome.w, outcome.bias)
         if outcome.gap > self.tol * outcome.scale:
@@ -144,12 +145,7 @@ class GroupedColumns(BatchModel):
             self.groups, table.shape[1], getattr(self, "feature_names_in_", None), self.group_weights, float(self.l1_ratio), self.l1_weights
         )
         design = Design(table, weights, outputs, self.fit_intercept)
-        if outputs > 1 and targets.shape[1] == 1:
-            codes = targets[:, 0].astype(np.int64)
-            smooth = Softmax(codes, outputs, weights) if type(loss) is Logistic else RowLosses(loss, 2.0 * np.eye(outputs)[codes] - 1.0, weights)
-        else:
-            smooth = RowLosses(loss, targets, weights)
-        return Problem(design, smooth, blocks, self.fit_intercept, self.solver, GramStore())
+        return Problem(design, smooth_of(loss, targets, outputs, weights), blocks, self.fit_intercept, self.solver, GramStore())
 
     def _store(self, problem: Problem, outcome: Outcome) -> None:
         super()._store(problem, outcome)
@@ -182,6 +178,14 @@ class GroupedColumns(BatchModel):
         penalty = model._penalty(problem)
         given = take_alphas(alphas, problem, penalty)
         return shown_path(problem, given, solve_path(problem, penalty, given, self.tol, self.max_iter))
+
+
+def smooth_of(loss, targets: np.ndarray, outputs: int, weights: np.ndarray) -> RowLosses | Softmax:
+    """The loss of all rows; several classes are one softmax under the logistic loss, else one against the rest."""
+    if outputs == 1 or targets.shape[1] > 1:
+        return RowLosses(loss, targets, weights)
+    codes = targets[:, 0].astype(np.int64)
+    return Softmax(codes, outputs, weights) if type(loss) is Logistic else RowLosses(loss, 2.0 * np.eye(outputs)[codes] - 1.0, weights)
 
 
 def take_alphas(alphas, problem: Problem, penalty) -> np.ndarray:

@@ -1,13 +1,13 @@
 """Batch group lasso and sparse group lasso."""
 
 from tamis.models.batch import GROUPING, SOLVING, GroupedColumns
-from tamis.models.batch_targets import CLASS_WEIGHT, BatchNumbers, SoftmaxClasses
+from tamis.models.batch_targets import CLASS_WEIGHT, BatchClasses, BatchNumbers
 
 NUMBERS = {**SOLVING, **GROUPING}
 CLASSES = {**NUMBERS, **CLASS_WEIGHT}
 
 
-class GroupLassoClassifier(SoftmaxClasses, GroupedColumns):
+class GroupLassoClassifier(BatchClasses, GroupedColumns):
     r"""Batch classifier that keeps or drops whole groups of columns (group lasso, sparse group lasso).
 
     Minimises

@@ -1,14 +1,14 @@
 """Batch group lasso that chooses its strength by cross-validation and the one-standard-error rule."""
 
 from tamis.models.batch import GROUPING
-from tamis.models.batch_targets import CLASS_WEIGHT, BatchNumbers, SoftmaxClasses
+from tamis.models.batch_targets import CLASS_WEIGHT, BatchClasses, BatchNumbers
 from tamis.models.group_search import GRIDS, WITHOUT, Tuned
 
 NUMBERS = {**GRIDS, **GROUPING, **WITHOUT}
 CLASSES = {**NUMBERS, **CLASS_WEIGHT}
 
 
-class GroupLassoClassifierCV(SoftmaxClasses, Tuned):
+class GroupLassoClassifierCV(BatchClasses, Tuned):
     r"""Batch classifier that keeps or drops whole groups of columns, tuned by cross-validation (group lasso, sparse group lasso).
 
     Minimises, for every strength of a falling grid and on every fold,

@@ -3,10 +3,11 @@
 import numpy as np
 
 from tamis.models.constraints import NUMBER, SHARE, STRENGTH
-from tamis.models.grouped_base import AVERAGING, WITHOUT, Grouped, SoftmaxClasses
+from tamis.models.grouped_base import AVERAGING, WITHOUT, Grouped
 from tamis.models.groups import take_groups
 from tamis.models.recipe import recipe
 from tamis.models.regressor import Numbers
+from tamis.models.softmax import SoftmaxClasses
 
 _CONSTRAINTS = {
     **STRENGTH,

@@ -1,9 +1,7 @@
-"""What online models with block penalties share: steps, an engine with groups, softmax classes."""
+"""What online models with block penalties share: steps, an engine with groups."""
 
-import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, AUTO, NUMBER
 from tamis.models.grouped_engine import GroupEngine
 from tamis.models.linear import OnlineLinear
@@ -86,12 +84,3 @@ class Grouped(OnlineLinear):
         beta, alpha = engine.constants()
         t0 = engine.terms[3].delay - 1.0
         return {"alpha": float(alpha), "gamma": float(beta / (max(engine.ledger[0], 1.0) + t0) ** 0.5), "t0": float(t0)}
-
-
-class SoftmaxClasses(Classes):
-    """Classes that exclude each other, under one loss where it is the logistic one."""
-
-    def _divide(self, scores, likely):
-        """Probabilities of several classes, by the softmax."""
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)

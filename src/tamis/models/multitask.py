@@ -1,12 +1,11 @@
 """Online multi-task feature selection: one model a task, features chosen together."""
 
-from sklearn.utils.metaestimators import available_if
-
-from tamis.models.classifier import is_logistic
-from tamis.models.grouped_base import Grouped, SoftmaxClasses
+from tamis.models.grouped_base import Grouped
 from tamis.models.recipe import recipe
 from tamis.models.regressor import Numbers
-from tamis.models.tasks import TASKS_CONSTRAINTS, TASKS_WITHOUT, Tasks, asked
+from tamis.models.softmax import SoftmaxClasses
+from tamis.models.task_rows import TaskScores
+from tamis.models.tasks import TASKS_CONSTRAINTS, TASKS_WITHOUT, Tasks
 
 
 @recipe(
@@ -22,7 +21,7 @@ from tamis.models.tasks import TASKS_CONSTRAINTS, TASKS_WITHOUT, Tasks, asked
     balance_tasks=True,
     loss="logistic",
 )
-class OnlineMultiTaskClassifier(Tasks, SoftmaxClasses, Grouped):
+class OnlineMultiTaskClassifier(TaskScores, Tasks, SoftmaxClasses, Grouped):
     r"""Online classifier of several tasks that choose their features together (iMTFS, aMTFS, MTFTS).
 
     Minimises, with one column :math:`W_{\cdot q}` and one intercept a task and the rows :math:`i` of task :math:`q`,
@@ -139,56 +138,6 @@ class OnlineMultiTaskClassifier(Tasks, SoftmaxClasses, Grouped):
         self : object
         """
         return self._stream_tasks(X, y, task, sample_weight, classes=classes)
-
-    def decision_function(self, X, task=None):
-        """Scores of the rows, each by its task.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return super().decision_function(asked(X, task))
-
-    @available_if(is_logistic)
-    def predict_proba(self, X, task=None):
-        """Probabilities of the classes, each by its task, for ``loss="logistic"``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        return super().predict_proba(asked(X, task))
-
-    @available_if(is_logistic)
-    def predict_log_proba(self, X, task=None):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        return super().predict_log_proba(asked(X, task))
 
 
 @recipe(

@@ -1,21 +1,18 @@
-"""What the two batch multi-task models share: tasks beside the rows, and what a fit of several tasks shows."""
+"""What the two batch multi-task models share: tasks beside the rows, one problem of all of them."""
 
 import numpy as np
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import frozen, take_matrix
+from tamis._checks import take_matrix
 from tamis.loops.group_rows import score_own
-from tamis.models.batch import SOLVING, BatchModel
+from tamis.models.batch import SOLVING, BatchModel, smooth_of
 from tamis.models.constraints import NUMBER
-from tamis.models.groups import take_groups
+from tamis.models.task_rows import PENALTIES, in_order, take_tasks
 from tamis.solvers.group_design import TaskDesign
-from tamis.solvers.group_losses import RowLosses
 from tamis.solvers.group_models import GramStore
 from tamis.solvers.group_solver import Problem
 
-PENALTIES = {"individual": (0.0, 1.0), "shared": (1.0, 0.0), "shared+sparse": (1.0, None)}  # weights of norm and of L1
 TASKS = {
     **{name: rule for name, rule in SOLVING.items() if name not in ("solver", "warm_start")},
     "penalty": [StrOptions(set(PENALTIES))],
@@ -24,55 +21,36 @@ TASKS = {
 
 
 class TaskModel(BatchModel):
-    """Batch models whose rows each belong to a task."""
+    """Batch models whose rows each belong to a task; `TaskRows` stands left of it."""
 
     solver, warm_start = "auto", False
 
     def _take_beside(self, name, task, n_rows: int) -> np.ndarray:
-        """Number of each row's task; tasks are sorted."""
-        labels = task_labels(task, n_rows)
-        self.tasks_, codes = np.unique(labels, return_inverse=True)
-        return codes
+        """Label of each row's task."""
+        return np.zeros(n_rows, dtype=np.int64) if task is None else take_tasks(task, n_rows)
 
     def _problem(self, table, targets, weights, task) -> Problem:
-        present = np.unique(task)
-        if len(present) < len(self.tasks_):
-            raise ValueError(f"task {np.delete(self.tasks_, present).tolist()[0]!r} has only rows of weight 0; leave them out.")
+        self.tasks_ = in_order(task)
+        task = self._codes(task)
         rows = take_matrix(self, table, reset=False)
         weights = weights / np.bincount(task, weights=weights)[task]
-        norm, inside = PENALTIES[self.penalty]
-        blocks = take_groups(None, rows.n_features, group_weights=norm, l1_weights=float(self.l1_weight) if inside is None else inside)
-        design = TaskDesign(rows, task, weights, len(self.tasks_), self.fit_intercept)
-        return Problem(design, RowLosses(self._loss(), targets, weights), blocks, self.fit_intercept, "auto", GramStore())
+        design = TaskDesign(rows, task, weights, len(self.tasks_), self._outputs(), self.fit_intercept)
+        smooth = smooth_of(self._loss(), targets, self._outputs(), weights)
+        return Problem(design, smooth, self._blocks(rows.n_features), self.fit_intercept, "auto", GramStore())
 
-    def _scores_of(self, X, task) -> np.ndarray:
-        """Scores (rows, 1), each by the weights of its task."""
+    def _rows(self, X):
         check_is_fitted(self)
-        rows = take_matrix(self, X, reset=False)
-        codes = self._codes(task_labels(task, rows.n_rows, self.tasks_))
-        scores = np.empty((rows.n_rows, 1))
-        score_own(*rows[:3], codes.astype(np.uint64), np.ascontiguousarray(self.coef_.T), scores)
-        return scores + self.intercept_[codes][:, None]
+        return take_matrix(self, X, reset=False)
 
-    def _codes(self, labels) -> np.ndarray:
-        codes = np.minimum(np.searchsorted(self.tasks_, labels), len(self.tasks_) - 1)
-        unknown = self.tasks_[codes] != labels
-        if unknown.any():
-            raise ValueError(
-                f"task {labels[unknown].tolist()[0]!r} is unknown; the tasks of this {type(self).__name__} are {self.tasks_[:10].tolist()}."
-            )
-        return codes
+    def _score_rows(self, rows, codes) -> np.ndarray:
+        """Scores (rows, outputs), each by the weights of its task."""
+        width = self._outputs()
+        weights = np.reshape(self.coef_, (len(self.tasks_) * width, -1))
+        scores = np.empty((rows.n_rows, width))
+        score_own(*rows[:3], codes, np.ascontiguousarray(weights.T), scores)
+        return scores + np.reshape(self.intercept_, (len(self.tasks_), width))[codes]
 
-
-def task_labels(task, n_rows: int, known=None) -> np.ndarray:
-    """Label of each row's task; None where there is one task."""
-    if task is None:
-        if known is not None and len(known) > 1:
-            raise ValueError(f"this model has {len(known)} tasks; pass task, one label a row, from {known[:10].tolist()}.")
-        return np.zeros(n_rows, dtype=np.int64) if known is None else np.repeat(known, n_rows)
-    labels = column_or_1d(task)
-    if len(labels) != n_rows:
-        raise ValueError(f"task has {len(labels)} labels for {n_rows} rows.")
-    if labels.dtype.kind == "f" and np.isnan(labels).any():
-        raise ValueError("task holds nan; every row needs a task.")
-    return frozen(labels.astype(str) if labels.dtype.kind == "O" else labels)
+    def _check_loaded(self) -> None:
+        """Refuse a file whose parts do not fit together."""
+        if "coef_" in vars(self) and np.size(self.coef_) != len(self.tasks_) * self._outputs() * self.n_features_in_:
+            raise ValueError("the weights do not fit the number of tasks and columns")

@@ -1,16 +1,13 @@
-"""Batch multi-task feature selection for two classes: one model a task, features chosen together."""
+"""Batch multi-task feature selection for classes: one model a task, features chosen together."""
 
-import numpy as np
-from sklearn.metrics import accuracy_score
-from sklearn.utils.metaestimators import available_if
-
-from tamis.models.batch_targets import CLASS_WEIGHT, SoftmaxClasses, is_logistic
+from tamis.models.batch_targets import CLASS_WEIGHT, BatchClasses
 from tamis.models.task_batch import TASKS, TaskModel
+from tamis.models.task_rows import TaskRows, TaskScores
 
 TASK_CLASSES = {**TASKS, **CLASS_WEIGHT}
 
 
-class MultiTaskClassifier(SoftmaxClasses, TaskModel):
+class MultiTaskClassifier(TaskScores, TaskRows, BatchClasses, TaskModel):
     r"""Batch classifier of several tasks that choose their features together.
 
     Minimises, with one column :math:`W_{\cdot q}` and one intercept a task,
@@ -21,7 +18,8 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
     by FISTA on working sets of features, until the duality gap is small.
 
     Choose it where many small tasks look at the same columns and fit into memory. For streams there is
-    `OnlineMultiTaskClassifier`; where tasks have nothing in common, separate models do as well. A task has two classes.
+    `OnlineMultiTaskClassifier`; where tasks have nothing in common, separate models do as well. With several classes
+    a row :math:`W_{j\cdot}` holds those of all classes of all tasks.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
     l1_weight : float, default=0.3
         Weight :math:`r` of L1 under "shared+sparse".
     loss : str or term, default="logistic"
-        "logistic" (or "log_loss"), "squared_hinge" or "squared_error", or a smooth
+        "logistic" (or "log_loss"; multinomial for several classes), "squared_hinge" or "squared_error" (one against the rest), or a smooth
         term of `tamis.terms`.
     tol : float, default=1e-6
         The fit ends when the duality gap is at most `tol` times the loss of the best intercept alone.
@@ -48,14 +46,15 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_tasks, n_features)
-        Weights; zeros are exact.
-    intercept_ : ndarray of shape (n_tasks,)
-        Intercepts.
+    coef_ : ndarray of shape (n_tasks, n_features) or (n_tasks, n_classes, n_features)
+        Weights, for more than two classes one row each; zeros are exact. With one task the first axis is left out where there are
+        several classes.
+    intercept_ : ndarray of shape (n_tasks,) or (n_tasks, n_classes)
+        Intercepts, likewise.
     support_ : ndarray of int
         Indices of the features that some task keeps.
     tasks_ : ndarray
-        Labels of the tasks, sorted.
+        Labels of the tasks, in the order in which they come; rows of `coef_` are in this order.
     alpha_, alpha_max_ : float
         Strength used, and the smallest that keeps nothing.
     dual_gap_, objective_ : float
@@ -65,9 +64,9 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
     history_ : list of dict
         Per iteration: objective, duality gap, features with weights, features screened.
     classes_ : ndarray
-        Class labels.
+        Class labels, the same in all tasks; for a matrix of labels, their numbers.
     multilabel_ : bool
-        False.
+        Whether the targets were a 0/1 matrix of labels.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str
@@ -129,8 +128,8 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
-        y : array-like of shape (n_samples,)
-            Two classes, the same in all tasks.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -141,106 +140,3 @@ class MultiTaskClassifier(SoftmaxClasses, TaskModel):
         self : object
         """
         return self._fit(X, y, sample_weight, task=task)
-
-    def _take_targets(self, y, n_rows, *, first, whole):
-        targets = super()._take_targets(y, n_rows, first=first, whole=whole)
-        if self._outputs() > 1:
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {'multilabel' if self.multilabel_ else 'multiclass'}: "
-                f"{type(self).__name__} takes two classes, but y holds {len(self.classes_)}. Make one task a class, or use OnlineMultiTaskClassifier."
-            )
-        return targets
-
-    def decision_function(self, X, task=None):
-        """Scores of the rows, each by the weights of its task; positive speaks for ``classes_[1]``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,)
-        """
-        return self._scores_of(X, task)[:, 0]
-
-    def predict(self, X, task=None):
-        """Classes of the rows: ``classes_[1]`` iff the score is above 0.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        right = self.decision_function(X, task) > 0
-        return self.classes_[right.astype(int)]
-
-    @available_if(is_logistic)
-    def predict_proba(self, X, task=None):
-        """Probabilities of the two classes, for ``loss="logistic"``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, 2)
-        """
-        scores = self.decision_function(X, task)
-        return 0.5 * (1.0 + np.tanh(0.5 * np.column_stack((-scores, scores))))
-
-    @available_if(is_logistic)
-    def predict_log_proba(self, X, task=None):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, 2)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X, task))
-
-    def score(self, X, y, task=None, sample_weight=None):
-        """Accuracy over all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Two classes, the same in all tasks.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        accuracy : float
-        """
-        return float(accuracy_score(y, self.predict(X, task), sample_weight=sample_weight))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = tags.classifier_tags.multi_label = False
-        return tags

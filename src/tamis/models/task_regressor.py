@@ -1,12 +1,11 @@
 """Batch multi-task feature selection for numbers: one model a task, features chosen together."""
 
-from sklearn.metrics import r2_score
-
 from tamis.models.batch_targets import BatchNumbers
 from tamis.models.task_batch import TASKS, TaskModel
+from tamis.models.task_rows import TaskRows
 
 
-class MultiTaskRegressor(BatchNumbers, TaskModel):
+class MultiTaskRegressor(TaskRows, BatchNumbers, TaskModel):
     r"""Batch regressor of several tasks that choose their features together.
 
     Minimises, with one column :math:`W_{\cdot q}` and one intercept a task,
@@ -42,14 +41,14 @@ class MultiTaskRegressor(BatchNumbers, TaskModel):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_tasks, n_features)
-        Weights; zeros are exact.
-    intercept_ : ndarray of shape (n_tasks,)
+    coef_ : ndarray of shape (n_tasks, n_features) or (n_tasks, n_targets, n_features)
+        Weights, with several targets a row one row each; zeros are exact. With one task the first axis is left out.
+    intercept_ : ndarray of shape (n_tasks,) or (n_tasks, n_targets)
         Intercepts.
     support_ : ndarray of int
         Indices of the features that some task keeps.
     tasks_ : ndarray
-        Labels of the tasks, sorted.
+        Labels of the tasks, in the order in which they come; rows of `coef_` are in this order.
     alpha_, alpha_max_ : float
         Strength used, and the smallest that keeps nothing.
     dual_gap_, objective_ : float
@@ -117,7 +116,7 @@ class MultiTaskRegressor(BatchNumbers, TaskModel):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
-        y : array-like of shape (n_samples,)
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
             Targets.
         task : array-like of shape (n_samples,), default=None
             Task of each row, a number or a word; None where there is one task.
@@ -129,53 +128,3 @@ class MultiTaskRegressor(BatchNumbers, TaskModel):
         self : object
         """
         return self._fit(X, y, sample_weight, task=task)
-
-    def _take_targets(self, y, n_rows, *, first, whole):
-        targets = super()._take_targets(y, n_rows, first=first, whole=whole)
-        if targets.shape[1] > 1:
-            raise ValueError(f"y has {targets.shape[1]} targets a row; {type(self).__name__} takes one. Repeat the rows, with one task a target.")
-        return targets
-
-    def _shape_coef(self, weights):
-        return weights
-
-    def predict(self, X, task=None):
-        """Predictions for the rows, each by the weights of its task.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-        """
-        return self._scores_of(X, task)[:, 0]
-
-    def score(self, X, y, task=None, sample_weight=None):
-        """Coefficient of determination over all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,)
-            Targets.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        r2 : float
-        """
-        return float(r2_score(y, self.predict(X, task), sample_weight=sample_weight))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = False
-        return tags

@@ -1,19 +1,16 @@
 """What online multi-task models share: tasks beside the rows, protocols, and what a fit of several tasks shows."""
 
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import StrOptions
 
 from tamis._checks import frozen
 from tamis.models.constraints import NUMBER, STRENGTH
 from tamis.models.grouped_base import AVERAGING, WITHOUT
-from tamis.models.groups import take_groups
 from tamis.models.task_engine import TaskEngine, balanced, of_mean_one, running_balance
+from tamis.models.task_rows import PENALTIES, TaskRows, in_order, take_tasks
 
-PENALTIES = {"individual": (0.0, 1.0), "shared": (1.0, 0.0), "shared+sparse": (1.0, None)}  # weights of norm and of L1
 TASKS_WITHOUT = (*WITHOUT, "early_stopping", "validation_fraction")
 TASKS_CONSTRAINTS = {
     "alpha": STRENGTH["alpha"],
@@ -26,34 +23,14 @@ TASKS_CONSTRAINTS = {
 }
 
 
-class Asked(NamedTuple):
-    """Rows, and the task of each."""
-
-    X: Any
-    task: Any
-
-
-def asked(X, task) -> Asked:
-    """Rows and tasks together, on their way through methods that know only rows."""
-    return X if isinstance(X, Asked) else Asked(X, task)
-
-
-class Tasks:
+class Tasks(TaskRows):
     """Online models of several tasks; stands left of the mixins for classes and numbers, and of `Grouped`."""
 
     early_stopping = False
 
     # ------------------------------------------------------------------ terms
-    def _pulls(self):
-        norm, inside = PENALTIES[self.penalty]
-        return norm, float(self.l1_weight) if inside is None else inside
-
     def _trims(self):
         return self._pulls()[1] > 0.0
-
-    def _blocks(self, n_columns):
-        norm, inside = self._pulls()
-        return take_groups(None, n_columns, group_weights=norm, l1_weights=inside)
 
     def _new_engine(self, terms, flags, n_columns):
         return TaskEngine(terms, flags, n_columns, self._outputs(), len(self.tasks_), self._blocks(n_columns))
@@ -96,8 +73,7 @@ class Tasks:
 
     def _meet_tasks(self, labels):
         """Tasks in the order in which they come first."""
-        values, first = np.unique(labels, return_index=True)
-        new = [v for v in values[np.argsort(first)] if v not in set(self.tasks_.tolist())]
+        new = [v for v in in_order(labels) if v not in set(self.tasks_.tolist())]
         if not new:
             return
         if not len(self.tasks_):
@@ -107,16 +83,6 @@ class Tasks:
         else:
             self.tasks_ = np.r_[self.tasks_, np.array(new)]
         self._totals = np.r_[self._totals[:-1], np.zeros(len(new)), self._totals[-1]]
-
-    def _codes(self, labels):
-        """Numbers of the tasks; an unknown one is refused."""
-        order = np.argsort(self.tasks_)
-        places = np.minimum(np.searchsorted(self.tasks_, labels, sorter=order), len(order) - 1)
-        codes = order[places]
-        if not np.array_equal(self.tasks_[codes], labels):
-            bad = np.asarray(labels)[self.tasks_[codes] != labels].tolist()[0]
-            raise ValueError(f"task {bad!r} is unknown; the tasks of this {type(self).__name__} are {self.tasks_[:10].tolist()}.")
-        return codes
 
     def _spans(self, y, n_rows, known):
         """Cut a chunk also where a task is met for the first time: it exists from its first row on."""
@@ -141,51 +107,8 @@ class Tasks:
         return weights if len(self.tasks_) == 1 else frozen(loads)
 
     # ------------------------------------------------------------------ what a fit shows
-    def _scores(self, X):
-        """Scores of each row's own task."""
-        X, task = asked(X, None)
-        rows = self._rows(X)
-        if task is None and len(self.tasks_) > 1:
-            raise ValueError(f"{type(self).__name__} knows {len(self.tasks_)} tasks; pass task, one a row.")
-        labels, _ = _labels(task, rows.n_rows, True)
-        codes = np.zeros(rows.n_rows, dtype=np.int64) if task is None else self._codes(labels)
-        return self._engine.score(rows, codes.astype(np.uint64))
-
-    def predict(self, X, task=None):
-        """Predictions for the rows, each by its task.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        """
-        return super().predict(asked(X, task))
-
-    def score(self, X, y, task=None, sample_weight=None):
-        """Share of right classes, or coefficient of determination.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like
-            What is true.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-        """
-        return super().score(asked(X, task), y, sample_weight)
+    def _score_rows(self, rows, codes):
+        return self._engine.score(rows, codes)
 
     def _check_loaded(self):
         """Refuse a file whose parts do not fit together."""
@@ -194,24 +117,10 @@ class Tasks:
             if (engine.features, engine.width, engine.tasks) != (self.n_features_in_, self._outputs(), len(self.tasks_)):
                 raise ValueError("the state of training does not fit the number of columns, outputs and tasks")
 
-    def _shape_coef(self, weights):
-        if len(self.tasks_) == 1:
-            return super()._shape_coef(weights)
-        return weights if self._outputs() == 1 else weights.reshape(len(self.tasks_), self._outputs(), -1)
-
-    def _shape_intercept(self, intercepts):
-        if len(self.tasks_) == 1:
-            return super()._shape_intercept(intercepts)
-        return intercepts if self._outputs() == 1 else intercepts.reshape(len(self.tasks_), -1)
-
 
 def _labels(task, n_rows: int, whole: bool):
     """Tasks of the next rows, and what is left of them; one task where none are given."""
     if task is None:
         return np.zeros(n_rows, dtype=np.int64), None
-    labels = column_or_1d(np.asarray(task))
-    if whole and len(labels) != n_rows:
-        raise ValueError(f"task has {len(labels)} entries for {n_rows} rows; pass one a row.")
-    if labels.dtype.kind == "O":
-        labels = np.array([str(v) for v in labels]) if not all(isinstance(v, (int, float)) for v in labels) else labels.astype(float)
+    labels = take_tasks(task, n_rows if whole else None)
     return labels[:n_rows], labels[n_rows:]

@@ -89,16 +89,21 @@ class Design:
 
 
 class TaskDesign:
-    """Rows that each belong to one output (task), as trusted CSR; weights sum to 1 in every task."""
+    """Rows that each belong to one task, as trusted CSR; every task has `width` outputs, and its weights sum to 1."""
 
     sparse = True
 
-    def __init__(self, rows, task: np.ndarray, weights: np.ndarray, outputs: int, centred: bool):
-        self.rows, self.task, self.weights, self.outputs, self.centred = rows, task.astype(np.uint64), weights, outputs, centred
-        self.columns = None
-        self.means = np.zeros((rows.n_features, outputs))
+    def __init__(self, rows, task: np.ndarray, weights: np.ndarray, tasks: int, width: int, centred: bool):
+        self.rows, self.task, self.weights, self.width, self.centred = rows, task.astype(np.uint64), weights, width, centred
+        self.outputs = tasks * width
+        self.columns: np.ndarray | None = None
+        self.means = np.zeros((rows.n_features, self.outputs))
         if centred:
-            slope_own(*rows[:3], self.task, weights[:, None], self.means)
+            slope_own(*rows[:3], self.task, self._spread(weights), self.means)
+
+    def _spread(self, of_rows: np.ndarray) -> np.ndarray:
+        """One number a row for all its outputs."""
+        return np.repeat(of_rows[:, None], self.width, axis=1)
 
     @property
     def n_rows(self) -> int:
@@ -106,17 +111,17 @@ class TaskDesign:
         return self.rows.n_rows
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """Scores (rows, 1) of weights (columns, tasks), each row by those of its task."""
+        """Scores (rows, width) of weights (columns, outputs), each row by those of its task."""
         whole = w
         if self.columns is not None:
             whole = np.zeros((self.rows.n_features, self.outputs))
             whole[self.columns] = w
-        scores = np.empty((self.n_rows, 1))
+        scores = np.empty((self.n_rows, self.width))
         score_own(*self.rows[:3], self.task, np.ascontiguousarray(whole), scores)
         return scores - self.level(self.shift(w))
 
     def slopes(self, residuals: np.ndarray) -> np.ndarray:
-        """Slopes (columns, tasks) of weighted slopes of the rows."""
+        """Slopes (columns, outputs) of weighted slopes of the rows."""
         slopes = np.zeros((self.rows.n_features, self.outputs))
         slope_own(*self.rows[:3], self.task, np.ascontiguousarray(residuals), slopes)
         slopes = slopes if self.columns is None else slopes[self.columns]
@@ -124,17 +129,19 @@ class TaskDesign:
 
     def level(self, bias: np.ndarray) -> np.ndarray:
         """What the tasks' intercepts add to the scores."""
-        return bias[self.task][:, None]
+        return bias.reshape(-1, self.width)[self.task]
 
     def total(self, residuals: np.ndarray) -> np.ndarray:
-        """Sums over the rows of each task."""
-        return np.bincount(self.task, weights=residuals[:, 0], minlength=self.outputs)
+        """Sums over the rows of each task, for each of its outputs."""
+        tasks = self.outputs // self.width
+        sums = [np.bincount(self.task, weights=residuals[:, c], minlength=tasks) for c in range(self.width)]
+        return np.stack(sums, axis=1).ravel()
 
     def norms(self) -> np.ndarray:
         """Largest norm of each column over the tasks."""
         square = np.zeros((self.rows.n_features, self.outputs))
         data = self.rows.data.astype(float) ** 2
-        slope_own(data, *self.rows[1:3], self.task, self.weights[:, None], square)
+        slope_own(data, *self.rows[1:3], self.task, self._spread(self.weights), square)
         square = square if self.columns is None else square[self.columns]
         return np.sqrt(np.maximum(square - self.means**2, 0.0).max(axis=1))
 

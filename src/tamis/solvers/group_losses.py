@@ -97,19 +97,30 @@ class Softmax:
         """Best intercepts for scores that hold the present ones, and the new scores."""
         for _ in range(100):
             share = softmax(scores)
-            pull = self.weights @ (share - self.mine)
+            pull = design.total(self.weights[:, None] * (share - self.mine)).reshape(-1, share.shape[1])
             if np.abs(pull).max() <= 1e-14:
                 break
-            bend = np.diag(self.weights @ share) - (share * self.weights[:, None]).T @ share
-            step = -np.linalg.lstsq(bend + 1e-12 * np.eye(len(bias)), pull, rcond=None)[0]
-            step = np.clip(step - step.mean(), -5.0, 5.0)
+            step = np.clip(self._newton(design, share, pull), -5.0, 5.0).ravel()
             before = self.value(scores)
-            while self.value(scores + step) > before + 1e-15 * abs(before) and np.abs(step).max() > 1e-15:
+            while self.value(scores + design.level(step)) > before + 1e-15 * abs(before) and np.abs(step).max() > 1e-15:
                 step = 0.5 * step
-            bias, scores = bias + step, scores + step
+            bias, scores = bias + step, scores + design.level(step)
             if np.abs(step).max() <= 1e-15:
                 break
         return bias, scores
+
+    def _newton(self, design, share, pull) -> np.ndarray:
+        """Newton's steps of the intercepts (tasks, classes); scaled by the classes' shares, so that rare classes are no trouble.
+
+        One constant for all classes of a task moves nothing; its direction is filled in.
+        """
+        tasks, classes = pull.shape
+        mass = design.total(self.weights[:, None] * share).reshape(tasks, classes)
+        loads = [design.total(self.weights[:, None] * share * share[:, [c]]) for c in range(classes)]
+        cross = np.stack([load.reshape(tasks, classes) for load in loads], axis=2)
+        root = np.sqrt(np.maximum(mass, 1e-300))
+        bend = (1.0 + 1e-10) * np.eye(classes) - cross / (root[:, :, None] * root[:, None, :]) + root[:, :, None] * root[:, None, :]
+        return -np.linalg.solve(bend, (pull / root)[:, :, None])[:, :, 0] / root
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

@@ -6,8 +6,9 @@ import numpy as np
 
 from tamis.loops.blocks import Blocks, dual_blocks, value_blocks
 from tamis.loops.group_descent import weigh_blocks
-from tamis.solvers.group_design import Design
+from tamis.solvers.group_design import Design, TaskDesign
 from tamis.solvers.group_fista import fista
+from tamis.solvers.group_losses import RowLosses, Softmax
 from tamis.solvers.group_models import GramStore, parts_of
 from tamis.solvers.group_newton import LARGEST, newton
 
@@ -19,8 +20,8 @@ TURNS = 200  # most iterations of FISTA between two looks at all columns
 class Problem(NamedTuple):
     """What is minimised: a table, a loss of its rows, groups of columns; and which inner solver works on them."""
 
-    design: object
-    smooth: object
+    design: Design | TaskDesign
+    smooth: RowLosses | Softmax
     blocks: Blocks
     fit_intercept: bool
     solver: str

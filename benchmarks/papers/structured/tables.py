@@ -95,11 +95,12 @@ def computer(found: dict) -> list[str]:
                 theirs = slides.COMPUTER.get((shown, passes))
                 beside = [f"{theirs[0]:.2f}", str(theirs[1])] if theirs else ["-", "-"]
                 picks = []
-                for pick in (*PICKS, "own"):
+                for pick in ("least", "own") if passes else ("least",):
                     figures = cell[pick][str(passes)]
-                    picks += [pm(figures["rmse"], 2), f"{figures['nonzeros'][0]:.0f}"]
+                    picks += [pm(figures["rmse"], 2) if passes else f"{figures['rmse'][0]:.2f}", f"{figures['nonzeros'][0]:.0f}"]
+                picks += [] if passes else ["-", "-"]
                 rows.append([words, shown, str(passes) if passes else "batch", *beside, *picks])
-    head = ["setting", "method", "passes", "slides", "nonzeros", "ours", "nonzeros", "ours, sparse pick", "nonzeros", "ours, own pick", "nonzeros"]
+    head = ["setting", "method", "passes", "slides", "nonzeros", "ours", "nonzeros", "ours, own pick", "nonzeros"]
     return pipe(head, rows)
 
 

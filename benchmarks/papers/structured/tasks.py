@@ -121,7 +121,7 @@ def _a_fifth(train: Rows, k: int) -> list:
 
 
 def survey(folder: Path, setting: str, name: str) -> dict:
-    """Both picks of a penalty on the survey: batch, and online with one pass and with twenty, in ten orders.
+    """A penalty on the survey: batch, and online with one pass and with twenty, in ten orders.
 
     The strength comes from the batch model, one computer held out in turn; online models take the same: the same strength means the same model.
     The picks "own" are those of the online models themselves, found in the same way.

@@ -60,6 +60,10 @@ class Design:
         part.X, part.means = self.X[:, columns], self.means[columns]
         return part
 
+    def shares(self):
+        """Tables with outputs of their own, here one: the table, its rows, and its first output."""
+        yield self, slice(None), 0
+
     def cut(self, rows: np.ndarray, weights: np.ndarray) -> "Design":
         """Some rows, under weights of their own."""
         X = self.X.tocsr()[rows].tocsc() if self.sparse else self.X[rows]
@@ -67,25 +71,26 @@ class Design:
 
     def gram(self, load: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Products of two sets of columns under a weight of each row, centred under it."""
+        product, sums = self.products(load, left, right)
+        return product - np.outer(*sums) / load.sum() if self.centred else product
+
+    def products(self, load: np.ndarray, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """The same without centring, and the weighted sums of both sets."""
         if self.sparse:
             A, B = self.X[:, left], self.X[:, right]
-            product = (A.T @ B.multiply(load[:, None]).tocsc()).toarray()
-            sums = (A.T @ load, B.T @ load)
-        else:
-            product = np.zeros((len(left), len(right)))
-            sums = (np.zeros(len(left)), np.zeros(len(right)))
-            same = left is right
-            for start in range(0, self.n_rows, ROWS):
-                rows = slice(start, start + ROWS)
-                A = self.X[rows][:, left]
-                B = A if same else self.X[rows][:, right]
-                weighted = A.T * load[rows]
-                product += weighted @ B
-                sums[0][:] += weighted.sum(axis=1)
-                if not same:
-                    sums[1][:] += B.T @ load[rows]
-            sums = (sums[0], sums[0]) if same else sums
-        return product - np.outer(*sums) / load.sum() if self.centred else product
+            return (A.T @ B.multiply(load[:, None]).tocsc()).toarray(), (A.T @ load, B.T @ load)
+        product, sums = np.zeros((len(left), len(right))), (np.zeros(len(left)), np.zeros(len(right)))
+        same = left is right
+        for start in range(0, self.n_rows, ROWS):
+            rows = slice(start, start + ROWS)
+            A = self.X[rows][:, left]
+            B = A if same else self.X[rows][:, right]
+            weighted = A.T * load[rows]
+            product += weighted @ B
+            sums[0][:] += weighted.sum(axis=1)
+            if not same:
+                sums[1][:] += B.T @ load[rows]
+        return product, (sums[0], sums[0]) if same else sums
 
 
 class TaskDesign:
@@ -156,3 +161,11 @@ class TaskDesign:
         part.columns = columns if self.columns is None else self.columns[columns]
         part.means = self.means[columns]
         return part
+
+    def shares(self):
+        """Tables with outputs of their own, one a task: the table, its rows, and its first output."""
+        whole = self.rows.scipy()
+        whole = (whole if self.columns is None else whole[:, self.columns]).astype(np.float64)
+        for task in range(self.outputs // self.width):
+            mine = np.flatnonzero(self.task == task)
+            yield Design(whole[mine].tocsc(), self.weights[mine], self.width, self.centred), mine, task * self.width

@@ -22,10 +22,18 @@ class RowLosses:
         """Whether one quadratic model is the loss itself."""
         return type(self.loss) is Squared
 
-    @property
-    def curved(self) -> bool:
-        """Whether there is a quadratic model of one number a row."""
-        return self.quadratic or self.targets.shape[1] == 1
+    def load(self, scores, first: int, second: int) -> np.ndarray | None:
+        """Weighted second derivatives of the rows by two outputs; None where there are none.
+
+        Rows without curvature get a little of the mean one, so that every direction has some.
+        """
+        if first != second:
+            return None
+        if self.quadratic:
+            return self.weights * self.bend
+        curves = self.curves(scores)[:, first]
+        mean = float(self.weights @ curves) / self.weights.sum()
+        return self.weights * np.maximum(curves, 1e-3 * (mean if mean > 0.0 else self.bend))
 
     def value(self, scores) -> float:
         """Weighted loss."""
@@ -68,7 +76,7 @@ class RowLosses:
 class Softmax:
     """Multinomial logistic loss, log sum_k exp(f_k) - f_y, of class numbers."""
 
-    bend, quadratic, curved = 0.5, False, False
+    bend, quadratic = 0.5, False
 
     def __init__(self, classes: np.ndarray, n_classes: int, weights: np.ndarray):
         self.weights, self.mine = weights, np.eye(n_classes)[classes]
@@ -87,6 +95,11 @@ class Softmax:
     def slopes(self, scores) -> np.ndarray:
         """Probabilities less the indicator of the class."""
         return softmax(scores) - self.mine
+
+    def load(self, scores, first: int, second: int) -> np.ndarray:
+        """Weighted second derivatives of the rows by two classes."""
+        share = softmax(scores)
+        return self.weights * share[:, first] * ((first == second) - share[:, second])
 
     def dual(self, slopes) -> float:
         """Dual value: the weighted entropy of the probabilities that the slopes stand for."""

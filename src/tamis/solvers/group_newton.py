@@ -1,12 +1,16 @@
 """Proximal Newton steps on a working set: one quadratic model for the squared loss, a new one a step for others."""
 
+from itertools import combinations_with_replacement
+
 import numpy as np
 
 from tamis.loops.blocks import Blocks, distance_blocks, value_blocks
+from tamis.solvers.group_design import Design
 from tamis.solvers.group_models import DenseModel, GramModel, SparseModel, parts_of
 from tamis.solvers.group_quadratic import solve_quadratic
 
 LARGEST = 4000  # places above which no Gram matrix is made
+JOINT = 600  # the same for places times outputs that curve apart, where it costs as much as many steps of FISTA
 STEPS = 50
 
 
@@ -25,7 +29,12 @@ def newton(problem, part: Blocks, columns: np.ndarray, penalty, w, bias, enough:
             break
         aim = enough if smooth.quadratic else max(0.5 * enough, (0.1 if step == 0 else 0.01) * apart)
         moved = w.copy()
-        solve_quadratic(_model(problem, picked, part, columns, slope, scores), moved, part, penalty, aim)
+        if shares_gram(problem):
+            solve_quadratic(_model(problem, picked, part, columns, slope, scores), moved, part, penalty, aim)
+        else:  # outputs that curve apart: every output of a place is a place
+            wide = part._replace(starts=part.starts * many, members=np.arange(w.size, dtype=np.uint64))
+            gram = _joint_gram(problem, picked, part, scores)
+            solve_quadratic(GramModel(gram, slope.reshape(-1, 1), wide), moved.reshape(-1, 1), wide, penalty, aim)
         before = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
         change, length = moved - w, 1.0
         push = picked.scores(part.gathered(change))
@@ -47,12 +56,7 @@ def newton(problem, part: Blocks, columns: np.ndarray, penalty, w, bias, enough:
 def _model(problem, picked, part: Blocks, columns, slope, scores):
     """The quadratic model at the scores, of the kind that sweeps fastest."""
     smooth, design, many = problem.smooth, problem.design, len(part.members)
-    if smooth.quadratic:
-        load = smooth.weights * smooth.bend
-    else:  # rows without curvature get a little of the mean one, so that every direction has some
-        curves = smooth.curves(scores)[:, 0]
-        mean = float(smooth.weights @ curves)
-        load = smooth.weights * np.maximum(curves, 1e-3 * (mean if mean > 0.0 else smooth.bend))
+    load = smooth.load(scores, 0, 0)
     if slope.shape[1] == 1 and (many > LARGEST or (3 * picked.X.nnz if design.sparse else 2 * design.n_rows * many) < many * many):
         residuals = smooth.weights * smooth.slopes(scores)[:, 0]
         if design.sparse:
@@ -72,6 +76,33 @@ def _model(problem, picked, part: Blocks, columns, slope, scores):
     if len(members) != len(columns) or (members != everywhere).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
     return GramModel(gram, slope, part)
+
+
+def shares_gram(problem) -> bool:
+    """Whether all outputs have one Gram matrix."""
+    return isinstance(problem.design, Design) and (problem.design.outputs == 1 or problem.smooth.quadratic)
+
+
+def _joint_gram(problem, picked, part: Blocks, scores) -> np.ndarray:
+    """Second derivatives by the outputs of all places, with the intercepts at their best."""
+    outputs, members = picked.outputs, part.members.astype(np.int64)
+    gram, cross, level = np.zeros((len(members), outputs) * 2), np.zeros((len(members), outputs, outputs)), np.zeros((outputs, outputs))
+    everywhere = np.arange(len(picked.means))
+    for table, rows, start in picked.shares():
+        for first, second in combinations_with_replacement(range(table.outputs), 2):
+            load = problem.smooth.load(scores, first, second)
+            if load is None:
+                continue
+            product, sums = table.products(load[rows], everywhere, everywhere)
+            a, b = start + first, start + second
+            gram[:, a, :, b] = gram[:, b, :, a] = product[np.ix_(members, members)]
+            cross[:, a, b] = cross[:, b, a] = sums[0][members]
+            level[a, b] = level[b, a] = load[rows].sum()
+    gram, cross = gram.reshape(len(members) * outputs, -1), cross.reshape(len(members) * outputs, outputs)
+    if problem.fit_intercept:
+        gram -= cross @ np.linalg.pinv(level, rcond=1e-12, hermitian=True) @ cross.T
+    gram[np.diag_indices_from(gram)] *= 1.0 + 1e-9  # classes may be shifted together: a direction without curvature
+    return gram
 
 
 def _over(residuals, load) -> np.ndarray:

@@ -8,7 +8,8 @@ EPS, EPS_WIDE = 0.01, 0.05  # smallest alpha over the largest, and where there a
 
 
 def alpha_grid(largest: float, n_alphas: int, wide: bool) -> np.ndarray:
-    """Strengths from the largest down, geometric."""
+    """Strengths from the largest down, geometric; where no strength keeps anything, from 1."""
+    largest = largest if largest > 0.0 else 1.0
     return np.geomspace(largest, largest * (EPS_WIDE if wide else EPS), n_alphas) if n_alphas > 1 else np.array([largest])
 
 

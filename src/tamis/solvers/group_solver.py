@@ -10,7 +10,7 @@ from tamis.solvers.group_design import Design, TaskDesign
 from tamis.solvers.group_fista import fista
 from tamis.solvers.group_losses import RowLosses, Softmax
 from tamis.solvers.group_models import GramStore, parts_of
-from tamis.solvers.group_newton import LARGEST, newton
+from tamis.solvers.group_newton import JOINT, LARGEST, newton, shares_gram
 
 FIRST = 10  # groups in the first working set
 ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
@@ -77,7 +77,7 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norm
     norms = problem.blocks.stacked(problem.design.norms()) if norms is None else norms
     w, bias = empty(problem) if start is None else (start[0].copy(), start[1].copy())
     scale = tol * _empty_loss(problem)
-    alive, history, size, best = np.ones(blocks.n_groups, dtype=bool), [], FIRST, -np.inf
+    alive, history, size, best, care, before = np.ones(blocks.n_groups, dtype=bool), [], FIRST, -np.inf, 1.0, np.inf
     for turn in range(1, max_iter + 1):
         look, dual = _look(problem, penalty, norms, w, bias)
         bias, best = look.bias, max(best, dual)
@@ -87,13 +87,15 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norm
         history.append({"iteration": turn, "objective": look.objective, "gap": gap, "groups": int(used.sum()), "screened": int((~alive).sum())})
         if gap <= scale or turn == max_iter:
             return Outcome(w, bias, gap, look.objective, history, scale / tol)
+        care = 0.1 * care if before - look.objective <= 0.01 * gap else 1.0  # the inner solver thought itself done, and is not
+        before = look.objective
         w, used = _without(blocks, w, ~alive), used & alive
         size = max(size, 2 * int(used.sum()))
         if problem.solver == "fista":
             kept = np.flatnonzero(alive)
         else:
             kept = _working_set(look.excess, used | ~penalised, alive, size)
-        w, bias = _inner(problem, penalty, kept, w, bias, _enough(look, alive, w, gap, scale))
+        w, bias = _inner(problem, penalty, kept, w, bias, care * _enough(look, alive, w, gap, scale))
     raise AssertionError("unreachable")
 
 
@@ -210,6 +212,7 @@ def _inner(problem: Problem, penalty, kept, w, bias, enough: float):
 
 
 def _has_model(problem: Problem, places: int) -> bool:
-    """Whether Newton steps can be made: one load a row, and few places or sparse columns."""
-    design = problem.design
-    return problem.smooth.curved and isinstance(design, Design) and (places <= LARGEST or design.outputs == 1)
+    """Whether Newton steps are worth their Gram matrix; with one output they can do without."""
+    if shares_gram(problem):
+        return problem.design.outputs == 1 or places <= LARGEST
+    return places * problem.design.outputs <= JOINT

@@ -1,54 +1,67 @@
-"""Run: ``python -m benchmarks.papers.structured [--data FOLDER] [--quick]``."""
+"""Run: ``python -m benchmarks.papers.structured [--data FOLDER] [--quick] [--rewrite] [--anew] [--seconds N] [part ...]``."""
 
 import argparse
 import os
-import time
+import warnings
 from pathlib import Path
 
 from benchmarks import clock
 
-OPENING = """\
-Accuracy and F1 on the synthetic groups of the slides, and the School exams, after H. Yang's slides "Sparse Learning Under Regularization Framework"
-(online group lasso, ICML 2010; online multi-task selection, CIKM 2010). Batch methods of tamis. On the synthetic set alpha is a fraction of each
-method's own alpha_max, chosen by accuracy on fresh rows; the weights are drawn anew in every run."""
+PARTS = ("synthetic", "tasks", "splice", "effects", "times")
+CELLS = {"tasks": ("school", "computer")}  # names of a part's cells, where they are not its own
 
 
 def main() -> None:
-    """Parse the command line, run, write the page."""
+    """Parse the command line, run what is missing, write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.structured", description=__doc__)
-    parser.add_argument("--data", type=Path, default=os.environ.get("TAMIS_DATA"), help="folder of npz files; default: the variable TAMIS_DATA")
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"only these: {', '.join(PARTS)}")
+    parser.add_argument("--data", type=Path, default=os.environ.get("TAMIS_DATA"), help="folder of data; default: the variable TAMIS_DATA")
     parser.add_argument("--quick", action="store_true", help="few runs; the page goes to build/papers")
+    parser.add_argument("--rewrite", action="store_true", help="only write the page anew, from the figures of the last run")
+    parser.add_argument("--anew", action="store_true", help="forget the figures of these parts; else a run goes on where the last one ended")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after about so many seconds; run again to go on")
     given = parser.parse_args()
+    unknown = [part for part in given.parts if part not in PARTS]
+    if unknown:
+        parser.error(f"no part is called {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
     clock.one_thread()
-    from benchmarks.pages import machine, versions
-    from benchmarks.papers.stabilized.page import pipe
-    from benchmarks.papers.structured import school, synthetic
+    from benchmarks.papers.structured import cells, page
 
-    begin = time.perf_counter()
-    entries, exams = synthetic.tables(given.quick), school.run(Path(given.data) if given.data else None, given.quick)
-    rows = [
-        [
-            f"{e['rows']:,}",
-            e["method"],
-            str(e["runs"]),
-            "-" if e["slide"] is None else "{:.1f} ±{:.1f}".format(*e["slide"]),
-            "{:.1f} ±{:.1f}".format(*e["accuracy"]),
-            f"{e['f1']:.1f}",
-            *(f"{a:.1f} / {f:.1f}" for a, f in e["fixed"]),
-        ]
-        for e in entries
-    ]
-    head = ["rows", "method", "runs", "slides, accuracy %", "accuracy %", "F1 %", *(f"at {f:g}, accuracy / F1" for f in synthetic.FRACTIONS)]
-    lines = ["# Structured sparsity", "", OPENING, "", "## Synthetic groups", "", *pipe(head, rows)]
-    if exams:
-        rows = [[e["method"], str(e["splits"]), "{:.1f} ±{:.1f}".format(*e["ev"]), "{:.0f} ±{:.0f}".format(*e["nonzeros"])] for e in exams]
-        lines += ["## School", "", *pipe(["method", "splits", "explained variance %", "nonzero weights"], rows)]
-    command = f"python -m benchmarks.papers.structured{' --quick' if given.quick else ''}"
-    lines += ["## How this was made", "", f"`{command}`, {time.perf_counter() - begin:.0f} s on {machine()}.", "", f"{versions()}.", ""]
-    place = clock.ROOT / ("build" if given.quick else "docs") / "papers"
+    build = clock.ROOT / "build" / "papers"
+    stored = build / f"structured{'_quick' if given.quick else ''}"
+    stored.mkdir(parents=True, exist_ok=True)
+    held = cells.Cells(stored, given.seconds)
+    if not given.rewrite:
+        _run(given, held)
+    place = build if given.quick else clock.ROOT / "docs" / "papers"
     place.mkdir(parents=True, exist_ok=True)
-    (place / "structured.md").write_text("\n".join(lines))
-    print("\n".join(lines))
+    (place / "structured.md").write_text(page.write(held.found, place, f"python -m benchmarks.papers.structured{' --quick' if given.quick else ''}"))
+    print(f"written to {(place / 'structured.md').relative_to(clock.ROOT)}")
+
+
+def _run(given, held) -> None:
+    """Run the parts, and store what there is."""
+    from benchmarks.papers.structured import cells, effects, splice, synthetic, tasks, times
+
+    folder = Path(given.data) if given.data else None
+    if folder is None:
+        print("No folder of data: set TAMIS_DATA or pass --data. Only the synthetic groups are run.", flush=True)
+    wanted = given.parts or PARTS
+    for part in wanted if given.anew else ():
+        for name in CELLS.get(part, (part,)):
+            held.forget(name)
+    actions = {"synthetic": lambda: synthetic.run(held, given.quick)}
+    for name, room in (("tasks", tasks), ("splice", splice), ("effects", effects), ("times", times)):
+        actions[name] = lambda room=room: room.run(held, folder, given.quick)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for part in wanted:
+                actions[part]()
+    except cells.Enough:
+        print("The time is over; run again to go on.", flush=True)
+    finally:
+        held.write()
 
 
 if __name__ == "__main__":

@@ -1,67 +1,144 @@
-"""The slides' synthetic groups: accuracy and F1 of the recovered features, batch methods."""
+"""The slides' synthetic groups: accuracy and F1 of the kept columns, by the number of rows."""
+
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 
-from tamis import GroupLassoClassifier
+from benchmarks.papers.structured.cells import Cells, under
+from benchmarks.papers.structured.slides import SIZES
+from tamis import GroupLassoClassifier, OnlineGroupLassoClassifier
+from tamis.loops.blocks import dual_blocks
+from tamis.models.groups import take_groups
+from tamis.terms import SparseGroup
 
-SIZES = (25, 50, 100, 500, 1000, 5000, 10_000)
-RUNS = {25: 100, 50: 100, 100: 100, 500: 30, 1000: 20, 5000: 10, 10_000: 10}
+RUNS = {25: 100, 50: 100, 100: 100, 500: 30, 1000: 20, 5000: 10, 10_000: 10, 100_000: 3}
 FRACTIONS = (0.5, 0.2, 0.1, 0.05)
 FILLED = (10, 8, 6, 4, 2, 1, 0, 0, 0, 0)
-# Accuracy % and deviation of the slides, by method and number of rows.
-SLIDES = {
-    "Lasso": {25: (54.2, 14.1), 50: (58.2, 7.7), 100: (62.7, 5.5), 500: (75.6, 2.4), 1000: (77.7, 1.5), 5000: (79.4, 0.4), 10_000: (80.0, 0.2)},
-    "group lasso": {25: (54.2, 11.4), 50: (60.0, 6.3), 100: (64.0, 5.1), 500: (75.7, 2.3), 1000: (77.8, 1.5), 5000: (79.4, 0.3), 10_000: (80.0, 0.1)},
+COLUMNS, GROUPS = 100, np.arange(100) // 10
+GAMMA = 5.0  # the divisor of the published update, as in the notes
+FOLDS, FOLDED = 5, 1000  # cross-validation up to so many rows; beyond them the first fold alone is held out
+
+
+class Method(NamedTuple):
+    """One column of the table: weights of the penalty, extra thresholds to choose from, and passes (0: batch)."""
+
+    penalty: dict
+    passes: int
+    rhos: tuple = (0.0,)
+    automatic: bool = False  # whether steps follow the data, and not the published update
+
+
+SPARSE = {"l1_weights": 1.0}
+METHODS = {
+    "Lasso": Method({"l1_ratio": 1.0}, 0),
+    "GL": Method({}, 0),
+    "SGL": Method(SPARSE, 0),
+    "L1-RDA": Method({"l1_ratio": 1.0}, 1),
+    "DA-GL": Method({}, 1),
+    "DA-SGL": Method(SPARSE, 1),
+    "enhanced DA-SGL": Method(SPARSE, 1, (0.02, 0.05)),
+    "DA-SGL, 10 passes": Method(SPARSE, 10, automatic=True),
 }
-METHODS = {"Lasso": {"l1_ratio": 1.0}, "group lasso": {}, "sparse group lasso": {"l1_weights": 1.0}}
 
 
 def draw(rng, n: int, w=None):
     """Rows and labels: ten groups of ten columns, 31 of the 100 weights +-1, noise of deviation 4."""
     if w is None:
-        w = np.concatenate([np.r_[np.ones(k), np.zeros(10 - k)] for k in FILLED]) * rng.choice([-1.0, 1.0], 100)
+        w = np.concatenate([np.r_[np.ones(k), np.zeros(10 - k)] for k in FILLED]) * rng.choice([-1.0, 1.0], COLUMNS)
     root = np.linalg.cholesky(0.2 ** np.abs(np.subtract.outer(np.arange(10), np.arange(10))))
-    X = (rng.normal(size=(n, 10, 10)) @ root.T).reshape(n, 100)
+    X = (rng.normal(size=(n, 10, 10)) @ root.T).reshape(n, COLUMNS)
     return X, np.where(X @ w + 4.0 * rng.normal(size=n) > 0, 1, -1), w
 
 
-def one_run(seed: int, n: int) -> dict:
-    """Accuracy and F1 of each method and fraction of its own alpha_max, and of the fraction that validation rows choose."""
-    rng = np.random.default_rng(seed)
+def strongest(X, y, penalty: dict) -> float:
+    """The smallest strength that keeps nothing, for the logistic loss without an intercept."""
+    blocks = take_groups(GROUPS, COLUMNS, l1_ratio=penalty.get("l1_ratio", 0.0), l1_weights=penalty.get("l1_weights"))
+    slopes = -X.T @ y / (2.0 * len(y))
+    return float(dual_blocks(slopes, blocks.starts, blocks.weights, blocks.l1_weights, SparseGroup(1.0), np.uint64(1)))
+
+
+def fitted(method: Method, X, y, fraction: float, rho: float, seed: int = 0):
+    """A model at a fraction of its own strongest penalty on these rows."""
+    given = {"groups": GROUPS, "alpha": fraction * strongest(X, y, method.penalty), "fit_intercept": False, **method.penalty}
+    if not method.passes:
+        return GroupLassoClassifier(**given).fit(X, y)
+    steps = {"t0": 0.3 * method.passes * len(y)} if method.automatic else {"gamma": GAMMA, "t0": 0.0}
+    return OnlineGroupLassoClassifier(rho=rho, max_iter=method.passes, tol=None, random_state=seed, **steps, **given).fit(X, y)
+
+
+def choices(method: Method) -> list[tuple[float, float]]:
+    """Fractions and extra thresholds, the strongest first."""
+    return [(fraction, rho) for fraction in FRACTIONS for rho in sorted(method.rhos, reverse=True)]
+
+
+def chosen(method: Method, X, y) -> dict[str, int]:
+    """Two picks made inside the training rows: of most held-out accuracy, and of fewest columns within one standard error of it."""
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))[: FOLDS if len(y) <= FOLDED else 1]
+    held = sum(len(out) for _, out in folds)
+    right, kept = np.zeros(len(choices(method))), np.zeros(len(choices(method)))
+    for inside, out in folds:
+        for k, choice in enumerate(choices(method)):
+            model = fitted(method, X[inside], y[inside], *choice)
+            right[k] += np.count_nonzero(model.predict(X[out]) == y[out]) / held
+            kept[k] += len(model.support_)
+    best = int(np.argmax(right))
+    near = right >= right[best] - np.sqrt(right[best] * (1.0 - right[best]) / held)
+    return {"least": best, "sparse": int(np.argmin(np.where(near, kept, np.inf)))}
+
+
+def one_run(kind: str, n: int, run: int) -> dict:
+    """Both picks and all fixed choices of the batch or the online methods, on the rows of one run."""
+    rng = np.random.default_rng(1000 * n + run)
     X, y, w = draw(rng, n)
-    while len(np.unique(y)) < 2:
+    while min(np.sum(y > 0), np.sum(y < 0)) < FOLDS:
         X, y, w = draw(rng, n)
-    check, test = draw(rng, n, w)[:2], draw(rng, n, w)[:2]
+    test, answers, _ = draw(rng, n, w)
     found = {}
-    for name, given in METHODS.items():
+    for name, method in METHODS.items():
+        if bool(method.passes) != (kind == "online"):
+            continue
         rows = []
-        base = {"groups": np.arange(100) // 10, "fit_intercept": False, **given}
-        top = GroupLassoClassifier(alpha=1e6, **base).fit(X, y).alpha_max_
-        for fraction in FRACTIONS:
-            model = GroupLassoClassifier(alpha=fraction * top, **base).fit(X, y)
+        for choice in choices(method):
+            model = fitted(method, X, y, *choice, seed=run)
             hits = np.count_nonzero(w[model.support_])
-            rows.append((model.score(*check), model.score(*test), 2.0 * hits / max(len(model.support_) + np.count_nonzero(w), 1)))
-        best = max(range(len(rows)), key=lambda k: rows[k][0])
-        found[name] = {"accuracy": rows[best][1], "f1": rows[best][2], "fixed": [row[1:] for row in rows]}
+            accuracy = float(np.mean(model.predict(test) == answers))
+            rows.append((accuracy, 2.0 * hits / (len(model.support_) + np.count_nonzero(w)), len(model.support_)))
+        found[name] = {"fixed": rows, **chosen(method, X, y)}
     return found
 
 
-def tables(quick: bool) -> list[dict]:
-    """Mean and deviation over runs, one entry a number of rows and method."""
-    entries = []
-    for n in SIZES[:3] if quick else SIZES:
-        runs = [one_run(1000 * n + k, n) for k in range(5 if quick else RUNS[n])]
-        for name in METHODS:
-            mine = [run[name] for run in runs]
-            entries.append(
-                {
-                    "rows": n,
-                    "method": name,
-                    "runs": len(mine),
-                    "accuracy": [float(f([100 * run["accuracy"] for run in mine])) for f in (np.mean, np.std)],
-                    "f1": float(np.mean([100 * run["f1"] for run in mine])),
-                    "fixed": (100 * np.mean([run["fixed"] for run in mine], axis=0)).tolist(),
-                    "slide": SLIDES.get(name, {}).get(n),
-                }
-            )
-    return entries
+def run(cells: Cells, quick: bool) -> None:
+    """All numbers of rows, the small ones first."""
+    for kind in ("online", "batch"):
+        for n in SIZES[:3] if quick else SIZES:
+            for k in range(3 if quick else RUNS[n]):
+                cells.need(f"synthetic/{kind}/{n}/{k}", one_run, kind, n, k)
+
+
+def summary(found: dict, name: str, n: int, pick: str = "least") -> dict | None:
+    """Mean and deviation over runs of accuracy and F1 in %, for one method, number of rows and pick."""
+    kind = "online" if METHODS[name].passes else "batch"
+    rows = [cell[name]["fixed"][cell[name][pick]] for cell in runs_of(found, kind, n)]
+    if not rows:
+        return None
+    values = np.array(rows) * (100.0, 100.0, 1.0)
+    return {"runs": len(rows), "accuracy": spread(values[:, 0]), "f1": spread(values[:, 1]), "each": values}
+
+
+def at_fixed(found: dict, name: str, n: int, fraction: float) -> tuple[float, float] | None:
+    """Mean accuracy and F1 in % at a fraction, with the smaller of the extra thresholds."""
+    kind = "online" if METHODS[name].passes else "batch"
+    place = choices(METHODS[name]).index((fraction, min(METHODS[name].rhos)))
+    rows = [cell[name]["fixed"][place][:2] for cell in runs_of(found, kind, n)]
+    return tuple(100.0 * np.mean(rows, axis=0)) if rows else None
+
+
+def runs_of(found: dict, kind: str, n: int) -> list[dict]:
+    """The cells of one kind and number of rows, in the order of the runs."""
+    return under(found, "synthetic", kind, n)
+
+
+def spread(values) -> tuple[float, float]:
+    """Mean and deviation."""
+    return float(np.mean(values)), float(np.std(values))

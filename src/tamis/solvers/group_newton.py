@@ -57,7 +57,7 @@ def _model(problem, picked, part: Blocks, columns, w, slope, scores):
     """The quadratic model at the scores, of the kind that sweeps fastest."""
     smooth, design, many = problem.smooth, problem.design, len(part.members)
     load = smooth.load(scores, 0, 0)
-    if slope.shape[1] == 1 and (many > LARGEST or (3 * picked.X.nnz if design.sparse else 2 * design.n_rows * many) < many * many):
+    if slope.shape[1] == 1 and (many > LARGEST or (3 * picked.X.nnz if design.sparse else design.n_rows * many) < many * many):
         residuals = smooth.weights * smooth.slopes(scores)[:, 0]
         if design.sparse:
             return SparseModel(picked.X, load, picked.centred, _over(residuals, load), part)

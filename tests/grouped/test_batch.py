@@ -1,5 +1,6 @@
 """Batch group lasso against other libraries, closed forms and its own optimality conditions."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -199,6 +200,19 @@ def test_many_sparse_columns_and_a_wide_working_set():
     )
     assert dense.objective_ == pytest.approx(fista.objective_, rel=1e-8)
     assert sparse.objective_ == pytest.approx(fista.objective_, rel=1e-8)
+
+
+def test_sparse_tables_stay_sparse():
+    X = sp.random_array((400, 60_000), density=2e-4, rng=np.random.default_rng(0), format="csr")
+    y = np.asarray(X[:, :2000].sum(axis=1)).ravel()
+    tracemalloc.start()
+    try:
+        model = GroupLassoRegressor(np.arange(60_000) // 3, tol=1e-4).fit(X, y)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 400 * 60_000 * 8 / 4
+    assert 0 < len(model.support_) < 60_000
 
 
 # --------------------------------------------------------------------------- paths, cross-validation, manners

@@ -39,6 +39,8 @@ def _stack(groups, n_columns: int, names) -> tuple[np.ndarray, np.ndarray, np.nd
         return np.arange(n_columns), np.ones(n_columns, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if isinstance(groups, str | bytes | Real):
         raise TypeError(f"groups={groups!r} is one value; groups must be {_WAYS}.")
+    if isinstance(groups, np.ndarray) and groups.shape == (n_columns,) and groups.dtype.kind == "i":
+        return _by_number(groups)
     entries = list(groups)
     if entries and not any(_is_label(e) for e in entries):
         return _joined([_columns(e, at, n_columns, names) for at, e in enumerate(entries)])
@@ -101,6 +103,16 @@ def _by_label(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     order = np.argsort(codes, kind="stable")
     free = np.count_nonzero(codes < 0)
     return order[free:], np.bincount(codes[codes >= 0], minlength=len(numbers)), order[:free]
+
+
+def _by_number(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same for an array of whole numbers, without a walk over the columns."""
+    labels = labels.astype(np.int64)
+    alone = labels == -1
+    labels[alone] = labels.max(initial=0) + 1 + np.arange(np.count_nonzero(alone))
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    codes = np.argsort(np.argsort(first))[inverse]
+    return np.argsort(codes, kind="stable"), np.bincount(codes), np.zeros(0, dtype=np.int64)
 
 
 def _code(label, j: int, numbers: dict) -> int:

@@ -149,7 +149,9 @@ class TaskMatrixDisplay:
     figure_ : matplotlib Figure
         Figure that holds them.
     image_ : matplotlib AxesImage
-        The matrix.
+        The matrix; weights that are exactly 0 are left out.
+    colorbar_ : matplotlib Colorbar
+        What the colours mean.
     features_ : ndarray of int
         Features that are shown: those that some task keeps, the largest row first.
 
@@ -198,9 +200,8 @@ class TaskMatrixDisplay:
         tasks = getattr(estimator, "tasks_", None)
         if tasks is None:
             raise lacks(cls, estimator, "weights of several tasks", "MultiTaskClassifier and MultiTaskRegressor have them.")
-        weights = np.atleast_2d(estimator.coef_)
-        if weights.ndim > 2:  # several outputs a task: their norm
-            weights = np.sqrt((weights**2).sum(axis=1))
+        weights = np.reshape(estimator.coef_, (len(tasks), -1, estimator.n_features_in_))
+        weights = weights[:, 0] if weights.shape[1] == 1 else np.sqrt((weights**2).sum(axis=1))  # several outputs a task: their norm
         names = getattr(estimator, "feature_names_in_", None)
         return cls(weights=weights, task_names=[str(t) for t in tasks], feature_names=names).plot(ax=ax, **kwargs)
 
@@ -225,7 +226,10 @@ class TaskMatrixDisplay:
         shown = self.weights[:, self.features_].T
         limit = float(np.abs(shown).max(initial=0.0)) or 1.0
         look = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit, "aspect": "auto", "interpolation": "nearest"} | kwargs
-        self.image_ = ax.imshow(shown if shown.size else np.zeros((1, max(len(self.weights), 1))), **look)
+        shown = shown if shown.size else np.zeros((1, max(len(self.weights), 1)))
+        self.image_ = ax.imshow(np.ma.masked_equal(shown, 0.0), **look)
+        ax.set_facecolor("0.85")  # a weight that is exactly 0 is a hole
+        self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
         ax.set(xlabel="task", ylabel="feature")
         if len(self.features_) and len(self.features_) <= 40:
             names = self.features_ if self.feature_names is None else [self.feature_names[j] for j in self.features_]

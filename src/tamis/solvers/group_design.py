@@ -44,6 +44,8 @@ class Design:
         """Norms of the columns under the row weights."""
         if self.sparse:
             square = self.X.multiply(self.X).T @ self.weights
+        elif self.X.flags.f_contiguous:
+            square = np.array([column @ (self.weights * column) for column in self.X.T])
         else:
             cuts = (slice(start, start + ROWS) for start in range(0, self.n_rows, ROWS))
             square = sum(np.square(self.X[rows]).T @ self.weights[rows] for rows in cuts)

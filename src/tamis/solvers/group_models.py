@@ -1,10 +1,13 @@
 """Quadratic models of a loss on a working set: from a Gram matrix, from dense columns, or from sparse ones."""
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from tamis.loops.blocks import Blocks
 from tamis.loops.group_descent import bend_columns, sweep_columns, sweep_dense, sweep_gram
 
+DIRECT = 1500  # most places of a Newton step at one go
+SLOW = 12  # turns between Newton steps by conjugate gradients, which cost as much as many sweeps
 TINY = 1e-14  # a block whose curvature is below this share of the largest has none
 
 
@@ -36,8 +39,11 @@ class GramStore:
 class GramModel:
     """0.5 w'Gw plus a linear part, by its slope at the present weights; any number of outputs that share G."""
 
-    def __init__(self, gram: np.ndarray, slope: np.ndarray, blocks: Blocks):
-        self.gram, self.slope = gram, np.ascontiguousarray(slope)
+    patience = 3  # turns before a Newton step, and between two of them
+
+    def __init__(self, gram: np.ndarray, slope: np.ndarray, w: np.ndarray, blocks: Blocks):
+        self.gram, self.slope = gram, np.array(slope, order="C")
+        self.constant = self.slope - gram @ w
         self.parts, self.bends = parts_of(blocks), _block_bends(blocks, lambda at: gram[at[:, :, None], at[:, None, :]])
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
@@ -47,6 +53,30 @@ class GramModel:
     def slopes(self) -> np.ndarray:
         """Slopes of the places."""
         return self.slope
+
+    def state(self) -> np.ndarray:
+        """What changes with the weights, linearly."""
+        return self.slope.copy()
+
+    def restore(self, state: np.ndarray) -> None:
+        """Take a state back."""
+        self.slope[:] = state
+
+    def value(self, w) -> float:
+        """The model's value, up to a constant."""
+        return 0.5 * float(((self.slope + self.constant) * w).sum())
+
+    def solve(self, at, group, unit, stiff, pull) -> np.ndarray | None:
+        """A Newton step of some places: their curvature, and that of the blocks' norms, which lies across a block."""
+        if len(at) > DIRECT:
+            return None
+        bend = self.gram[np.ix_(at, at)]
+        bend -= np.where(group[:, None] == group, (stiff * unit)[:, None] * unit, 0.0)
+        bend[np.diag_indices_from(bend)] += stiff
+        try:
+            return cho_solve(cho_factor(bend, lower=True, overwrite_a=True, check_finite=False), pull, check_finite=False)
+        except LinAlgError:
+            return None
 
     def image(self, at: np.ndarray, change: np.ndarray):
         """What a change of some places does, and its curvature along itself."""
@@ -66,10 +96,18 @@ class GramModel:
 class DenseModel:
     """The same from dense columns, centred and scaled by the root of the load: for more places than rows."""
 
+    patience = SLOW
+
     def __init__(self, columns: np.ndarray, rest: np.ndarray, blocks: Blocks):
         self.columns, self.rest = columns, rest  # (places, rows), (rows,)
         self.parts = parts_of(blocks)
-        self.bends = _block_bends(blocks, lambda at: np.einsum("gki,gli->gkl", columns[at], columns[at], optimize=True))
+        self.bends = _block_bends(blocks, self._block_grams)
+
+    def _block_grams(self, at: np.ndarray) -> np.ndarray:
+        """Gram matrices of blocks of one size; those that lie together are not copied."""
+        first, last = int(at[0, 0]), int(at[-1, -1]) + 1
+        blocks = self.columns[first:last].reshape(*at.shape, -1) if last - first == at.size else self.columns[at]
+        return blocks @ blocks.transpose(0, 2, 1)
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
@@ -78,6 +116,21 @@ class DenseModel:
     def slopes(self) -> np.ndarray:
         """Slopes of the places."""
         return (self.columns @ self.rest)[:, None]
+
+    def state(self) -> np.ndarray:
+        """What changes with the weights, linearly."""
+        return self.rest.copy()
+
+    def restore(self, state: np.ndarray) -> None:
+        """Take a state back."""
+        self.rest[:] = state
+
+    def value(self, w) -> float:
+        """The model's value, up to a constant."""
+        return 0.5 * float(self.rest @ self.rest)
+
+    def solve(self, at, group, unit, stiff, pull) -> None:
+        """No Newton step at one go: there are more places than rows."""
 
     def image(self, at, change):
         """What a change of some places does, and its curvature along itself."""
@@ -97,6 +150,8 @@ class DenseModel:
 class SparseModel:
     """The same from sparse columns, centred by a number beside the residuals."""
 
+    patience = SLOW
+
     def __init__(self, X, load, centred: bool, rest: np.ndarray, blocks: Blocks):
         self.X, self.load, self.rest, self.shift, self.members = X, load, rest, 0.0, blocks.members
         self.arrays = (X.data, X.indices.astype(np.uint32), X.indptr.astype(np.uint64))
@@ -112,6 +167,21 @@ class SparseModel:
     def slopes(self) -> np.ndarray:
         """Slopes of the places."""
         return self._pull(self.load * (self.rest + self.shift))[self.members.astype(np.int64)][:, None]
+
+    def state(self) -> np.ndarray:
+        """What changes with the weights, linearly."""
+        return np.append(self.rest, self.shift)
+
+    def restore(self, state: np.ndarray) -> None:
+        """Take a state back."""
+        self.rest[:], self.shift = state[:-1], float(state[-1])
+
+    def value(self, w) -> float:
+        """The model's value, up to a constant."""
+        return 0.5 * float(self.load @ (self.rest + self.shift) ** 2)
+
+    def solve(self, at, group, unit, stiff, pull) -> None:
+        """No Newton step at one go: sparse columns have no Gram matrix."""
 
     def _pull(self, residuals) -> np.ndarray:
         return np.asarray(self.X.T @ residuals).ravel() - self.means * residuals.sum()

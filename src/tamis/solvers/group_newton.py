@@ -30,11 +30,11 @@ def newton(problem, part: Blocks, columns: np.ndarray, penalty, w, bias, enough:
         aim = enough if smooth.quadratic else max(0.5 * enough, (0.1 if step == 0 else 0.01) * apart)
         moved = w.copy()
         if shares_gram(problem):
-            solve_quadratic(_model(problem, picked, part, columns, slope, scores), moved, part, penalty, aim)
+            solve_quadratic(_model(problem, picked, part, columns, w, slope, scores), moved, part, penalty, aim)
         else:  # outputs that curve apart: every output of a place is a place
             wide = part._replace(starts=part.starts * many, members=np.arange(w.size, dtype=np.uint64))
             gram = _joint_gram(problem, picked, part, scores)
-            solve_quadratic(GramModel(gram, slope.reshape(-1, 1), wide), moved.reshape(-1, 1), wide, penalty, aim)
+            solve_quadratic(GramModel(gram, slope.reshape(-1, 1), w.reshape(-1, 1), wide), moved.reshape(-1, 1), wide, penalty, aim)
         before = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
         change, length = moved - w, 1.0
         push = picked.scores(part.gathered(change))
@@ -48,16 +48,16 @@ def newton(problem, part: Blocks, columns: np.ndarray, penalty, w, bias, enough:
                 break
             length *= 0.5
         w, bias, scores = trial, lifted, reached
-        if before - after <= 1e-15 * abs(before):
+        if smooth.quadratic or before - after <= 1e-15 * abs(before):
             break
     return w, bias
 
 
-def _model(problem, picked, part: Blocks, columns, slope, scores):
+def _model(problem, picked, part: Blocks, columns, w, slope, scores):
     """The quadratic model at the scores, of the kind that sweeps fastest."""
     smooth, design, many = problem.smooth, problem.design, len(part.members)
     load = smooth.load(scores, 0, 0)
-    if slope.shape[1] == 1 and (many > LARGEST or (3 * picked.X.nnz if design.sparse else 2 * design.n_rows * many) < many * many):
+    if slope.shape[1] == 1 and (many > LARGEST or (3 * picked.X.nnz if design.sparse else design.n_rows * many) < many * many):
         residuals = smooth.weights * smooth.slopes(scores)[:, 0]
         if design.sparse:
             return SparseModel(picked.X, load, picked.centred, _over(residuals, load), part)
@@ -75,7 +75,7 @@ def _model(problem, picked, part: Blocks, columns, slope, scores):
     members = part.members.astype(np.int64)
     if len(members) != len(columns) or (members != everywhere).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
-    return GramModel(gram, slope, part)
+    return GramModel(gram, slope, w, part)
 
 
 def shares_gram(problem) -> bool:

@@ -1,11 +1,13 @@
-"""A quadratic model with a block penalty, solved by sweeps over the blocks and Newton steps on the support."""
+"""A quadratic model with a block penalty, solved by extrapolated sweeps over the blocks and Newton steps on the support."""
+
+from itertools import pairwise
 
 import numpy as np
 
 from tamis.loops.blocks import Blocks, distance_blocks, value_blocks
 from tamis.solvers.group_models import parts_of
 
-SWEEPS = 5  # over the blocks in use, after one over all
+SWEEPS = 5  # over the blocks in use, after one over all; they are extrapolated
 CONJUGATE = 60  # most conjugate gradient iterations of a Newton step
 
 
@@ -13,16 +15,39 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
     """Minimise the model in place until the distance to optimality is `enough`."""
     parts, many = parts_of(blocks), np.uint64(w.shape[1])
     everywhere, group = np.arange(blocks.n_groups, dtype=np.uint64), group_of(blocks)
-    for turn in range(turns):
+    for turn in range(1, turns + 1):
         model.sweep(w, everywhere, penalty, 1)
         used = np.unique(group[w.any(axis=1)]).astype(np.uint64)
-        model.sweep(w, used, penalty, SWEEPS)
+        trail = [(w.copy(), model.state())]
+        for _ in range(SWEEPS):
+            model.sweep(w, used, penalty, 1)
+            trail.append((w.copy(), model.state()))
+        _extrapolate(model, w, trail, parts, penalty)
         slope = np.ascontiguousarray(model.slopes())
         apart = distance_blocks(w.ravel(), slope.ravel(), *parts, penalty, many)
         if apart <= enough:
             return
-        if many == 1 and turn:
+        if many == 1 and turn % model.patience == 0:
             _newton(model, slope[:, 0], w, blocks, group, penalty)
+
+
+def _extrapolate(model, w, trail, parts, penalty) -> None:
+    """Anderson's extrapolation of the last sweeps, where it lowers the objective: the state of a model is linear in the weights."""
+    steps = np.array([(after[0] - before[0]).ravel() for before, after in pairwise(trail)])
+    products = steps @ steps.T
+    largest = float(np.trace(products))
+    if largest == 0.0:
+        return
+    shares = np.linalg.solve(products + 1e-10 * largest * np.eye(SWEEPS), np.ones(SWEEPS))
+    shares /= shares.sum()
+    many, now = np.uint64(w.shape[1]), model.state()
+    before = model.value(w) + value_blocks(w.ravel(), *parts, penalty, many)
+    ahead = sum(share * place for share, (place, _) in zip(shares, trail[1:], strict=True))
+    model.restore(sum(share * state for share, (_, state) in zip(shares, trail[1:], strict=True)))
+    if model.value(ahead) + value_blocks(ahead.ravel(), *parts, penalty, many) < before:
+        w[:] = ahead
+    else:
+        model.restore(now)
 
 
 def group_of(blocks: Blocks) -> np.ndarray:
@@ -46,7 +71,8 @@ def _newton(model, slope, w, blocks: Blocks, group, penalty) -> None:
         along = np.bincount(mine, weights=unit * v, minlength=blocks.n_groups)[mine]
         return curve(v) + stiff * (v - unit * along)
 
-    step = _conjugate(bend, -pull)
+    step = model.solve(at, mine, unit, stiff, -pull)
+    step = _conjugate(bend, -pull) if step is None else step
     before = value_blocks(w.ravel(), *parts_of(blocks), penalty, np.uint64(1))
     for length in (1.0, 0.5, 0.25, 0.1, 0.02):
         moved = now + length * step

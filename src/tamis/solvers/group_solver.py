@@ -12,7 +12,7 @@ from tamis.solvers.group_losses import RowLosses, Softmax
 from tamis.solvers.group_models import GramStore, parts_of
 from tamis.solvers.group_newton import JOINT, LARGEST, newton, shares_gram
 
-FIRST = 10  # groups in the first working set
+FIRST, FIRST_SHARE = 10, 20  # groups in the first working set at least, and one in how many of those that exceed their price
 ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
 TURNS = 200  # most iterations of FISTA between two looks at all columns
 
@@ -90,6 +90,8 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norm
         care = 0.1 * care if before - look.objective <= 0.01 * gap else 1.0  # the inner solver thought itself done, and is not
         before = look.objective
         w, used = _without(blocks, w, ~alive), used & alive
+        if turn == 1:
+            size = max(size, min(int((look.excess > 0.0).sum()), blocks.n_groups // FIRST_SHARE))
         size = max(size, 2 * int(used.sum()))
         if problem.solver == "fista":
             kept = np.flatnonzero(alive)

@@ -12,8 +12,8 @@ The tables of H. Yang's slides "Sparse Learning Under Regularization Framework" 
 selection, CIKM 2010) done again: accuracy and F1 on synthetic groups, School, the computer survey, splice sites, what alpha and gamma do,
 and running times. All settings are chosen inside the training rows; the slides do not say how theirs were. *Strongest* is the smallest
 penalty that keeps nothing. The *most accurate* pick has the best held-out figure; the *sparse* pick has the fewest weights within one
-standard error of it. Deviations are over runs. In the verdict, lower, equal and higher mean beyond two standard errors, between methods run by
-run; the slides are taken to have as many runs as we."""
+standard error of it. Deviations are over runs. In the verdict, lower, equal and higher mean beyond two standard errors, between methods run
+by run; the slides are taken to have as many runs as we."""
 SYNTHETIC = """\
 Ten groups of ten columns, in which 10, 8, 6, 4, 2, 1, 0, 0, 0 and 0 weights are ±1 and the rest 0, drawn anew in every run; noise of
 deviation 4; as many test rows as training rows. No linear rule can do better than 80.1 % on average. Logistic loss, no intercept; alpha is
@@ -24,16 +24,18 @@ SCHOOL = """\
 Exam scores of 15,362 pupils of 139 schools, 27 columns divided by their largest value, ten public splits. Explained variance over all test
 rows, as the slides' formula has it, and of what varies within schools, as other work on these data counts it. The strength is one of five
 fractions of the strongest, chosen on a fifth of each school's training rows. Online: rounds of one row of every school, 50 passes of the
-longest school, which is 114 times the rows (the slides: 120 passes), automatic gamma, t0 of 0.3 times the rounds. MTFTS weighs L1 0.3."""
+longest school, which is 114 times the rows (the slides: 120 passes), automatic gamma, t0 of 0.3 times the rounds. MTFTS weighs L1 0.3.
+*Kept* are nonzero weights; alpha is the mean fraction of the strongest that was chosen."""
 PATH = """\
-Batch solutions along alpha, in fractions of the strongest: explained variance % over all rows / within schools (nonzeros), means over the
-splits. The slides' nonzeros, 815 for aMTFS and 583 for iMTFS, can be looked up here: a figure near theirs belongs to a model far stronger
-penalised than the best."""
+Batch solutions along alpha, in fractions of the strongest: explained variance % over all rows / within schools (nonzeros), with and without
+intercepts, means over the splits. The slides' nonzeros, 815 for aMTFS and 583 for iMTFS, can be looked up here: a figure near theirs
+belongs to a model far more strongly penalised than the best."""
 COMPUTER = """\
 Ratings of 20 computers by 190 persons (the slides have 180 of them; which, is not known), root mean squared error. The first 16 computers,
 an orthogonal plan, are learnt from, the last four tested. The strength comes from the batch model, one computer held out in turn; online
 models take the same strength, as held-out computers break the plan that a single pass lives on; this was settled after a first look at
-these figures, so what online models choose by themselves (own pick) stands beside it. Deviations are over ten orders of the rows."""
+these figures, so what online models choose by themselves (own pick) stands beside it. *Kept* are nonzero weights. Deviations are over ten
+orders of the rows."""
 SPLICE = """\
 Donor splice sites: 7 positions, all words of up to three positions as columns (2,604 in 63 groups), 400 balanced rows in place of the
 slides' 11,220 (which are not to be had here), so that figures are not comparable, only their course. Ten random splits, 300 rows to learn

@@ -8,36 +8,34 @@ from benchmarks.papers.structured.cells import under
 
 ONLINE = {"iMTFS": "DA-iMTFS", "aMTFS": "DA-aMTFS", "MTFTS": "DA-MTFTS"}
 WORDS = {"intercepts": "a free intercept a task", "columns": "the slides' columns alone"}
+SHORT = {"intercepts": "intercepts", "columns": "none"}
 PICKS = {"least": "most accurate", "sparse": "sparse"}
 
 
 def pm(pair, digits: int = 1) -> str:
     """Mean and deviation."""
-    return "-" if pair is None else f"{pair[0]:.{digits}f} ±{pair[1]:.{digits}f}"
+    return "-" if pair is None else f"{pair[0]:.{digits}f}±{pair[1]:.{digits}f}"
 
 
 def by_rows(found: dict, key: str, theirs: dict) -> list[str]:
-    """Accuracy or F1: slides / ours for their five methods, then ours alone."""
-    extra = [name for name in synthetic.METHODS if name not in slides.NAMES]
-    rows = []
-    for n in slides.SIZES:
-        mine = {name: synthetic.summary(found, name, n) for name in synthetic.METHODS}
-        if not any(mine.values()):
-            continue
-        line = [f"{n:,} ({max(s['runs'] for s in mine.values() if s)})"]
-        line += [f"{pm(theirs[n][k])} / {pm(mine[name] and mine[name][key])}" for k, name in enumerate(slides.NAMES)]
-        rows.append([*line, *(pm(mine[name] and mine[name][key]) for name in extra)])
-    return pipe(["rows (runs)", *(f"{name}, slides / ours" for name in slides.NAMES), *extra], rows)
+    """Accuracy or F1 against the number of rows: the slides' line above ours for their five methods, then ours alone."""
+    runs = [max((s["runs"] for name in synthetic.METHODS if (s := synthetic.summary(found, name, n))), default=0) for n in slides.SIZES]
+    lines = [["runs", *map(str, runs)]]
+    for name in (*slides.NAMES, *(name for name in synthetic.METHODS if name not in slides.NAMES)):
+        if name in slides.NAMES:
+            lines.append([f"{name}, slides", *(pm(theirs[n][slides.NAMES.index(name)]) for n in slides.SIZES)])
+        mine = [synthetic.summary(found, name, n) for n in slides.SIZES]
+        lines.append([f"**{name}**", *(pm(s and s[key]) for s in mine)])
+    return pipe(["rows", *(f"{n:,}" for n in slides.SIZES)], lines)
 
 
 def sparse_picks(found: dict) -> list[str]:
     """Accuracy and F1 of the picks of fewest columns within one standard error."""
-    rows = []
-    for n in slides.SIZES:
-        mine = [synthetic.summary(found, name, n, "sparse") for name in synthetic.METHODS]
-        if any(mine):
-            rows.append([f"{n:,}", *("-" if s is None else f"{s['accuracy'][0]:.1f} / {s['f1'][0]:.1f} ±{s['f1'][1]:.1f}" for s in mine)])
-    return pipe(["rows", *synthetic.METHODS], rows)
+    lines = []
+    for name in synthetic.METHODS:
+        mine = [synthetic.summary(found, name, n, "sparse") for n in slides.SIZES]
+        lines.append([name, *("-" if s is None else f"{s['accuracy'][0]:.1f} / {s['f1'][0]:.1f}" for s in mine)])
+    return pipe(["rows", *(f"{n:,}" for n in slides.SIZES)], lines)
 
 
 def fixed(found: dict) -> list[str]:
@@ -67,26 +65,26 @@ def school(found: dict) -> list[str]:
                         beside = [pm(theirs[0]), pm(theirs[1], 0)] if theirs and pick == "least" else ["-", "-"]
                         figures = [pm(mine["ev"]), pm(mine["within"]), pm(mine["nonzeros"], 0), f"{mine['features'][0]:.1f}"]
                         rows.append([shown, word, *beside, *figures, f"{mine['fraction'][0]:.3g}"])
-        head = ["method", "pick", "slides, %", "slides, nonzeros", "ours, %", "ours within schools, %", "nonzeros", "features", "alpha / strongest"]
+        head = ["method", "pick", "slides, %", "kept", "ours, %", "within, %", "kept", "features", "alpha"]
         lines += [f"### With {words}", "", *pipe(head, rows)]
     return lines
 
 
 def school_path(found: dict) -> list[str]:
-    """Explained variance within schools and nonzeros of the batch solutions along alpha."""
+    """Explained variance over all rows and within schools, and nonzeros, of the batch solutions along alpha."""
+    paths = {(setting, name): effects.path_of(found, setting, name) for setting in WORDS for name in tasks.PENALTIES}
+    paths = {key: path for key, path in paths.items() if len(path)}
     rows = []
-    for setting, words in WORDS.items():
-        for name in tasks.PENALTIES:
-            path = effects.path_of(found, setting, name)
-            if len(path):
-                rows.append([words, name, *(f"{ev:.1f} / {within:.1f} ({nonzeros:.0f})" for _, within, ev, nonzeros in path)])
-    return pipe(["setting", "method", *(f"{fraction:g}" for fraction in effects.PATH)], rows)
+    for place, fraction in enumerate(effects.PATH):
+        cells = (path[place] for path in paths.values())
+        rows.append([f"{fraction:g}", *(f"{ev:.1f} / {within:.1f} ({nonzeros:.0f})" for _, within, ev, nonzeros in cells)])
+    return pipe(["alpha", *(f"{name}, {SHORT[setting]}" for setting, name in paths)], rows)
 
 
 def computer(found: dict) -> list[str]:
     """Errors and nonzeros of the survey."""
     rows = []
-    for setting, words in WORDS.items():
+    for setting in SHORT:
         for passes in tasks.SURVEY_PASSES:
             for name in ("aMTFS", "iMTFS", "MTFTS"):
                 cell, shown = found.get(f"computer/{setting}/{name}"), ONLINE[name] if passes else name
@@ -99,8 +97,8 @@ def computer(found: dict) -> list[str]:
                     figures = cell[pick][str(passes)]
                     picks += [pm(figures["rmse"], 2) if passes else f"{figures['rmse'][0]:.2f}", f"{figures['nonzeros'][0]:.0f}"]
                 picks += [] if passes else ["-", "-"]
-                rows.append([words, shown, str(passes) if passes else "batch", *beside, *picks])
-    head = ["setting", "method", "passes", "slides", "nonzeros", "ours", "nonzeros", "ours, own pick", "nonzeros"]
+                rows.append([SHORT[setting], shown, str(passes) if passes else "batch", *beside, *picks])
+    head = ["intercepts", "method", "passes", "slides", "kept", "ours", "kept", "own pick", "kept"]
     return pipe(head, rows)
 
 

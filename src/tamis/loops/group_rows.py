@@ -48,12 +48,11 @@ def score_own(data, indices, indptr, task, weights, scores):
     """Fill `scores` (rows, outputs of a task): each row by the weights (columns, outputs of all tasks) of its own task."""
     width = np.uint64(scores.shape[1])
     for i in range(np.uint64(scores.shape[0])):
-        own = task[i] * width
         for c in range(width):
-            scores[i, c] = 0.0
-        for k in range(indptr[i], indptr[i + ONE]):
-            for c in range(width):
-                scores[i, c] += data[k] * weights[indices[k], own + c]
+            total, own = 0.0, task[i] * width + c
+            for k in range(indptr[i], indptr[i + ONE]):
+                total += data[k] * weights[indices[k], own]
+            scores[i, c] = total
 
 
 @compiled
@@ -61,7 +60,7 @@ def slope_own(data, indices, indptr, task, residuals, slopes):
     """Add to `slopes` (columns, outputs of all tasks) what each row's residuals (rows, outputs of a task) say about its own task."""
     width = np.uint64(residuals.shape[1])
     for i in range(np.uint64(residuals.shape[0])):
-        own = task[i] * width
-        for k in range(indptr[i], indptr[i + ONE]):
-            for c in range(width):
-                slopes[indices[k], own + c] += data[k] * residuals[i, c]
+        for c in range(width):
+            own, residual = task[i] * width + c, residuals[i, c]
+            for k in range(indptr[i], indptr[i + ONE]):
+                slopes[indices[k], own] += data[k] * residual

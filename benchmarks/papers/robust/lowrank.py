@@ -236,7 +236,8 @@ def judge(found: dict) -> list[str]:
         said = ", ".join(f"{value:.3f} at {share:g}" for share, value in score.items())
         lines += [
             f"- {name}, k={rank}: macro-F1 with thresholds by robustness {said}; the lasso on all the data {full:.3f}. "
-            f"Low rank {'comes within 0.02 of' if score[best] >= full - 0.02 else 'does not reach'} the lasso; its F1 {'rises' if rises else 'does not always rise'} with k. "
+            f"Low rank {'comes within 0.02 of' if score[best] >= full - 0.02 else 'does not reach'} the lasso; "
+            f"its F1 {'rises' if rises else 'does not always rise'} with k. "
             f"The thesis' RLR (robustness 1) is {'the worst' if score[1.0] == min(score.values()) else 'not the worst'}: "
             f"{whole['collapsed']} of {whole['labels']} labels collapse to 0. In {free} of {tried} settings the fit without a bound did best. "
             f"A loop of scikit-learn's lassos took {times:.1f} times as long as the fit and its factorisation, which serves any number of labels."

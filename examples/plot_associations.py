@@ -9,8 +9,7 @@ answers any number of words; here a small corpus of made-up topics, in which eac
 import matplotlib.pyplot as plt
 import numpy as np
 
-from tamis import SingularValueDisplay, associations
-from tamis.models.lowrank_words import Corpus
+from tamis import LowRankFactorization, SingularValueDisplay, associations
 
 # %%
 # A corpus
@@ -48,7 +47,7 @@ for query, words in lists.items():
 # Four singular values stand out: five topics, less the mean. The others are noise, as large as what is left out, and more components would
 # only follow it.
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
-SingularValueDisplay.from_estimator(Corpus(X, terms, 12).factors, ax=axes[0])
+SingularValueDisplay.from_estimator(LowRankFactorization(12, random_state=0).fit(X), ax=axes[0])
 colours = dict(zip(topics, ["#00707a", "#4a7c2c", "#a34700", "#005b8f", "#7a4a8c"], strict=True))
 place = 0
 labels = []

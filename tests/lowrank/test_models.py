@@ -80,6 +80,9 @@ def test_the_bound_and_the_gap_of_the_certificate_hold(method):
         model = LowRankLasso(6, radius=0.6, robustness=robustness, method=method, random_state=0).fit(rows, Y)
         found = model.certificate(rows, Y)
         assert found["residual"] == pytest.approx(np.linalg.norm(Y - model.predict(rows), axis=0))
+        factors, centred = model.factorization_, Y - Y.mean(axis=0)
+        near = np.linalg.norm(centred - factors.U_ * factors.S_ @ factors.W_.T @ model.coef_.T, axis=0)
+        assert found["bound"] == pytest.approx(near + factors.error_upper_ * np.linalg.norm(model.coef_, axis=1), rel=1e-6)
         assert (found["residual"] <= found["bound"] * (1.0 + 1e-12)).all()
         if robustness == 1.0:
             assert (found["residual"] <= model.objective_ * (1.0 + 1e-9)).all()

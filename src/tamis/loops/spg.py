@@ -8,16 +8,11 @@ from tamis._jit import compiled, helper
 
 
 @helper
-def level(a, eta, scratch):
-    """The least nu >= 0 with ``||(|a| - nu)_+||_2 <= eta``; for ``eta = 0`` the largest ``|a|``.
+def level(a, eta, top, total, scratch):
+    """The least nu >= 0 with ``||(|a| - nu)_+||_2 <= eta``, from the largest ``|a|`` and the sum of squares; for ``eta = 0`` that largest.
 
     Newton's method from the left on a convex falling function never passes the root, so entries below it are gone for good.
     """
-    top, total = 0.0, 0.0
-    for j in range(a.shape[0]):
-        size = float(abs(a[j]))
-        top = max(top, size)
-        total += size * size
     if eta <= 0.0:
         return top
     if total <= eta * eta:
@@ -99,12 +94,15 @@ def measure_rows(A, B, D, shift, eta, masked, figures):
         a, b, d = A[i], B[i], D[i]
         if masked[i] >= 0:
             a[masked[i]] = 0.0
-        dot, square, e = 0.0, 0.0, shift[i]
+        dot, square, total, top, e = 0.0, 0.0, 0.0, 0.0, shift[i]
         for j in range(a.shape[0]):
             b[j] += e * d[j]
-            dot += float(a[j]) * float(b[j])
-            square += float(b[j]) * float(b[j])
-        figures[i, 0], figures[i, 1], figures[i, 2] = level(a, eta, scratch), dot, square
+            size, weight = float(a[j]), float(b[j])
+            dot += size * weight
+            square += weight * weight
+            total += size * size
+            top = max(top, abs(size))
+        figures[i, 0], figures[i, 1], figures[i, 2] = level(a, eta, top, total, scratch), dot, square
 
 
 @compiled

@@ -4,6 +4,7 @@ import numpy as np
 
 LARGEST = 128  # columns; more are left as they are
 ROUNDS = 6
+CLOSE = 1e-9  # of two prices of the 2-norm
 
 
 def polish(weights, V, c, rest: float, radius: float, eta: float, value: float):
@@ -30,7 +31,7 @@ def polish(weights, V, c, rest: float, radius: float, eta: float, value: float):
                 columns, rows = columns[~wrong], rows[~wrong]
                 part = _Part(rows, part.signs[~wrong], c, rest, part.radius, eta)
                 continue
-            if abs(after - kappa) <= 1e-13 * kappa:
+            if abs(after - kappa) <= CLOSE * kappa:
                 break
             kappa = _accelerated(kappa, after, part.step(after)[1])
     except np.linalg.LinAlgError:

@@ -214,8 +214,8 @@ def judge(found: dict) -> list[str]:
         shares = [f"{key}: {len({*found[key]['rows'][0]['words']} & {*found[key]['rows'][2]['words']})}" for key in topics]
         tight, loose = (max(row["gap"] for key in topics if key.startswith(loss) for row in found[key]["rows"]) for loss in ("logistic", "hinge"))
         lines.append(
-            f"- Words for topics: how many of the ten at no threshold are still there at 0.1: {'; '.join(shares)}. The certificate is at most {tight:.2g} with the "
-            f"logistic loss; with the hinge loss, whose dual points are corners, it goes up to {loose:.2g} and says little."
+            f"- Words for topics: how many of the ten at no threshold are still there at 0.1: {'; '.join(shares)}. The certificate is at most "
+            f"{tight:.2g} with the logistic loss; with the hinge loss, whose dual points are corners, it goes up to {loose:.2g} and says little."
         )
     if "comp.graphics" in found:
         lines.append(

@@ -15,6 +15,7 @@ from thresholding.problems import optimum
 import tamis
 from tamis import DataThresholder, ThresholdDisplay, ThresholdedClassifier
 from tamis.datasets import make_text
+from tamis.solvers.threshold import drop_small
 from tamis.solvers.threshold_bounds import Problem
 
 X, Y, _ = make_text(n_samples=400, n_features=300, n_informative=10, random_state=0)
@@ -169,6 +170,16 @@ def test_every_step_of_a_path_keeps_eps(mode, eps):
         best = best_value(alpha)
         assert path["primal"][k, 0] - best <= eps * (best if mode == "relative" else 1.0) + 1e-7
     assert not hasattr(model(), "coef_")
+
+
+def test_a_path_never_tries_what_a_stronger_penalty_has_ruled_out(monkeypatch):
+    from tamis.models import thresholded
+
+    tried = []
+    monkeypatch.setattr(thresholded, "drop_small", lambda matrix, threshold: tried.append(threshold) or drop_small(matrix, threshold))
+    model().path(X, Y, np.geomspace(1e-2, 1e-3, 6), 0.01)
+    assert len(tried) > 6
+    assert tried == sorted(tried, reverse=True)
 
 
 def test_the_last_model_of_a_path_is_a_fit():

@@ -48,9 +48,9 @@ def _drop_sparse(matrix, threshold: float) -> Kept:
     if not gone:
         return Kept(matrix, 1.0, 0.0)
     count = int(pointers[-1])
-    fewer, where = np.empty(count, dtype=data.dtype), np.empty(count, dtype=indices.dtype)
+    fewer, where = np.empty(count + 1, dtype=data.dtype), np.empty(count + 1, dtype=indices.dtype)
     copy_large(data[: old[-1]], indices[: old[-1]], float(threshold), fewer, where)
-    made = sp.csr_array((fewer, where, pointers.astype(indices.dtype)), shape=matrix.shape)
+    made = sp.csr_array((fewer[:count], where[:count], pointers.astype(indices.dtype)), shape=matrix.shape)
     return Kept(made, count / (count + gone), float(largest))
 
 

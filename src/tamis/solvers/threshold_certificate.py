@@ -54,7 +54,7 @@ def certify(problem: Problem, matrix, kept: Kept, fit: Fit) -> Certificate:
     """The certificate of a fit on the kept entries: its scores on all entries, and the best lower bound that a few passes over them give."""
     norm = float(np.abs(fit.weights).sum())
     own = balance(problem, fit.alphas)
-    there = float(np.abs(kept.matrix.T @ (problem.signs * own)).max(initial=0.0))
+    there = float(np.abs(kept.matrix.T @ (problem.signs * own)).max(initial=0.0)) if fit.pull is None else fit.pull
     lower = mean_loss(problem, fit.scores) + problem.strength * norm
     off = max(lower - dual_value(problem, own, there), 0.0)
     blind = dual_value(problem, own, there + kept.dropped * float(own.sum()))

@@ -13,7 +13,10 @@ FIRST = 100  # columns of the first working set
 
 
 class Fit(NamedTuple):
-    """Weights, intercept, scores of the rows, dual variables, turns of the solver, and whether it reached its tolerance."""
+    """Weights, intercept, scores of the rows, dual variables, turns of the solver, and whether it reached its tolerance.
+
+    `pull` is the largest pull of a column under the dual variables in balance, where the solver knows it.
+    """
 
     weights: np.ndarray
     intercept: float
@@ -21,6 +24,7 @@ class Fit(NamedTuple):
     alphas: np.ndarray
     turns: int
     converged: bool
+    pull: float | None = None
 
 
 def solve(problem: Problem, matrix, tol: float, max_iter: int, start: Fit | None = None) -> Fit:
@@ -77,7 +81,7 @@ def _solve_logistic(problem: Problem, columns, weights, intercept: float, tol: f
         steady = balance(problem, alphas)
         largest = float(np.abs(pulls if steady is alphas else rows @ (steady * problem.signs)).max(initial=0.0))
         if level - dual_value(problem, steady, largest) <= tol * level:
-            return Fit(weights, intercept, scores, alphas, turn, True)
+            return Fit(weights, intercept, scores, alphas, turn, True, largest)
         if turn == max_iter:
             break
         picked = _working_set(pulls, weights, size)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
+    from tamis.report.tri_display import TriClassDisplay
     from tamis.training.walk import train
 
 __version__ = "0.1.0"
@@ -85,6 +86,7 @@ _HOMES = {
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "StabilityDisplay": "tamis.report.stability_display",
     "TrainingDisplay": "tamis.report.data_display",
+    "TriClassDisplay": "tamis.report.tri_display",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
 }
@@ -125,6 +127,7 @@ __all__ = [
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
     "TrainingDisplay",
+    "TriClassDisplay",
     "TriClassSVC",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

@@ -111,7 +111,7 @@ def gather(cells: dict) -> dict:
                 own.setdefault(method, []).append(values[method])
             for method in list(METHODS)[1:]:
                 own.setdefault(method, []).append(values[f"{method}|{tau}"]["accuracy"])
-    return found
+    return dict(sorted(found.items()))
 
 
 def show(accuracies) -> str:
@@ -121,9 +121,8 @@ def show(accuracies) -> str:
 
 
 def _p_value(mine, theirs) -> float:
-    """Paired t-test over runs; 1 where nothing differs."""
-    gap = np.subtract(mine, theirs)
-    return float(stats.ttest_rel(mine, theirs).pvalue) if np.ptp(gap) > 0 else float(not gap.any())
+    """Paired t-test over runs; 1 where nothing differs, or runs are too few to tell."""
+    return float(stats.ttest_rel(mine, theirs).pvalue) if len(mine) > 2 and np.ptp(np.subtract(mine, theirs)) > 0 else 1.0
 
 
 def _rows(found: dict, names, slides: bool) -> list[str]:
@@ -136,8 +135,8 @@ def _rows(found: dict, names, slides: bool) -> list[str]:
         if slides:
             told = [SLIDES[name].get(method) for method in shown]
             cells = [c if t is None else f"{c} ({t[SHARES.index(tau)]})" for c, t in zip(cells, told, strict=True)]
-        rows.append([name, str(labelled), f"{tau:g}", *cells])
-    return pipe(["set", "L", "tau", *shown], rows)
+        rows.append([name, str(labelled), f"{tau:g}", str(len(own["SVM"])), *cells])
+    return pipe(["set", "L", "tau", "runs", *shown], rows)
 
 
 def verdict(found: dict) -> list[str]:
@@ -152,9 +151,7 @@ def verdict(found: dict) -> list[str]:
             better = sum(g > 0 and p < 0.05 for g, p in zip(gains, chances, strict=True))
             worse = sum(g < 0 and p < 0.05 for g, p in zip(gains, chances, strict=True))
             if cells:
-                words = (
-                    f"better in {better}, worse in {worse} of {len(cells)} settings (paired t-test at 5 %), mean gain {np.mean(gains):+.1f} points"
-                )
+                words = f"better in {better}, worse in {worse} of {len(cells)} settings, mean gain {np.mean(gains):+.1f} points"
                 lines.append(f"- {kind}: {first} against {second}: {words}.")
     return lines
 
@@ -165,8 +162,8 @@ def _taken(cells: dict) -> list[str]:
     for key, values in sorted(cells.items()):
         name, labelled, _ = key.split("|")
         for tau in SHARES:
-            found.setdefault((name, labelled, tau), []).append(values[f"3C from U-SVM|{tau}"]["taken"] + values[f"3C from SVM|{tau}"]["taken"])
-    rows = [[name, labelled, f"{tau:g}", *(f"{v:.2f}" for v in np.nanmean(values, axis=0))] for (name, labelled, tau), values in found.items()]
+            found.setdefault((name, int(labelled), tau), []).append(values[f"3C from U-SVM|{tau}"]["taken"] + values[f"3C from SVM|{tau}"]["taken"])
+    rows = [[name, str(size), f"{tau:g}", *(f"{v:.2f}" for v in np.mean(values, axis=0))] for (name, size, tau), values in sorted(found.items())]
     return pipe(["set", "L", "tau", "relevant, from U-SVM", "irrelevant, from U-SVM", "relevant, from SVM", "irrelevant, from SVM"], rows)
 
 

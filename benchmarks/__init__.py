@@ -10,6 +10,7 @@ PARTS = {
     "confidence": "passes of the confidence-weighted learners, and their memory",
     "bcw": "batch confidence-weighted learning: BCW against X.T @ X, SBCW against an L1-SVM",
     "gmkl": "multiple kernel learning: a fit, growth, memory, and SimpleMKL over scikit-learn's SVC",
+    "triclass": "support vector machines with unlabelled rows: the solver against SVC, whole fits, large text",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
     "curves": "error against kept features, over paths of penalties",

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.report.page import write_page
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
+    from tamis.report.tri_display import TriClassDisplay
     from tamis.training.walk import train
 
 __version__ = "0.1.0"
@@ -92,6 +93,7 @@ _HOMES = {
     "SelectionProbabilityDisplay": "tamis.report.selection_display",
     "StabilityDisplay": "tamis.report.stability_display",
     "TrainingDisplay": "tamis.report.data_display",
+    "TriClassDisplay": "tamis.report.tri_display",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
 }
@@ -135,6 +137,7 @@ __all__ = [
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
     "TrainingDisplay",
+    "TriClassDisplay",
     "TriClassSVC",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

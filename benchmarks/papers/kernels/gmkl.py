@@ -193,9 +193,7 @@ def verdict(cells: dict) -> list[str]:
         if "GMKL" in own and "L1-MKL" in own
     ]
     firsts = sum(max(own, key=lambda m: np.mean([c["accuracy"] for c in own[m].values()])) == "GMKL" for own in found.values())
-    lines.append(
-        f"- At C = 100 GMKL has the highest mean accuracy on {firsts} of {len(found)} sets; on the slides on both toys and five of eight others."
-    )
+    lines.append(f"- At C = 100 GMKL has the highest mean accuracy on {firsts} of {len(found)} sets; on the slides on both toys and five others.")
     if counts:
         lines.append(f"- GMKL keeps {min(counts):.1f} to {max(counts):.1f} times as many kernels as L1-MKL; the slides: 1.3 to 6.8.")
         lines.append(f"- A whole fit of GMKL takes {min(times):.2f} to {max(times):.2f} s on average over the sets.")

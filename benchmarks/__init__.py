@@ -13,6 +13,7 @@ PARTS = {
     "lowrank": "a thousand targets on a low-rank matrix, and words that predict a word",
     "metric": "sparse metric learning against NCA and LMNN, its growth, memory and first fit",
     "thresholding": "thresholding and its certificate beside a solve, bounds on random problems, robust models",
+    "triclass": "support vector machines with unlabelled rows: the solver against SVC, whole fits, large text",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
     "group_batch": "batch group lasso against skglm, celer and adelie",

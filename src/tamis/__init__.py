@@ -57,6 +57,7 @@ if TYPE_CHECKING:  # what type checkers and editors see; at run time names are l
     from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
     from tamis.report.stability_display import StabilityDisplay
     from tamis.report.threshold_display import ThresholdDisplay
+    from tamis.report.tri_display import TriClassDisplay
     from tamis.training.walk import train
 
 __version__ = "0.1.0"
@@ -134,6 +135,7 @@ _HOMES = {
     "ThresholdDisplay": "tamis.report.threshold_display",
     "TrainingDisplay": "tamis.report.data_display",
     "write_association_page": "tamis.report.rank_page",
+    "TriClassDisplay": "tamis.report.tri_display",
     "write_page": "tamis.report.page",
     "train": "tamis.training.walk",
     "GroupLassoClassifier": "tamis.models.group_lasso",
@@ -212,6 +214,7 @@ __all__ = [
     "ThresholdDisplay",
     "ThresholdedClassifier",
     "TrainingDisplay",
+    "TriClassDisplay",
     "TriClassSVC",
     "TruncatedGradientClassifier",
     "TruncatedGradientRegressor",

@@ -3,9 +3,10 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import linear_kernel
 
-from tamis import FOBOSClassifier, GMKLClassifier, KernelWeightsDisplay, kernel_dictionary
+from tamis import GMKLClassifier, KernelWeightsDisplay, kernel_dictionary
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -41,7 +42,7 @@ def test_own_weights_and_kernels_of_users():
 
 
 def test_refusals():
-    with pytest.raises(TypeError, match="weights of kernels, which FOBOSClassifier does not have"):
-        KernelWeightsDisplay.from_estimator(FOBOSClassifier().fit(X, Y))
+    with pytest.raises(TypeError, match="weights of kernels, which LogisticRegression does not have"):
+        KernelWeightsDisplay.from_estimator(LogisticRegression().fit(X, Y))
     with pytest.raises(ValueError, match="2 rows and 3 kinds"):
         KernelWeightsDisplay(weights=np.zeros((2, 2)), rows=["a", "b"], kinds=["x", "y", "z"])

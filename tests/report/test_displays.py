@@ -19,13 +19,23 @@ from tamis import (
     SelectionProbabilityDisplay,
     StabilityDisplay,
     TrainingDisplay,
+    TriClassDisplay,
+    TriClassSVC,
     selection_kappa,
     selection_stability,
 )
 from tamis.judge.stability import agreements
 from tamis.report import material
 
-DISPLAYS = [DensityBiasDisplay, KernelWeightsDisplay, SelectionPathDisplay, SelectionProbabilityDisplay, StabilityDisplay, TrainingDisplay]
+DISPLAYS = [
+    DensityBiasDisplay,
+    KernelWeightsDisplay,
+    SelectionPathDisplay,
+    SelectionProbabilityDisplay,
+    StabilityDisplay,
+    TrainingDisplay,
+    TriClassDisplay,
+]
 RUNS = [[0, 1, 2], [0, 1, 3], [0, 1, 2], [0, 9]]
 
 
@@ -48,10 +58,19 @@ def makers(text, sieve, stabilized, record):
         "density": lambda **rest: DensityBiasDisplay.from_estimator(sieve, X, **rest),
         "training": lambda **rest: TrainingDisplay.from_estimator(stabilized, **rest),
         "history": lambda **rest: TrainingDisplay.from_history(HISTORY, **rest),
+        "few labels": lambda **rest: TriClassDisplay.from_estimator(few_labels()[0], *few_labels()[1:], **rest),
     }
 
 
-WAYS = ["path", "probability", "record", "supports", "paths", "density", "training", "history"]
+def few_labels(classes=2, **given):
+    """A machine of few labels, its rows and labels."""
+    kind = np.arange(60) % (classes + 1)
+    X = 0.5 * np.random.default_rng(0).normal(size=(60, 3)) + 3.0 * np.eye(classes + 1, 3)[kind]
+    y = np.where((np.arange(60) < 30) & (kind < classes), kind, -1)
+    return TriClassSVC("3c", kernel="rbf", **given).fit(X, y), X, y
+
+
+WAYS = ["path", "probability", "record", "supports", "paths", "density", "training", "history", "few labels"]
 
 
 # --------------------------------------------------------------------------- the convention
@@ -238,9 +257,9 @@ def test_models_that_lack_what_is_shown(sieve, many):
 
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_models_that_are_not_fitted(display, text):
-    more = (text[0],) if display is DensityBiasDisplay else ()
+    more = {DensityBiasDisplay: (text[0],), TriClassDisplay: text}.get(display, ())
     with pytest.raises(NotFittedError):
-        display.from_estimator(tamis.SieveClassifier(), *more)
+        display.from_estimator(TriClassSVC() if display is TriClassDisplay else tamis.SieveClassifier(), *more)
 
 
 def test_bad_arguments(record, sieve, text):
@@ -258,3 +277,40 @@ def test_bad_arguments(record, sieve, text):
         TrainingDisplay(rows=[1, 2], loss=[1], kept=[1])
     with pytest.raises(ValueError, match="nothing of output 4"):
         TrainingDisplay.from_history(HISTORY, output=4)
+
+
+# --------------------------------------------------------------------------- few labels
+@pytest.mark.parametrize("classes", [2, 3])
+def test_regions_and_points_are_what_the_machine_says(classes):
+    model, X, y = few_labels(classes)
+    display = TriClassDisplay.from_estimator(model, X, y, columns=(1, 0), resolution=20)
+    assert display.regions.shape == (20, 20)
+    at = np.tile(X.mean(axis=0), (400, 1))
+    at[:, 1], at[:, 0] = np.tile(display.grid[0], 20), np.repeat(display.grid[1], 20)
+    wanted = model.predict_tri(at)
+    np.testing.assert_array_equal(display.regions.ravel(), np.where(wanted == model.irrelevant_label_, -1, wanted))
+    assert (display.scores is None) == (classes > 2)
+    taken = model.predict_tri(X)
+    np.testing.assert_array_equal(display.kinds, np.where(y >= 0, y, np.where(taken == model.irrelevant_label_, -1, taken)))
+    assert sum(len(points.get_offsets()) for points in display.points_) == len(X)
+    assert display.ax_.get_xlabel() == "column 1"
+
+
+def test_a_frame_of_few_labels_keeps_its_names():
+    import pandas as pd
+
+    _, X, y = few_labels()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    display = TriClassDisplay.from_estimator(TriClassSVC().fit(frame, y), frame, y)
+    assert (display.ax_.get_xlabel(), display.ax_.get_ylabel()) == ("a", "b")
+
+
+def test_machines_without_a_plane_are_refused():
+    model, X, y = few_labels()
+    with pytest.raises(TypeError, match="Fit a TriClassSVC"):
+        TriClassDisplay.from_estimator(tamis.FTRLClassifier(), X, y)
+    with pytest.raises(ValueError, match="precomputed kernel knows no plane"):
+        TriClassDisplay.from_estimator(model.set_params(kernel="precomputed"), X, y)
+    rest = {"scores": None, "points": X[:, :2], "kinds": y, "labelled": y >= 0, "classes": [0]}
+    with pytest.raises(ValueError, match="one number a point"):
+        TriClassDisplay(grid=(np.arange(3), np.arange(2)), regions=np.zeros((3, 2)), **rest)

@@ -28,7 +28,7 @@ OPENING = """\
 Slides of H. Yang's thesis on sparse learning under a regularization framework, part on generalized multiple kernel learning (H. Yang, Z. Xu, J. Ye,
 I. King and M. R. Lyu, IEEE Transactions on Neural Networks 22, 2011). Halves of the rows are learnt, the other halves judge, over {runs} random
 splits. Kernels: 13 on all columns and 13 on each (`kernel_dictionary`), unit trace. Cells: accuracy % ± deviation over the splits / kernels kept /
-seconds of one core for the whole fit, kernels included (the slides' are of a machine of 2008). Relative gap 0.01, in the table of `mix` 0.001.
+seconds of one core for the whole fit, kernels included (the slides' are of a Core 2 Duo, 2.13 GHz). Relative gap 0.01, in the table of `mix` 0.001.
 Toy noise has deviation 1, which the slides do not give. The breast set here lacks the row number that the slides' tenth column must have been (130
 kernels, not 143)."""
 
@@ -192,6 +192,8 @@ def verdict(cells: dict) -> list[str]:
         for own in found.values()
         if "GMKL" in own and "L1-MKL" in own
     ]
+    firsts = sum(max(own, key=lambda m: np.mean([c["accuracy"] for c in own[m].values()])) == "GMKL" for own in found.values())
+    lines.append(f"- At C = 100 GMKL has the highest mean accuracy on {firsts} of {len(found)} sets; on the slides on both toys and five others.")
     if counts:
         lines.append(f"- GMKL keeps {min(counts):.1f} to {max(counts):.1f} times as many kernels as L1-MKL; the slides: 1.3 to 6.8.")
         lines.append(f"- A whole fit of GMKL takes {min(times):.2f} to {max(times):.2f} s on average over the sets.")

@@ -95,9 +95,7 @@ def _others(found) -> list[str]:
         lines.append(f"- Ionosphere: {mine:.3f}, with products {second:.3f}; the thesis' 0.05 is not reproduced by any method here.")
     if "secom" in cells(found):
         parts = [f"{m} {mean(found, 'secom', m, 'balanced'):.3f}" for m in ("3-NN", "sDist", "sDist, order 2", "control: labels permuted")]
-        lines.append(
-            f"- SECOM, balanced error: {', '.join(parts)}. Little is learnt from this quarter; the thesis' 0.07 is the share of fails."
-        )
+        lines.append(f"- SECOM, balanced error: {', '.join(parts)}. Little is learnt from this quarter; the thesis' 0.07 is the share of fails.")
     return lines
 
 

@@ -37,8 +37,9 @@ def test_the_surface_shows_the_rule(model):
     margin = SDistClassifier(rule="margin", max_order=2, n_steps=150, refresh_every=0, random_state=0).fit(frame(X), Y)
     assert display.surface.ravel() == pytest.approx(margin.decision_function(frame(asked)), rel=1e-6)
     assert display.ax_.get_xlabel() == display.names[0]
-    three = SDist(n_steps=30, oob_z=None, random_state=0).fit(X, np.arange(250) % 3)
-    shown = MetricSurfaceDisplay.from_estimator(three, X, np.arange(250) % 3, resolution=5, columns=(0, 1))
+    classes = np.digitize(X[:, 0], (-0.5, 0.5))
+    three = SDist(n_steps=50, random_state=0).fit(X, classes)
+    shown = MetricSurfaceDisplay.from_estimator(three, X, classes, resolution=5, columns=(0, 1))
     assert set(np.unique(shown.surface)) <= {0.0, 1.0, 2.0}
     assert shown.names == ["x0", "x1"]
 

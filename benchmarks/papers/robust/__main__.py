@@ -77,13 +77,12 @@ def page(modules: dict, found: dict, quick: bool) -> str:
     from benchmarks.pages import machine, versions
 
     there = {name: module for name, module in modules.items() if found.get(name)}
-    lines = ["# Robust learning on approximated data", "", OPENING, "", "## Verdict", ""]
-    for name, module in there.items():
-        lines += module.judge(found[name])
-    for name, module in there.items():
-        lines += ["", *module.write(found[name])]
+    said = [module.judge(found[name]) for name, module in there.items()]
+    shown = [module.write(found[name]) for name, module in there.items()]
+    pieces = [["# Robust learning on approximated data", "", OPENING, "", "## Verdict"], *said, *shown]
     command = f"python -m benchmarks.papers.robust{' --quick' if quick else ''}"
-    return "\n".join([*lines, "", "## How this was made", "", f"`{command}`, {found['seconds']:.0f} s on {machine()}.", "", f"{versions()}.", ""])
+    pieces += [["## How this was made", "", f"`{command}`, {found['seconds']:.0f} s on {machine()}.", "", f"{versions()}."]]
+    return "\n\n".join("\n".join(piece).strip() for piece in pieces) + "\n"
 
 
 if __name__ == "__main__":

@@ -102,8 +102,9 @@ def test_steps_end_at_max_iter_and_say_so():
     assert short.objective < solve_svm(KERNEL, SIGNS, np.ones(N), np.full(N, 3.0)).objective
 
 
-def test_many_steps_shrink_and_come_back():
+def test_many_steps_shrink_and_come_back(monkeypatch):
     """More entries than a shrinking period, and far more steps: what was left out is looked at again."""
+    monkeypatch.setattr(svm, "PATIENCE", 1000)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(300, 5))
     signs = np.where(rows[:, 0] + rng.normal(size=300) > 0, 1.0, -1.0)
@@ -122,7 +123,7 @@ def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
     caps, rows = np.r_[np.full(N, 1.0), np.full(2 * N, cap)], np.r_[np.arange(N), TWICE]
     quick = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
-    monkeypatch.setattr(svm, "leap", lambda *arguments: None)
+    monkeypatch.setattr(svm, "leap", lambda *arguments: 100)
     slow = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
     assert quick.converged
     assert slow.n_iter > 3 * quick.n_iter

@@ -112,9 +112,10 @@ def fill(active, caps):
 def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_iter):
     """Solve max p.alpha - 0.5 beta'K beta under 0 <= alpha <= caps and sum signs alpha = 0, from a feasible `alpha`.
 
-    `targets` is signs * p, `beta` the weights of the rows that belong to `alpha`. The pull of an entry is its target less the score of its row.
-    Shrinking narrows only the search for a pair: scores of all rows stay true, since that update is one straight walk through memory.
-    Returns steps, the highest pull upwards and the lowest downwards; their difference is at most `tol` at a solution.
+    `targets` is signs * p, `beta` the weights of the rows that belong to `alpha`, `scores` the kernel times these. The pull of an entry is
+    its target less the score of its row. Shrinking narrows only the search for a pair: scores of all rows stay true, since that update
+    is one straight walk through memory. Returns steps, the highest pull upwards and the lowest downwards; their difference is at most
+    `tol` at a solution.
     """
     n, entries = np.uint64(scores.shape[0]), np.uint64(caps.shape[0])
     diagonal = np.empty(n)
@@ -126,8 +127,6 @@ def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_it
     active = np.empty(entries, np.uint64)
     count = fill(active, caps)
     whole, period = count, min(entries, np.uint64(500))
-    scores[:] = 0.0
-    add_rows(kernel, beta, scores)
     wait, steps = period, 0
     while True:
         i, high, least = widest(active, count, rows, targets, scores, up, low)

@@ -9,6 +9,7 @@ from tamis.loops.svm import descend, leap_entries, score_rows
 
 MOST_STEPS = 10_000_000
 PATIENCE = 4  # steps an entry before all free entries are moved at once
+REST = 1  # steps a free entry between two such moves
 MOST_FREE = 500  # more of them make systems too large
 EXACT_LEAPS, ROUNDING, RIDGE = 6, 1e-12, 1e-10
 
@@ -71,7 +72,9 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
     signs, linear, caps = (np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps))
     rows = np.arange(len(signs), dtype=np.uint64) if rows is None else np.ascontiguousarray(rows).astype(np.uint64)
     alpha = np.zeros(len(signs)) if start is None else feasible(start, signs, caps)
-    targets, scores = signs * linear, np.empty(len(kernel))
+    targets, scores = signs * linear, np.zeros(len(kernel))
+    if start is not None:
+        score_rows(kernel, row_weights(alpha, signs, rows, len(kernel)), scores)
     steps, patience, leaps = 0, PATIENCE * len(signs), EXACT_LEAPS if exact else 0
     while True:
         goal, beta = float(tol if leaps == EXACT_LEAPS or not exact else ROUNDING), row_weights(alpha, signs, rows, len(kernel))
@@ -81,8 +84,7 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
         if steps >= max_iter or (close and not (leaps and high - least > ROUNDING)):
             break
         leaps -= close
-        leap(kernel, rows, signs, targets, caps, alpha, scores)
-        patience = len(signs)
+        patience = REST * leap(kernel, rows, signs, targets, caps, alpha, scores) + 10
     beta = row_weights(alpha, signs, rows, len(kernel))  # anew: sums of many steps drift in their last bits
     score_rows(kernel, beta, scores)
     intercept = _middle(high, least)
@@ -91,13 +93,14 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
     return SvmOutcome(alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, not high - least > tol)
 
 
-def leap(kernel, rows, signs, targets, caps, alpha, scores) -> None:
+def leap(kernel, rows, signs, targets, caps, alpha, scores) -> int:
     """Move all entries between their bounds at once, by Newton steps, until they are optimal together; one that hits a bound stays there.
 
     Pairs of entries creep where the kernel has few directions and the caps are high: thousands of steps for what a linear system says.
-    Changes `alpha` only.
+    Changes `alpha` and the scores; returns how many entries were free.
     """
     free = np.flatnonzero((alpha > 0.0) & (alpha < caps))
+    moved, before = free, alpha[free]
     pull = targets - scores[rows]
     while 2 <= len(free) <= MOST_FREE:
         at = rows[free].astype(np.intp)
@@ -107,8 +110,10 @@ def leap(kernel, rows, signs, targets, caps, alpha, scores) -> None:
         done = leap_entries(inside, inverse, signs[free], caps[free], mine, own)
         alpha[free], pull[free] = mine, own
         if done:
-            return
+            break
         free = free[(mine > 0.0) & (mine < caps[free])]
+    scores += (signs[moved] * (alpha[moved] - before)) @ kernel[rows[moved].astype(np.intp)]
+    return len(moved)
 
 
 def row_weights(alpha, signs, rows, n_rows: int) -> np.ndarray:

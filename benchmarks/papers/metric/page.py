@@ -62,9 +62,13 @@ def simulated(found: dict) -> list[str]:
                         shown = entry(found, cell, method, most, thesis) if size in sizes else "-"
                         line.append(f"- [{thesis:.3f}]" if shown == "-" and thesis is not None else shown)
                     rows.append([method, *line])
-            head = [f"{n} x {p}, {_most(found, f'{design} {shape} {n} {p}')} repeats" for n, p in present]
+            head = [f"{n} x {p}, {_times(_most(found, f'{design} {shape} {n} {p}'))}" for n, p in present]
             lines += [f"### {design}, {words}", "", *pipe(["method", *head], rows)]
     return lines
+
+
+def _times(count: int) -> str:
+    return "1 repeat" if count == 1 else f"{count} repeats"
 
 
 def _most(found, cell) -> int:
@@ -123,7 +127,11 @@ def draw(found: dict, place: Path) -> list[str]:
                 seen = [pair for pair in seen if not np.isnan(pair[1])]
                 axis.loglog(*zip(*seen, strict=True), style, marker=".", color=colour, label=f"{name}, {design}") if seen else None
             axis.set(xlabel="columns (500 rows)", ylabel=words)
+            axis.set_xticks([50, 500, 1000], ["50", "500", "1000"])
+            axis.minorticks_off()
     axes[0, 0].set(xlabel="steps tried", ylabel="test error", xscale="log", title="2.2: votes and f_W")
+    axes[0, 0].set_xticks([25, 50, 100, 200, 400, 800], ["25", "50", "100", "200", "400", "800"])
+    axes[0, 0].minorticks_off()
     axes[0, 1].set_title("2.4: columns used")
     axes[0, 2].set_title("2.4: time")
     for axis, words in zip(axes[1], ("refreshes of neighbours", "bagging", "sparsity"), strict=True):

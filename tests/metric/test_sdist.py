@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from metric.textbook import fixed2
+from numpydoc.docscrape import ClassDoc
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tamis import SDist, SDistClassifier
+from tamis.models.sdist_rules import Rules
 from tamis.solvers.neighbours import class_edges
 from tamis.solvers.sdist import Boost
 from tamis.solvers.sdist_edges import margins_of
@@ -186,6 +188,18 @@ def test_weights_are_repeated_rows(xor):
         b = SDistClassifier(n_steps=60, rule=rule, random_state=0).fit(X[repeated], y[repeated])
         assert a.components_ == pytest.approx(b.components_, rel=1e-9, abs=1e-12)
         assert a.decision_function(X) == pytest.approx(b.decision_function(X), rel=1e-9, abs=1e-12)
+
+
+def test_weights_count_in_the_votes():
+    points, codes = np.array([[0.0], [0.1], [0.2], [9.0]]), np.array([0, 0, 1, 1])
+    votes = Rules(points, codes, np.array([1.0, 1.0, 3.0, 1.0]), 2, 3, "knn").votes(np.array([[0.1]]))
+    assert votes.tolist() == [[0.4, 0.6]]
+
+
+def test_attributes_described_exist(squared):
+    described = [entry.name for entry in ClassDoc(SDist)["Attributes"]]
+    assert not [name for name in described if name != "feature_names_in_" and not hasattr(squared, name)]
+    assert {name for name in vars(squared) if name.endswith("_") and not name.startswith("_")} <= set(described)
 
 
 # --------------------------------------------------------------------------- rules

@@ -90,8 +90,11 @@ MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]  # of the 
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
 # Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size: tests/stabilized and tests/judge run
 # scikit-learn's checks on it.
-SMALL = {"GroupLassoClassifierCV": {"alphas": 4, "cv": 2}, "GroupLassoRegressorCV": {"alphas": 4, "cv": 2}}
-CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector"))]
+SMALL = {
+    "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-4},
+    "GroupLassoRegressorCV": {"alphas": 4, "cv": 2},
+    "SparseFourierFeatures": {"n_iter": 1000},
+}
 
 
 def small(cls):
@@ -99,7 +102,6 @@ def small(cls):
     return cls(**SMALL.get(cls.__name__, {}))
 
 
-# Searches and resampling are slow with their defaults: tests/stabilized and tests/judge run scikit-learn's checks on small ones.
 # TriClassSVC takes -1 for the mark of unlabelled rows, which is a class in one of those checks: tests/kernels gives it another mark.
 CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector", "TriClassSVC"))]
 CLASSIFIERS = [cls for cls in MODELS if is_classifier(cls())]

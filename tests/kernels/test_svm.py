@@ -124,12 +124,50 @@ def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
     caps, rows = np.r_[np.full(N, 1.0), np.full(2 * N, cap)], np.r_[np.arange(N), TWICE]
     quick = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
     monkeypatch.setattr(svm, "leap", lambda *arguments: 100)
+    monkeypatch.setattr(svm, "swap", lambda *arguments: None)
     slow = solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-5)
     assert quick.converged
     assert slow.n_iter > 3 * quick.n_iter
     assert quick.objective == pytest.approx(slow.objective, abs=max(slow.gap, quick.gap))
     assert quick.gap < 1e-3
     assert abs(signs @ quick.alpha) < 1e-9
+
+
+@pytest.mark.parametrize("few", [4, 40])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_active_set_steps_alone_end_at_the_optimum(few, kind):
+    """From a few pair steps: free entries made optimal, then exchanged one by one, and no pair step after that."""
+    rng = np.random.default_rng(2)
+    directions = rng.normal(size=(N, few))
+    kernel = (directions @ directions.T).astype(kind)
+    signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
+    caps, rows = np.r_[np.full(N, 2.0), np.full(2 * N, 0.3)], np.r_[np.arange(N), TWICE].astype(np.uint64)
+    rough, best = (solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-8, max_iter=most) for most in (20, 10**6))
+    alpha, scores, state = rough.alpha.copy(), rough.scores.copy(), (kernel, rows, signs, signs * linear, caps)
+    svm.leap(*state, alpha, scores)
+    svm.swap(*state, alpha, scores, 1e-6)
+    pull = signs * linear - scores[rows.astype(int)]
+    up, low = np.where(signs > 0, alpha < caps, alpha > 0), np.where(signs > 0, alpha > 0, alpha < caps)
+    assert pull[up].max() - pull[low].min() < 1e-6
+    assert ((alpha >= 0) & (alpha <= caps)).all()
+    assert abs(signs @ alpha) < 1e-10
+    assert np.bincount(rows.astype(int), signs * alpha, N) @ kernel == pytest.approx(scores, abs=1e-8)
+    assert linear @ alpha - 0.5 * np.bincount(rows.astype(int), signs * alpha, N) @ scores == pytest.approx(best.objective, rel=1e-9)
+    assert rough.objective < best.objective - 0.1
+
+
+def test_active_set_steps_never_lower_the_dual(monkeypatch):
+    """Where they would, by an inverse that is all wrong, nothing moves."""
+    start = solve_svm(KERNEL, SIGNS, np.ones(N), CAPS, max_iter=40)
+    rows, alpha, scores = np.arange(N, dtype=np.uint64), start.alpha.copy(), start.scores.copy()
+
+    def lowers(kernel, rows, signs, targets, caps, alpha, scores, *rest):
+        alpha[:], scores[:] = 0.0, 0.0
+
+    monkeypatch.setattr(svm, "exchange", lowers)
+    svm.swap(KERNEL, rows, SIGNS, SIGNS, CAPS, alpha, scores, 1e-3)
+    assert np.array_equal(alpha, start.alpha)
+    assert np.array_equal(scores, start.scores)
 
 
 # --------------------------------------------------------------------------- starts

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from kernels import cone
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -277,6 +280,64 @@ def test_no_unlabelled_rows_work():
         model = machine(mode).fit(X[:L], Y[:L])
         assert model.transduction_.shape == (0,)
         assert scores_of(model) == pytest.approx(scores_of(machine("svm").fit(X, Y)))
+
+
+# --------------------------------------------------------------------------- probabilities
+@pytest.mark.parametrize(("mode", "given"), [("3c", {}), ("usvm", {"kernel": "rbf"}), ("s3vm", {"balance": 0.1}), ("svm", {"solver": "coordinate"})])
+def test_probabilities_are_a_sigmoid_of_scores_of_rows_held_out(mode, given):
+    """Worked by hand: folds of the labelled rows alone, each left out of a whole fit, and the likelihood of two numbers."""
+    weights = 0.5 + RNG.random(L + U)
+    model = machine(mode, probability=True, **given).fit(X, Y, sample_weight=weights)
+    held = np.zeros(L)
+    for _, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X[:L], Y[:L]):
+        sits = np.isin(np.arange(L + U), test)
+        other = machine(mode, **given, gamma=model._width).fit(X, Y, sample_weight=np.where(sits, 0.0, weights))
+        held[test] = scores_of(other)[test]
+    up, total = Y[:L] == 1, {side: weights[:L][Y[:L] == side].sum() for side in (1, -1)}
+    goals = np.where(up, (total[1] + 1) / (total[1] + 2), 1 / (total[-1] + 2))
+
+    def loss(line):
+        z = line[0] * held + line[1]
+        return weights[:L] @ (np.logaddexp(0, z) - goals * z)
+
+    slope, offset = minimize(loss, [1.0, 0.0], tol=1e-12).x
+    P = model.predict_proba(X)
+    assert P[:, 1] == pytest.approx(1 / (1 + np.exp(-slope * scores_of(model) - offset)), abs=1e-4)
+    assert P.sum(axis=1) == pytest.approx(1.0)
+    assert np.exp(model.predict_log_proba(X)) == pytest.approx(P)
+    assert np.array_equal(scores_of(machine(mode, **given).fit(X, Y, sample_weight=weights)), scores_of(model))
+
+
+@pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
+def test_probabilities_of_several_classes_tell_them_apart(multi_class):
+    three = np.arange(L + U) % 3
+    rows = X + 3.0 * np.eye(D)[three]
+    labels = np.where(np.arange(L + U) < 60, three, 9)
+    model = machine(probability=True, multi_class=multi_class, kernel="rbf", class_weight="balanced").fit(rows, labels)
+    P = model.predict_proba(rows)
+    assert P.shape == (L + U, 3)
+    assert P.sum(axis=1) == pytest.approx(1.0)
+    assert log_loss(three[60:], P[60:]) < 0.8 * np.log(3)
+    assert (P.argmax(axis=1) == three).mean() > 0.8
+
+
+def test_probabilities_of_two_labelled_rows_are_finite():
+    labels = np.where(np.arange(L + U) < 2, TRUTH, 9)
+    for mode in ("3c", "usvm", "svm"):
+        P = machine(mode, probability=True).fit(X, labels).predict_proba(X)
+        assert ((P > 0.0) & (P < 1.0)).all()
+
+
+def test_probabilities_are_refused_where_they_were_not_asked_for():
+    model = machine().fit(X, Y)
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError) as refused:
+        model.predict_proba(X)
+    assert str(refused.value.__cause__) == "predict_proba needs probability=True; this TriClassSVC has probability=False."
+    with pytest.raises(AttributeError, match="was fitted with probability=False; fit it again"):
+        model.set_params(probability=True).predict_proba(X)
+    with pytest.warns(ConvergenceWarning, match="5 machines behind the probabilities stopped"):
+        machine("3c", init="svm", max_iter=1, C_unlabeled=1.0, probability=True).fit(X, Y)
 
 
 # --------------------------------------------------------------------------- words

@@ -59,11 +59,12 @@ def test_a_price_by_validation_in_a_pipeline():
     ("given", "rows"), [({}, X), ({"kernel": "rbf"}, X), ({"kernel": "poly"}, sp.csr_array(X)), ({"kernel": "precomputed"}, X @ X.T)]
 )
 def test_a_saved_model_predicts_the_same(tmp_path, given, rows):
-    model = TriClassSVC("3c", unlabeled="open", irrelevant_label="neither", **given).fit(rows, KIND)
+    model = TriClassSVC("3c", unlabeled="open", irrelevant_label="neither", probability=True, **given).fit(rows, KIND)
     save(model, tmp_path / "model.tamis")
     again = load(tmp_path / "model.tamis")
     assert np.array_equal(again.decision_function(rows), model.decision_function(rows))
     assert np.array_equal(again.predict_tri(rows), model.predict_tri(rows))
+    assert np.array_equal(again.predict_proba(rows), model.predict_proba(rows))
     assert np.array_equal(again.transduction_, model.transduction_)
     assert again.history_ == model.history_
     assert again.objective_ == model.objective_
@@ -73,9 +74,14 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path):
     from tamis.persist import ModelFileError
 
     model = TriClassSVC("3c", unlabeled="open", irrelevant_label="neither").fit(X, KIND)
-    model.coef_ = model.coef_[:, :-1]
+    whole = model.coef_
+    model.coef_ = whole[:, :-1]
     save(model, tmp_path / "model.tamis")
-    with pytest.raises(ModelFileError, match="do not fit"):
+    with pytest.raises(ModelFileError, match="weights do not fit"):
+        load(tmp_path / "model.tamis")
+    model.coef_, model._lines = whole, np.ones((3, 2))
+    save(model, tmp_path / "model.tamis")
+    with pytest.raises(ModelFileError, match="sigmoids do not fit"):
         load(tmp_path / "model.tamis")
 
 

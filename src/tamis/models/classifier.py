@@ -21,6 +21,12 @@ def is_logistic(model):
     raise AttributeError(f"predict_proba needs loss='logistic'; this {type(model).__name__} {held}.")
 
 
+def divided(likely: np.ndarray) -> np.ndarray:
+    """One-vs-rest probabilities over their sum; where all are 0, all the same."""
+    total = likely.sum(axis=1, keepdims=True)
+    return np.where(total > 0, likely / np.where(total > 0, total, 1.0), 1.0 / likely.shape[1])
+
+
 class Classes(ClassifierMixin):
     """Class and label targets of an online classifier, and its predictions."""
 
@@ -289,8 +295,7 @@ class Classes(ClassifierMixin):
 
     def _divide(self, scores, likely):
         """Probabilities of several classes."""
-        total = likely.sum(axis=1, keepdims=True)
-        return np.where(total > 0, likely / np.where(total > 0, total, 1.0), 1.0 / likely.shape[1])
+        return divided(likely)
 
     @available_if(is_logistic)
     def predict_log_proba(self, X):

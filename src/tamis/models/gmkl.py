@@ -1,5 +1,6 @@
 """Sparse generalized multiple kernel learning: which kernels matter, and how much, learnt together with the machine."""
 
+import functools
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +12,9 @@ from tamis.models.constraints import NUMBER
 from tamis.models.gmkl_base import SHARED, KernelModel
 from tamis.models.gmkl_docs import documented
 from tamis.models.regressor import Numbers
-from tamis.models.sigmoid import fit_sigmoid, held_out_scores, sigmoid
+from tamis.models.sigmoid import Calibrated, fit_sigmoid, held_out_scores
 from tamis.solvers.kernel_machines import hinge_entries, tube_entries
+from tamis.solvers.svm import solve_svm
 
 
 def _never(model):
@@ -20,15 +22,15 @@ def _never(model):
     return False
 
 
-def _calibrated(model):
-    """Probabilities need a calibration."""
-    if model.probability:
-        return True
-    raise AttributeError(f"predict_proba needs probability=True; this {type(model).__name__} has probability=False.")
+def _score_rows(kernel, problem, train, test):
+    """Scores of the rows `test` by a machine over the same kernel that learns from the rows `train`."""
+    part = np.ascontiguousarray(kernel[np.ix_(train, train)])
+    found = solve_svm(part, problem.signs[train], problem.linear[train], problem.caps[train])
+    return kernel[np.ix_(test, train)] @ found.beta + found.intercept
 
 
 @documented
-class GMKLClassifier(Classes, KernelModel):
+class GMKLClassifier(Calibrated, Classes, KernelModel):
     r"""Kernel classifier that learns which kernels matter: sparse generalized multiple kernel learning (GMKL).
 
     Weights of the kernels and the support vector machine over their sum are the saddle point of
@@ -155,51 +157,11 @@ class GMKLClassifier(Classes, KernelModel):
         for fit in fits:
             kernel = store.mixture(fit.theta)
             for problem in problems[at : at + len(fit.betas)]:
-                scores = held_out_scores(kernel, problem, 0 if self.random_state is None else self.random_state)
+                seed = 0 if self.random_state is None else self.random_state
+                scores = held_out_scores(problem.signs, functools.partial(_score_rows, kernel, problem), seed)
                 lines.append(fit_sigmoid(scores, problem.signs > 0, weights))
             at += len(fit.betas)
         self._lines = np.array(lines)
-
-    @available_if(_calibrated)
-    def predict_proba(self, X):
-        """Probabilities of the classes, with ``probability=True``.
-
-        For several classes each one-vs-rest probability is divided by their sum. For labels they are independent.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        scores = self._scores(X)
-        if self._lines is None:
-            raise AttributeError(f"this {type(self).__name__} was fitted with probability=False; fit it again.")
-        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
-        if self.multilabel_:
-            return likely
-        if len(self.classes_) == 2:
-            return np.column_stack([1.0 - likely[:, 0], likely[:, 0]])
-        return self._divide(scores, likely)
-
-    @available_if(_calibrated)
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
 
 @documented

@@ -1,23 +1,77 @@
 """Probabilities from scores: a sigmoid fitted to scores of rows that were held out (Platt's method)."""
 
+from collections.abc import Callable
+
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.metaestimators import available_if
 
-from tamis.solvers.svm import solve_svm
+from tamis.models.classifier import divided
 
 FOLDS = 5
 
 
-def held_out_scores(kernel: np.ndarray, problem, random_state) -> np.ndarray:
-    """Score of every row by a machine over the same kernel that has not seen it."""
-    signs, scores = problem.signs, np.zeros(len(problem.signs))
-    rarer = int(min((signs > 0).sum(), (signs < 0).sum()))
-    folds = (StratifiedKFold if rarer >= 2 else KFold)(max(2, min(FOLDS, rarer)), shuffle=True, random_state=random_state)
-    for train, test in folds.split(signs[:, None], signs):
-        part = np.ascontiguousarray(kernel[np.ix_(train, train)])
-        found = solve_svm(part, signs[train], problem.linear[train], problem.caps[train])
-        scores[test] = kernel[np.ix_(test, train)] @ found.beta + found.intercept
-    return scores
+def calibrated(model) -> bool:
+    """Probabilities need a calibration."""
+    if model.probability:
+        return True
+    raise AttributeError(f"predict_proba needs probability=True; this {type(model).__name__} has probability=False.")
+
+
+class Calibrated:
+    """Probabilities of a classifier with the parameter `probability`, which keeps its sigmoids in `_lines`: slope and offset of each output."""
+
+    def _sigmoid_scores(self, X):
+        """Scores that the sigmoids take, a column an output: one for two classes."""
+        return self._scores(X)
+
+    @available_if(calibrated)
+    def predict_proba(self, X):
+        """Probabilities of the classes, with ``probability=True``.
+
+        For several classes each one-vs-rest probability is divided by their sum. For labels they are independent.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        scores = self._sigmoid_scores(X)
+        if self._lines is None:
+            raise AttributeError(f"this {type(self).__name__} was fitted with probability=False; fit it again.")
+        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
+        if getattr(self, "multilabel_", False):
+            return likely
+        return np.column_stack([1.0 - likely[:, 0], likely[:, 0]]) if len(self.classes_) == 2 else divided(likely)
+
+    @available_if(calibrated)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+def held_out_scores(labels: np.ndarray, score: Callable, random_state) -> np.ndarray:
+    """Scores of every row by a machine that has not seen it: `score` takes rows to learn from and rows to score, and returns scores of the latter."""
+    rarest = int(np.unique(labels, return_counts=True)[1].min())
+    folds = (StratifiedKFold if rarest >= 2 else KFold)(max(2, min(FOLDS, rarest)), shuffle=True, random_state=random_state)
+    parts = [(test, score(train, test)) for train, test in folds.split(labels[:, None], labels)]
+    order = np.concatenate([test for test, _ in parts])
+    return np.concatenate([scores for _, scores in parts])[np.argsort(order)]
 
 
 def fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -> tuple[float, float]:

@@ -13,12 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._checks import NOTHING, Csr, take_blocks, take_matrix, warn_user
 from tamis.models.few_labels import UNLABELLED
 from tamis.models.mercer import kernel_matrix
-from tamis.solvers.triclass import KernelRows, SparseRows, Task
+from tamis.models.sigmoid import Calibrated, fit_sigmoid, held_out_scores
+from tamis.solvers.triclass import KernelRows, Solved, SparseRows, Task, descend
 
+STOPPED = "stopped before it converged. Raise max_iter={self.max_iter} or tol={self.tol:g}, lower C, or scale the columns."
 MOST_ROWS = 3000  # of a linear kernel matrix; beyond it rows are swept as they are
 
 
-class TriMachines(ClassifierMixin, BaseEstimator):
+class TriMachines(Calibrated, ClassifierMixin, BaseEstimator):
     """Machines for two classes each, put together; the parameters are those of `TriClassSVC`."""
 
     # ------------------------------------------------------------------ check, prepare
@@ -106,6 +108,31 @@ class TriMachines(ClassifierMixin, BaseEstimator):
         sided = np.abs(labels) == 1.0
         return float(np.average(labels[sided], weights=weights[sided]))
 
+    # ------------------------------------------------------------------ learn
+    def _machines(self, rows, tasks: list[Task]) -> list[Solved]:
+        """One machine a problem."""
+        return [descend(rows, task, self._start(len(task.labels)), float(self.tol), int(self.max_iter)) for task in tasks]
+
+    def _calibrate(self, rows, tasks: list[Task], codes, weights) -> None:
+        """Sigmoids on scores of labelled rows by machines that had all but them, one a class, or one for two classes."""
+        self._lines = None
+        if not self.probability:
+            return
+        known = np.flatnonzero((codes >= 0) & (weights > 0.0))
+        shares, stopped = weights[known] * self._class_weights(codes, weights)[codes[known]], []
+
+        def score(_, test):
+            sits = np.isin(np.arange(len(codes)), known[test])
+            machines = self._machines(rows, [task._replace(prices=np.where(sits, 0.0, task.prices)) for task in tasks])
+            stopped.extend(machine for machine in machines if not machine.converged)
+            return self._gathered(np.column_stack([machine.scores[known[test]] for machine in machines]))
+
+        scores = held_out_scores(codes[known], score, 0).reshape(len(known), -1)
+        own = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        self._lines = np.array([fit_sigmoid(scores[:, k], codes[known] == c, shares) for k, c in enumerate(own)])
+        if stopped:
+            warn_user(f"{len(stopped)} machines behind the probabilities {STOPPED.format(self=self)}", ConvergenceWarning)
+
     def _store(self, rows, machines, open_) -> None:
         """Keep what prediction needs, and what happened."""
         beta = np.array([machine.beta for machine in machines])
@@ -126,8 +153,7 @@ class TriMachines(ClassifierMixin, BaseEstimator):
         self.transduction_ = self._tri(np.column_stack([machine.scores[open_] for machine in machines]))
         if not all(machine.converged for machine in machines):
             warn_user(
-                f"{type(self).__name__} stopped before it converged (duality gap of its convex problems {self.gap_:.2g}). "
-                f"Raise max_iter={self.max_iter} or tol={self.tol:g}, lower C, or scale the columns.",
+                f"{type(self).__name__} {STOPPED.format(self=self)} The duality gap of its convex problems is {self.gap_:.2g}.",
                 ConvergenceWarning,
             )
 
@@ -157,6 +183,10 @@ class TriMachines(ClassifierMixin, BaseEstimator):
         far = (np.abs(scores) >= 0.5 * (1.0 + self.eps)).any(axis=1)
         named = self._named(scores)
         return np.where(far, named, np.array(self.irrelevant_label_, dtype=object if named.dtype == object else None))
+
+    def _sigmoid_scores(self, X):
+        scores = self.decision_function(X)
+        return scores.reshape(len(scores), -1)
 
     def decision_function(self, X):
         """Scores of the rows.
@@ -210,6 +240,8 @@ class TriMachines(ClassifierMixin, BaseEstimator):
         width = self.n_features_in_ if self.kernel == "linear" else len(self._columns)
         if shown.shape != (len(self.intercept_), width):
             raise ValueError("the weights do not fit the number of columns and machines")
+        if self._lines is not None and self._lines.shape != (1 if len(self.classes_) == 2 else len(self.classes_), 2):
+            raise ValueError("the sigmoids do not fit the number of classes")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -96,7 +96,7 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None) -> O
             kept = np.flatnonzero(alive)
         else:
             kept = _working_set(look.excess, used | ~penalised, alive, size)
-        enough = care * _enough(look, alive, w, gap, scale, beyond <= size)
+        enough = care * _enough(look, alive, w, gap, scale, tol, beyond <= size)
         w, bias, scores = _inner(problem, penalty, kept, w, look.bias, enough, look.scores, look.slope)
     raise AssertionError("unreachable")
 
@@ -105,15 +105,15 @@ def _penalised(blocks: Blocks) -> np.ndarray:
     return (blocks.weights > 0.0) | (blocks.l1_weights > 0.0)
 
 
-def _enough(look: Look, alive, w, gap: float, scale: float, whole: bool) -> float:
+def _enough(look: Look, alive, w, gap: float, scale: float, goal: float, whole: bool) -> float:
     """Distance to optimality that an inner solver goes to: a fraction of the present one, in slopes.
 
-    It goes further from 0 where the working set is `whole`, with all groups that exceed their price.
+    From 0 it goes all the way where the working set is `whole`, with all groups that exceed their price.
     A distance times the length of the weights is about the gap that it leaves.
     """
     worst, length = max(float(look.excess[alive].max(initial=0.0)), 0.0), float(np.abs(w).sum())
     if length == 0.0:
-        return (0.01 if whole else 0.1) * worst
+        return (goal if whole else 0.1) * worst
     near = 0.2 * max(gap, scale) / length
     return max(min(0.1 * worst, near) if worst > 0.0 else near, 0.05 * scale / length)
 

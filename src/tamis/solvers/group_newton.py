@@ -13,6 +13,7 @@ LARGEST = 4000  # places above which no Gram matrix is made
 JOINT = 600  # the same for places times outputs that curve apart, where it costs as much as many steps of FISTA
 MOST_KNOWN = 6000  # columns whose Gram matrix is kept
 STEPS, TURNS = 50, 400  # most Newton steps, and turns of sweeps in each
+CHEAP = 1e-4  # of the distance wanted: with the Gram matrix of the loss itself the rest of the way costs next to nothing
 DEAR = 300  # columns whose Gram matrix costs as much as one turn of sweeps over them
 
 
@@ -91,9 +92,9 @@ def _solve_shared(problem, picked, part: Blocks, columns, kept, penalty, w, slop
     gram = store.get(design, load, columns, MOST_KNOWN) if smooth.quadratic else picked.gram(load, everywhere, everywhere)
     if len(members) != len(columns) or (members != everywhere).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
-    model = GramModel(gram, slope, w, part, known)
+    exact = GramModel(gram, slope, w, part, known)
     store.learn(kept, known)
-    solve_quadratic(model, w, part, penalty, aim)
+    solve_quadratic(exact, w, part, penalty, CHEAP * aim if smooth.quadratic else aim)
     return None
 
 

@@ -96,7 +96,7 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None) -> O
             kept = np.flatnonzero(alive)
         else:
             kept = _working_set(look.excess, used | ~penalised, alive, size)
-        enough = care * _enough(look, alive, w, gap, scale, tol, beyond <= size)
+        enough = care * _enough(look, alive, w, gap, scale, tol, problem.smooth.quadratic and beyond <= size)
         w, bias, scores = _inner(problem, penalty, kept, w, look.bias, enough, look.scores, look.slope)
     raise AssertionError("unreachable")
 

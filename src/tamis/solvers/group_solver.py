@@ -12,8 +12,8 @@ from tamis.solvers.group_losses import RowLosses, Softmax
 from tamis.solvers.group_models import GramStore, parts_of
 from tamis.solvers.group_newton import JOINT, LARGEST, newton, shares_gram
 
-FIRST = 20  # groups in the first working set at least
-FIRST_SHARE = 10  # one in so many groups may join a working set at once, or groups of half as many places as there are rows
+FIRST = 10  # groups in the first working set at least
+FIRST_SHARE = 10  # one in so many groups may join a working set at once, or, under the squared loss, groups of half as many places as there are rows
 NEAR = 0.1  # of the loss of the empty model: a gap above it screens nothing, as a rule
 ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
 TURNS = 200  # most iterations of FISTA between two looks at all columns
@@ -75,7 +75,9 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None) -> O
     w, bias = empty(problem) if start is None else (start[0].copy(), start[1].copy())
     scale, scores = tol * _empty_loss(problem), None
     alive, history, size, best, care, before = np.ones(blocks.n_groups, dtype=bool), [], FIRST, -np.inf, 1.0, np.inf
-    most = max(blocks.n_groups // FIRST_SHARE, problem.design.n_rows * blocks.n_groups // max(2 * len(blocks.members), 1))
+    most = blocks.n_groups // FIRST_SHARE
+    if problem.smooth.quadratic:
+        most = max(most, problem.design.n_rows * blocks.n_groups // max(2 * len(blocks.members), 1))
     for turn in range(1, max_iter + 1):
         look, dual = _look(problem, penalty, scale, scale / tol, w, bias, scores)
         bias, best = look.bias, max(best, dual)

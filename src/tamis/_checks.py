@@ -88,6 +88,10 @@ def _validated(model, X, reset: bool, grow: bool):
 
 def take_columns(model, X, *, reset: bool):
     """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array without duplicates or stored zeros."""
+    if sp.issparse(X) and X.format == "csc":  # the rows of its transpose are looked at, and nothing is sorted anew
+        _check_pointers(X)
+        X = validate_data(model, X, reset=reset, accept_sparse="csc", dtype=np.float64, ensure_all_finite=False)
+        return _from_csr(X.T).scipy().T
     if sp.issparse(X):
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
     return validate_data(model, X, reset=reset, dtype=np.float64)

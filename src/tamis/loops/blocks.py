@@ -38,8 +38,9 @@ class Blocks(NamedTuple):
 
     def gathered(self, places: np.ndarray) -> np.ndarray:
         """Sums over the copies of each column: how copies make weights."""
-        columns = np.zeros((self.n_columns, *places.shape[1:]))
-        np.add.at(columns, self.members.astype(np.int64), places)
+        columns, members = np.zeros((self.n_columns, *places.shape[1:])), self.members.astype(np.int64)
+        held = np.flatnonzero(places.reshape(len(places), -1).any(axis=1))  # adding at an index is slow, and most places are empty
+        np.add.at(columns, members[held], places[held])
         return columns
 
 

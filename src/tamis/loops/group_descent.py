@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis._jit import block_prox, compiled, trim
 
-ONE = np.uint64(1)
+ONE, STRETCH = np.uint64(1), np.uint64(1024)
 
 
 @compiled
@@ -36,23 +36,36 @@ def sweep_gram(gram, slope, w, picks, starts, weights, l1_weights, bends, penalt
 
 
 @compiled
-def sweep_dense(columns, rest, w, picks, starts, weights, l1_weights, bends, penalty, turns):
-    """The same for one output from dense columns, the rows of `columns` (places, rows); `rest` is kept that of the residuals."""
-    room, moved = np.empty(w.shape[0]), np.empty(w.shape[0])
+def sweep_dense(columns, place_column, means, load, rest, w, picks, starts, weights, l1_weights, bends, penalty, turns):
+    """The same for one output from dense columns, the rows of `columns`; `rest` is kept that of the residuals, which sum to 0 where there are means.
+
+    `load` is the curvature of every row. A block's changes go into `rest` a stretch of rows at a time, which stays in the cache.
+    """
+    room, moved, rows = np.empty(w.shape[0]), np.empty(w.shape[0]), np.uint64(rest.shape[0])
     for _ in range(turns):
         for g in picks:
             low, size = starts[g], starts[g + ONE] - starts[g]
             if bends[g] <= 0.0:
                 continue
             for k in range(size):
-                room[k] = w[low + k, 0] - np.dot(columns[low + k], rest) / bends[g]
+                room[k] = w[low + k, 0] - load * np.dot(columns[place_column[low + k]], rest) / bends[g]
             block_prox(penalty, room[:size], 1.0 / bends[g], weights[g], l1_weights[g], moved[:size])
             for k in range(size):
-                change = moved[k] - w[low + k, 0]
-                if change != 0.0:
-                    w[low + k, 0] = moved[k]
-                    for i in range(np.uint64(rest.shape[0])):
-                        rest[i] += columns[low + k, i] * change
+                moved[k], w[low + k, 0] = moved[k] - w[low + k, 0], moved[k]
+            for first in range(np.uint64(0), rows, STRETCH):
+                last = min(first + STRETCH, rows)
+                for k in range(size):
+                    change, j = moved[k], place_column[low + k]
+                    if change != 0.0:
+                        for i in range(first, last):
+                            rest[i] += (columns[j, i] - means[j]) * change
+
+
+@compiled
+def slope_columns(columns, place_column, load, rest, slope):
+    """Fill `slope` (places, 1) with that of dense columns."""
+    for place in range(np.uint64(slope.shape[0])):
+        slope[place, 0] = load * np.dot(columns[place_column[place]], rest)
 
 
 @compiled

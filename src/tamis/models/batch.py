@@ -1,5 +1,6 @@
 """What batch models with block penalties share: a problem from arrays, one solve, and what a fit shows."""
 
+from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
@@ -150,7 +151,8 @@ class GroupedColumns(BatchModel):
     def _store(self, problem: Problem, outcome: Outcome) -> None:
         super()._store(problem, outcome)
         starts = problem.blocks.starts.astype(np.int64)
-        self.groups_ = np.split(problem.blocks.members.astype(np.int64), starts[1:-1])
+        members, ends = problem.blocks.members.astype(np.int64), starts.tolist()
+        self.groups_ = [members[first:last] for first, last in pairwise(ends)]
         self.group_support_ = np.flatnonzero(np.add.reduceat(outcome.w.any(axis=1), starts[:-1]) if len(starts) > 1 else [])
 
     def path(self, X, y, alphas=100, sample_weight=None):

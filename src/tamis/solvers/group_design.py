@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from tamis.loops.group_rows import score_own, slope_own
 
 ROWS = 8192  # of a dense table at a time, where a weighted copy is needed
+FEW = 8  # a copy of one column in so many costs less than a pass over all
 
 
 class Design:
@@ -15,22 +16,39 @@ class Design:
         self.X, self.weights, self.outputs, self.centred = X, weights, outputs, centred
         self.sparse = sp.issparse(X)
         self.means = np.asarray(X.T @ weights).ravel() if centred else np.zeros(X.shape[1])
+        self.even = bool(len(weights)) and weights.min() == weights.max()
+        self.asked: tuple = (None, None)
+        self.lengths: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return self.X.shape[0]
 
+    @property
+    def by_columns(self) -> bool:
+        """Whether the columns of a dense table lie one after the other, and all rows weigh the same: loops may then read them in place."""
+        return not self.sparse and self.even and self.X.flags.f_contiguous
+
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Scores (rows, outputs) of weights (columns, outputs); few nonzero columns are picked first."""
         filled = np.flatnonzero(w.any(axis=1))
-        if len(filled) * 4 < len(w):
+        runs = np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1) if not self.sparse and self.X.flags.f_contiguous and len(filled) else []
+        if runs and len(runs) * FEW <= len(filled) and 2 * len(filled) < len(w):  # neighbours are read in place
+            total = np.zeros((self.n_rows, w.shape[1]))
+            for run in runs:
+                total += self.X[:, run[0] : run[-1] + 1] @ w[run]
+            return total - self.means[filled] @ w[filled]
+        if len(filled) * FEW < len(w):
             return np.asarray(self.X[:, filled] @ w[filled]) - self.means[filled] @ w[filled]
         return np.asarray(self.X @ w) - self.means @ w
 
     def slopes(self, residuals: np.ndarray) -> np.ndarray:
-        """Slopes (columns, outputs) of weighted slopes of the rows."""
-        return np.asarray(self.X.T @ residuals) - np.outer(self.means, residuals.sum(axis=0))
+        """Slopes (columns, outputs) of weighted slopes of the rows; the last answer is kept, since the empty model is asked about twice."""
+        if self.asked[0] is None or not np.array_equal(self.asked[0], residuals):
+            slopes = np.asarray(self.X.T @ residuals)
+            self.asked = (residuals, slopes - np.outer(self.means, residuals.sum(axis=0)) if self.centred else slopes)
+        return self.asked[1]
 
     def level(self, bias: np.ndarray) -> np.ndarray:
         """What intercepts add to the scores."""
@@ -41,9 +59,16 @@ class Design:
         return residuals.sum(axis=0)
 
     def norms(self) -> np.ndarray:
-        """Norms of the columns under the row weights."""
+        """Norms of the columns under the row weights, once they are asked for."""
+        if self.lengths is None:
+            self.lengths = self._norms()
+        return self.lengths
+
+    def _norms(self) -> np.ndarray:
         if self.sparse:
-            square = self.X.multiply(self.X).T @ self.weights
+            square = sp.csc_array((self.X.data**2, self.X.indices, self.X.indptr), shape=self.X.shape).T @ self.weights
+        elif self.even:
+            square = np.einsum("ij,ij->j", self.X, self.X) * self.weights[0]
         elif self.X.flags.f_contiguous:
             square = np.array([column @ (self.weights * column) for column in self.X.T])
         else:
@@ -59,7 +84,8 @@ class Design:
         """A copy of some columns."""
         part = object.__new__(type(self))
         part.__dict__.update(vars(self))
-        part.X, part.means = self.X[:, columns], self.means[columns]
+        part.X, part.means, part.asked = self.X[:, columns], self.means[columns], (None, None)
+        part.lengths = None
         return part
 
     def shares(self):
@@ -81,8 +107,13 @@ class Design:
         if self.sparse:
             A, B = self.X[:, left], self.X[:, right]
             return (A.T @ B.multiply(load[:, None]).tocsc()).toarray(), (A.T @ load, B.T @ load)
-        product, sums = np.zeros((len(left), len(right))), (np.zeros(len(left)), np.zeros(len(right)))
         same = left is right
+        if self.by_columns and load.min() == load.max():  # one product of BLAS, of a matrix with itself where both sets are one
+            A = self.X.T[left]
+            B = A if same else self.X.T[right]
+            weight = load[0] * np.ones(self.n_rows)
+            return load[0] * (A @ B.T), (A @ weight, B @ weight) if self.centred else (np.zeros(len(left)), np.zeros(len(right)))
+        product, sums = np.zeros((len(left), len(right))), (np.zeros(len(left)), np.zeros(len(right)))
         for start in range(0, self.n_rows, ROWS):
             rows = slice(start, start + ROWS)
             A = self.X[rows][:, left]

@@ -17,7 +17,7 @@ def spectral_bound(design, turns: int = 20) -> float:
         value = float(np.sqrt((v**2).sum()))
         if value == 0.0:
             return 1.0
-        v /= value
+        v = v / value
     return 1.02 * value
 
 

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from tamis.loops.blocks import Blocks
-from tamis.loops.group_descent import bend_columns, sweep_columns, sweep_dense, sweep_gram
+from tamis.loops.group_descent import bend_columns, slope_columns, sweep_columns, sweep_dense, sweep_gram
 
 DIRECT = 1500  # most places of a Newton step at one go
 SLOW = 12  # turns between Newton steps by conjugate gradients, which cost as much as many sweeps
@@ -12,10 +12,24 @@ TINY = 1e-14  # a block whose curvature is below this share of the largest has n
 
 
 class GramStore:
-    """Gram matrix of the columns met so far, which grows; for loads that never change."""
+    """Gram matrix of the columns met so far, which grows, and curvatures of the groups met; for loads that never change."""
 
     def __init__(self):
         self.columns, self.gram = np.zeros(0, dtype=np.int64), np.zeros((0, 0))
+        self.bends: dict[int, float] = {}
+
+    def bends_of(self, kept: np.ndarray) -> np.ndarray:
+        """Largest eigenvalues of the blocks of some groups, nan where they are not known."""
+        return np.array([self.bends.get(g, np.nan) for g in kept.tolist()])
+
+    def learn(self, kept: np.ndarray, bends: np.ndarray | None) -> None:
+        """Remember them, where there are any."""
+        if bends is not None:
+            self.bends.update(zip(kept.tolist(), bends.tolist(), strict=True))
+
+    def known(self, columns: np.ndarray) -> int:
+        """How many of some columns have been met."""
+        return int(np.isin(columns, self.columns).sum()) if len(self.columns) else 0
 
     def get(self, design, load, columns: np.ndarray, most: int) -> np.ndarray:
         """The part of some columns; what is known is forgotten when it is more than `most`."""
@@ -41,10 +55,10 @@ class GramModel:
 
     patience = 3  # turns before a Newton step, and between two of them
 
-    def __init__(self, gram: np.ndarray, slope: np.ndarray, w: np.ndarray, blocks: Blocks):
+    def __init__(self, gram: np.ndarray, slope: np.ndarray, w: np.ndarray, blocks: Blocks, bends: np.ndarray | None = None):
         self.gram, self.slope = gram, np.array(slope, order="C")
         self.constant = self.slope - gram @ w
-        self.parts, self.bends = parts_of(blocks), _block_bends(blocks, lambda at: gram[at[:, :, None], at[:, None, :]])
+        self.parts, self.bends = parts_of(blocks), _block_bends(blocks, lambda at: gram[at[:, :, None], at[:, None, :]], bends)
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
@@ -94,28 +108,34 @@ class GramModel:
 
 
 class DenseModel:
-    """The same from dense columns, centred and scaled by the root of the load: for more places than rows."""
+    """The same from dense columns, rows of `columns` that `at` names, less their `means`, every row of curvature `load`."""
 
     patience = SLOW
 
-    def __init__(self, columns: np.ndarray, rest: np.ndarray, blocks: Blocks):
-        self.columns, self.rest = columns, rest  # (places, rows), (rows,)
-        self.parts = parts_of(blocks)
-        self.bends = _block_bends(blocks, self._block_grams)
+    def __init__(self, columns, at: np.ndarray, means: np.ndarray, load: float, rest: np.ndarray, blocks: Blocks, bends: np.ndarray | None = None):
+        self.columns, self.at, self.means, self.load, self.rest = columns, at, means, load, rest
+        self.parts, self.given = parts_of(blocks), (columns, at.astype(np.uint64), means, load, rest)
+        self.bends = _block_bends(blocks, self._block_grams, bends)
 
     def _block_grams(self, at: np.ndarray) -> np.ndarray:
-        """Gram matrices of blocks of one size; those that lie together are not copied."""
-        first, last = int(at[0, 0]), int(at[-1, -1]) + 1
-        blocks = self.columns[first:last].reshape(*at.shape, -1) if last - first == at.size else self.columns[at]
-        return blocks @ blocks.transpose(0, 2, 1)
+        """Gram matrices of blocks of one size, whose columns rise; those that lie together are not copied."""
+        mine = self.at[at]
+        grams = np.empty((len(at), at.shape[1], at.shape[1]))
+        for g, (first, last) in enumerate(zip(mine[:, 0].tolist(), mine[:, -1].tolist(), strict=True)):
+            block = self.columns[first : last + 1] if last - first == at.shape[1] - 1 else self.columns[mine[g]]
+            np.matmul(block, block.T, out=grams[g])
+        centres = self.means[mine]
+        return self.load * (grams - self.columns.shape[1] * centres[:, :, None] * centres[:, None, :])
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
-        sweep_dense(self.columns, self.rest, w, picks, *self.parts, self.bends, penalty, turns)
+        sweep_dense(*self.given, w, picks, *self.parts, self.bends, penalty, turns)
 
     def slopes(self) -> np.ndarray:
         """Slopes of the places."""
-        return (self.columns @ self.rest)[:, None]
+        slope = np.empty((len(self.at), 1))
+        slope_columns(self.columns, self.given[1], self.load, self.rest, slope)
+        return slope
 
     def state(self) -> np.ndarray:
         """What changes with the weights, linearly."""
@@ -127,15 +147,15 @@ class DenseModel:
 
     def value(self, w) -> float:
         """The model's value, up to a constant."""
-        return 0.5 * float(self.rest @ self.rest)
+        return 0.5 * self.load * float(self.rest @ self.rest)
 
     def solve(self, at, group, unit, stiff, pull) -> None:
         """No Newton step at one go: there are more places than rows."""
 
     def image(self, at, change):
         """What a change of some places does, and its curvature along itself."""
-        push = change @ self.columns[at]
-        return push, float(push @ push)
+        push = change @ self.columns[self.at[at]] - change @ self.means[self.at[at]]
+        return push, self.load * float(push @ push)
 
     def move(self, image) -> None:
         """Take the change."""
@@ -143,8 +163,13 @@ class DenseModel:
 
     def bend(self, at):
         """The curvature of some places: a function that multiplies by it."""
-        small = self.columns[at]
-        return lambda v: small @ (v @ small)
+        small, means = self.columns[self.at[at]], self.means[self.at[at]]
+
+        def multiply(v):
+            push = v @ small - v @ means
+            return self.load * (small @ push - means * push.sum())
+
+        return multiply
 
 
 class SparseModel:
@@ -213,12 +238,12 @@ def parts_of(blocks: Blocks) -> tuple:
     return blocks.starts, blocks.weights, blocks.l1_weights
 
 
-def _block_bends(blocks: Blocks, gram_of) -> np.ndarray:
-    """Largest eigenvalue of each block's Gram matrix, blocks of one size together."""
+def _block_bends(blocks: Blocks, gram_of, bends: np.ndarray | None) -> np.ndarray:
+    """Largest eigenvalue of each block's Gram matrix, blocks of one size together; those given but for nan are known, the others are filled in."""
     starts = blocks.starts.astype(np.int64)
-    sizes, bends = np.diff(starts), np.zeros(len(starts) - 1)
+    sizes, bends = np.diff(starts), np.full(len(starts) - 1, np.nan) if bends is None else bends
     for size in np.unique(sizes):
-        mine = np.flatnonzero(sizes == size)
+        mine = np.flatnonzero((sizes == size) & np.isnan(bends))
         for few in np.array_split(mine, max(1, len(mine) * size // 4096)):
             bends[few] = np.linalg.eigvalsh(gram_of(starts[few][:, None] + np.arange(size)))[:, -1]
     return np.where(bends > TINY * max(bends.max(initial=0.0), 1e-300), bends * (1.0 + 1e-12), 0.0)

@@ -11,33 +11,36 @@ from tamis.solvers.group_quadratic import solve_quadratic
 
 LARGEST = 4000  # places above which no Gram matrix is made
 JOINT = 600  # the same for places times outputs that curve apart, where it costs as much as many steps of FISTA
-STEPS = 50
+MOST_KNOWN = 6000  # columns whose Gram matrix is kept
+STEPS, TURNS = 50, 400  # most Newton steps, and turns of sweeps in each
+CHEAP = 1e-4  # of the distance wanted: with the Gram matrix of the loss itself the rest of the way costs next to nothing
+DEAR = 300  # columns whose Gram matrix costs as much as one turn of sweeps over them
 
 
-def newton(problem, part: Blocks, columns: np.ndarray, penalty, w, bias, enough: float):
-    """Weights of the places and intercepts that minimise the problem of some columns."""
+def newton(problem, part: Blocks, columns: np.ndarray, kept: np.ndarray, penalty, w, bias, enough: float, scores, slope):
+    """Weights of the places, intercepts and scores that minimise the problem of some groups, from weights of that scores and slope."""
     design, smooth = problem.design, problem.smooth
     parts, many = parts_of(part), np.uint64(w.shape[1])
-    picked = design.picked(columns)
-    scores = picked.scores(part.gathered(w)) + design.level(bias)
-    if problem.fit_intercept:
-        bias, scores = smooth.center(design, scores, bias)
+    whole = smooth.quadratic and isinstance(design, Design)  # one step, with no need of a copy of the columns
+    picked = design if whole else design.picked(columns)
     for step in range(STEPS):
-        slope = part.stacked(picked.slopes(smooth.weights[:, None] * smooth.slopes(scores)))
+        if step:
+            slope = part.stacked(picked.slopes(smooth.weights[:, None] * smooth.slopes(scores)))
         apart = distance_blocks(w.ravel(), np.ascontiguousarray(slope).ravel(), *parts, penalty, many)
         if apart <= enough:
             break
         aim = enough if smooth.quadratic else max(0.5 * enough, (0.1 if step == 0 else 0.01) * apart)
-        moved = w.copy()
+        moved, push = w.copy(), None
         if shares_gram(problem):
-            solve_quadratic(_model(problem, picked, part, columns, w, slope, scores), moved, part, penalty, aim)
+            push = _solve_shared(problem, picked, part, columns, kept, penalty, moved, slope, scores, aim)
         else:  # outputs that curve apart: every output of a place is a place
             wide = part._replace(starts=part.starts * many, members=np.arange(w.size, dtype=np.uint64))
             gram = _joint_gram(problem, picked, part, scores)
             solve_quadratic(GramModel(gram, slope.reshape(-1, 1), w.reshape(-1, 1), wide), moved.reshape(-1, 1), wide, penalty, aim)
         before = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
         change, length = moved - w, 1.0
-        push = picked.scores(part.gathered(change))
+        if push is None:
+            push = picked.scores(_spread(part.gathered(change), columns, len(design.means)) if whole else part.gathered(change))
         while True:
             trial = w + length * change if length < 1.0 else moved
             lifted, reached = bias, scores + length * push
@@ -50,32 +53,69 @@ def newton(problem, part: Blocks, columns: np.ndarray, penalty, w, bias, enough:
         w, bias, scores = trial, lifted, reached
         if smooth.quadratic or before - after <= 1e-15 * abs(before):
             break
-    return w, bias
+    return w, bias, scores
 
 
-def _model(problem, picked, part: Blocks, columns, w, slope, scores):
-    """The quadratic model at the scores, of the kind that sweeps fastest."""
+def _spread(w: np.ndarray, columns: np.ndarray, many: int) -> np.ndarray:
+    """Weights of some columns among those of all."""
+    whole = np.zeros((many, w.shape[1]))
+    whole[columns] = w
+    return whole
+
+
+def _solve_shared(problem, picked, part: Blocks, columns, kept, penalty, w, slope, scores, aim: float) -> np.ndarray | None:
+    """Minimise in place the quadratic model at the scores, by the kind that sweeps fastest; how the scores change, where that is known.
+
+    Where a Gram matrix is worth having but dear, sweeps over the columns come first, for as long as it would take to make one:
+    columns that are nearly orthogonal need only a few.
+    """
     smooth, design, many = problem.smooth, problem.design, len(part.members)
-    load = smooth.load(scores, 0, 0)
-    if slope.shape[1] == 1 and (many > LARGEST or (3 * picked.X.nnz if design.sparse else design.n_rows * many) < many * many):
-        residuals = smooth.weights * smooth.slopes(scores)[:, 0]
-        if design.sparse:
-            return SparseModel(picked.X, load, picked.centred, _over(residuals, load), part)
-        root = np.sqrt(load)
-        rows = np.ascontiguousarray(picked.X.T)[part.members.astype(np.int64)] if picked.X.shape[1] != many else np.array(picked.X.T)
-        if picked.centred:
-            rows -= (rows @ load)[:, None] / load.sum()
-        rows *= root
-        return DenseModel(rows, _over(residuals, root), part)
-    everywhere = np.arange(len(columns))
-    if smooth.quadratic:
-        gram = problem.store.get(design, load, columns, 3 * LARGEST // 2)
-    else:
-        gram = picked.gram(load, everywhere, everywhere)
-    members = part.members.astype(np.int64)
+    load, alone = smooth.load(scores, 0, 0), slope.shape[1] == 1
+    if alone and design.sparse:
+        table = picked.X if picked is not design else design.X[:, columns]
+        if many > LARGEST or 3 * table.nnz < many * many:
+            rest = _over(smooth.weights * smooth.slopes(scores)[:, 0], load)
+            solve_quadratic(SparseModel(table, load, design.centred, rest, part), w, part, penalty, aim)
+            return None
+    store, known = problem.store, problem.store.bends_of(kept) if smooth.quadratic else None
+    if alone and not design.sparse:
+        no_gram, in_place = many > LARGEST or design.n_rows < many, picked is design and design.by_columns
+        turns = TURNS if no_gram else _sweeps_first(store, columns) if in_place else 0
+        if turns:
+            model = _dense_model(problem, picked, part, columns, load, scores, known)
+            store.learn(kept, known)
+            before = model.state()
+            if solve_quadratic(model, w, part, penalty, aim, turns) or no_gram:
+                return (model.rest - before)[:, None] if in_place else None
+            slope = model.slopes()
+    everywhere, members = np.arange(len(columns)), part.members.astype(np.int64)
+    gram = store.get(design, load, columns, MOST_KNOWN) if smooth.quadratic else picked.gram(load, everywhere, everywhere)
     if len(members) != len(columns) or (members != everywhere).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
-    return GramModel(gram, slope, w, part)
+    exact = GramModel(gram, slope, w, part, known)
+    store.learn(kept, known)
+    solve_quadratic(exact, w, part, penalty, CHEAP * aim if smooth.quadratic else aim)
+    return None
+
+
+def _sweeps_first(store, columns: np.ndarray) -> int:
+    """Turns of sweeps that cost about as much as what is missing of the Gram matrix."""
+    known = store.known(columns)
+    return (len(columns) ** 2 - known**2) // (DEAR * len(columns))
+
+
+def _dense_model(problem, picked, part: Blocks, columns, load, scores, known) -> DenseModel:
+    """The columns in place where the table allows it, else a copy of them, centred and scaled by the root of the load."""
+    smooth, design = problem.smooth, problem.design
+    residuals, members = smooth.weights * smooth.slopes(scores)[:, 0], part.members.astype(np.int64)
+    if picked is design and design.by_columns:
+        return DenseModel(design.X.T, columns[members], design.means, float(load[0]), residuals / load[0], part, known)
+    root = np.sqrt(load)
+    rows = np.ascontiguousarray((picked.X if picked is not design else design.X[:, columns]).T)[members]
+    if design.centred:
+        rows -= (rows @ load)[:, None] / load.sum()
+    rows *= root
+    return DenseModel(rows, np.arange(len(members)), np.zeros(len(members)), 1.0, _over(residuals, root), part, known)
 
 
 def shares_gram(problem) -> bool:

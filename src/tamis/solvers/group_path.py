@@ -15,9 +15,9 @@ def alpha_grid(largest: float, n_alphas: int, wide: bool) -> np.ndarray:
 
 def solve_path(problem: Problem, penalty, alphas, tol: float, max_iter: int) -> list[Outcome]:
     """Outcomes for strengths in falling order."""
-    norms, start, found = problem.blocks.stacked(problem.design.norms()), None, []
+    start, found = None, []
     for alpha in alphas:
-        outcome = solve(problem, penalty._replace(alpha=float(alpha)), tol, max_iter, start, norms)
+        outcome = solve(problem, penalty._replace(alpha=float(alpha)), tol, max_iter, start)
         start = outcome[:2]
         found.append(outcome)
     return found

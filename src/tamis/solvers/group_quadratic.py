@@ -8,13 +8,15 @@ from tamis.loops.blocks import Blocks, distance_blocks, value_blocks
 from tamis.solvers.group_models import parts_of
 
 SWEEPS = 5  # over the blocks in use, after one over all; they are extrapolated
+SETTLED = 0.2  # of the distance wanted: a sweep that moves less ends them
 CONJUGATE = 60  # most conjugate gradient iterations of a Newton step
 
 
-def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int = 400) -> None:
-    """Minimise the model in place until the distance to optimality is `enough`."""
+def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int = 400) -> bool:
+    """Minimise the model in place until the distance to optimality is `enough`; whether it came so far."""
     parts, many = parts_of(blocks), np.uint64(w.shape[1])
     everywhere, group = np.arange(blocks.n_groups, dtype=np.uint64), group_of(blocks)
+    stiffest = float(model.bends.max(initial=0.0))
     for turn in range(1, turns + 1):
         model.sweep(w, everywhere, penalty, 1)
         used = np.unique(group[w.any(axis=1)]).astype(np.uint64)
@@ -22,13 +24,17 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
         for _ in range(SWEEPS):
             model.sweep(w, used, penalty, 1)
             trail.append((w.copy(), model.state()))
-        _extrapolate(model, w, trail, parts, penalty)
+            if stiffest * np.abs(trail[-1][0] - trail[-2][0]).max(initial=0.0) <= SETTLED * enough:
+                break
+        if len(trail) > SWEEPS:
+            _extrapolate(model, w, trail, parts, penalty)
         slope = np.ascontiguousarray(model.slopes())
         apart = distance_blocks(w.ravel(), slope.ravel(), *parts, penalty, many)
         if apart <= enough:
-            return
+            return True
         if many == 1 and turn % model.patience == 0:
             _newton(model, slope[:, 0], w, blocks, group, penalty)
+    return False
 
 
 def _extrapolate(model, w, trail, parts, penalty) -> None:

@@ -12,7 +12,9 @@ from tamis.solvers.group_losses import RowLosses, Softmax
 from tamis.solvers.group_models import GramStore, parts_of
 from tamis.solvers.group_newton import JOINT, LARGEST, newton, shares_gram
 
-FIRST, FIRST_SHARE = 10, 20  # groups in the first working set at least, and one in how many of those that exceed their price
+FIRST = 10  # groups in the first working set at least
+FIRST_SHARE = 10  # one in so many groups may join a working set at once, or, under the squared loss, groups of half as many places as there are rows
+NEAR = 0.1  # of the loss of the empty model: a gap above it screens nothing, as a rule
 ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
 TURNS = 200  # most iterations of FISTA between two looks at all columns
 
@@ -59,27 +61,25 @@ def empty(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 def largest_alpha(problem: Problem, penalty) -> float:
     """The smallest alpha whose solution holds no penalised weight."""
     w, bias = empty(problem)
+    bias, scores, _, slope = _seen(problem, w, bias)
     free = ~_penalised(problem.blocks)
     if free.any():
-        kept = np.flatnonzero(free)
-        w, bias = _inner(problem, penalty._replace(alpha=1.0), kept, w, bias, 1e-10)
-    scores = _scores(problem, w, bias)
-    if problem.fit_intercept:
-        bias, scores = problem.smooth.center(problem.design, scores, bias)
-    residuals = problem.smooth.weights[:, None] * problem.smooth.slopes(scores)
-    slope = problem.blocks.stacked(problem.design.slopes(residuals))
+        w, bias, scores = _inner(problem, penalty._replace(alpha=1.0), np.flatnonzero(free), w, bias, 1e-10, scores, slope)
+        bias, scores, _, slope = _seen(problem, w, bias, scores)
     return float(dual_blocks(slope.ravel(), *parts_of(problem.blocks), penalty, np.uint64(problem.design.outputs)))
 
 
-def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norms=None) -> Outcome:
+def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None) -> Outcome:
     """Minimise from `start` until the duality gap is at most `tol` times the loss of the best intercept alone."""
     blocks, penalised = problem.blocks, _penalised(problem.blocks)
-    norms = problem.blocks.stacked(problem.design.norms()) if norms is None else norms
     w, bias = empty(problem) if start is None else (start[0].copy(), start[1].copy())
-    scale = tol * _empty_loss(problem)
+    scale, scores = tol * _empty_loss(problem), None
     alive, history, size, best, care, before = np.ones(blocks.n_groups, dtype=bool), [], FIRST, -np.inf, 1.0, np.inf
+    most = blocks.n_groups // FIRST_SHARE
+    if problem.smooth.quadratic:
+        most = max(most, problem.design.n_rows * blocks.n_groups // max(2 * len(blocks.members), 1))
     for turn in range(1, max_iter + 1):
-        look, dual = _look(problem, penalty, norms, w, bias)
+        look, dual = _look(problem, penalty, scale, scale / tol, w, bias, scores)
         bias, best = look.bias, max(best, dual)
         gap = min(look.gap, max(look.objective - best, 0.0) + look.gap - (look.objective - dual))
         alive &= ~(look.safe > 0) | ~penalised
@@ -89,15 +89,17 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, norm
             return Outcome(w, bias, gap, look.objective, history, scale / tol)
         care = 0.1 * care if before - look.objective <= 0.01 * gap else 1.0  # the inner solver thought itself done, and is not
         before = look.objective
-        w, used = _without(blocks, w, ~alive), used & alive
-        if turn == 1:
-            size = max(size, min(int((look.excess > 0.0).sum()), blocks.n_groups // FIRST_SHARE))
-        size = max(size, 2 * int(used.sum()))
+        if (used & ~alive).any():
+            w, used = _without(blocks, w, ~alive), used & alive
+            look, _ = _look(problem, penalty, np.inf, 0.0, w, bias)
+        beyond = int((look.excess > 0.0).sum())
+        size = max(size, 2 * int(used.sum()), min(int(used.sum()) + beyond, most))
         if problem.solver == "fista":
             kept = np.flatnonzero(alive)
         else:
             kept = _working_set(look.excess, used | ~penalised, alive, size)
-        w, bias = _inner(problem, penalty, kept, w, bias, care * _enough(look, alive, w, gap, scale))
+        enough = care * _enough(look, alive, w, gap, scale, tol, problem.smooth.quadratic and beyond <= size)
+        w, bias, scores = _inner(problem, penalty, kept, w, look.bias, enough, look.scores, look.slope)
     raise AssertionError("unreachable")
 
 
@@ -105,14 +107,15 @@ def _penalised(blocks: Blocks) -> np.ndarray:
     return (blocks.weights > 0.0) | (blocks.l1_weights > 0.0)
 
 
-def _enough(look: Look, alive, w, gap: float, scale: float) -> float:
+def _enough(look: Look, alive, w, gap: float, scale: float, goal: float, whole: bool) -> float:
     """Distance to optimality that an inner solver goes to: a fraction of the present one, in slopes.
 
+    From 0 it goes all the way where the working set is `whole`, with all groups that exceed their price.
     A distance times the length of the weights is about the gap that it leaves.
     """
     worst, length = max(float(look.excess[alive].max(initial=0.0)), 0.0), float(np.abs(w).sum())
     if length == 0.0:
-        return 0.1 * worst
+        return (goal if whole else 0.1) * worst
     near = 0.2 * max(gap, scale) / length
     return max(min(0.1 * worst, near) if worst > 0.0 else near, 0.05 * scale / length)
 
@@ -130,33 +133,45 @@ def _empty_loss(problem: Problem) -> float:
     return max(problem.smooth.value(scores), 1e-300)
 
 
-def _look(problem: Problem, penalty, norms, w, bias) -> tuple[Look, float]:
-    """All that one pass over the table tells, and the dual value."""
-    design, smooth, blocks = problem.design, problem.smooth, problem.blocks
-    parts, many = parts_of(blocks), np.uint64(design.outputs)
-    scores = _scores(problem, w, bias)
+def _seen(problem: Problem, w, bias, scores=None):
+    """Best intercepts at some weights, scores (given, where they are known), slopes of the rows, and slopes of the places."""
+    design, smooth = problem.design, problem.smooth
+    scores = _scores(problem, w, bias) if scores is None else scores
     if problem.fit_intercept:
         bias, scores = smooth.center(design, scores, bias)
     slopes = smooth.slopes(scores)
-    slope = blocks.stacked(design.slopes(smooth.weights[:, None] * slopes))
+    return bias, scores, slopes, problem.blocks.stacked(design.slopes(smooth.weights[:, None] * slopes))
+
+
+def _look(problem: Problem, penalty, done: float, loss: float, w, bias, scores=None) -> tuple[Look, float]:
+    """All that one pass over the table tells, and the dual value.
+
+    Nothing is screened while the gap is near the loss of the empty model, where it proves nothing, nor once the gap is `done`.
+    """
+    design, smooth, blocks = problem.design, problem.smooth, problem.blocks
+    parts, many = parts_of(blocks), np.uint64(design.outputs)
+    bias, scores, slopes, slope = _seen(problem, w, bias, scores)
     objective = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
     reach = dual_blocks(slope.ravel(), *parts, penalty, many)
     shrink = min(1.0, penalty.alpha / reach) if reach > 0.0 else 1.0
     dual = smooth.dual(shrink * slopes)
-    gap = max(objective - dual, 0.0) + _free_slack(blocks, penalty, norms, w, slope)
-    radius = np.sqrt(2.0 * smooth.bend * (gap + ROUNDING * abs(objective)))
-    excess, safe = np.empty(blocks.n_groups), np.empty(blocks.n_groups, dtype=np.int64)
-    weigh_blocks((shrink * slope).ravel(), *parts, norms, radius, penalty, many, excess, safe)
-    weigh_blocks(slope.ravel(), *parts, norms, 0.0, penalty, many, excess, np.empty_like(safe))
+    gap = max(objective - dual, 0.0) + _free_slack(problem, penalty, w, slope)
+    excess, safe = np.empty(blocks.n_groups), np.zeros(blocks.n_groups, dtype=np.int64)
+    if done < gap <= NEAR * loss:
+        radius = np.sqrt(2.0 * smooth.bend * (gap + ROUNDING * abs(objective)))
+        weigh_blocks((shrink * slope).ravel(), *parts, blocks.stacked(design.norms()), radius, penalty, many, excess, safe)
+    weigh_blocks(slope.ravel(), *parts, np.zeros(len(slope)), 0.0, penalty, many, excess, np.empty_like(safe))
     return Look(bias, scores, slope, objective, gap, excess, safe), dual
 
 
-def _free_slack(blocks: Blocks, penalty, norms, w, slope) -> float:
+def _free_slack(problem: Problem, penalty, w, slope) -> float:
     """What is left to gain in places that are not penalised, whose slope the dual wants to be 0."""
-    free = np.repeat(~_penalised(blocks), np.diff(blocks.starts).astype(np.int64))
+    blocks = problem.blocks
+    free = ~_penalised(blocks)
     if not free.any():
         return 0.0
-    off = slope[free]
+    free = np.repeat(free, np.diff(blocks.starts).astype(np.int64))
+    off, norms = slope[free], blocks.stacked(problem.design.norms())
     if penalty.positive:
         off = np.where(w[free] > 0.0, off, np.minimum(off, 0.0))
     reach = np.maximum(np.abs(w[free]), np.abs(off) / np.maximum(norms[free, None], 1e-150) ** 2)
@@ -199,18 +214,19 @@ def part_blocks(blocks: Blocks, kept: np.ndarray) -> tuple[Blocks, np.ndarray, n
     return part, columns, places
 
 
-def _inner(problem: Problem, penalty, kept, w, bias, enough: float):
-    """Solve for some groups, the others at 0."""
+def _inner(problem: Problem, penalty, kept, w, bias, enough: float, scores, slope):
+    """Solve for some groups, the others at 0, from a point of that scores and slope; the new scores too, where they are known."""
     part, columns, places = part_blocks(problem.blocks, kept)
     small = np.zeros_like(w)
-    if len(places):
-        if problem.solver != "fista" and _has_model(problem, len(places)):
-            small[places], bias = newton(problem, part, columns, penalty, np.ascontiguousarray(w[places]), bias, enough)
-        else:
-            design = problem.design if len(columns) == len(problem.design.means) else problem.design.picked(columns)
-            found = fista(design, problem.smooth, part, penalty, np.ascontiguousarray(w[places]), bias, enough, TURNS, problem.fit_intercept)
-            small[places], bias = found
-    return small, bias
+    if not len(places):
+        return small, bias, None
+    mine = np.ascontiguousarray(w[places])
+    if problem.solver != "fista" and _has_model(problem, len(places)):
+        small[places], bias, scores = newton(problem, part, columns, kept, penalty, mine, bias, enough, scores, slope[places])
+        return small, bias, scores
+    design = problem.design if len(columns) == len(problem.design.means) else problem.design.picked(columns)
+    small[places], bias = fista(design, problem.smooth, part, penalty, mine, bias, enough, TURNS, problem.fit_intercept)
+    return small, bias, None
 
 
 def _has_model(problem: Problem, places: int) -> bool:

@@ -59,11 +59,11 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
     Attributes
     ----------
-    U_ : ndarray of shape (n_samples, n_components_)
+    U_ : ndarray of shape (n_samples, n_components)
         Orthonormal columns, one row a row of X.
-    S_ : ndarray of shape (n_components_,)
+    S_ : ndarray of shape (n_components,)
         Singular values, largest first.
-    W_ : ndarray of shape (n_features, n_components_)
+    W_ : ndarray of shape (n_features, n_components)
         Orthonormal columns, one row a column of X.
     mean_ : ndarray of shape (n_features,)
         Means of the columns; zeros with ``center=False``.
@@ -204,7 +204,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
         Returns
         -------
-        Z : ndarray of shape (n_samples, n_components_)
+        Z : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
         matrix = take_plain(self, X, reset=False)
@@ -215,7 +215,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
 
         Parameters
         ----------
-        Z : array-like of shape (n_samples, n_components_)
+        Z : array-like of shape (n_samples, n_components)
             Coordinates, as from `transform`.
 
         Returns

@@ -36,7 +36,8 @@ def newton(problem, part: Blocks, columns: np.ndarray, kept: np.ndarray, penalty
         else:  # outputs that curve apart: every output of a place is a place
             wide = part._replace(starts=part.starts * many, members=np.arange(w.size, dtype=np.uint64))
             gram = _joint_gram(problem, picked, part, scores)
-            solve_quadratic(GramModel(gram, slope.reshape(-1, 1), w.reshape(-1, 1), wide), moved.reshape(-1, 1), wide, penalty, aim)
+            model = GramModel(gram, slope.reshape(-1, 1), w.reshape(-1, 1), wide)
+            solve_quadratic(model, moved.reshape(-1, 1), wide, penalty, CHEAP * aim if smooth.quadratic else aim)
         before = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
         change, length = moved - w, 1.0
         if push is None:

@@ -107,8 +107,8 @@ def run(quick: bool) -> Page:
     opening = """
         sDist with its defaults against scikit-learn's NCA and an LMNN in factor form (section *rivals* of benchmarks/papers/metric), on Madelon (70 %
         of its rows) and on USPS (3,000 training digits, all 2,007 test digits). *Longer steps* have learning rate 0.3, kappa=8 and the margin rule,
-        chosen on a quarter of the training digits; the fastest fit that reaches a rival's error is held against it. Seconds of one core. Then what
-        a step costs as rows and columns grow, the memory of the largest fit beside X, and the first fit of a process."""
+        chosen on a quarter of the training digits; how many of them suffice for a rival's error is read off the test error. Seconds of one core. Then
+        what a step costs as rows and columns grow, the memory of the largest fit beside X, and the first fit of a process."""
     page = Page("metric", "Metric learning", opening)
     folder = os.environ.get("TAMIS_DATA")
     for name, read in (("Madelon", lambda f: madelon(f, 0)[:4]), ("USPS", lambda f: usps(f, 0))):
@@ -128,9 +128,14 @@ def _race(page, name, found) -> None:
     for rival, seconds, error in found[len(mine) :]:
         good = [row for row in mine if row[2] <= error]
         best = min(good, key=lambda row: row[1]) if good else None
-        figure = "its error was not reached" if best is None else f"{seconds / best[1]:.0f} times ({best[0]}: {best[2]:.4f} against {error:.4f})"
-        met = best is not None and seconds / best[1] >= TIMES
-        page.goals.append(Goal(f"{name}: {TIMES:.0f} times as fast as {rival}, to the same or lower test error", figure, verdict(met)))
+        usual = f"with the defaults {seconds / mine[0][1]:.1f} times at error {mine[0][2]:.4f} against {error:.4f}"
+        figure = (
+            usual if best is None else f"{usual}; {seconds / best[1]:.0f} times by the quickest setting that gets there ({best[0]}: {best[2]:.4f})"
+        )
+        plainly = mine[0][2] <= error and seconds / mine[0][1] >= TIMES
+        somehow = best is not None and seconds / best[1] >= TIMES
+        said = verdict(plainly) if plainly or not somehow else "met by a setting picked on the test error, not with the defaults"
+        page.goals.append(Goal(f"{name}: {TIMES:.0f} times as fast as {rival}, to the same or lower test error", figure, said))
 
 
 def _growth(page, quick) -> None:

@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one repeat; the page goes to build/papers")
     given = parser.parse_args()
     clock.one_thread()
-    from benchmarks.papers.metric import fourier, page, runs
+    from benchmarks.papers.metric import fourier, page, runs, text
 
     build = clock.ROOT / "build" / "papers"
     build.mkdir(parents=True, exist_ok=True)
@@ -27,6 +27,7 @@ def main() -> None:
         folder = Path(given.data) if given.data else None
         repeats = 1 if given.quick else runs.REPEATS
         fourier.runs(store, 1 if given.quick else 10)
+        text.runs(store, folder)
         runs.figures(store, 1 if given.quick else 5)
         runs.tables(store, folder, repeats, min(given.rivals, repeats), min(given.large, 0 if given.quick else repeats))
     place = build if given.quick else clock.ROOT / "docs" / "papers"

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.pages import machine, versions
-from benchmarks.papers.metric import fourier
+from benchmarks.papers.metric import fourier, text
 from benchmarks.papers.metric.methods import METHODS, SIZES, THESIS
 from benchmarks.papers.metric.verdict import cells, judge, mean, values
 from benchmarks.papers.stabilized.page import pipe
@@ -157,7 +157,7 @@ def write(found: dict, place: Path, command: str) -> str:
     lines += ["## Real sets (table 2.4)", "", REAL, "", *real(found)]
     lines += ["## Simulations (tables 2.1 and 2.2)", "", SIMULATED, "", *simulated(found)]
     lines += ["## Figures", "", FIGURES, "", *draw(found, place)]
-    lines += fourier.section(found)
+    lines += [*text.section(found), *fourier.section(found)]
     spent = sum(result["seconds"] for result in found.values())
     lines += ["## How this was made", "", f"`{command}` (in pieces: `--seconds`), {spent:.0f} s of one core on {machine()}.", ""]
     return "\n".join([*lines, f"{versions()}.", ""])

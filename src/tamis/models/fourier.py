@@ -20,6 +20,7 @@ from tamis.models.constraints import ABOVE, COUNT, NUMBER, SHARE
 from tamis.models.engine import count_threads
 from tamis.solvers.fourier import MOVES, Rows, Sample, effective_size, run_chain, split_r_hat
 from tamis.solvers.neighbours import class_edges
+from tamis.solvers.standard import standard_units
 
 REFRESH = 512  # frequencies that a search for neighbours in the learnt kernel looks at
 AGREED = 1.2  # split R-hat of the likelihood up to which chains count as agreed
@@ -198,7 +199,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.classes_, labels = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError("SparseFourierFeatures needs samples of at least 2 classes in the data, but the data contains only one class.")
-        deviations = _deviations(X) if self.standardize else np.ones(X.shape[1])
+        deviations = standard_units(X, np.ones(len(y)))[1] if self.standardize else np.ones(X.shape[1])
         scaled = _scaled(X, deviations)
         seeds = check_random_state(self.random_state).randint(0, 2**62, size=(1 + self.n_refreshes, self.n_chains), dtype=np.int64)
         place, total = scaled, self.n_iter * seeds.size
@@ -324,16 +325,6 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
 
 # --------------------------------------------------------------------------- rows and columns
-def _deviations(X) -> np.ndarray:
-    """Standard deviations of the columns; 1 where a column is constant."""
-    if sp.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        found = np.sqrt(np.maximum(np.asarray(X.multiply(X).mean(axis=0)).ravel() - mean * mean, 0.0))
-    else:
-        found = X.std(axis=0)
-    return np.where(found > 0.0, found, 1.0).astype(float)
-
-
 def _scaled(X, deviations):
     """Columns divided by their deviations; not centred, since differences of rows are all that matters."""
     return sp.csr_array(X @ sp.diags_array(1.0 / deviations)) if sp.issparse(X) else X / deviations

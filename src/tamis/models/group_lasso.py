@@ -47,8 +47,9 @@ class GroupLassoClassifier(BatchClasses, GroupedColumns):
     fit_intercept : bool, default=True
         Whether to learn an intercept; it is never penalised.
     solver : {"auto", "fista", "blocks"}, default="auto"
-        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support (several outputs: by FISTA, unless the
-        loss is squared). "fista": accelerated proximal gradient steps with restart on all groups not yet screened. "auto" is "blocks".
+        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support, or by FISTA where
+        they have too many weights of several outputs. "fista": accelerated proximal gradient steps with restart on all groups not yet
+        screened. "auto" is "blocks".
     warm_start : bool, default=False
         Whether `fit` begins at the last solution, where it has as many weights.
     class_weight : dict, "balanced" or None, default=None
@@ -181,8 +182,9 @@ class GroupLassoRegressor(BatchNumbers, GroupedColumns):
     fit_intercept : bool, default=True
         Whether to learn an intercept; it is never penalised.
     solver : {"auto", "fista", "blocks"}, default="auto"
-        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support (several outputs: by FISTA, unless the
-        loss is squared). "fista": accelerated proximal gradient steps with restart on all groups not yet screened. "auto" is "blocks".
+        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support, or by FISTA where
+        they have too many weights of several outputs. "fista": accelerated proximal gradient steps with restart on all groups not yet
+        screened. "auto" is "blocks".
     warm_start : bool, default=False
         Whether `fit` begins at the last solution, where it has as many weights.
 

@@ -52,8 +52,9 @@ class GroupLassoClassifierCV(BatchClasses, Tuned):
     fit_intercept : bool, default=True
         Whether to learn an intercept; it is never penalised.
     solver : {"auto", "fista", "blocks"}, default="auto"
-        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support (several outputs: by FISTA, unless the
-        loss is squared). "fista": accelerated proximal gradient steps with restart on all groups not yet screened. "auto" is "blocks".
+        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support, or by FISTA where
+        they have too many weights of several outputs. "fista": accelerated proximal gradient steps with restart on all groups not yet
+        screened. "auto" is "blocks".
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied into the row weights.
 
@@ -198,8 +199,9 @@ class GroupLassoRegressorCV(BatchNumbers, Tuned):
     fit_intercept : bool, default=True
         Whether to learn an intercept; it is never penalised.
     solver : {"auto", "fista", "blocks"}, default="auto"
-        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support (several outputs: by FISTA, unless the
-        loss is squared). "fista": accelerated proximal gradient steps with restart on all groups not yet screened. "auto" is "blocks".
+        "blocks": working sets of groups, solved by block coordinate descent and Newton steps on the support, or by FISTA where
+        they have too many weights of several outputs. "fista": accelerated proximal gradient steps with restart on all groups not yet
+        screened. "auto" is "blocks".
 
     Attributes
     ----------

@@ -5,15 +5,27 @@ import numpy as np
 from tamis._jit import compiled, helper
 from tamis.loops.svm import FLOOR, ONE, ZERO, shifted
 
-NEW = 1e-10  # least share of a row that the free rows do not span, for it to join them
+NEW = 1e-10  # least share of a row that the members do not span, for it to join them
 
 
 @helper
-def violator(free, rows, signs, targets, caps, alpha, scores, level, goal):
-    """Entry outside the free ones whose pull is farthest on the wrong side of their common pull, its way (1, -1), and 0 where none is."""
+def highest(rows, signs, targets, caps, alpha, scores):
+    """Entry of the highest pull among those through which the weight of a row may rise, and whether there is one."""
+    best, high, found = ZERO, -np.inf, False
+    for e in range(np.uint64(caps.shape[0])):
+        if (alpha[e] < caps[e]) if signs[e] > 0.0 else (alpha[e] > 0.0):
+            pull = targets[e] - scores[rows[e]]
+            if pull > high:
+                best, high, found = e, pull, True
+    return best, found
+
+
+@helper
+def violator(member, rows, signs, targets, caps, alpha, scores, level, goal):
+    """Entry that is no member whose pull is farthest on the wrong side of their common pull, its way (1, -1), and 0 where none is."""
     best, way, worst = ZERO, 0.0, goal
     for e in range(np.uint64(caps.shape[0])):
-        if not free[e] and caps[e] > 0.0:
+        if not member[e] and caps[e] > 0.0:
             short = targets[e] - scores[rows[e]] - level
             if abs(short) > worst:
                 toward = 1.0 if short > 0.0 else -1.0
@@ -99,24 +111,33 @@ def add_row(kernel, row, weight, scores):
 
 @compiled
 def exchange(kernel, rows, signs, targets, caps, alpha, scores, members, inverse, count, shift, goal, most):
-    """Active set steps: one entry outside the free ones moves, they follow so that they stay optimal, and one of them may stop at a bound.
+    """Active set steps: one entry moves, the members follow so that they stay optimal together, and one of them may stop at a bound.
 
-    `members` lists `count` free entries, optimal together, and leaves room for more; `inverse` is that of their kernel plus `shift`, a constant
-    that changes no step (weights keep their sum) and makes the inverse exist. Changes all from `alpha` to `inverse`. Returns the steps taken:
-    fewer than `most` where no entry is more than `goal` on the wrong side, or the free ones are none, or too many.
+    `members` lists `count` free entries, optimal together, whose rows are independent, and leaves room for more; `inverse` is that of their kernel
+    plus `shift`, a constant that changes no step (weights keep their sum) and makes the inverse exist. Free entries that are no members
+    depend on them, and move like those at bounds, either way. Where no member is left, the entry of the highest pull begins a new list: it may
+    rise, and follows one that falls. Changes all from `alpha` to `inverse`. Returns the steps taken: fewer than `most` where no entry is more
+    than `goal` on the wrong side, or the members are too many.
     """
     room_for = np.uint64(members.shape[0])
     near, column, move = np.empty(room_for), np.empty(room_for), np.empty(room_for)
-    free = np.zeros(caps.shape[0], np.bool_)
+    member = np.zeros(caps.shape[0], np.bool_)
     for i in range(count):
-        free[members[i]] = True
+        member[members[i]] = True
     e, way, steps = ZERO, 0.0, 0
-    while steps < most and ZERO < count < room_for:
+    while steps < most and count < room_for:
+        if count == ZERO:
+            first, found = highest(rows, signs, targets, caps, alpha, scores)
+            if not found:
+                return steps
+            members[count], member[first], way = first, True, 0.0
+            inverse[count, count] = 1.0 / (kernel[rows[first], rows[first]] + shift)
+            count += ONE
         level = 0.0
         for i in range(count):
             level += (targets[members[i]] - scores[rows[members[i]]]) / count
         if way == 0.0:
-            e, way = violator(free, rows, signs, targets, caps, alpha, scores, level, goal)
+            e, way = violator(member, rows, signs, targets, caps, alpha, scores, level, goal)
             if way == 0.0:
                 return steps
         steps += 1
@@ -134,7 +155,7 @@ def exchange(kernel, rows, signs, targets, caps, alpha, scores, members, inverse
         if hit < count:
             m = members[hit]
             alpha[m] = caps[m] if signs[m] * way * move[hit] > 0.0 else 0.0
-            free[m] = False
+            member[m] = False
             dropped(inverse, members, count, hit)
             count -= ONE
             joins, rest = count == ZERO and 0.0 < alpha[e] < caps[e], kernel[own, own] + shift  # the last one gone, it takes its place
@@ -143,7 +164,7 @@ def exchange(kernel, rows, signs, targets, caps, alpha, scores, members, inverse
         if joins:
             bordered(inverse, count, column, rest)
             members[count] = e
-            free[e] = True
+            member[e] = True
             count += ONE
             way = 0.0
     return steps

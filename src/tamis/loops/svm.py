@@ -115,7 +115,7 @@ def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_it
     `targets` is signs * p, `beta` the weights of the rows that belong to `alpha`, `scores` the kernel times these. The pull of an entry is
     its target less the score of its row. Shrinking narrows only the search for a pair: scores of all rows stay true, since that update
     is one straight walk through memory. Returns steps, the highest pull upwards and the lowest downwards; their difference is at most
-    `tol` at a solution.
+    `tol` at a solution. Ends before `max_iter` above that only where no step is left that changes a number.
     """
     n, entries = np.uint64(scores.shape[0]), np.uint64(caps.shape[0])
     diagonal = np.empty(n)
@@ -147,6 +147,8 @@ def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_it
         room = caps[i] - alpha[i] if signs[i] > 0.0 else alpha[i]
         other = alpha[j] if signs[j] > 0.0 else caps[j] - alpha[j]
         step = min(pull / curvature, room, other)
+        if not step > 0.0:  # numbers too far apart for one float64: the caller sees that the tolerance is not met
+            return steps, high, least
         alpha[i] = shifted(alpha[i], signs[i] * step, room, caps[i])
         alpha[j] = shifted(alpha[j], -signs[j] * step, other, caps[j])
         mark(i, signs, caps, alpha, up, low)

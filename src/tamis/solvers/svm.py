@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpstrf
 
 from tamis._checks import frozen
 from tamis.loops.active_set import exchange
@@ -12,8 +13,10 @@ MOST_STEPS = 10_000_000
 PATIENCE = 2  # steps an entry before all free entries are moved at once
 REST = 1  # steps a free entry between two such moves
 MOST_FREE = 500  # more of them make systems too large
-SWAPS = 1000  # most active set steps before their inverse is made anew
-EXACT_LEAPS, ROUNDING, RIDGE = 6, 1e-12, 1e-10
+SWAPS, ROUNDS = 1000, 5  # most active set steps before their inverse is made anew, and how often it is
+SPAN = 1e-9  # least share of a row that others do not span, for it to count as independent
+LOOKS = 4  # times that a solution is looked at with scores made anew, and mended where they had drifted
+EXACT_LEAPS, ROUNDING = 6, 1e-12
 
 
 class SvmOutcome(NamedTuple):
@@ -32,6 +35,7 @@ class SvmOutcome(NamedTuple):
     """Primal less dual value at this solution: the objective is at most this far from the optimum."""
     n_iter: int
     converged: bool
+    """Whether the optimality conditions hold to the tolerance, by scores made anew from `alpha`."""
 
 
 def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=MOST_STEPS, exact=False) -> SvmOutcome:
@@ -77,20 +81,27 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
     targets, scores = signs * linear, np.zeros(len(kernel))
     if start is not None:
         score_rows(kernel, row_weights(alpha, signs, rows, len(kernel)), scores)
-    steps, patience, leaps = 0, PATIENCE * len(signs), EXACT_LEAPS if exact else 0
+    steps, patience, leaps, looks = 0, PATIENCE * len(signs), EXACT_LEAPS if exact else 0, LOOKS
     while True:
         goal, beta = float(tol if leaps == EXACT_LEAPS or not exact else ROUNDING), row_weights(alpha, signs, rows, len(kernel))
-        taken, high, least = descend(kernel, rows, signs, targets, caps, alpha, beta, scores, goal, min(patience, int(max_iter) - steps))
+        allowed = min(patience, int(max_iter) - steps)
+        taken, high, least = descend(kernel, rows, signs, targets, caps, alpha, beta, scores, goal, allowed)
         steps += taken
         close = not high - least > tol
-        if steps >= max_iter or (close and not (leaps and high - least > ROUNDING)):
-            break
+        stuck = not close and taken < allowed  # no step is left that a float64 can show
+        if steps >= max_iter or stuck or (close and not (leaps and high - least > ROUNDING)):
+            alpha = feasible(alpha, signs, caps)
+            beta = row_weights(alpha, signs, rows, len(kernel))  # anew: sums of many steps drift in their last bits
+            score_rows(kernel, beta, scores)
+            high, least = extremes(rows, signs, targets, caps, alpha, scores)
+            looks -= 1
+            if steps >= max_iter or stuck or not (looks and high - least > tol):
+                break
+            continue
         leaps -= close
         patience = REST * leap(kernel, rows, signs, targets, caps, alpha, scores) + 10
         if not close:
             swap(kernel, rows, signs, targets, caps, alpha, scores, float(tol))
-    beta = row_weights(alpha, signs, rows, len(kernel))  # anew: sums of many steps drift in their last bits
-    score_rows(kernel, beta, scores)
     intercept = _middle(high, least)
     quadratic, gain = float(beta @ scores), float(linear @ alpha)
     gap = _gap(linear - signs * (scores[rows] + intercept), alpha, caps)
@@ -98,20 +109,20 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
 
 
 def leap(kernel, rows, signs, targets, caps, alpha, scores) -> int:
-    """Move all entries between their bounds at once, by Newton steps, until they are optimal together; one that hits a bound stays there.
+    """Move entries between their bounds at once, by Newton steps, until they are optimal together; one that hits a bound stays there.
 
     Pairs of entries creep where the kernel has few directions and the caps are high: thousands of steps for what a linear system says.
     Changes `alpha` and the scores; returns how many entries were free.
     """
-    free = np.flatnonzero((alpha > 0.0) & (alpha < caps))
+    free = between(alpha, caps)
     moved, before = free, alpha[free]
     pull = targets - scores[rows]
     while 2 <= len(free) <= MOST_FREE:
-        inside, inverse, _ = inverted(kernel, rows[free].astype(np.intp))
-        mine, own = alpha[free], pull[free]
-        done = leap_entries(inside, inverse, signs[free], caps[free], mine, own)
-        alpha[free], pull[free] = mine, own
-        still = free[(mine > 0.0) & (mine < caps[free])]
+        base, inside, inverse, _ = independent(kernel, rows, free)
+        mine, own = alpha[base], pull[base]
+        done = leap_entries(inside, inverse, signs[base], caps[base], mine, own)
+        alpha[base], pull[base] = mine, own
+        still = free[(alpha[free] > 0.0) & (alpha[free] < caps[free])]
         if done and len(still) == len(free):  # else once more, for entries that left took digits from the inverse
             break
         free = still
@@ -123,31 +134,60 @@ def swap(kernel, rows, signs, targets, caps, alpha, scores, tol: float) -> None:
     """Active set steps from free entries that are optimal together, until no entry is on the wrong side.
 
     A few hundred of them end where pairs creep on: where the kernel has few directions, each is nearly as cheap as a pair and goes all the way.
+    The inverse that leads them loses digits with every step, so it is made anew while that still raises the dual.
     Changes `alpha` and the scores, but not where rounding errors would let the dual fall.
     """
-    free = np.flatnonzero((alpha > 0.0) & (alpha < caps))
-    if not 1 <= len(free) <= MOST_FREE:
-        return
-    count, most = len(free), 2 * len(free) + 10
-    members, inverse = np.zeros(most, dtype=np.uint64), np.zeros((most, most))
-    members[:count] = free
-    _, inverse[:count, :count], shift = inverted(kernel, rows[free].astype(np.intp))
-    after, scored = alpha.copy(), scores.copy()
-    exchange(kernel, rows, signs, targets, caps, after, scored, members, inverse, np.uint64(count), shift, 0.25 * tol, SWAPS)
-    values = [targets @ (signs * a) - 0.5 * row_weights(a, signs, rows, len(kernel)) @ f for a, f in ((alpha, scores), (after, scored))]
-    if values[1] >= values[0]:
+    for _ in range(ROUNDS):
+        free = between(alpha, caps)
+        if len(free) > MOST_FREE:
+            return
+        base, _, part, shift = independent(kernel, rows, free)
+        members, inverse = np.zeros(min(len(caps), MOST_FREE), dtype=np.uint64), np.zeros((min(len(caps), MOST_FREE),) * 2)
+        members[: len(base)], inverse[: len(base), : len(base)] = base, part
+        after, scored = alpha.copy(), scores.copy()
+        exchange(kernel, rows, signs, targets, caps, after, scored, members, inverse, np.uint64(len(base)), shift, 0.25 * tol, SWAPS)
+        after = feasible(after, signs, caps)
+        score_rows(kernel, row_weights(after, signs, rows, len(kernel)), scored)
+        values = [targets @ (signs * a) - 0.5 * row_weights(a, signs, rows, len(kernel)) @ f for a, f in ((alpha, scores), (after, scored))]
+        if not values[1] > values[0]:
+            return
         alpha[:], scores[:] = after, scored
+        high, least = extremes(rows, signs, targets, caps, alpha, scores)
+        if not high - least > tol:
+            return
+        leap(kernel, rows, signs, targets, caps, alpha, scores)
 
 
-def inverted(kernel, at) -> tuple[np.ndarray, np.ndarray, float]:
-    """Kernel of some rows plus a constant, the inverse of that, and the constant.
+def between(alpha, caps) -> np.ndarray:
+    """Entries strictly between their bounds."""
+    return np.flatnonzero((alpha > 0.0) & (alpha < caps))
+
+
+def independent(kernel, rows, entries) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Those of some entries whose rows no others span, the kernel of their rows plus a constant, the inverse of that, and the constant.
 
     Weights keep their sum, so a constant changes no step; without it a kernel of few directions has one free entry more than it has rank.
+    A system of dependent rows has no inverse: steps along what it lacks would be made of rounding errors.
     """
+    at = rows[entries].astype(np.intp)
     inside = kernel[np.ix_(at, at)].astype(np.float64)
-    shift = float(inside.trace()) / len(at)
+    diagonal = inside.diagonal() if len(at) else kernel.diagonal()
+    shift = float(diagonal.mean(dtype=np.float64)) or 1.0
     inside += shift
-    return inside, np.linalg.inv(inside + RIDGE * (shift + 1.0) * np.eye(len(at))), shift
+    if len(at):
+        _, pivots, rank, _ = dpstrf(inside, tol=SPAN * float(inside.diagonal().max()))
+        if rank < len(at):
+            kept = np.sort(pivots[:rank] - 1)
+            entries, inside = entries[kept], inside[np.ix_(kept, kept)]
+    return entries, inside, np.linalg.inv(inside), shift
+
+
+def extremes(rows, signs, targets, caps, alpha, scores) -> tuple[float, float]:
+    """Highest pull of the entries through which the weight of a row may rise, and lowest of those through which it may fall."""
+    pull, below, above = targets - scores[rows], alpha < caps, alpha > 0.0
+    up, low = np.where(signs > 0.0, below, above), np.where(signs > 0.0, above, below)
+    live = caps > 0.0
+    return float(pull[up & live].max(initial=-np.inf)), float(pull[low & live].min(initial=np.inf))
 
 
 def row_weights(alpha, signs, rows, n_rows: int) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
@@ -63,6 +64,14 @@ def warn_user(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("tamis", "sklearn"):
         frame, depth = frame.f_back, depth + 1
     warnings.warn(message, category, stacklevel=depth)
+
+
+def half_fitted(model) -> NotFittedError:
+    """The error of a look at a model whose parts do not fit together: loops would read past the end of its arrays."""
+    return NotFittedError(
+        f"This {type(model).__name__} is half fitted: its last fit failed, or another thread is fitting it, to other columns, classes or tasks than "
+        "before. Fit it again; between threads, ask a copy (copy.deepcopy beforehand), or put a lock around the calls."
+    )
 
 
 # --------------------------------------------------------------------------- matrices

@@ -17,6 +17,7 @@ GROUND = {
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
     "_disk": ["read", "report", "persist", "training", "cli"],
     "datasets": ["cli"],
+    "_threads": ["models", "persist", "training"],
     "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
 }
 BESIDE = {
@@ -25,6 +26,7 @@ BESIDE = {
     "_checks": ["loops"],
     "_jit": [],
     "_disk": [],
+    "_threads": [],
     "_progress": [],
     "__init__": ["datasets", "testing", *WALK],
     "__main__": ["cli"],

@@ -87,13 +87,13 @@ def test_a_long_stream_learns_from_all_rows(name):
 
 def test_the_sample_does_not_depend_on_the_order_and_counts_repeated_rows():
     order = np.random.default_rng(0).permutation(N)
-    a = stream(SieveClassifier(n_sample=100), Y).refine()._stream
-    b = stream(SieveClassifier(n_sample=100), Y[order], X=sp.csr_array(X[order])).refine()._stream
+    a = stream(SieveClassifier(n_sample=100), Y)._stream.taken_in()
+    b = stream(SieveClassifier(n_sample=100), Y[order], X=sp.csr_array(X[order]))._stream.taken_in()
     assert np.array_equal(a.keys, b.keys)
     assert np.array_equal(a.rows.toarray(), b.rows.toarray())
     assert np.array_equal(a.targets, b.targets)
     assert len(a.keys) == 100
-    twice = stream(SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X]))).refine()._stream
+    twice = stream(SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X])))._stream.taken_in()
     assert np.array_equal(twice.weights, 2 * a.weights)
 
 

@@ -4,7 +4,7 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, column_or_1d
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from tamis._progress import Progress
 from tamis.judge.bounds import ASSUMPTIONS, effective_threshold, false_selections, settle_promises
 from tamis.judge.halves import WEAKEST, find_strength, follow_pair, tally
+from tamis.models.estimator import Estimator
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 _DISCRETE = ("binary", "multiclass")
@@ -36,7 +37,7 @@ _CONSTRAINTS = {
 }
 
 
-class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     r"""Keep the features that a sparse estimator selects on most halves of the data.
 
     The rows are split at random into two halves, `n_pairs` times. On each half the estimator is fitted along a path of penalties, from

@@ -4,13 +4,14 @@ from itertools import pairwise
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_columns, take_term, take_weights, warn_user
 from tamis.models.constraints import ABOVE, AUTO, NUMBER, SHARE, TERM
+from tamis.models.estimator import Estimator
 from tamis.models.groups import take_groups
 from tamis.models.pairing import is_auto, loss_of
 from tamis.solvers.group_design import Design
@@ -40,7 +41,7 @@ GROUPING = {
 }
 
 
-class BatchModel(BaseEstimator):
+class BatchModel(Estimator):
     """Base of the batch models; one adds `_problem`, from rows that have a weight above 0."""
 
     grow = False  # the shared treatment of classes asks; the classes of a batch model are those of its rows

@@ -3,7 +3,6 @@
 from numbers import Real
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.models.margins import Margins
 from tamis.solvers.bcw import Dual, make_dual
 from tamis.terms.losses import LOSSES
@@ -29,7 +29,7 @@ SHARED = {
 }
 
 
-class BatchModel(Margins, Classes, BaseEstimator):
+class BatchModel(Margins, Classes, Estimator):
     """Base of the models that learn a batch at a time."""
 
     grow = False  # the shared treatment of classes asks; here they are those of the first call

@@ -9,7 +9,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
-from tamis._checks import frozen
+from tamis._checks import frozen, half_fitted
 from tamis.terms.losses import Logistic
 
 
@@ -137,28 +137,25 @@ class Classes(ClassifierMixin):
 
     def _add_classes(self, new, first):
         """Insert classes, moving what was learnt to its new place."""
-        old = self.classes_
-        self.classes_ = np.union1d(old, new)
+        old, classes = self.classes_, np.union1d(self.classes_, new)
         if first:
+            self.classes_ = classes
             return
-        if self._counts is not None:
-            counts = np.zeros(len(self.classes_))
-            counts[np.searchsorted(self.classes_, old)] = self._counts
-            self._counts = counts
+        place = np.searchsorted(classes, old)
+        counts = self._counts
+        if counts is not None:
+            counts = np.zeros(len(classes))
+            counts[place] = self._counts
+        sources, signs = np.full(len(classes), -1), np.ones(len(classes))
         if len(old) > 2:
-            sources = np.full(len(self.classes_), -1)
-            sources[np.searchsorted(self.classes_, old)] = np.arange(len(old))
-            self._engine.regroup(sources, np.ones(len(sources)))
-            return
-        # One or two classes are one output, whose negative sides with classes_[0].
-        place = np.searchsorted(self.classes_, old)
-        if len(self.classes_) == 2:
-            self._engine.regroup([0], [-1.0 if place[0] == 1 else 1.0])
-            return
-        sources, signs = np.full(len(self.classes_), -1), np.ones(len(self.classes_))
-        sources[place] = 0
-        signs[place[0]] = -1.0
-        self._engine.regroup(sources, signs)
+            sources[place] = np.arange(len(old))
+        elif len(classes) > 2:  # one or two classes are one output, whose negative sides with classes_[0]
+            sources[place] = 0
+            signs[place[0]] = -1.0
+        else:
+            sources, signs = [0], [-1.0 if place[0] == 1 else 1.0]
+        # In a single step: no thread sees the new classes with the old engine.
+        vars(self).update(classes_=classes, _counts=counts, _engine=self._engine.regrouped(sources, signs))
 
     def _take_labels(self, y, n_rows, first):
         """A 0/1 matrix as one +1/-1 target a label."""
@@ -233,6 +230,16 @@ class Classes(ClassifierMixin):
     def _shape_intercept(self, intercepts):
         return intercepts
 
+    def _scored(self, X):
+        """Scores, the classes that they are of, and whether those are labels; asked again where a stream has met a class meanwhile."""
+        scores, before, classes = None, None, vars(self).get("classes_")
+        while scores is None or classes is not before:
+            before, scores = classes, self._scores(X)
+            classes, labels = self.classes_, self.multilabel_
+        if scores.shape[1] != (len(classes) if labels or len(classes) > 2 else 1):
+            raise half_fitted(self)
+        return scores, classes, labels
+
     def decision_function(self, X):
         """Scores of the rows.
 
@@ -246,8 +253,8 @@ class Classes(ClassifierMixin):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One column for two classes; positive speaks for ``classes_[1]``.
         """
-        scores = self._scores(X)
-        return scores[:, 0] if self._outputs() == 1 and not self.multilabel_ else scores
+        scores, classes, labels = self._scored(X)
+        return scores[:, 0] if len(classes) <= 2 and not labels else scores
 
     def predict(self, X):
         """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest, ties to the lowest class.
@@ -261,12 +268,12 @@ class Classes(ClassifierMixin):
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
-        scores = self._scores(X)
-        if self.multilabel_:
+        scores, classes, labels = self._scored(X)
+        if labels:
             return (scores > 0).astype(np.int64)
-        if len(self.classes_) > 2:
-            return self.classes_[scores.argmax(axis=1)]
-        return self.classes_[(scores[:, 0] > 0).astype(int) if len(self.classes_) == 2 else np.zeros(len(scores), int)]
+        if len(classes) > 2:
+            return classes[scores.argmax(axis=1)]
+        return classes[(scores[:, 0] > 0).astype(int) if len(classes) == 2 else np.zeros(len(scores), int)]
 
     @available_if(is_logistic)
     def predict_proba(self, X):
@@ -283,13 +290,13 @@ class Classes(ClassifierMixin):
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        scores, classes, labels = self._scored(X)
         likely = 0.5 * (1.0 + np.tanh(0.5 * scores))
-        if self.multilabel_:
+        if labels:
             return likely
-        if len(self.classes_) == 1:
+        if len(classes) == 1:
             return np.ones((len(likely), 1))
-        if len(self.classes_) == 2:
+        if len(classes) == 2:
             return np.column_stack((0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])), likely))
         return self._divide(scores, likely)
 

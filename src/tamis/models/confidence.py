@@ -1,8 +1,6 @@
 """What the confidence-weighted models share: one second-order pass, margins with their deviations, and words for it."""
 
-from sklearn.utils.validation import check_is_fitted
-
-from tamis._checks import frozen, take_matrix, warn_user
+from tamis._checks import frozen, warn_user
 from tamis.models.classifier import Classes
 from tamis.models.confidence_engine import ConfidenceEngine
 from tamis.models.linear import OnlineLinear
@@ -134,8 +132,8 @@ class SecondOrder(Margins):
 
     # ------------------------------------------------------------------ what a fit shows
     def _margin_variance(self, X):
-        check_is_fitted(self)
-        scores, variances = self._engine.look(take_matrix(self, X, reset=False))
+        engine, rows = self._asked(X)
+        scores, variances = engine.look(rows)
         single = self._outputs() == 1 and not getattr(self, "multilabel_", False)
         return (scores[:, 0], variances[:, 0]) if single else (scores, variances)
 

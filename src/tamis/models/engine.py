@@ -2,6 +2,7 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +20,9 @@ class Engine:
 
     One feature of one output is a cell of `columns` numbers. With one output the numbers of a cell lie side by side,
     with several those of all outputs of a feature do: what a step touches together lies together.
+
+    The shapes of an engine never change. What makes room for columns, outputs or groups returns another engine, so that a thread that looks
+    at this one while another thread trains reads numbers that are on their way, but never outside of an array.
     """
 
     def __init__(self, terms, flags, features: int, outputs: int):
@@ -114,14 +118,20 @@ class Engine:
         found = list_weights(self.state, *self.terms[1:3], self.ledger, np.uint64(self.outputs), cells, weights)
         return int(found), cells.astype(np.int64), weights
 
-    def grow_features(self, features: int) -> None:
-        """Add columns at the right, their weights 0."""
-        grown = _empty(self.state.shape[0], features, self.outputs)
-        grown[:, : self.state.shape[1]] = self.state
-        self.state = grown
+    def grown(self, features: int) -> "Engine":
+        """The engine with more columns at the right, their weights 0."""
+        wider = copy(self)
+        wider.state = _empty(self.state.shape[0], features, self.outputs)
+        wider.state[:, : self.state.shape[1]] = self.state
+        return wider
 
-    def regroup(self, sources, signs) -> None:
-        """New outputs: output c becomes `signs[c]` times old output `sources[c]`, or empty where that is -1."""
+    def regrouped(self, sources, signs) -> "Engine":
+        """The engine with new outputs: output c is `signs[c]` times old output `sources[c]`, or empty where that is -1."""
+        other = copy(self)
+        other._regroup(sources, signs)
+        return other
+
+    def _regroup(self, sources, signs) -> None:
         old, features = self, self.features
         columns, outputs = self.state.shape[0], len(sources)
         state, bias = _empty(columns, features, outputs), _empty(columns, 1, outputs)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
@@ -18,6 +18,7 @@ from tamis._progress import Progress
 from tamis.loops.fourier import Prior
 from tamis.models.constraints import ABOVE, COUNT, NUMBER, SHARE
 from tamis.models.engine import count_threads
+from tamis.models.estimator import Estimator
 from tamis.solvers.fourier import MOVES, Rows, Sample, effective_size, run_chain, split_r_hat
 from tamis.solvers.neighbours import class_edges
 from tamis.solvers.standard import standard_units
@@ -26,7 +27,7 @@ REFRESH = 512  # frequencies that a search for neighbours in the learnt kernel l
 AGREED = 1.2  # split R-hat of the likelihood up to which chains count as agreed
 
 
-class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Random Fourier features whose frequencies use few columns, learnt from labels.
 
     The kernel is a mean of cosines, :math:`k(x, x') = \frac{1}{D} \sum_l \cos(\omega_l \cdot (x - x'))`, where each frequency

@@ -4,7 +4,6 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
 from tamis.models.constraints import ABOVE, COUNT, SHARE
+from tamis.models.estimator import Estimator
 from tamis.models.kernel_choice import name_of, take_kernels, take_numbers
 from tamis.models.kernel_rows import KernelRows, merged
 from tamis.models.nystroem import spread_to_all
@@ -47,7 +47,7 @@ class Fitted(NamedTuple):
     found: Weighing
 
 
-class KernelModel(BaseEstimator):
+class KernelModel(Estimator):
     """Base of the models of several kernels. A subclass has `_problems(targets, caps)`, and the treatment of its targets."""
 
     grow = False  # the shared treatment of classes asks

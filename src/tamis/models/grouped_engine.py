@@ -127,9 +127,9 @@ class GroupEngine(Engine):
         cells = np.flatnonzero(weights)
         return len(cells), cells, weights[cells]
 
-    def regroup(self, sources, signs) -> None:
-        """As `Engine.regroup`; the blocks then reach over the new outputs."""
-        super().regroup(sources, signs)
+    def _regroup(self, sources, signs) -> None:
+        """As in `Engine`; the blocks then reach over the new outputs."""
+        super()._regroup(sources, signs)
         self.renew()
 
     def constants(self) -> tuple[float, float]:

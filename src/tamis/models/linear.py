@@ -4,16 +4,16 @@ from numbers import Integral, Real
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import Csr, frozen, note_columns, take_matrix, take_weights, warn_user
+from tamis._checks import Csr, frozen, half_fitted, note_columns, take_matrix, take_weights, warn_user
 from tamis._progress import Progress
 from tamis.models.engine import Engine, count_threads
+from tamis.models.estimator import Estimator
 from tamis.models.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 
 SHARED = {
@@ -34,7 +34,7 @@ SHARED = {
 }
 
 
-class OnlineLinear(CallbackSupportMixin, BaseEstimator):
+class OnlineLinear(CallbackSupportMixin, Estimator):
     """Base of the online linear models; a recipe adds its parameters and `_terms`."""
 
     _parameter_constraints: dict = SHARED
@@ -133,7 +133,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         self._engine.terms, self._engine.flags = terms, flags
         if rows.n_features > self._engine.features:
-            self._engine.grow_features(rows.n_features)
+            self._engine = self._engine.grown(rows.n_features)
 
     def _run(self, rows, targets, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
@@ -212,15 +212,18 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         """Scores of all outputs."""
-        rows = self._rows(X)
-        return self._engine.score(rows)
+        engine, rows = self._asked(X)
+        return engine.score(rows)
 
-    def _rows(self, X) -> Csr:
-        """Rows to be scored."""
+    def _asked(self, X) -> tuple[Engine, Csr]:
+        """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as another thread may put a new one in its place."""
         check_is_fitted(self)
         rows = take_matrix(self, X, reset=False, grow=self.grow)
+        engine = self._engine
+        if not self.grow and rows.n_features != engine.features:
+            raise half_fitted(self)
         # Columns that a growing model has not met weigh nothing.
-        return rows.narrowed(self._engine.features) if rows.n_features > self._engine.features else rows
+        return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
 
     def _check_loaded(self) -> None:
         """Refuse a file whose parts do not fit together."""

@@ -4,13 +4,14 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights
 from tamis.models.constraints import COUNT
+from tamis.models.estimator import Estimator
 from tamis.solvers.lowrank import Operator, certified, factors_of_product, truncated_svd
 
 FACTORING = {
@@ -24,7 +25,7 @@ FACTORING = {
 }
 
 
-class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Low-rank approximation of large sparse rows that says how far off it is.
 
     .. math:: X - 1 \bar x^T \approx U S W^T, \qquad \|X - 1 \bar x^T - U S W^T\|_2 \le \text{error\_upper\_}

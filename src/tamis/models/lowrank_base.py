@@ -5,7 +5,6 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._checks import take_weights, warn_user
 from tamis.models.constraints import COUNT, SHARE
 from tamis.models.engine import count_threads
+from tamis.models.estimator import Estimator
 from tamis.models.lowrank import FACTORING, LowRankFactorization, take_plain
 from tamis.solvers.lowrank import Operator
 from tamis.solvers.lowrank_targets import compress
@@ -34,7 +34,7 @@ SHARED = {
 }
 
 
-class LowRankModel(BaseEstimator):
+class LowRankModel(Estimator):
     """Base of the linear models that see the rows through a low-rank matrix."""
 
     _parameter_constraints: ClassVar[dict] = SHARED

@@ -4,13 +4,13 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights
 from tamis.models.constraints import AUTO, NUMBER, SHARE
+from tamis.models.estimator import Estimator
 from tamis.models.lowrank import LowRankFactorization, take_plain
 from tamis.models.lowrank_lasso import never
 from tamis.models.regressor import Numbers
@@ -19,7 +19,7 @@ from tamis.solvers.lowrank_one import highest_price, solve_rank_one
 AUTO_SHARE = 0.5  # alpha="auto", as a share of the least alpha that leaves nothing
 
 
-class RankOneLasso(Numbers, BaseEstimator):
+class RankOneLasso(Numbers, Estimator):
     r"""Robust lasso on the matrix of rank one nearest the rows, solved exactly in one pass over its two vectors.
 
     With :math:`X - 1 \bar x^T \approx q p^T` and :math:`\epsilon` a share of its certified error,

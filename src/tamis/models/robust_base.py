@@ -4,7 +4,6 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.solvers.cutting import Outcome, minimise
 from tamis.solvers.cutting_rows import merged, variances
 
@@ -23,7 +23,7 @@ def never(model):
     return False
 
 
-class RobustLinear(BaseEstimator):
+class RobustLinear(Estimator):
     """Base of the robust models; a model adds its targets and its oracles."""
 
     grow = False  # the shared treatment of classes asks

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
 from tamis._progress import Progress
 from tamis.models.constraints import AUTO, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.solvers.bcw_rows import settle
 from tamis.solvers.neighbours import MANY_ROWS
 from tamis.solvers.sdist import Boost, Metric, Wishes
@@ -52,7 +53,7 @@ SHARED: dict[str, Any] = {
 }
 
 
-class SDistBase(TransformerMixin, BaseEstimator):
+class SDistBase(TransformerMixin, Estimator):
     """A metric learnt by sDist."""
 
     _parameter_constraints: ClassVar[dict] = SHARED

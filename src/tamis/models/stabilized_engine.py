@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from copy import copy
 
 import numpy as np
 
@@ -63,7 +64,10 @@ def _launch() -> int:
 
 # --------------------------------------------------------------------------- one output
 class Bundle:
-    """The paths of one output. `columns` says which columns the state has; a stream has all, a fit those that matter."""
+    """The paths of one output. `columns` says which columns the state has; a stream has all, a fit those that matter.
+
+    As of every engine, the shapes of what is looked at never change: `relocated` gives another bundle.
+    """
 
     def __init__(self, n_paths: int, features: int, plan: Plan):
         self.columns = np.zeros(0, np.uint32)
@@ -99,10 +103,11 @@ class Bundle:
         for name in (*names, *kinds):
             setattr(self, name, np.array(getattr(self, name), order="C"))
 
-    def relocate(self, columns: np.ndarray) -> None:
-        """Move the state to other columns (ascending): new ones are empty, those left out must be."""
+    def relocated(self, columns: np.ndarray) -> "Bundle":
+        """The bundle with its state at other columns (ascending): new ones are empty, those left out must be."""
         if np.array_equal(columns, self.columns):
-            return
+            return self
+        moved = copy(self)
         many, width = len(self.paths), len(columns)
         place = np.searchsorted(columns, self.columns).astype(np.uint32)
         stay = np.flatnonzero(place < width)
@@ -112,15 +117,16 @@ class Bundle:
             state[m, place[stay]], meets[m, place[stay]] = self.state[m, stay], self.meets[m, stay]
         ballots[place[stay]] = self.ballots[stay]
         meets[:, self.status[columns] == loop.PURGED] = loop.DEAD
-        self.pool_at, self.voted = place[self.pool_at], place[self.voted]
-        self.pool_at[self.pool_at >= width] = 0  # unused ends
-        self.columns, self.state, self.meets, self.ballots = columns, state, meets, ballots
+        moved.pool_at, moved.voted = place[self.pool_at], place[self.voted]
+        moved.pool_at[moved.pool_at >= width] = 0  # unused ends
+        moved.columns, moved.state, moved.meets, moved.ballots = columns, state, meets, ballots
+        return moved
 
-    def open_stream(self) -> None:
-        """Make room for every column."""
-        if len(self.columns) < len(self.status):
-            self.relocate(np.arange(len(self.status), dtype=np.uint32))
-        self.course[loop.EMPTY] = self.course[loop.SEEN] - self.course[loop.KEPT]  # 0: no cell needs a look at its word
+    def opened(self) -> "Bundle":
+        """The bundle of a stream, with room for every column."""
+        whole = self if len(self.columns) == len(self.status) else self.relocated(np.arange(len(self.status), dtype=np.uint32))
+        whole.course[loop.EMPTY] = whole.course[loop.SEEN] - whole.course[loop.KEPT]  # 0: no cell needs a look at its word
+        return whole
 
     def run(self, rows, counts, start, stop, room, loss, plan, source, threads) -> int:
         """Walk rows start to stop; return how far it came before purged features took up too much room."""
@@ -190,10 +196,11 @@ class Bundle:
 
 # --------------------------------------------------------------------------- rows of a fit
 class Fitting:
-    """Rows of a fit as one bundle sees them: columns renumbered, purged ones left out once they are many."""
+    """Rows of a fit as one bundle of an engine sees them: columns renumbered, purged ones left out once they are many."""
 
-    def __init__(self, bundle: Bundle, rows: Csr, targets, weights, norms, counts, plan: Plan):
-        self.bundle, self.plan, self.counts = bundle, plan, counts
+    def __init__(self, bundles: list[Bundle], c: int, rows: Csr, targets, weights, norms, counts, plan: Plan):
+        self.bundles, self.c, self.plan, self.counts = bundles, c, plan, counts
+        bundle = bundles[c]
         self.matrix, self.owned, self.rest = rows[:3], None, (targets, weights, norms)
         self.columns = np.arange(len(counts), dtype=np.uint32)
         self.room = longest(rows.indptr, plan, bundle)  # rows only get shorter
@@ -206,8 +213,13 @@ class Fitting:
         if 2 * np.count_nonzero(bundle.status == loop.PRESENT) < len(counts) or gone > plan.compaction * len(rows.data):
             self.shrink()
         else:
-            bundle.relocate(self.columns)
-            bundle.course[loop.EMPTY] = gone
+            self.bundles[c] = bundle.relocated(self.columns)
+            self.bundle.course[loop.EMPTY] = gone
+
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle as it stands."""
+        return self.bundles[self.c]
 
     def shrink(self) -> None:
         """Leave out the columns that have been purged or never occur."""
@@ -223,8 +235,8 @@ class Fitting:
         self.owned = (self.owned[0][:at], self.owned[1][:at], self.owned[2])
         self.matrix = tuple(frozen(part) for part in self.owned)
         self.columns = self.columns[stay]
-        bundle.relocate(self.columns)
-        bundle.course[loop.EMPTY] = 0.0
+        self.bundles[self.c] = bundle.relocated(self.columns)
+        self.bundle.course[loop.EMPTY] = 0.0
 
     def walk(self, loss, source, threads, tell) -> None:
         """One pass. Threads that other programs keep waiting would make it slower: the faster way is taken, and the other one tried now and then."""

@@ -1,5 +1,7 @@
 """The engine of online multi-task models: one column of cells a task and output, one block a feature. No checks, no scikit-learn."""
 
+from copy import copy
+
 import numpy as np
 
 from tamis._checks import Csr
@@ -26,16 +28,18 @@ class TaskEngine(GroupEngine):
         """Number of tasks."""
         return self.outputs // self.width
 
-    def add_tasks(self, count: int) -> None:
-        """More tasks, their weights 0."""
-        super().regroup([*range(self.outputs), *[-1] * (count * self.width)], np.ones(self.outputs + count * self.width))
+    def with_tasks(self, count: int) -> "TaskEngine":
+        """The engine with more tasks, their weights 0."""
+        other, more = copy(self), count * self.width
+        super(TaskEngine, other)._regroup([*range(self.outputs), *[-1] * more], np.ones(self.outputs + more))
+        return other
 
-    def regroup(self, sources, signs) -> None:
+    def _regroup(self, sources, signs) -> None:
         """New outputs of every task."""
         tasks, old = self.tasks, self.width
         self.width = len(sources)
         every = [q * old + s if s >= 0 else -1 for q in range(tasks) for s in sources]
-        super().regroup(every, np.tile(signs, tasks))
+        super()._regroup(every, np.tile(signs, tasks))
 
     def _form(self) -> tuple[float, float, float, float]:
         softmax, _, overlap, _ = super()._form()

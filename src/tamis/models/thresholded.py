@@ -4,7 +4,6 @@ from numbers import Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, AUTO, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.models.thresholded_backend import given_solver
 from tamis.solvers.threshold import Kept, drop_small, halvings, keeping
 from tamis.solvers.threshold_bounds import AT_ZERO, Problem, safe_threshold
@@ -42,7 +42,7 @@ def _never(model):
     return False
 
 
-class ThresholdedClassifier(Classes, BaseEstimator):
+class ThresholdedClassifier(Classes, Estimator):
     r"""Sparse linear classifier that learns from the large entries of the data alone, and says what that costs at most.
 
     With X(t) for the data without their entries of size at most t, it minimises

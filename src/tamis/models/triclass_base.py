@@ -3,7 +3,7 @@
 from itertools import combinations
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import NOTHING, Csr, take_blocks, take_matrix, warn_user
+from tamis.models.estimator import Estimator
 from tamis.models.few_labels import UNLABELLED
 from tamis.models.mercer import kernel_matrix
 from tamis.models.sigmoid import Calibrated, fit_sigmoid, held_out_scores
@@ -20,7 +21,7 @@ STOPPED = "stopped before it converged. Raise max_iter={self.max_iter} or tol={s
 MOST_ROWS = 3000  # of a linear kernel matrix; beyond it rows are swept as they are
 
 
-class TriMachines(Calibrated, ClassifierMixin, BaseEstimator):
+class TriMachines(Calibrated, ClassifierMixin, Estimator):
     """Machines for two classes each, put together; the parameters are those of `TriClassSVC`."""
 
     # ------------------------------------------------------------------ check, prepare

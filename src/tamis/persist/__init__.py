@@ -3,6 +3,7 @@
 import os
 import struct
 
+from tamis._threads import alone
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks
 from tamis.persist.container import AGAIN, ModelFileError, read_header, write_file
@@ -15,6 +16,7 @@ __all__ = ["ModelFileError", "load", "save"]
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 
 
+@alone
 def save(model, path) -> None:
     r"""Save a model of tamis to one file, without pickle.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tamis._progress import Progress
+from tamis._threads import alone
 from tamis.read.rows import ReadError, Rows
 from tamis.read.source import RowSource
 from tamis.training.checkpoint import Folder, State
@@ -18,6 +19,7 @@ from tamis.training.judge import Judge
 GROWTH = 1.5  # rows between two lines of the history, as a factor
 
 
+@alone
 def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_000, progress="auto"):
     """Train a model from a source of rows, chunk by chunk, in bounded memory.
 

@@ -61,7 +61,6 @@ class _Tuned(StabilizedLinear):
     def _fit(self, X, y, sample_weight):
         """Check, search, refit."""
         self._validate_params()
-        vars(self).pop("best_params_", None)
         rows = take_matrix(self, X, reset=True)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
         self._take_targets(y, rows.n_rows, first=True, whole=True)

@@ -1,5 +1,6 @@
 """Two threads and one model: a second one that trains is refused with a sentence, one that looks is safe. Who works alone notices nothing."""
 
+import inspect
 import os
 import pickle
 import threading
@@ -152,3 +153,13 @@ def test_looking_at_a_stream_leaves_it_as_it_is():
     model.refine()
     assert model._stream is stream
     assert content(stream) == before
+
+
+@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if hasattr(cls, "path")])
+def test_a_path_leaves_the_model_as_it_is(cls):
+    model, given = small(cls), {"alphas": [0.02, 0.01], "radii": [0.5, 1.0], "eps": 0.5}
+    y = targets(model)[: len(FEW)]
+    before = pickle.dumps(quiet(model.fit, FEW, y))
+    asked = {name: value for name, value in given.items() if name in inspect.signature(model.path).parameters}
+    quiet(model.path, FEW[:30, :5], y[:30], **asked)
+    assert pickle.dumps(model) == before

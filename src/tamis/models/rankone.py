@@ -139,7 +139,7 @@ class RankOneLasso(Numbers, Estimator):
         """Not there: all rows are factored at once."""
 
     def path(self, X, y, alphas=None, sample_weight=None):
-        """Weights over a range of prices, each exact.
+        """Weights over a range of prices, each exact; the model itself is not changed.
 
         Parameters
         ----------
@@ -161,11 +161,12 @@ class RankOneLasso(Numbers, Estimator):
         values : ndarray of shape (n_alphas,)
             Value of the objective at each.
         """
-        columns, _ = self._ready(X, y, sample_weight)
+        model = type(self)(**self.get_params(deep=False))
+        columns, _ = model._ready(X, y, sample_weight)
         if len(columns) > 1:
             raise ValueError(f"path takes one target, but y has {len(columns)}. Call it for one column at a time.")
-        alphas = self._highest(columns[0]) * np.geomspace(1.0 + 1e-9, 0.01, 100) if alphas is None else np.asarray(alphas, dtype=float)
-        found = [solve_rank_one(*self._vectors(), columns[0], self.eps_, float(alpha)) for alpha in alphas]
+        alphas = model._highest(columns[0]) * np.geomspace(1.0 + 1e-9, 0.01, 100) if alphas is None else np.asarray(alphas, dtype=float)
+        found = [solve_rank_one(*model._vectors(), columns[0], model.eps_, float(alpha)) for alpha in alphas]
         return alphas, np.array([one.weights for one in found]), np.array([one.value for one in found])
 
     def _ready(self, X, y, sample_weight):

@@ -266,7 +266,7 @@ class ThresholdedClassifier(Classes, Estimator):
         """Models for a falling sequence of strengths; along it dropped entries come back, as far as `eps` asks for them.
 
         Each strength begins at the threshold of the one before, and halves it until the certificate holds, but not below the threshold
-        that theory allows beforehand. The model itself is left as it is, but for its classes and columns.
+        that theory allows beforehand. The model itself is not changed.
 
         Parameters
         ----------
@@ -295,9 +295,9 @@ class ThresholdedClassifier(Classes, Estimator):
             )
         if not eps > 0:
             raise ValueError(f"eps must be above 0: of 0 no certificate is possible. Got {eps!r}.")
-        matrix, problems = self._prepare(X, y, sample_weight)
         walker = type(self)(**self.get_params(deep=False))
-        walker._mass, walker.history_ = self._mass, []
+        matrix, problems = walker._prepare(X, y, sample_weight)
+        walker.history_ = []
         first, start, reached, steps = self._first(matrix), None, AT_ZERO[self.loss], []
         for alpha in alphas.tolist():
             floor = safe_threshold(eps, self.mode, alpha, AT_ZERO[self.loss], reached)

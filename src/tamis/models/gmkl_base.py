@@ -4,6 +4,7 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -165,7 +166,8 @@ class KernelModel(Estimator):
         outputs = len(self.intercept_)
         scores = np.tile(self.intercept_, (matrix.shape[0], 1))
         thetas = np.atleast_2d(self.kernel_weights_)
-        step = max(1, (1 << 21) // max(1, self.dual_coef_.shape[1]))
+        filled = matrix.shape[1] if sp.issparse(matrix) else 1  # sparse rows may have to be made dense
+        step = max(1, (1 << 21) // max(1, self.dual_coef_.shape[1], filled))
         for first in range(0, matrix.shape[0], step):
             block = slice(first, first + step)
             for k, theta in enumerate(thetas):

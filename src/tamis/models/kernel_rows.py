@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.models.kernel_choice import called, take_numbers
+from tamis.models.mercer import alike
 from tamis.solvers.kernel_kinds import Kernel, cross_mixture
 from tamis.solvers.standard import StandardRows, standard_units
 
@@ -62,7 +63,7 @@ class KernelRows:
 
     def _block(self, kernel, place: int):
         if callable(kernel):
-            return lambda first, last: called(kernel, place, self.matrix[first:last], self.matrix)
+            return lambda first, last: called(kernel, place, alike(self.matrix[first:last], self.matrix), self.matrix)
         numbers = take_numbers(self.matrix, kernel.shape[0])
         return lambda first, last: kernel[np.ix_(numbers[first:last], numbers)]
 
@@ -79,6 +80,7 @@ class KernelRows:
 
     def mixture(self, matrix, factors: np.ndarray) -> np.ndarray:
         """Weighted sum of the kernels between new rows and these."""
+        matrix = alike(matrix, self.matrix)
         named = [k for k, kernel in enumerate(self.kernels) if isinstance(kernel, Kernel)]
         total = np.zeros((matrix.shape[0], self.matrix.shape[0]))
         if named and factors[named].any():

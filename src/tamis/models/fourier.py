@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from tamis._checks import take_blocks, warn_user
+from tamis._checks import half_fitted, take_blocks, warn_user
 from tamis._progress import Progress
 from tamis.loops.fourier import Prior
 from tamis.models.constraints import ABOVE, COUNT, NUMBER, SHARE
@@ -208,12 +208,18 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             for turn in range(len(seeds)):
                 rows = self._rows(scaled, place, labels)
                 samples = self._run(rows, seeds[turn], progress)
-                self._pool(samples)
+                frequencies = sp.vstack([sample.frequencies for sample in samples], format="csr")
+                weights = np.concatenate([sample.weights for sample in samples]) / len(samples)
                 if turn + 1 < len(seeds):
-                    place = self._features(scaled, REFRESH)
-        self.frequencies_ = sp.csr_array(self.frequencies_ @ sp.diags_array(1.0 / deviations))
+                    place = _features(scaled, frequencies, weights, REFRESH)
+        # In a single step, at the end: a thread that transforms meanwhile never sees a draft.
+        vars(self).update(
+            frequencies_=sp.csr_array(frequencies @ sp.diags_array(1.0 / deviations)),
+            frequency_weights_=weights,
+            _n_features_out=2 * len(_drawn(weights, self._pairs())[0]),
+        )
+        self._pool(samples)
         self._judge(samples)
-        self._n_features_out = 2 * len(self._drawn(self._pairs())[0])
         return self
 
     def _taken(self, X, reset: bool):
@@ -251,8 +257,6 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _pool(self, samples: list[Sample]) -> None:
         """The mean over chains."""
-        self.frequencies_ = sp.vstack([sample.frequencies for sample in samples], format="csr")
-        self.frequency_weights_ = np.concatenate([sample.weights for sample in samples]) / len(samples)
         self.inclusion_probability_ = np.mean([sample.used for sample in samples], axis=0)
         self.inclusion_share_ = np.mean([sample.share for sample in samples], axis=0)
         courses: dict[str, Any] = {
@@ -284,23 +288,6 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         """Number of frequencies that `transform` may use."""
         return None if self.n_components is None else max(1, self.n_components // 2)
 
-    def _drawn(self, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """At most n frequencies, drawn evenly by weight, and their weights. (The heaviest would be those that the chain got stuck at.)"""
-        if n is None or n >= len(self.frequency_weights_):
-            return np.arange(len(self.frequency_weights_)), self.frequency_weights_
-        reached = np.cumsum(self.frequency_weights_)
-        places = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
-        drawn, times = np.unique(places, return_counts=True)
-        return drawn, times / n
-
-    def _features(self, X, n: int | None) -> np.ndarray:
-        """Cosines and sines of at most n frequencies, side by side; each row has length 1."""
-        drawn, weights = self._drawn(n)
-        angles = X @ self.frequencies_[drawn].T
-        angles = angles.toarray() if sp.issparse(angles) else angles
-        heights = np.sqrt(weights)
-        return np.hstack([np.cos(angles) * heights, np.sin(angles) * heights])
-
     def transform(self, X):
         """Cosines and sines whose inner products are the learnt kernel.
 
@@ -315,7 +302,10 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             All cosines, then all sines. Rows have length 1, so the squared distance of two is 2 - 2 k(x, x').
         """
         check_is_fitted(self)
-        return self._features(self._taken(X, reset=False), self._pairs())
+        X, frequencies, weights = self._taken(X, reset=False), self.frequencies_, self.frequency_weights_
+        if frequencies.shape != (len(weights), X.shape[1]):
+            raise half_fitted(self)
+        return _features(X, frequencies, weights, self._pairs())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -326,6 +316,25 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
 
 # --------------------------------------------------------------------------- rows and columns
+def _drawn(weights: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """At most n frequencies, drawn evenly by weight, and their weights. (The heaviest would be those that the chain got stuck at.)"""
+    if n is None or n >= len(weights):
+        return np.arange(len(weights)), weights
+    reached = np.cumsum(weights)
+    places = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
+    drawn, times = np.unique(places, return_counts=True)
+    return drawn, times / n
+
+
+def _features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
+    """Cosines and sines of at most n frequencies, side by side; each row has length 1."""
+    drawn, shares = _drawn(weights, n)
+    angles = X @ frequencies[drawn].T
+    angles = angles.toarray() if sp.issparse(angles) else angles
+    heights = np.sqrt(shares)
+    return np.hstack([np.cos(angles) * heights, np.sin(angles) * heights])
+
+
 def _scaled(X, deviations):
     """Columns divided by their deviations; not centred, since differences of rows are all that matters."""
     return sp.csr_array(X @ sp.diags_array(1.0 / deviations)) if sp.issparse(X) else X / deviations

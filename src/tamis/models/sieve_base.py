@@ -56,8 +56,10 @@ class SieveModel(SelectorMixin, Estimator):
         order = settled_order(hashes, targets, weights)
         table, columns = tabulate(rows, as_standard(targets, units), weights, order, self._outputs(), self.fit_intercept)
         folds = fold_of(hashes[order], wishes.folds)
-        self._result = sieve_outputs(table, columns, folds, task, wishes, is_classifier(self), self.per_class, units)
-        vars(self).pop("_stream", None)
+        result = sieve_outputs(table, columns, folds, task, wishes, is_classifier(self), self.per_class, units)
+        # In a single step: a thread that looks finds the stream or the result, never neither.
+        vars(self).update(_result=result, _stream=None)
+        del self._stream
         return self
 
     def _partial_fit(self, X, y, sample_weight, **classes):
@@ -69,10 +71,10 @@ class SieveModel(SelectorMixin, Estimator):
             classes = {"classes": self.classes_}  # a stream after a fit: another model, but of the same classes
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
         weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows), whole=False)
+        stream = self._stream if again else SieveStream(rows.n_features, self._outputs(), self.n_folds, self.n_sample, is_classifier(self))
+        self._stream = stream.learn(rows, targets, weights, task, None if is_auto(self.strength) else float(self.strength))
         if not again:
             vars(self).pop("_result", None)
-            self._stream = SieveStream(rows.n_features, self._outputs(), self.n_folds, self.n_sample, is_classifier(self))
-        self._stream = self._stream.learn(rows, targets, weights, task, None if is_auto(self.strength) else float(self.strength))
         return self
 
     def refine(self):

@@ -1,6 +1,7 @@
 """What the machines of few labels are made of: checks, problems of two classes, what a fit keeps, and predictions."""
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -137,16 +138,17 @@ class TriMachines(Calibrated, ClassifierMixin, Estimator):
     def _store(self, rows, machines, open_) -> None:
         """Keep what prediction needs, and what happened."""
         beta = np.array([machine.beta for machine in machines])
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        for name in ("coef_", "dual_coef_", "support_vectors_", "_columns"):
-            self.__dict__.pop(name, None)
+        found: dict[str, Any] = {"intercept_": np.array([machine.intercept for machine in machines])}
         if self.kernel == "linear":
-            self.coef_ = np.ascontiguousarray(beta @ rows.astype(np.float64, copy=False))
+            found["coef_"] = np.ascontiguousarray(beta @ rows.astype(np.float64, copy=False))
         else:
-            self._columns = np.flatnonzero(beta.any(axis=0))
-            self.dual_coef_ = np.ascontiguousarray(beta[:, self._columns])
+            kept = found["_columns"] = np.flatnonzero(beta.any(axis=0))
+            found["dual_coef_"] = np.ascontiguousarray(beta[:, kept])
             if self.kernel != "precomputed":
-                self.support_vectors_ = rows[self._columns]
+                found["support_vectors_"] = rows[kept]
+        self.__dict__.update(found)  # in a single step: another thread may be predicting
+        for name in {"coef_", "dual_coef_", "support_vectors_", "_columns"} - found.keys():
+            self.__dict__.pop(name, None)
         self.objective_ = float(sum(machine.objective for machine in machines))
         self.gap_ = float(sum(machine.gap for machine in machines))
         self.n_iter_ = max(machine.n_iter for machine in machines)

@@ -82,6 +82,11 @@ class _Tuned(StabilizedLinear):
         losses, kept = found[:, :, 0], found[:, :, 1].mean(axis=1)
         means = losses.mean(axis=1)
         lowest = int(np.argmin(means))
+        if not np.isfinite(means[lowest]):
+            raise FloatingPointError(
+                f"{type(self).__name__}: the loss became infinite or nan under every setting; the steps are too long for this data. "
+                "Use smaller eta_factors, or scale the columns and the row weights."
+            )
         limit = means[lowest] + self.se * losses[lowest].std(ddof=1 if len(folds) > 1 else 0) / np.sqrt(len(folds))
         near = np.flatnonzero((means <= limit) & ((kept > 0) | (kept[lowest] == 0)))
         # The sparsest model that is as good as the best within its standard error; of equals the better one.

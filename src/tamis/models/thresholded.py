@@ -97,10 +97,11 @@ class ThresholdedClassifier(Classes, BaseEstimator):
         Share of the nonzero entries above it.
     certificate_ : dict
         Numbers, or arrays of one an output: "primal_thresholded" and "primal_original", the objective on the thresholded data and on X;
-        "dual_bound", which the optimum on X cannot be below; "gap", their difference, and "rel_gap", the same as a share of the bound;
-        "apriori_abs" and "apriori_rel", what theory promised before the fit, and "vacuous", whether that is no more than what is
-        known of a model without weights; "aposteriori", the bound that needs no dual; "upper_thresholded" and
-        "dual_thresholded", bounds on both sides that need the thresholded data only; "solver_gap", how far from the optimum there.
+        "dual_bound", which the optimum on X cannot be below; "gap", their difference, and "rel_gap", the same as a share of the bound (inf
+        where that is 0: nothing is promised then); "apriori_abs" and "apriori_rel", what theory promised before the fit, and "vacuous",
+        whether that is no more than what is known of a model without weights; "aposteriori", the bound that needs no dual;
+        "upper_thresholded" and "dual_thresholded", bounds on both sides that need the thresholded data only; "solver_gap", how far from
+        the optimum there.
     history_ : list of dict
         Per threshold tried: the threshold, kept fraction, bytes of the data, and the worst output's gap and relative gap.
     n_iter_ : int

@@ -17,6 +17,15 @@ settings.load_profile("tamis")
 
 
 @pytest.fixture
+def unlimited(monkeypatch):
+    """The border lets all finite numbers of float64 through: the guards behind it must hold, too."""
+    from tamis import _checks
+
+    word, unsigned, _, _ = _checks._BITS[8]
+    monkeypatch.setitem(_checks._BITS, 8, (word, unsigned, word(1), np.finfo(np.float64).max.view(word)))
+
+
+@pytest.fixture
 def interpreted(monkeypatch):
     """Loops run as Python source: nothing is compiled. Call it with module constants to replace."""
     from tamis import _jit

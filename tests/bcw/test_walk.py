@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said(model):
         model.set_params(**({"refit": False} if "refit" in model.get_params() else {})).partial_fit(X, Y)
 
 
-def test_numbers_that_overflow_are_refused_and_the_model_stays_as_it_was(model):
+def test_numbers_that_overflow_are_refused_and_the_model_stays_as_it_was(model, unlimited):
     if "refit" in model.get_params():
         model.set_params(refit=False)
     model.partial_fit(X, Y, classes=[-1, 1])

@@ -9,10 +9,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tamis._checks import check_sizes, kind_of_targets
 from tamis._progress import Progress
 from tamis.judge.bounds import ASSUMPTIONS, effective_threshold, false_selections, settle_promises
 from tamis.judge.halves import WEAKEST, find_strength, follow_pair, tally
@@ -204,7 +204,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def _take(self, X, y):
         """Checked rows and targets."""
         several = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=4)
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=4, ensure_all_finite=False)
+        check_sizes(X)
         y = y if several else column_or_1d(y, warn=True)
         return X, np.asarray(y)
 
@@ -214,11 +215,11 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             return self.estimator
         from tamis.models.averaging import RDAClassifier, RDARegressor
 
-        return RDAClassifier() if type_of_target(y) in (*_DISCRETE, "multilabel-indicator") else RDARegressor()
+        return RDAClassifier() if kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator") else RDARegressor()
 
     def _strata(self, estimator, y):
         """Class numbers to halve, or None."""
-        if not is_classifier(estimator) or type_of_target(y) not in _DISCRETE:
+        if not is_classifier(estimator) or kind_of_targets(y) not in _DISCRETE:
             return None
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:

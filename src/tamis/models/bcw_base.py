@@ -86,7 +86,7 @@ class BatchModel(Margins, Classes, BaseEstimator):
     def _take_batch(self, X, y, sample_weight, *, whole, **classes):
         """From what the user gave to `_learn`: rows of weight 0 are gone. The state changes only once all went well."""
         again = not whole and self._state in vars(self)
-        rows = take_blocks(self, X, reset=not again)
+        rows = take_blocks(self, X, reset=not again, chunk=not whole)
         count = rows.n_rows if isinstance(rows, Csr) else rows.shape[0]
         targets = self._take_targets(y, count, first=not again, whole=whole, **classes)
         weights = self._weigh(targets, take_weights(sample_weight, count, some=whole), whole=whole)

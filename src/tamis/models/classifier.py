@@ -7,9 +7,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
-from tamis._checks import frozen
+from tamis._checks import LARGEST, check_classes, frozen
 from tamis.terms.losses import Logistic
 
 
@@ -81,7 +80,7 @@ class Classes(ClassifierMixin):
         y = column_or_1d(y, warn=True)
         self._check_length(y, n_rows)
         if first:
-            check_classification_targets(y)
+            check_classes(y)
             if classes is None and not (whole or self.grow):
                 raise ValueError("classes must be passed on the first call to partial_fit (or set grow=True).")
             self.multilabel_, self._counts = False, None
@@ -94,7 +93,7 @@ class Classes(ClassifierMixin):
             raise ValueError("y is one-dimensional, but earlier calls had a 0/1 matrix of labels.")
         codes = self._encode(y)
         if codes is None:
-            check_classification_targets(y)
+            check_classes(y)
             self._meet_classes(np.setdiff1d(y, self.classes_), first)
             codes = self._encode(y)
         if whole and len(self.classes_) < 2:
@@ -201,6 +200,9 @@ class Classes(ClassifierMixin):
         unknown = [c for c in self.class_weight if c not in self.classes_]
         if unknown and not self.grow:
             raise ValueError(f"class_weight names {unknown!r}, not among the classes {self.classes_[:10].tolist()}.")
+        for name, weight in self.class_weight.items():
+            if not 0.0 <= weight <= LARGEST:
+                raise ValueError(f"class_weight of class {name!r} is {weight!r}; it must be a number from 0 to {LARGEST:g}.")
         return {c: w for c, w in self.class_weight.items() if c not in unknown}
 
     def _running_balance(self, codes, weights):

@@ -10,10 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from tamis._checks import take_blocks, warn_user
+from tamis._checks import check_classes, take_blocks, warn_user
 from tamis._progress import Progress
 from tamis.loops.fourier import Prior
 from tamis.models.constraints import ABOVE, COUNT, NUMBER, SHARE
@@ -193,7 +192,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self._validate_params()
         X = self._taken(X, reset=True)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_classes(y)
         if len(y) != X.shape[0]:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(y)]}")
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -271,10 +270,16 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             "effective_size": {name: effective_size(course) for name, course in courses.items()},
         }
         apart = self.diagnostics_["r_hat"]["log_likelihood"]
-        if apart > AGREED:
+        if np.isnan(apart):
+            warn_user(
+                f"SparseFourierFeatures: n_iter={self.n_iter} leaves too few looks at the chains to tell whether they agree: r_hat is nan in "
+                "diagnostics_. Raise n_iter.",
+                ConvergenceWarning,
+            )
+        elif apart > AGREED:
             warn_user(
                 f"SparseFourierFeatures: the chains do not agree yet: split R-hat of the log-likelihood is {apart:.2f}, above {AGREED}. "
-                "Raise n_iter, or lower sharpness.",
+                "Raise n_iter, or lower sharpness; see diagnostics_.",
                 ConvergenceWarning,
             )
 

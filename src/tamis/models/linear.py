@@ -96,7 +96,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         self._validate_params()
         again = hasattr(self, "_engine")
         terms, flags = self._terms()
-        rows = take_matrix(self, X, reset=not again, grow=self.grow)
+        rows = take_matrix(self, X, reset=not again, grow=self.grow, chunk=True)
         weights = take_weights(sample_weight, rows.n_rows)
         known = classes.get("classes") if not again else getattr(self, "classes_", None)
         before = self._engine.steps if again else 0.0
@@ -195,7 +195,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _diverged(self):
         raise FloatingPointError(
             f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the steps are too long for this data. "
-            "Use eta='auto', a smaller eta, or scale the columns."
+            "Use eta='auto', a smaller eta, or scale the columns and the row weights."
         )
 
     def _warn_empty(self):

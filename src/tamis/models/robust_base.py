@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis._checks import Csr, check_matrix_size, take_blocks, take_weights, warn_user
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
 from tamis.solvers.cutting import Outcome, minimise
 from tamis.solvers.cutting_rows import merged, variances
@@ -73,6 +73,7 @@ class RobustLinear(BaseEstimator):
             self._sigma = variances(rows, loads)
             return
         given = check_array(self.covariance, ensure_2d=False, dtype=np.float64, input_name="covariance")
+        check_matrix_size("covariance", given)
         if given.shape not in ((width,), (width, width)):
             raise ValueError(f"covariance has shape {given.shape}; for {width} columns it is ({width},), a diagonal, or ({width}, {width}).")
         least = given.min() if given.ndim == 1 else np.linalg.eigvalsh(given)[0]

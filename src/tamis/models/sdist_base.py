@@ -9,11 +9,10 @@ from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis._checks import Csr, check_classes, take_blocks, take_weights, warn_user
 from tamis._progress import Progress
 from tamis.models.constraints import AUTO, COUNT, NUMBER
 from tamis.solvers.bcw_rows import settle
@@ -101,7 +100,7 @@ class SDistBase(TransformerMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}")
-        check_classification_targets(y)
+        check_classes(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return codes
 

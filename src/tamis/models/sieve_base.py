@@ -63,7 +63,7 @@ class SieveModel(SelectorMixin, BaseEstimator):
         """Check, walk the rows once in their order, offer them to the sample."""
         self._validate_params()
         task, again = self._task(), "_stream" in vars(self)
-        rows = take_matrix(self, X, reset=not again)
+        rows = take_matrix(self, X, reset=not again, chunk=True)
         if not again and classes.get("classes", ()) is None and "_result" in vars(self):
             classes = {"classes": self.classes_}  # a stream after a fit: another model, but of the same classes
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)

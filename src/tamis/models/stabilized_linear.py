@@ -109,7 +109,7 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
         self._validate_params()
         again = hasattr(self, "_engine")
         loss = loss_of(self)
-        rows = take_matrix(self, X, reset=not again)
+        rows = take_matrix(self, X, reset=not again, chunk=True)
         weights = take_weights(sample_weight, rows.n_rows)
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
         rows, targets, weights = _present(rows, targets, self._weigh(targets, weights, whole=False))
@@ -251,7 +251,7 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
         """The automatic constants as they stand: the step size, and each output's gravity."""
         bundles = self._fitted("resolved_params_").bundles
         norm = float(bundles[0].paths[:, loop.NORM].mean())
-        eta = automatic_eta(self, loss_of(self)) / max(norm, np.finfo(float).tiny) ** 2 if is_auto(self.eta) else float(self.eta)
+        eta = automatic_eta(self, loss_of(self)) / (norm**2 if norm else 1.0) if is_auto(self.eta) else float(self.eta)
         return {"eta": eta, "gravity": [float(bundle.course[loop.GRAVITY]) for bundle in bundles]}
 
 

@@ -1,5 +1,7 @@
 """What all tests share: quiet, repeatable property tests, and loops that run as Python."""
 
+import faulthandler
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,3 +29,11 @@ def interpreted(monkeypatch):
     use()
     with np.errstate(over="ignore"):  # the shuffle's uint64 products wrap around, and NumPy scalars say so
         yield use
+
+
+@pytest.fixture
+def bounded():
+    """A test that does not end is killed, and shows where it was: a limit far above what any machine needs."""
+    faulthandler.dump_traceback_later(240, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()

@@ -53,7 +53,7 @@ class BatchModel(BaseEstimator):
         penalty = self._penalty(problem)
         self.alpha_max_ = largest_alpha(problem, penalty)
         self.alpha_ = AUTO_SHARE * self.alpha_max_ if is_auto(self.alpha) else float(self.alpha)
-        outcome = solve(problem, penalty._replace(alpha=self.alpha_), self.tol, self.max_iter, self._start(problem))
+        outcome = solve(problem, penalty._replace(alpha=self.alpha_), self.tol, self.max_iter, self._start(problem), self.alpha_max_)
         self._store(problem, outcome)
         return self
 
@@ -92,7 +92,8 @@ class BatchModel(BaseEstimator):
         last = self.__dict__.get("_last") if self.warm_start else None
         if last is None or last[0].shape != (len(problem.blocks.members), problem.design.outputs):
             return None
-        return tuple(np.array(part) for part in last)
+        idle = problem.blocks.stacked(problem.design.norms()) == 0.0  # columns without spread in these rows: no step would ever move them
+        return np.where(idle[:, None], 0.0, last[0]), np.array(last[1])
 
     def _store(self, problem: Problem, outcome: Outcome) -> None:
         """Show a solution; warn where it was not reached."""
@@ -109,9 +110,15 @@ class BatchModel(BaseEstimator):
             self._warn_unfinished(outcome)
 
     def _warn_unfinished(self, outcome: Outcome) -> None:
+        made, advice = f"used all {self.max_iter} iterations", "Raise max_iter or tol, or scale the columns."
+        if outcome.stalled:
+            made, advice = (
+                f"stopped after {len(outcome.history)} iterations, the last of them in vain",
+                "This is rounding: scale the columns, or raise tol.",
+            )
         warn_user(
-            f"{type(self).__name__} used all {self.max_iter} iterations, and its duality gap, {outcome.gap:.2g}, is above tol times the loss "
-            f"of the empty model, {self.tol * outcome.scale:.2g}. Raise max_iter or tol, or scale the columns.",
+            f"{type(self).__name__} {made}, and its duality gap, {outcome.gap:.2g}, is above tol times the loss "
+            f"of the empty model, {self.tol * outcome.scale:.2g}. {advice}",
             ConvergenceWarning,
         )
 

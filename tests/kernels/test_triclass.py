@@ -15,6 +15,8 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tamis import TriClassSVC
+from tamis.models.sigmoid import fit_sigmoid
+from tamis.solvers import triclass
 from tamis.solvers.triclass import Task, entries_of
 
 RNG = np.random.default_rng(0)
@@ -394,3 +396,27 @@ def test_parameters_of_the_usual_signature():
     wanted = {"mode": "3c", "C": 1.0, "C_unlabeled": 0.1, "C_irrelevant": None, "eps": 0.1, "kernel": "linear", "balance": None, "init": "best"}
     assert wanted.items() <= given.items()
     assert (given["unlabeled"], given["irrelevant_label"]) == (-1, None)
+
+
+def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
+    """No labels are taken from scores that are not those of a solution; nothing is solved again to the last digit."""
+    calls = []
+
+    def stuck(*entries, **options):
+        calls.append(options)
+        return real(*entries, **options)._replace(converged=False)
+
+    real = triclass.solve_svm
+    monkeypatch.setattr(triclass, "solve_svm", stuck)
+    with pytest.warns(ConvergenceWarning, match=r"stopped before it converged.*duality gap of its convex problems is [\d.]+"):
+        machine(init="svm", kernel="rbf").fit(X, Y)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize("weight", [1e-40, 1.0, 1e40])
+@pytest.mark.parametrize("scores", [np.full(60, 3.0), np.zeros(60), 1e40 * np.linspace(-1.0, 1.0, 60)], ids=["one", "zero", "huge"])
+def test_sigmoids_of_scores_that_tell_nothing(scores, weight, bounded):
+    positive = np.arange(60) % 3 == 0
+    slope, offset = fit_sigmoid(scores, positive, np.full(60, weight))
+    likely = 1.0 / (1.0 + np.exp(-(slope * scores + offset)))
+    assert ((likely > 0.0) & (likely < 1.0)).all()

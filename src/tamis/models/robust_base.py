@@ -99,10 +99,14 @@ class RobustLinear(BaseEstimator):
         self.n_iter_ = max(len(one.history) for one in found)
         self.history_ = [{"output": k, **turn} for k, one in enumerate(found) for turn in one.history]
         if not all(one.converged for one in found):
+            made, advice = f"used all {self.max_iter} planes", "Raise max_iter or tol, lower C, or scale the columns."
+            if self.n_iter_ < self.max_iter:
+                made, advice = (
+                    f"stopped after {self.n_iter_} planes, the last of them in vain",
+                    "Scale the columns, lower C or the weights, or raise tol.",
+                )
             warn_user(
-                f"{type(self).__name__} used all {self.max_iter} planes, and its relative gap is still {self.gap_:.2g}, above tol={self.tol:g}. "
-                "Raise max_iter or tol, lower C, or scale the columns.",
-                ConvergenceWarning,
+                f"{type(self).__name__} {made}, and its relative gap is still {self.gap_:.2g}, above tol={self.tol:g}. {advice}", ConvergenceWarning
             )
 
     # ------------------------------------------------------------------ what a fit shows

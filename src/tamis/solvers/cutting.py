@@ -13,6 +13,7 @@ from tamis.loops.cutting import climb_simplex
 NEAR = 1e-10  # of the value: how well the intercept is found
 TRIES = 100
 PATIENCE = 30  # turns that a plane may be of no use
+STALLED = 100  # turns that must narrow the gap by a hundredth: planes that do less hit the limits of double precision
 
 
 class Outcome(NamedTuple):
@@ -65,9 +66,17 @@ def minimise(oracle, width: int, cost: float, tol: float, max_iter: int) -> Outc
             goal, bound = stack.solve(0.1 * tol * best[0])
             lower = max(lower, bound)
         history.append({"turn": turn, "objective": best[0], "lower": lower})
-        if best[0] - lower <= tol * best[0]:
+        if best[0] - lower <= tol * best[0] or _stalled(history):
             break
     return Outcome(best[1], best[2], best[0], lower, best[0] - lower <= tol * best[0], history)
+
+
+def _stalled(history: list[dict]) -> bool:
+    """Whether the last planes have hardly narrowed the gap, as a share of the objective."""
+    if len(history) <= STALLED:
+        return False
+    before, now = (1.0 - turn["lower"] / turn["objective"] for turn in (history[-1 - STALLED], history[-1]))
+    return now > 0.99 * before
 
 
 class _Planes:

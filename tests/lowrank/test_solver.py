@@ -278,3 +278,26 @@ def test_the_level_is_the_support_function():
             assert np.linalg.norm(over) == pytest.approx(eta, rel=1e-9)
             best = np.sign(a[0]) * over / over.sum()  # on the unit ball
             assert a[0] @ best - eta * np.linalg.norm(best) == pytest.approx(nu, rel=1e-9)
+
+
+def test_columns_that_vary_by_rounding_alone_have_no_direction(bounded):
+    """Centring leaves rounding of the size that it took away: no factor of that, and no weight."""
+    random = np.random.RandomState(0)
+    for rows in (3.0 + 1e-14 * random.normal(size=(80, 10)), np.full((80, 10), 0.1)):
+        _, sizes, _ = truncated_svd(Operator(rows), 5, 10, 2, "gaussian", random)
+        assert not len(sizes)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [2.0**133, 2.0**-133])
+@pytest.mark.parametrize("share", [None, 0.5])
+def test_sizes_far_from_1_only_scale_the_solution(scale, share, dtype, bounded):
+    _, _, factors, packed = problem(0)
+    radius, tol = np.full(len(packed.C), 2.0), 1e-6 if dtype is np.float64 else 1e-3
+    plain = solve(factors.W, factors.S, packed, radius, Rules(0.05, tol, 5000), share=share, dtype=dtype)
+    other = solve(factors.W, scale * factors.S, packed, radius / scale, Rules(0.05 * scale, tol, 5000), share=share, dtype=dtype)
+    assert other.figures["converged"].all()
+    assert np.allclose(scale * other.weights.toarray(), plain.weights.toarray(), atol=1e-2)
+    assert np.allclose(other.figures["objective"], plain.figures["objective"], rtol=2.0 * tol)
+    assert np.allclose(scale * other.figures["radius"], plain.figures["radius"], rtol=1e-3)
+    assert np.allclose(other.figures["nu"] / scale, plain.figures["nu"], rtol=0.1)

@@ -15,6 +15,7 @@ WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persi
 GROUND = {
     "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
+    "contents": ["solvers", "models", "judge", "persist"],
     "_disk": ["read", "report", "persist", "training", "cli"],
     "datasets": ["cli"],
     "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
@@ -23,6 +24,7 @@ BESIDE = {
     "datasets": ["read"],
     "testing": WALK[:5],
     "_checks": ["loops"],
+    "contents": ["_checks"],
     "_jit": [],
     "_disk": [],
     "_progress": [],

@@ -2,6 +2,7 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
@@ -14,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tamis._progress import Progress
+from tamis.contents import array, figure, indices, number, one_of, rows, text
 from tamis.judge.bounds import ASSUMPTIONS, effective_threshold, false_selections, settle_promises
 from tamis.judge.halves import WEAKEST, find_strength, follow_pair, tally
 
@@ -251,6 +253,17 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         if self.assumption != "none" and not self.complementary:
             raise ValueError(f"assumption={self.assumption!r} belongs to complementary pairs; set complementary=True.")
         return settle_promises(self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption)
+
+    _contents: ClassVar[dict] = {
+        "param_name_": one_of(None, text()),
+        "path_": array("f8", "steps"),
+        "threshold_": number(float, least=0.0, most=1.0),
+        "stability_path_": rows("steps", "columns", least=0.0, most=1.0),
+        "selection_probability_": array("f8", "columns", least=0.0, most=1.0),
+        "n_selected_": one_of(number(float, least=0.0), number(int, least=0)),
+        "expected_false_selections_": figure(finite=False),
+        "support_": indices("kept", below="columns", increasing=True),
+    }
 
     # ------------------------------------------------------------------ runs
     def _run(self, estimator, X, y, strata, name, path, automatic, most):

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -10,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_columns, take_term, take_weights, warn_user
+from tamis.contents import apart, array, count, early, figure, indices, listing, number, one_of, optional, plain, tuple_of
 from tamis.models.constraints import ABOVE, AUTO, NUMBER, SHARE, TERM
 from tamis.models.groups import take_groups
 from tamis.models.pairing import is_auto, loss_of
@@ -43,6 +45,18 @@ GROUPING = {
 class BatchModel(BaseEstimator):
     """Base of the batch models; one adds `_problem`, from rows that have a weight above 0."""
 
+    _contents: ClassVar[dict] = {
+        "alpha_max_": early(number(float, least=0.0)),
+        "alpha_": early(number(float, least=0.0)),
+        "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
+        "intercept_": array("f8", "outputs"),
+        "support_": indices("kept", below="columns", increasing=True),
+        "dual_gap_": figure(),
+        "objective_": figure(),
+        "history_": plain(),
+        "n_iter_": count(),
+        "_last": optional(tuple_of(array("f8", "places", "outputs", order=None), array("f8", "outputs"))),
+    }
     grow = False  # the shared treatment of classes asks; the classes of a batch model are those of its rows
 
     # ------------------------------------------------------------------ training
@@ -122,11 +136,6 @@ class BatchModel(BaseEstimator):
         coef = np.atleast_2d(self.coef_)
         return np.asarray(table @ coef.T) + self.intercept_
 
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if "coef_" in vars(self) and np.atleast_2d(self.coef_).shape[1] != self.n_features_in_:
-            raise ValueError("the weights do not fit the number of columns")
-
     def __sklearn_is_fitted__(self):
         return "coef_" in vars(self)
 
@@ -138,6 +147,11 @@ class BatchModel(BaseEstimator):
 
 class GroupedColumns(BatchModel):
     """Batch models of one table whose columns are in groups."""
+
+    _contents: ClassVar[dict] = {
+        "groups_": listing(apart(indices("members", below="columns"), "columns"), "groups"),
+        "group_support_": indices("kept_groups", below="groups", increasing=True),
+    }
 
     def _problem(self, table, targets, weights) -> Problem:
         weights = weights / weights.sum()

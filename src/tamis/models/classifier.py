@@ -1,6 +1,7 @@
 """Classifiers: classes and labels as the columns that loops read, and scores as predictions."""
 
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -10,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from tamis._checks import frozen
+from tamis.contents import array, early, flag, labels, one_of, optional
 from tamis.terms.losses import Logistic
 
 
@@ -27,8 +29,24 @@ def divided(likely: np.ndarray) -> np.ndarray:
     return np.where(total > 0, likely / np.where(total > 0, total, 1.0), 1.0 / likely.shape[1])
 
 
+def _outputs_of(count: int, held) -> int:
+    """Outputs of a model of so many classes, as a file says them."""
+    return count if held.state.get("multilabel_") or count > 2 else 1
+
+
+def _targets_of(count: int, held) -> int:
+    """Columns of its targets."""
+    return count if held.state.get("multilabel_") else 1
+
+
 class Classes(ClassifierMixin):
     """Class and label targets of an online classifier, and its predictions."""
+
+    _contents: ClassVar[dict] = {
+        "multilabel_": early(flag()),
+        "classes_": early(labels("classes", binds={"outputs": _outputs_of, "targets": _targets_of})),
+        "_counts": early(optional(one_of(None, array("f8", "classes", least=0.0)))),
+    }
 
     def _outputs(self):
         return len(self.classes_) if self.multilabel_ or len(self.classes_) > 2 else 1

@@ -3,14 +3,18 @@
 import os
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
-from tamis._checks import NOTHING, Csr, as_floats, frozen
+from tamis._checks import NOTHING, Csr, frozen
+from tamis.contents import array, floats, number, size, term, tuple_of
 from tamis.loops.online import learn_many, learn_one
 from tamis.loops.weights import list_weights, score_rows, write_weights
 
 OPEN = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # a ledger before its first step
+LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
+CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
 
 
@@ -21,6 +25,18 @@ class Engine:
     with several those of all outputs of a feature do: what a step touches together lies together.
     """
 
+    _contents: ClassVar[dict] = {
+        "outputs": size("outputs"),
+        "terms": tuple_of(term("value", "slope"), term("prox", "rates"), term("settle", "columns", binds=CELLS), term("size")),
+        "flags": floats(3, 0.0, 1.0),
+        "state": array("f8", "cells", "columns*outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"),
+        "bias": array("f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"),
+        "costs": array("f8", "outputs"),
+        "ledger": LEDGER,
+        "bias_ledger": LEDGER,
+        "stats": floats(3, least=0.0),
+    }
+
     def __init__(self, terms, flags, features: int, outputs: int):
         self.terms = terms  # loss, penalty, rule, step
         self.flags = flags  # intercept, automatic eta, automatic alpha
@@ -29,19 +45,6 @@ class Engine:
         self.bias = _empty(terms[2].columns(), 1, outputs)
         self.costs = np.zeros(outputs)
         self.ledger, self.bias_ledger, self.stats = OPEN, OPEN, (0.0, 0.0, 0.0)
-
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file that the compiled loops could not trust."""
-        columns = self.terms[2].columns()
-        shapes = (self.state.shape[0], self.bias.shape, self.costs.shape) == (columns, (columns, self.outputs), (self.outputs,))
-        sizes = (len(self.ledger), len(self.bias_ledger), len(self.stats), len(self.flags), len(self.terms)) == (6, 6, 3, 3, 4)
-        numbers = all(type(v) is float for v in (*self.ledger, *self.bias_ledger, *self.stats, *self.flags))
-        if not (shapes and sizes and numbers and self.outputs >= 1 and self.state.shape[1] % self.outputs == 0):
-            raise ValueError("the state of training contradicts itself")
-        laid = self.state.flags.f_contiguous if self.outputs == 1 else self.state.flags.c_contiguous
-        if not (self.state.dtype == np.float64 and laid):
-            raise ValueError("the state of training is not laid out as loops expect it")
-        self.terms = tuple(as_floats(t) for t in self.terms)
 
     @property
     def features(self) -> int:

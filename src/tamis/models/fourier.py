@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from tamis._checks import take_blocks, warn_user
 from tamis._progress import Progress
+from tamis.contents import array, count, early, labels, plain, rows
 from tamis.loops.fourier import Prior
 from tamis.models.constraints import ABOVE, COUNT, NUMBER, SHARE
 from tamis.models.engine import count_threads
@@ -214,6 +215,17 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self._judge(samples)
         self._n_features_out = 2 * len(self._drawn(self._pairs())[0])
         return self
+
+    _contents: ClassVar[dict] = {
+        "classes_": early(labels("classes", least=2)),
+        "frequencies_": rows("frequencies", "columns"),
+        "frequency_weights_": array("f8", "frequencies", least=0.0),
+        "inclusion_probability_": array("f8", "columns", least=0.0, most=1.0),
+        "inclusion_share_": array("f8", "columns", least=0.0),
+        "trace_": plain(),
+        "diagnostics_": plain(),
+        "_n_features_out": count(),
+    }
 
     def _taken(self, X, reset: bool):
         """X as a dense array or as SciPy's CSR, checked."""

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from tamis.contents import array, early, one_of
 from tamis.models.classifier import Classes
 from tamis.models.constraints import NUMBER
 from tamis.models.gmkl_base import SHARED, KernelModel
@@ -137,6 +138,8 @@ class GMKLClassifier(Calibrated, Classes, KernelModel):
         self.max_rows = max_rows
         self.n_components = n_components
         self.random_state = random_state
+
+    _contents: ClassVar[dict] = {"_lines": early(one_of(None, array("f8", "outputs", 2)))}
 
     def _signs(self, targets) -> np.ndarray:
         """Targets as +1 and -1 of every output."""

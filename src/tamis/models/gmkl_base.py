@@ -1,7 +1,7 @@
 """What the models of several kernels share: rows and kernels in, weights of kernels and machines out."""
 
 from numbers import Real
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis.contents import array, count, early, figure, flag, names, one_of, part, plain
 from tamis.models.constraints import ABOVE, COUNT, SHARE
 from tamis.models.kernel_choice import name_of, take_kernels, take_numbers
 from tamis.models.kernel_rows import KernelRows, merged
@@ -173,6 +174,20 @@ class KernelModel(BaseEstimator):
                 scores[block, own] += self._rows.mixture(matrix[block], theta * self._scales) @ self.dual_coef_[own].T
         return scores
 
+    _contents: ClassVar[dict] = {
+        "exact_": early(flag()),
+        "_rows": part(KernelRows, "columns", "rows", "kernels"),
+        "kernel_names_": names("kernels"),
+        "kernel_weights_": one_of(array("f8", "kernels", least=0.0), array("f8", "outputs", "kernels", least=0.0)),
+        "_scales": array("f8", "kernels"),
+        "dual_coef_": array("f8", "outputs", "rows"),
+        "intercept_": array("f8", "outputs"),
+        "objective_": figure(),
+        "gap_": figure(finite=False),
+        "history_": plain(),
+        "n_iter_": count(),
+    }
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_rows")
 
@@ -184,15 +199,6 @@ class KernelModel(BaseEstimator):
                     f"kernel {place} of `kernels`, {name_of(kernel, place)}, is a function of yours, and a model file holds no code. "
                     "Use kernels of kernel_dictionary or matrices, or keep the model by pickle."
                 )
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if not self.__sklearn_is_fitted__():
-            return
-        count, outputs = len(self.kernel_names_), len(self.intercept_)
-        shapes = {np.atleast_2d(self.kernel_weights_).shape[1], len(self._scales), self._rows.count}
-        if shapes != {count} or self.dual_coef_.shape != (outputs, self._rows.matrix.shape[0]) or self._rows.matrix.shape[1] != self.n_features_in_:
-            raise ValueError("weights, kernels and rows do not fit together")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

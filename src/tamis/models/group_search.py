@@ -1,6 +1,7 @@
 """Cross-validation along a path of strengths."""
 
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -8,6 +9,7 @@ from sklearn.base import is_classifier
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
+from tamis.contents import array, early, figure, number, record
 from tamis.models.batch import SOLVING, GroupedColumns, shown_path, take_alphas
 from tamis.models.constraints import NUMBER
 from tamis.solvers.group_models import GramStore
@@ -46,6 +48,30 @@ def part_of(problem, rows):
 class Tuned(GroupedColumns):
     """Search along the path, then a fit of all rows."""
 
+    _contents: ClassVar[dict] = {
+        "best_index_": early(number(int, least=0)),
+        "path_": early(
+            record(
+                {
+                    "alpha": array("f8", "alphas", least=0.0),
+                    "coef": array("f8", "alphas", "outputs", "columns"),
+                    "intercept": array("f8", "alphas", "outputs"),
+                    "dual_gap": array("f8", "alphas", finite=False),
+                    "group_norm": array("f8", "alphas", "groups", finite=False),
+                }
+            )
+        ),
+        "cv_results_": early(
+            record(
+                {
+                    "alpha": array("f8", "alphas", least=0.0),
+                    "split_test_loss": array("f8", "alphas", "folds", finite=False, order=None),
+                    "mean_test_loss": array("f8", "alphas", finite=False),
+                    "limit": figure(finite=False),
+                }
+            )
+        ),
+    }
     warm_start, alpha = False, "auto"
 
     def _fit(self, X, y, sample_weight):

@@ -1,7 +1,10 @@
 """What online models with block penalties share: steps, an engine with groups."""
 
+from typing import ClassVar
+
 from sklearn.base import is_classifier
 
+from tamis.contents import early, flag, part
 from tamis.models.constraints import ABOVE, AUTO, NUMBER
 from tamis.models.grouped_engine import GroupEngine
 from tamis.models.linear import OnlineLinear
@@ -28,6 +31,7 @@ def averaging_step(model):
 class Grouped(OnlineLinear):
     """Online models whose penalty sees blocks of weights; one adds `_blocks`."""
 
+    _contents: ClassVar[dict] = {"_engine": part(GroupEngine, "columns", "outputs"), "_groups_change": early(flag())}
     average, n_jobs = False, None
     _couples_outputs = True  # a block holds all outputs of its columns
 

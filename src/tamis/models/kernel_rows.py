@@ -1,8 +1,11 @@
 """Training rows with their kernels: as blocks to learn from, and as mixtures with new rows to predict with."""
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.contents import apart, array, listing, one_of, part, rows
 from tamis.models.kernel_choice import called, take_numbers
 from tamis.solvers.kernel_kinds import Kernel, cross_mixture
 from tamis.solvers.standard import StandardRows, standard_units
@@ -35,6 +38,13 @@ def _key(matrix, i: int) -> bytes:
 
 class KernelRows:
     """Rows as given, the units of their columns, and the kernels on them: of a dictionary, callables, or matrices."""
+
+    _contents: ClassVar[dict] = {
+        "matrix": one_of(array(("f8", "f4"), "rows", "columns", order=None), rows("rows", "columns", dtypes=("f8", "f4"))),
+        "mean": array("f8", "columns"),
+        "spread": array("f8", "columns", least=np.finfo(float).tiny),
+        "kernels": listing(apart(one_of(part(Kernel, "columns"), array("f8", "numbers", "kept", order=None)), "columns", "numbers"), "kernels", 1),
+    }
 
     def __init__(self, matrix, mean, spread, kernels: list):
         self.matrix, self.mean, self.spread, self.kernels = matrix, mean, spread, kernels
@@ -92,9 +102,3 @@ class KernelRows:
             else:
                 total += factors[place] * kernel[take_numbers(matrix, len(kernel))]
         return total
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose units do not fit the rows."""
-        width = self.matrix.shape[1]
-        if len(self.mean) != width or len(self.spread) != width:
-            raise ValueError("the units of the columns do not fit the rows")

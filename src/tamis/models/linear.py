@@ -1,6 +1,7 @@
 """What every online linear model shares: passes, streams, and the attributes that show a fit."""
 
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, frozen, note_columns, take_matrix, take_weights, warn_user
 from tamis._progress import Progress
+from tamis.contents import count, flag, optional, part, plain
 from tamis.models.engine import Engine, count_threads
 from tamis.models.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 
@@ -38,6 +40,12 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     """Base of the online linear models; a recipe adds its parameters and `_terms`."""
 
     _parameter_constraints: dict = SHARED
+    _contents: ClassVar[dict] = {
+        "_engine": part(Engine, "columns", "outputs"),
+        "history_": plain(),
+        "n_iter_": count(),
+        "_sparse": optional(flag()),
+    }
     _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
     _class_weighted = True  # whether classifiers take `class_weight`
     _family_doc: tuple[str, str] | None = None  # words for the shared parameters and attributes, where a family has its own
@@ -221,11 +229,6 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         rows = take_matrix(self, X, reset=False, grow=self.grow)
         # Columns that a growing model has not met weigh nothing.
         return rows.narrowed(self._engine.features) if rows.n_features > self._engine.features else rows
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if self.__sklearn_is_fitted__() and (self._engine.features, self._engine.outputs) != (self.n_features_in_, self._outputs()):
-            raise ValueError("the state of training does not fit the number of columns and outputs")
 
     def __sklearn_is_fitted__(self):
         return "_engine" in vars(self)

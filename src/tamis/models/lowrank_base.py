@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights, warn_user
+from tamis.contents import array, count, early, part, plain, rows
 from tamis.models.constraints import COUNT, SHARE
 from tamis.models.engine import count_threads
 from tamis.models.lowrank import FACTORING, LowRankFactorization, take_plain
@@ -137,6 +138,16 @@ class LowRankModel(BaseEstimator):
         check_is_fitted(self)
         return scores_of(take_plain(self, X, reset=False), self._weights, self.intercept_)
 
+    _contents: ClassVar[dict] = {
+        "factorization_": early(part(LowRankFactorization, "columns")),
+        "_weights": rows("outputs", "columns"),
+        "intercept_": array("f8", "outputs"),
+        **dict.fromkeys(("converged_", "collapsed_", "bounded_"), array("b1", "outputs")),
+        **dict.fromkeys(("gap_", "radius_", "alpha_", "objective_", "residual_bound_"), array("f8", "outputs", finite=False)),
+        "history_": plain(),
+        "n_iter_": count(),
+    }
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_weights")
 
@@ -151,11 +162,6 @@ class LowRankModel(BaseEstimator):
     def support_(self):
         """Indices of the features with a weight; of several targets the union."""
         return np.unique(self.sparse_coef_.indices).astype(np.int64)
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "_weights") and self._weights.shape != (len(self.intercept_), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and targets")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

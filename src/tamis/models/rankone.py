@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights
+from tamis.contents import array, count, early, number, part, plain
 from tamis.models.constraints import AUTO, NUMBER, SHARE
 from tamis.models.lowrank import LowRankFactorization, take_plain
 from tamis.models.lowrank_lasso import never
@@ -100,6 +101,16 @@ class RankOneLasso(Numbers, BaseEstimator):
         "eps": [Interval(Real, 0, None, closed="left"), None],
         "fit_intercept": ["boolean"],
         "random_state": ["random_state"],
+    }
+
+    _contents: ClassVar[dict] = {
+        "factorization_": early(part(LowRankFactorization, "columns")),
+        "eps_": early(number(float, least=0.0)),
+        "history_": early(plain()),
+        "n_iter_": early(count()),
+        "_weights": array("f8", "outputs", "columns"),
+        "intercept_": array("f8", "outputs"),
+        **dict.fromkeys(("alpha_", "value_", "dual_"), array("f8", "outputs", finite=False)),
     }
 
     def __init__(self, alpha="auto", robustness=0.1, *, eps=None, fit_intercept=True, random_state=None):
@@ -213,11 +224,6 @@ class RankOneLasso(Numbers, BaseEstimator):
     def support_(self):
         """Indices of the features with a weight; of several targets the union."""
         return np.flatnonzero(np.atleast_2d(self.coef_).any(axis=0))
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "_weights") and self._weights.shape != (len(self.intercept_), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and targets")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

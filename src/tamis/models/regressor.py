@@ -1,14 +1,19 @@
 """Regressors: numbers as the columns that loops read, and scores as predictions."""
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import check_array, column_or_1d
 
 from tamis._checks import frozen
+from tamis.contents import early, flag, size
 
 
 class Numbers(RegressorMixin):
     """Real targets of an online regressor, one or several a row, and its predictions."""
+
+    _contents: ClassVar[dict] = {"_flat": early(flag()), "_n_targets": early(size("outputs", "targets"))}
 
     def _outputs(self):
         return self._n_targets

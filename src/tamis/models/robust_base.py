@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis.contents import array, count, early, figure, one_of, plain
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
 from tamis.solvers.cutting import Outcome, minimise
 from tamis.solvers.cutting_rows import merged, variances
@@ -46,6 +47,16 @@ class RobustLinear(BaseEstimator):
         found = [self._solve(matrix, column, weights) for column in self._columns(targets).T]
         self._store(found)
         return self
+
+    _contents: ClassVar[dict] = {
+        "_sigma": early(one_of(None, array("f8", "columns"), array("f8", "columns", "columns", order=None))),
+        "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
+        "intercept_": array("f8", "outputs"),
+        "objective_": figure(),
+        "gap_": figure(finite=False),
+        "history_": plain(),
+        "n_iter_": count(),
+    }
 
     def _prepare(self, X, y, sample_weight):
         """Rows of weight above 0, their targets and weights."""
@@ -122,11 +133,6 @@ class RobustLinear(BaseEstimator):
             raise ValueError(f"radius must be a number of 0 or more, or None for the model's own. Got {radius!r}.")
         self._check_radius(radius)
         return float(radius)
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "coef_") and np.atleast_2d(self.coef_).shape != (self._outputs(), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and outputs")
 
     @property
     def support_(self):

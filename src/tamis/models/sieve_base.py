@@ -1,6 +1,7 @@
 """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
 
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -10,6 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_matrix, take_weights
+from tamis.contents import optional, part
 from tamis.loops.sieve import score_given
 from tamis.models.constraints import AUTO, COUNT, NUMBER, SHARE, TERM
 from tamis.models.engine import count_threads
@@ -38,6 +40,10 @@ CONSTRAINTS = {
 class SieveModel(SelectorMixin, BaseEstimator):
     """Base of the sieves."""
 
+    _contents: ClassVar[dict] = {
+        "_result": optional(part(Result, "columns", "outputs")),
+        "_stream": optional(part(SieveStream, "columns", "outputs", "targets")),
+    }
     _walks_rows = True  # a weight scales a step: see tamis.testing
     grow = False  # the shared treatment of classes asks; a sieve's classes are those of its first call
 
@@ -134,15 +140,6 @@ class SieveModel(SelectorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return "_result" in vars(self) or "_stream" in vars(self)
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        for part, (columns, outputs) in ((vars(self).get(name), self._size()) for name in ("_result", "_stream") if name in vars(self)):
-            if (part.n_columns, part.n_outputs) != (columns, outputs):
-                raise ValueError("the sieve does not fit the number of columns and outputs")
-
-    def _size(self) -> tuple[int, int]:
-        return self.n_features_in_, self._outputs()
 
     def _scores(self, X):
         check_is_fitted(self)

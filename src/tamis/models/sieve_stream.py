@@ -1,9 +1,12 @@
 """The sieve on a stream: level-0 models of every group, column statistics, and a bounded sample of rows."""
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 
 from tamis._checks import NOTHING, Csr, _from_csr
+from tamis.contents import apart, array, count, flag, listing, number, rows, size, tuple_of
 from tamis.loops.sieve_stream import OUTPUTS, ROWS, stream_rows
 from tamis.models.sieve_engine import as_standard, fold_of, hashed, settled_order, tabulate
 from tamis.models.sieve_result import Result, sieve_outputs
@@ -18,6 +21,30 @@ class SieveStream:
     The sample holds the `n_sample` distinct rows with the smallest hash of their content, a repeated row with its weight.
     """
 
+    _contents: ClassVar[dict] = {
+        "n_columns": size("columns"),
+        "n_outputs": size("outputs"),
+        "folds": size("folds"),
+        "n_sample": count(1),
+        "classes": flag(),
+        "counts": array("f8", "columns", least=0.0),
+        "squares": array("f8", "columns", least=0.0),
+        "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
+        "biases": array("f8", 2, "folds+1", "1+2*outputs"),
+        "steps": array("f8", "folds+1", least=0.0),
+        "totals": array("f8", f"{OUTPUTS}+3*outputs"),
+        "keys": array("u8", "sample", increasing=True),
+        "bar": number(int, least=0, most=int(LAST)),
+        "evicted": flag(),
+        "rows": rows("sample", "columns"),
+        "targets": array("f8", "sample", "targets", loose=True),
+        "weights": array("f8", "sample", least=0.0),
+        "waiting": listing(
+            apart(tuple_of(rows("n", "columns"), array("u8", "n"), array("f8", "n", "targets"), array("f8", "n", least=0.0)), "columns", "targets")
+        ),
+        "refined_at": count(),
+    }
+
     def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
         self.n_columns, self.n_outputs, self.folds, self.n_sample, self.classes = n_columns, n_outputs, folds, n_sample, classes
         width = 1 + 2 * n_outputs
@@ -30,16 +57,13 @@ class SieveStream:
         self.waiting: list = []  # rows not yet taken into the sample
         self.refined_at = 0
 
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file that the compiled loops could not trust."""
-        width, groups = 1 + 2 * self.n_outputs, self.folds + 1
-        shapes = {"counts": (self.n_columns,), "squares": (self.n_columns,), "states": (2, groups, self.n_columns, width)}
-        shapes |= {"biases": (2, groups, width), "steps": (groups,), "totals": (OUTPUTS + 3 * self.n_outputs,)}
-        sample = len(self.keys) == len(self.weights) == len(self.targets) == self.rows.shape[0]
-        if not sample or self.rows.shape[1] != self.n_columns or any(getattr(self, name).shape != shape for name, shape in shapes.items()):
-            raise ValueError("the state of the stream contradicts itself")
-        for name in shapes:
-            setattr(self, name, np.ascontiguousarray(getattr(self, name), dtype=float))
+    def _restored(self) -> None:
+        """Refuse targets that are no classes of this stream: loops take them as places."""
+        for targets in (self.targets, *(part[2] for part in self.waiting)) if self.classes else ():
+            coded = targets.shape[1] == 1 and self.n_outputs > 1
+            allowed = np.arange(self.n_outputs) if coded else (-1, 1)
+            if not np.isin(targets, allowed).all():
+                raise ValueError(f"the sample holds a target that is none of {allowed}")
 
     @property
     def n_rows(self) -> int:

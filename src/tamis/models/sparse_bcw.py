@@ -9,6 +9,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import StrOptions
 
 from tamis._checks import warn_user
+from tamis.contents import listing, part
 from tamis.models.bcw_base import SHARED, BatchModel
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
 from tamis.solvers.bcw import learn_batch
@@ -146,6 +147,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     True
     """
 
+    _contents: ClassVar[dict] = {"_blocks": listing(part(BlockBelief, "columns"), "outputs")}
     _state = "_blocks"
     score = ScoreWord()
     _parameter_constraints: ClassVar[dict] = {
@@ -280,13 +282,6 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.support_] = True
         return mask
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if self.__sklearn_is_fitted__():
-            columns = np.concatenate([np.zeros(1, np.int64), *(belief.columns for belief in self._blocks)])
-            if len(self._blocks) != self._outputs() or columns.max() >= self.n_features_in_:
-                raise ValueError("the state of training does not fit the number of columns and outputs")
 
     @property
     def coef_(self):

@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -10,6 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 
 from tamis._checks import take_matrix, take_weights
+from tamis.contents import count, early, number, one_of, plain, record
 from tamis.models.classifier import Classes
 from tamis.models.constraints import NUMBER
 from tamis.models.regressor import Numbers
@@ -48,6 +50,11 @@ def _judge(model, setting, X, y, weights, train, test):
 class _Tuned(StabilizedLinear):
     """Search over settings by cross-validation, then a fit of all rows."""
 
+    _contents: ClassVar[dict] = {
+        "best_index_": early(count()),
+        "best_params_": early(record(dict.fromkeys(_TUNED, one_of(number(float, least=0.0), number(int, least=0))))),
+        "cv_results_": early(plain()),
+    }
     _without = ("eta", "burn_in", "rejection", "purge", "warm_start")
     eta, warm_start = "auto", False
     burn_in = property(lambda self: self.best_params_["burn_in"])

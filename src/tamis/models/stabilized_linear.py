@@ -4,6 +4,7 @@ import inspect
 import math
 import warnings
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
@@ -11,6 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from tamis._checks import Csr, frozen, take_matrix, take_weights
 from tamis._progress import Progress
+from tamis.contents import count, flag, optional, part
 from tamis.loops import stabilized_stage as loop
 from tamis.loops.stabilized_columns import measure
 from tamis.models.classifier import Classes
@@ -82,6 +84,7 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
     fit is the same, and borrowed.
     """
 
+    _contents: ClassVar[dict] = {"_engine": part(StabilizedEngine, "columns", "outputs"), "n_iter_": count(), "_sparse": optional(flag())}
     grow = positive = False
     _walks_rows = True  # what `tamis.testing` asks
     _factor = 1.0  # of the automatic step size
@@ -209,7 +212,7 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
     _scores, _rows = OnlineLinear._scores, OnlineLinear._rows
     coef_, intercept_, support_ = OnlineLinear.coef_, OnlineLinear.intercept_, OnlineLinear.support_
     sparsify, densify = OnlineLinear.sparsify, OnlineLinear.densify
-    _check_loaded, __sklearn_is_fitted__ = OnlineLinear._check_loaded, OnlineLinear.__sklearn_is_fitted__
+    __sklearn_is_fitted__ = OnlineLinear.__sklearn_is_fitted__
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

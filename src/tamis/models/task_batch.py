@@ -1,10 +1,13 @@
 """What the two batch multi-task models share: tasks beside the rows, one problem of all of them."""
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_matrix
+from tamis.contents import array, early, labels, one_of
 from tamis.loops.group_rows import score_own
 from tamis.models.batch import SOLVING, BatchModel, smooth_of
 from tamis.models.constraints import NUMBER
@@ -23,6 +26,11 @@ TASKS = {
 class TaskModel(BatchModel):
     """Batch models whose rows each belong to a task; `TaskRows` stands left of it."""
 
+    _contents: ClassVar[dict] = {
+        "tasks_": early(labels("tasks", ascending=False)),
+        "coef_": one_of(array("f8", "tasks*outputs", "columns"), array("f8", "tasks", "outputs", "columns"), array("f8", "tasks*outputs*columns")),
+        "intercept_": one_of(array("f8", "tasks*outputs"), array("f8", "tasks", "outputs")),
+    }
     solver, warm_start = "auto", False
 
     def _take_beside(self, name, task, n_rows: int) -> np.ndarray:
@@ -49,8 +57,3 @@ class TaskModel(BatchModel):
         scores = np.empty((rows.n_rows, width))
         score_own(*rows[:3], codes, np.ascontiguousarray(weights.T), scores)
         return scores + np.reshape(self.intercept_, (len(self.tasks_), width))[codes]
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if "coef_" in vars(self) and np.size(self.coef_) != len(self.tasks_) * self._outputs() * self.n_features_in_:
-            raise ValueError("the weights do not fit the number of tasks and columns")

@@ -1,8 +1,11 @@
 """The engine of online multi-task models: one column of cells a task and output, one block a feature. No checks, no scikit-learn."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from tamis._checks import Csr
+from tamis.contents import flag, size
 from tamis.loops.blocks import Blocks
 from tamis.loops.grouped_walks import learn_groups, learn_rounds
 from tamis.models.engine import BLOCK
@@ -12,14 +15,11 @@ from tamis.models.grouped_engine import GroupEngine
 class TaskEngine(GroupEngine):
     """A `GroupEngine` whose outputs are those of several tasks, `width` each; targets carry the task's number in their last column."""
 
+    _contents: ClassVar[dict] = {"width": size("width"), "outputs": size("outputs", equals="width*tasks"), "rounds": flag()}
+
     def __init__(self, terms, flags, features: int, width: int, tasks: int, blocks: Blocks):
         self.width, self.rounds = width, False  # whether a step takes one row of every task
         super().__init__(terms, flags, features, width * tasks, blocks)
-
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if type(self.width) is not int or self.width < 1 or self.outputs % self.width or type(self.rounds) is not bool:
-            raise ValueError("the outputs do not fit the tasks")
 
     @property
     def tasks(self) -> int:

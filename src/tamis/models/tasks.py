@@ -1,11 +1,13 @@
 """What online multi-task models share: tasks beside the rows, protocols, and what a fit of several tasks shows."""
 
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from tamis._checks import frozen
+from tamis.contents import array, early, labels, part
 from tamis.models.constraints import NUMBER, STRENGTH
 from tamis.models.grouped_base import AVERAGING, WITHOUT
 from tamis.models.task_engine import TaskEngine, balanced, of_mean_one, running_balance
@@ -26,6 +28,11 @@ TASKS_CONSTRAINTS = {
 class Tasks(TaskRows):
     """Online models of several tasks; stands left of the mixins for classes and numbers, and of `Grouped`."""
 
+    _contents: ClassVar[dict] = {
+        "tasks_": early(labels("tasks", ascending=False, least=0)),
+        "_totals": early(array("f8", "tasks+1", least=0.0)),
+        "_engine": part(TaskEngine, "columns", "tasks", width="outputs"),
+    }
     early_stopping = False
 
     # ------------------------------------------------------------------ terms
@@ -109,13 +116,6 @@ class Tasks(TaskRows):
     # ------------------------------------------------------------------ what a fit shows
     def _score_rows(self, rows, codes):
         return self._engine.score(rows, codes)
-
-    def _check_loaded(self):
-        """Refuse a file whose parts do not fit together."""
-        if self.__sklearn_is_fitted__():
-            engine = self._engine
-            if (engine.features, engine.width, engine.tasks) != (self.n_features_in_, self._outputs(), len(self.tasks_)):
-                raise ValueError("the state of training does not fit the number of columns, outputs and tasks")
 
 
 def _labels(task, n_rows: int, whole: bool):

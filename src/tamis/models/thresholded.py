@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis.contents import array, count, early, number, plain
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, AUTO, COUNT, NUMBER
 from tamis.models.thresholded_backend import given_solver
@@ -179,6 +180,17 @@ class ThresholdedClassifier(Classes, BaseEstimator):
         self.tol = tol
         self.class_weight = class_weight
 
+    _contents: ClassVar[dict] = {
+        "_mass": early(number(float, above=0.0)),
+        "history_": early(plain()),
+        "coef_": array("f8", "outputs", "columns"),
+        "intercept_": array("f8", "outputs"),
+        "threshold_": number(float, least=0.0),
+        "kept_fraction_": number(float, least=0.0, most=1.0),
+        "certificate_": plain(),
+        "n_iter_": count(),
+    }
+
     # ------------------------------------------------------------------ training
     def _fit(self, X, y, sample_weight):
         """Check, prepare, try thresholds until one holds, store."""
@@ -315,11 +327,6 @@ class ThresholdedClassifier(Classes, BaseEstimator):
 
     def _terms(self):
         return (LOSSES[self.loss],), ()  # asked for by predict_proba
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "coef_") and self.coef_.shape != (self._outputs(), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and outputs")
 
     @property
     def support_(self):

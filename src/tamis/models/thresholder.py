@@ -7,6 +7,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks
+from tamis.contents import number
 from tamis.models.constraints import AUTO, NUMBER, SHARE
 from tamis.solvers.threshold import drop_small, keeping, sizes_of
 
@@ -59,6 +60,11 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {"threshold": [NUMBER, AUTO], "keep": [SHARE]}
+    _contents: ClassVar[dict] = {
+        "threshold_": number(float, least=0.0),
+        "kept_fraction_": number(float, least=0.0, most=1.0),
+        "dropped_": number(float, least=0.0),
+    }
 
     def __init__(self, threshold="auto", keep=0.5):
         self.threshold = threshold

@@ -106,5 +106,5 @@ def test_forged_heaps_are_refused(interpreted, tmp_path, change):
     else:
         engine.kept = engine.kept.astype(np.int64)
     tamis.save(model, tmp_path / "model.tamis")
-    with pytest.raises(ValueError, match="contradict|SOFSClassifier._engine.kept must be"):
+    with pytest.raises(ValueError, match=r"contradict|SOFSClassifier._engine.kept must be"):
         tamis.load(tmp_path / "model.tamis")

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
+from tamis.terms import Huber
 
 N, P = 48, 6
 # Small settings, so that a fit takes a moment; a class not named here has its defaults.
@@ -29,7 +30,33 @@ SMALL = {
     "StabilizedSGDRegressorCV": {"n_paths": 3, "max_iter": 2, "cv": 2, "eta_factors": (1.0,), "burn_ins": (1.0,)},
 }
 # Settings under which a class keeps other things, or keeps them in another form.
-FURTHER: dict[str, list[dict]] = {}
+FURTHER: dict[str, list[dict]] = {
+    "AROWClassifier": [{"covariance": "full"}, {"class_weight": "balanced"}],
+    "BCWClassifier": [{"solver": "kernel"}, {"solver": "raw"}, {"fit_intercept": False}],
+    "FOBOSClassifier": [{"average": True}, {"class_weight": "balanced", "grow": True}, {"loss": Huber(0.5), "fit_intercept": False}],
+    "GMKLClassifier": [{"probability": True, "share_weights": False}, {"kernels": [np.eye(N), np.ones((N, N))]}],
+    "GMKLRegressor": [{"max_rows": 20, "n_components": 10}],
+    "GroupLassoClassifier": [{"warm_start": True, "groups": [0, 0, 1, 1, 2, 2], "l1_ratio": 0.3}],
+    "GroupLassoRegressor": [{"warm_start": True}],
+    "LowRankClassifier": [{"dtype": "float32"}],
+    "LowRankFactorization": [{"dtype": "float32"}],
+    "LowRankLasso": [{"radius": np.inf}],
+    "OnlineClassifier": [{"rule": "adagrad"}, {"step": "passive_aggressive", "penalty": None, "loss": "hinge"}],
+    "OnlineGroupLassoClassifier": [{"groups": [[0, 1, 2], [2, 3], [4, 5]], "l1_ratio": 0.5}],
+    "OnlineMultiTaskRegressor": [{"penalty": "shared+sparse", "protocol": "stream"}],
+    "RobustSVC": [{"uncertainty": "ellipsoid"}],
+    "SDistClassifier": [{"max_order": 2, "rule": "margin"}],
+    "SOFSClassifier": [{"n_features": 3}],
+    "SieveClassifier": [{"per_class": True}],
+    "SparseBCWClassifier": [{"refit": True, "n_features": 3}, {"covariance": "identity", "fit_intercept": False}],
+    "StabilitySelector": [{"estimator": tamis.FOBOSClassifier(max_iter=3)}],
+    "TriClassSVC": [
+        {"kernel": "rbf", "probability": True},
+        {"kernel": "poly", "multi_class": "ovr"},
+        {"kernel": "precomputed"},
+        {"multi_class": "ovr", "probability": True},
+    ],
+}
 
 
 def estimators() -> list[type]:
@@ -58,6 +85,7 @@ def data() -> dict:
         "three": np.array(["low", "mid", "high"])[three],
         "numbers": score,
         "many": np.column_stack([score, X[:, 2] + 0.1 * rng.normal(size=N)]),
+        "labels": np.column_stack([score > 0, X[:, 2] > 0, X[:, 3] > 0.1]).astype(int),
         "task": np.arange(N) % 3,
         "weights": rng.integers(1, 4, N) / 2.0,
     }
@@ -71,23 +99,16 @@ def named(X):
 
 
 # --------------------------------------------------------------------------- ways to fit
-def _fit(model, X, y, **given):
-    d = data()
-    if "task" in inspect.signature(model.fit).parameters and "task" not in given:
-        given["task"] = d["task"]
-    return model.fit(X, y, **given)
+CHUNKS = [slice(0, 17), slice(17, 30)]  # in mid-stream: nothing divides these
 
 
-def _stream(model, X, y, chunks, **given):
-    d, more = data(), {}
-    for at, part in enumerate(chunks):
-        if "classes" in inspect.signature(model.partial_fit).parameters and at == 0:
-            more = {"classes": np.unique(y)}
-        if "task" in inspect.signature(model.partial_fit).parameters:
-            more["task"] = d["task"][part]
-        model.partial_fit(X[part], y[part], **more)
-        more = {}
-    return model
+def rows_for(model, X=None):
+    """Rows that suit a model: numbers of rows, or rows by rows, where it has kernels of the user's."""
+    X = data()["X"] if X is None else X
+    if getattr(model, "kernel", None) == "precomputed":
+        return data()["X"] @ data()["X"].T
+    given = getattr(model, "kernels", None)
+    return np.arange(N)[:, None].astype(float) if isinstance(given, list) and given and isinstance(given[0], np.ndarray) else X
 
 
 def targets(model, several=False):
@@ -98,24 +119,55 @@ def targets(model, several=False):
     return d["many" if several else "numbers"]
 
 
-CHUNKS = [slice(0, 17), slice(17, 30)]  # in mid-stream: nothing divides these
+def beside(method, part=slice(None)) -> dict:
+    """The task of each row, for models that ask for it."""
+    return {"task": data()["task"][part]} if "task" in inspect.signature(method).parameters else {}
+
+
+def fit(model, y, X=None, **more):
+    """Fit all rows."""
+    return model.fit(rows_for(model, X), y, **beside(model.fit), **more)
+
+
+def stream(model, y, sparse=False, look=False):
+    """Walk two chunks, and look between them or not."""
+    X = sp.csr_array(data()["X"]) if sparse else data()["X"]
+    for number, part in enumerate(CHUNKS):
+        named = {"classes": np.unique(y)} if number == 0 and y.ndim == 1 and "classes" in inspect.signature(model.partial_fit).parameters else {}
+        model.partial_fit(X[part], y[part], **named, **beside(model.partial_fit, part))
+        if look:
+            model.predict(X, **beside(model.predict))
+    return model
+
+
 WAYS = {
     "unfitted": lambda model: model,
-    "one output": lambda model: _fit(model, data()["X"], targets(model)),
-    "several outputs": lambda model: _fit(model, data()["X"], targets(model, True)),
-    "sparse": lambda model: _fit(model, sp.csr_array(data()["X"]), targets(model)),
-    "named": lambda model: _fit(model, named(data()["X"]), targets(model)),
-    "weighted": lambda model: _fit(model, data()["X"], targets(model), sample_weight=data()["weights"]),
-    "stream": lambda model: _stream(model, data()["X"], targets(model), CHUNKS),
-    "stream of several": lambda model: _stream(model, sp.csr_array(data()["X"]), targets(model, True), CHUNKS),
+    "one output": lambda model: fit(model, targets(model)),
+    "several outputs": lambda model: fit(model, targets(model, True)),
+    "labels": lambda model: fit(model, data()["labels"] if is_classifier(model) else targets(model)),
+    "sparse": lambda model: fit(model, targets(model), sp.csr_array(data()["X"])),
+    "named": lambda model: fit(model, targets(model), named(data()["X"])),
+    "weighted": lambda model: fit(model, targets(model), sample_weight=data()["weights"]),
+    "sparsified": lambda model: fit(model, targets(model)).sparsify(),
+    "stream": lambda model: stream(model, targets(model)),
+    "stream of several": lambda model: stream(model, targets(model, True), sparse=True),
+    "stream, looked at": lambda model: stream(model, targets(model, True), look=True),
 }
 
 
-def specimen(cls, way: str, **parameters):
-    """A model of a class, fitted in a way; None where the class does not know it."""
+@functools.cache
+def specimen(cls, way: str, setting: int = 0):
+    """A model of a class, fitted in a way, with its usual setting or a further one; the error where the class does not know the way."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return WAYS[way](made(cls, **parameters))
+            return WAYS[way](made(cls, **([{}, *FURTHER.get(cls.__name__, [])][setting])))
         except (ValueError, TypeError, AttributeError) as error:
             return error
+
+
+def specimens(cls, ways=tuple(WAYS), further=True) -> dict:
+    """All models of a class by way and setting."""
+    settings = range(1 + (len(FURTHER.get(cls.__name__, [])) if further else 0))
+    found = {(way, setting): specimen(cls, way, setting) for setting in settings for way in ways}
+    return {key: model for key, model in found.items() if not isinstance(model, Exception)}

@@ -151,6 +151,10 @@ class Classes(ClassifierMixin):
                 f"y holds {new[:5].tolist()}, not among classes_ {self.classes_[:10].tolist()}. "
                 "Name all classes in the first partial_fit call (classes=...), or set grow=True."
             )
+        if isinstance(new.tolist()[0], str) != isinstance(self.classes_.tolist()[0], str):
+            raise ValueError(
+                f"y holds {new[:5].tolist()}, of another kind than classes_ {self.classes_[:10].tolist()}; all must be numbers, or all words."
+            )
         self._add_classes(new, first)
 
     def _add_classes(self, new, first):

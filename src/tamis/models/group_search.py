@@ -49,6 +49,7 @@ class Tuned(GroupedColumns):
     """Search along the path, then a fit of all rows."""
 
     _contents: ClassVar[dict] = {
+        "_last": None,
         "best_index_": early(number(int, least=0)),
         "path_": early(
             record(

@@ -27,6 +27,7 @@ class TaskModel(BatchModel):
     """Batch models whose rows each belong to a task; `TaskRows` stands left of it."""
 
     _contents: ClassVar[dict] = {
+        "_last": None,
         "tasks_": early(labels("tasks", ascending=False)),
         "coef_": one_of(array("f8", "tasks*outputs", "columns"), array("f8", "tasks", "outputs", "columns"), array("f8", "tasks*outputs*columns")),
         "intercept_": one_of(array("f8", "tasks*outputs"), array("f8", "tasks", "outputs")),

@@ -13,7 +13,7 @@ from pathlib import Path
 from benchmarks.clock import ROOT
 from benchmarks.pages import Goal, Page, Table, verdict
 
-COUNT, QUICK = 12_000, 300
+COUNT, QUICK = 10_200, 300
 SEED = 20
 OPENING = """{total:,} forged model files of {classes} classes, made from {models} models: unfitted, fitted to one output and to several, to labels,
 from sparse rows, from named columns, in mid-stream, and with further settings. In each file one field, at times two or three, was replaced: an

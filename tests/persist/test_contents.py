@@ -160,6 +160,23 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
                 tamis.load(tmp_path / "forged")
 
 
+@pytest.mark.parametrize("cls", [tamis.LowRankFactorization, tamis.SOFSClassifier, tamis.SparseBCWClassifier, tamis.OnlineGroupLassoClassifier])
+def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch):
+    """A length that no other field says, of zeros that are not stored, could be any number."""
+    tamis.save(specimen(cls, "one output"), tmp_path / "m")
+    _, arrays = opened(tmp_path / "m")
+    for number, array in enumerate(arrays):
+        for axis in range(array.ndim):
+            header, forged = opened(tmp_path / "m")
+            shape = [2_000_000_000 if at == axis else length for at, length in enumerate(array.shape)]
+            forged[number] = {"length": 0, "dtype": array.dtype.str, "shape": shape, "width": 1, "rows": 0}, b""
+            (tmp_path / "m2").write_bytes(signed(header, forged))
+            with monkeypatch.context() as patch:
+                patch.setattr(np, "zeros", lambda *_: pytest.fail("memory was taken"))
+                with pytest.raises(ModelFileError):
+                    tamis.load(tmp_path / "m2")
+
+
 @pytest.mark.parametrize("name", ["_engine", "classes_", "history_"])
 def test_what_a_fitted_model_lacks_is_named(name, tmp_path):
     tamis.save(tamis.FOBOSClassifier().fit(data()["X"], data()["two"]), tmp_path / "m")

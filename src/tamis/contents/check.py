@@ -54,6 +54,7 @@ def check_outline(outline: Outline, path: str) -> None:
     if ... in contents:
         for name in attributes.keys() - contents.keys():
             contents[...].outline(attributes[name], held, f"{path}.{name}")
+    held.close()
 
 
 def outline_inside(value, path: str) -> None:

@@ -1,10 +1,14 @@
 """What comes from a file before it is read, and the sizes that it must agree on."""
 
 import functools
+import math
 import re
 from collections.abc import Callable
 
 import numpy as np
+
+_SMALL = 1 << 20  # entries of an array that may all be zeros
+_SHARE = 64  # of a larger one, at least one in so many is stored, unless another array or number says its lengths too
 
 
 class ContentsError(ValueError):
@@ -12,15 +16,24 @@ class ContentsError(ValueError):
 
 
 class Promise:
-    """An array of a file that has not been read yet."""
+    """An array of a file that has not been read yet; `zeros` of its entries are 0 and not stored.
 
-    def __init__(self, dtype: np.dtype, shape: tuple[int, ...], read: Callable):
-        self.dtype, self.shape, self.read = dtype, shape, read  # `read(inspect)` hands all that is stored to `inspect`, piece by piece
+    ``read(inspect)`` reads it, and hands all that is stored to `inspect`, piece by piece.
+    """
+
+    def __init__(self, dtype: np.dtype, shape: tuple[int, ...], zeros: int, read: Callable):
+        self.dtype, self.shape, self.zeros, self.read = dtype, shape, zeros, read
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
+
+    @property
+    def backed(self) -> bool:
+        """Whether the file holds enough of the array for its size to be believed: else zeros that are not stored could be any number."""
+        entries = math.prod(self.shape)
+        return entries <= _SMALL or (entries - self.zeros) * _SHARE >= entries
 
 
 class SparsePromise:
@@ -59,21 +72,32 @@ class Held:
     """The state of one object, and the sizes that its attributes have agreed on; some are those of the object around it."""
 
     def __init__(self, state: dict, outer: "Held | None" = None, shared: dict[str, str] | None = None):
-        self.state, self.outer, self.shared, self.sizes = state, outer, shared or {}, {}  # type: ignore[var-annotated]
+        self.state, self.outer, self.shared = state, outer, shared or {}
+        self.sizes: dict[str, int] = {}
+        self.doubtful: dict[str, str] = {}  # sizes that only zeros speak for so far, and where
 
     def size(self, name: str) -> int | None:
         """A size by its name, None where nothing has set it."""
         return self.outer.size(self.shared[name]) if name in self.shared and self.outer else self.sizes.get(name)
 
-    def bind(self, name: str, value: int, path: str) -> None:
-        """Set a size, or compare it."""
+    def bind(self, name: str, value: int, path: str, backed: bool = True) -> None:
+        """Set a size, or compare it; what is not backed needs a second one to say the same."""
         known = self.size(name)
         if known is not None and known != value:
             raise ContentsError(f"{path} has {value} {name}, but there are {known} in what came before it")
         if name in self.shared and self.outer:
-            self.outer.bind(self.shared[name], value, path)
+            self.outer.bind(self.shared[name], value, path, backed)
+            return
+        self.sizes[name] = value
+        if known is None and not backed:
+            self.doubtful[name] = path
         else:
-            self.sizes[name] = value
+            self.doubtful.pop(name, None)
+
+    def close(self) -> None:
+        """Refuse sizes that only one array says, and by zeros alone."""
+        for name, path in self.doubtful.items():
+            raise ContentsError(f"{path} has {self.sizes[name]} {name}, almost all of them zeros that are not stored, and nothing else says so")
 
     def bind_all(self, binds: dict[str, Callable], value, path: str) -> None:
         """Set sizes that follow from a value, by functions of it and of what is held."""
@@ -92,10 +116,12 @@ class Held:
             total += functools.reduce(lambda a, b: a * b, factors)  # type: ignore[arg-type, operator]
         return total
 
-    def fit(self, text: str | int, length: int, path: str) -> None:
-        """Compare a length with its declaration; a bare name that is not set yet is set by it."""
+    def fit(self, text: str | int | tuple, length: int, path: str, backed: bool = True) -> None:
+        """Compare a length with its declaration; a bare name that is not set yet is set by it. Of a tuple the second one is a way out."""
+        if isinstance(text, tuple):
+            text = text[length == text[1]]
         if isinstance(text, str) and re.fullmatch("[a-z_]+", text):
-            self.bind(text, length, path)
+            self.bind(text, length, path, backed)
         elif (wanted := self.measure(text, path)) != length:
             raise ContentsError(f"{path} has the length {length}, but {text} = {wanted}")
 

@@ -6,14 +6,29 @@ from tamis.contents.held import Content, ContentsError, Promise, SparsePromise, 
 
 
 class Array(Content):
-    """An array of one dtype (or a few) and of declared lengths; a `loose` one without rows may be of any width."""
+    """An array of one dtype (or a few) and of declared lengths; a `loose` one without rows may be of any width.
+
+    One that nothing reads before its shape is compared is `believed`, even if only zeros speak for its size.
+    """
 
     def __init__(
-        self, dtypes, *lengths, finite=True, least=None, most=None, below=None, order="C", increasing=False, distinct=False, rising=None, loose=False
+        self,
+        dtypes,
+        *lengths,
+        finite=True,
+        least=None,
+        most=None,
+        below=None,
+        order="C",
+        increasing=False,
+        distinct=False,
+        rising=None,
+        loose=False,
+        believed=False,
     ):
         self.dtypes = [np.dtype(d) for d in ([dtypes] if isinstance(dtypes, str) else dtypes)]
         self.lengths, self.finite, self.least, self.most, self.below = lengths, finite, least, most, below
-        self.order, self.increasing, self.distinct, self.rising, self.loose = order, increasing, distinct, rising, loose
+        self.order, self.increasing, self.distinct, self.rising, self.loose, self.believed = order, increasing, distinct, rising, loose, believed
 
     def suits(self, value):
         """An array of as many axes."""
@@ -24,9 +39,11 @@ class Array(Content):
         shape = f"({', '.join(map(str, self.lengths))})"
         if not self.suits(value) or value.dtype not in self.dtypes:
             refuse(path, f"an array of {' or '.join(map(str, self.dtypes))} and shape {shape}", value)
+        if (self.increasing or self.distinct) and value.zeros > 1:  # found here, where it costs no memory
+            refuse(path, "without a number that comes twice", value)
         lengths = self.lengths[:1] if self.loose and not value.shape[0] else self.lengths
         for place, (length, text) in enumerate(zip(value.shape, lengths, strict=False)):
-            held.fit(text, length, f"{path}, axis {place} of {shape},")
+            held.fit(text, length, f"{path}, axis {place} of {shape},", value.backed or self.believed)
 
     def fill(self, value, held, path):
         """The array, its numbers in range and laid out as loops read it."""
@@ -163,7 +180,9 @@ class Labels(Content):
         words = isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1 and all(isinstance(v, str | int | float) for v in value)
         if not (words or (isinstance(value, Promise) and value.ndim == 1 and value.dtype.kind in "biufUS")) or value.shape[0] < self.least:
             refuse(path, f"a row of {self.least} or more labels", value)
-        held.fit(self.size, value.shape[0], path)
+        if self.distinct and isinstance(value, Promise) and value.zeros > 1:
+            refuse(path, "without a label that comes twice", value)
+        held.fit(self.size, value.shape[0], path, not isinstance(value, Promise) or value.backed)
         held.bind_all(self.binds, value.shape[0], path)
 
     def fill(self, value, held, path):

@@ -47,7 +47,9 @@ class Apart(Content):
 
     def outline(self, value, held, path):
         """As the content inside."""
-        self.inside.outline(value, self._held(held), path)
+        own = self._held(held)
+        self.inside.outline(value, own, path)
+        own.close()
 
     def fill(self, value, held, path):
         """As the content inside, whose sizes are found again."""

@@ -55,7 +55,7 @@ class BatchModel(BaseEstimator):
         "objective_": figure(),
         "history_": plain(),
         "n_iter_": count(),
-        "_last": optional(tuple_of(array("f8", "places", "outputs", order=None), array("f8", "outputs"))),
+        "_last": optional(tuple_of(array("f8", "places", "outputs", order=None, believed=True), array("f8", "outputs"))),
     }
     grow = False  # the shared treatment of classes asks; the classes of a batch model are those of its rows
 
@@ -149,7 +149,7 @@ class GroupedColumns(BatchModel):
     """Batch models of one table whose columns are in groups."""
 
     _contents: ClassVar[dict] = {
-        "groups_": listing(apart(indices("members", below="columns"), "columns"), "groups"),
+        "groups_": listing(apart(indices("members", below="columns", distinct=True), "columns"), "groups"),
         "group_support_": indices("kept_groups", below="groups", increasing=True),
     }
 

@@ -23,7 +23,7 @@ class ConfidenceEngine(Engine):
         "clock": floats(2, least=0.0),
         "state": one_of(array("f8", "columns+1", "2*outputs"), array("f8", "outputs", "columns+2", "columns+1")),
         "kept": array("u8", "outputs", "kept", below="columns"),
-        "places": array("u4", "placed", "outputs"),
+        "places": array("u4", ("columns", 0), "outputs"),
         "bias": None,
         "ledger": None,
         "bias_ledger": None,

@@ -26,10 +26,10 @@ class GroupEngine(Engine):
         "prices": array("f8", "groups", 2, least=0.0),
         "members": array("u4", "places", below="columns"),
         "starts": array("u8", "groups+1", rising="places"),
-        "squares": array("f8", "squared", least=0.0),
+        "squares": array("f8", ("groups", 0), least=0.0),
         # What `_invert` makes of them, made anew.
         "owners": array("u4", "places"),
-        "owner_starts": array("u8", "owner_starts"),
+        "owner_starts": array("u8", ("columns+1", 0)),
         "overlap": count(),
         "ordered": flag(),
     }

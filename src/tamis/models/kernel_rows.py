@@ -36,6 +36,9 @@ def _key(matrix, i: int) -> bytes:
     return (matrix[i] + 0.0).astype(np.float64).tobytes()
 
 
+KNOWN = ("columns", "rows", "numbers")  # sizes that all kernels share
+
+
 class KernelRows:
     """Rows as given, the units of their columns, and the kernels on them: of a dictionary, callables, or matrices."""
 
@@ -43,7 +46,7 @@ class KernelRows:
         "matrix": one_of(array(("f8", "f4"), "rows", "columns", order=None), rows("rows", "columns", dtypes=("f8", "f4"))),
         "mean": array("f8", "columns"),
         "spread": array("f8", "columns", least=np.finfo(float).tiny),
-        "kernels": listing(apart(one_of(part(Kernel, "columns"), array("f8", "numbers", "kept", order=None)), "columns", "numbers"), "kernels", 1),
+        "kernels": listing(apart(one_of(part(Kernel, "columns"), array("f8", "numbers", ("rows", 0), order=None)), *KNOWN), "kernels", 1),
     }
 
     def __init__(self, matrix, mean, spread, kernels: list):

@@ -155,7 +155,7 @@ class SDistBase(TransformerMixin, BaseEstimator):
         "_spreads": array("f8", "terms", least=np.finfo(float).tiny, finite=False),
         "_loadings": rows("terms", "steps", formats=("csc",)),
         "components_": array("f8", "components", "terms", order=None),
-        "candidates_": indices("candidates", below="columns"),
+        "candidates_": indices("candidates", below="columns", distinct=True),
         "steps_": plain(),
         "n_steps_": count(),
         "history_": plain(),

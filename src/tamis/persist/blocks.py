@@ -132,7 +132,8 @@ class Blocks:
             self._check_rows(entry, dtype, shape)
         elif math.prod(shape) * dtype.itemsize != entry["length"]:
             raise ModelFileError(f"block {number} has {entry['length']} bytes, which shape {shape} of {dtype} does not fill. {AGAIN}")
-        return Promise(dtype.newbyteorder("="), shape, functools.partial(self._read, number, dtype, shape))
+        zeros = math.prod(shape) - entry["rows"] * entry["width"] if "width" in entry else 0
+        return Promise(dtype.newbyteorder("="), shape, zeros, functools.partial(self._read, number, dtype, shape))
 
     def _read(self, number: int, dtype: np.dtype, shape: tuple[int, ...], inspect) -> np.ndarray:
         """The array; `inspect` sees all its numbers, of zeros that are not stored one."""

@@ -107,7 +107,7 @@ class Decoder:
         block = self.blocks.promise(node["block"])
         if node.get("order") != "F":
             return block
-        return Promise(block.dtype, block.shape[::-1], lambda inspect: block.read(inspect).T)
+        return Promise(block.dtype, block.shape[::-1], block.zeros, lambda inspect: block.read(inspect).T)
 
     def _objects(self, node, depth):
         shape, items = read_shape(node["shape"]), node["items"]

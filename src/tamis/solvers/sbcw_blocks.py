@@ -23,7 +23,7 @@ class BlockBelief:
 
     _contents: ClassVar[dict] = {
         "constant": number(float, least=0.0),
-        "blocks": listing(apart(indices("members", below="columns"), "columns")),
+        "blocks": listing(apart(indices("members", below="columns", distinct=True), "columns")),
         "precisions": listing(apart(array("f8", "members", "members", order=None))),
         "push": array("f8", "weights"),
         "mean": array("f8", "weights"),

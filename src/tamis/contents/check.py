@@ -1,6 +1,7 @@
 """The one check of all that comes from a model file: by the declared contents of its classes, and by scikit-learn's rules for parameters."""
 
 import functools
+from typing import Any
 
 from tamis.contents.held import Content, ContentsError, Held, Outline, Promise, SparsePromise
 from tamis.contents.kinds import plain_array, read_sparse
@@ -77,7 +78,7 @@ def made(outline: Outline, path: str):
     state = {name: filled(value, f"{path}.{name}") for name, value in outline.parameters.items()}
     for name, value in outline.attributes.items():
         state[name] = contents[name if name in contents else ...].fill(value, outline.held, f"{path}.{name}")
-    thing = object.__new__(cls)
+    thing: Any = object.__new__(cls)
     thing.__dict__.update(state)
     try:
         if hasattr(cls, "_parameter_constraints"):

@@ -118,12 +118,11 @@ class Held:
 
     def fit(self, text: str | int | tuple, length: int, path: str, backed: bool = True) -> None:
         """Compare a length with its declaration; a bare name that is not set yet is set by it. Of a tuple the second one is a way out."""
-        if isinstance(text, tuple):
-            text = text[length == text[1]]
-        if isinstance(text, str) and re.fullmatch("[a-z_]+", text):
-            self.bind(text, length, path, backed)
-        elif (wanted := self.measure(text, path)) != length:
-            raise ContentsError(f"{path} has the length {length}, but {text} = {wanted}")
+        wanted: str | int = text[length == text[1]] if isinstance(text, tuple) else text
+        if isinstance(wanted, str) and re.fullmatch("[a-z_]+", wanted):
+            self.bind(wanted, length, path, backed)
+        elif (known := self.measure(wanted, path)) != length:
+            raise ContentsError(f"{path} has the length {length}, but {wanted} = {known}")
 
 
 # --------------------------------------------------------------------------- declarations

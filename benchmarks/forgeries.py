@@ -21,7 +21,7 @@ array by one of another dtype or shape, numbers by nan, infinite, negative or hu
 dropped or added, a parameter made nonsense. Then the checksum was made right.
 
 A file is *refused* if `load` raises a ModelFileError. A model *works* if predictions, further training and all that it shows run to the end, or to
-an error that says what is wrong. Anything else is a failure: another error, a crash, or no answer within a minute. All of it ran in processes of
+an error that says what is wrong. Anything else is a failure: another error, a crash, or no answer within two minutes. All of it ran in processes of
 their own, and took {seconds:.0f} s."""
 
 

@@ -132,6 +132,18 @@ def test_what_waits_in_a_stream_is_not_trusted(harm, tmp_path):
         tamis.load(path)
 
 
+def test_targets_narrower_than_the_outputs_are_refused(tmp_path):
+    """Loops would read beyond them."""
+    tamis.save(specimen(tamis.SieveRegressor, "stream of several"), tmp_path / "m")
+    header, arrays = opened(tmp_path / "m")
+    for chunk in part_of(header, "_stream")["waiting"]:
+        at = chunk["items"][2]["block"]
+        arrays[at] = np.ascontiguousarray(arrays[at][:, :1])
+    (tmp_path / "m").write_bytes(signed(header, arrays))
+    with pytest.raises(ModelFileError, match=r"SieveRegressor._stream.waiting\[0\]\[2\], axis 1 of \(n, targets\), has 1 targets, but there are 2"):
+        tamis.load(tmp_path / "m")
+
+
 @pytest.mark.parametrize(("name", "value", "words"), [("rule", "x", "'rule' parameter of SDistClassifier"), ("n_neighbors", -5, "'n_neighbors'")])
 def test_parameters_of_a_file_follow_the_rules_of_the_class(name, value, words, tmp_path):
     tamis.save(tamis.SDistClassifier(), tmp_path / "m")

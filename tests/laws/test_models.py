@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import tiny
 from registry import CHECKED, CLASSIFIERS, ESTIMATORS, MODELS, REGRESSORS, STREAMS, small
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tiny import one_pass, quiet
 
@@ -59,6 +60,14 @@ def test_predictions_are_pure(cls, many):
             assert np.array_equal(first, rows), "a row's prediction depends on its neighbours"
     _ = model.coef_, model.intercept_, model.support_, model.resolved_params_, model.t_, repr(model)
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+@pytest.mark.parametrize("name", ["predict", "decision_function", "transform", "predict_margin"])
+def test_an_unfitted_model_says_so(cls, name):
+    if hasattr(cls, name):
+        with pytest.raises(NotFittedError):
+            getattr(cls(), name)(X)
 
 
 @pytest.mark.parametrize("cls", STREAMS)

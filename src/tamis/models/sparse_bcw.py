@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import warn_user
 from tamis.contents import listing, part
@@ -279,6 +280,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         return self._shape(score_blocks(self._blocks, matrix)), self._shape(variance)
 
     def _get_support_mask(self):
+        check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.support_] = True
         return mask

@@ -131,3 +131,12 @@ def test_a_stream_begins_anew_after_fit_and_ends_with_it():
 def test_one_class_so_far():
     model = SieveClassifier(random_state=0).partial_fit(X[:20], np.ones(20, int), classes=[0, 1])
     assert set(model.predict(X)) == {1}
+
+
+def test_folds_of_a_stream_are_those_of_its_first_call():
+    """Other parameters may change in mid-stream; rows were dealt out to folds already."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(60, 5)), np.arange(60) % 2
+    model = SieveClassifier(n_paths=2, n_folds=2, n_sample=20, random_state=0).partial_fit(rows, y, classes=[0, 1])
+    before = model.refine().coef_
+    assert np.array_equal(model.set_params(n_folds=7).refine().coef_, before)

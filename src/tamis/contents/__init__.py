@@ -39,6 +39,7 @@ __all__ = [
     "part",
     "plain",
     "record",
+    "records",
     "rows",
     "settled",
     "size",
@@ -60,6 +61,11 @@ def anything() -> Content:
 def plain() -> Content:
     """A record of what happened, for people to read."""
     return Plain()
+
+
+def records() -> Content:
+    """A list of what happened, pass by pass."""
+    return Items(list, Plain())
 
 
 def text() -> Content:

@@ -213,8 +213,8 @@ class Names(Content):
 class Term(Content):
     """A term that answers some verbs, or that is of one of some classes; its numbers are floats, and none is nan."""
 
-    def __init__(self, *verbs, of: tuple[type, ...] = (), binds=None):
-        self.verbs, self.of, self.binds = verbs, of, binds or {}
+    def __init__(self, *verbs, of: tuple[type, ...] = (), binds=None, good=None):
+        self.verbs, self.of, self.binds, self.good = verbs, of, binds or {}, good
 
     def suits(self, value):
         """A term that is fit for the place."""
@@ -233,6 +233,8 @@ class Term(Content):
                 value,
             )
         self._look(value, path)
+        if self.good is not None and not self.good(value):
+            refuse(path, "a term whose numbers are in their range", value)
         held.bind_all(self.binds, value, path)
 
     def _look(self, value, path):

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_columns, take_term, take_weights, warn_user
-from tamis.contents import apart, array, count, early, figure, indices, listing, number, one_of, optional, plain, tuple_of
+from tamis.contents import apart, array, count, early, figure, indices, listing, number, one_of, optional, records, tuple_of
 from tamis.models.constraints import ABOVE, AUTO, NUMBER, SHARE, TERM
 from tamis.models.groups import take_groups
 from tamis.models.pairing import is_auto, loss_of
@@ -53,7 +53,7 @@ class BatchModel(BaseEstimator):
         "support_": indices("kept", below="columns", increasing=True),
         "dual_gap_": figure(),
         "objective_": figure(),
-        "history_": plain(),
+        "history_": records(),
         "n_iter_": count(),
         "_last": optional(tuple_of(array("f8", "places", "outputs", order=None, believed=True), array("f8", "outputs"))),
     }

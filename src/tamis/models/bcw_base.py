@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
-from tamis.contents import count, early, figure, plain
+from tamis.contents import count, early, figure, records
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
 from tamis.models.margins import Margins
@@ -35,7 +35,7 @@ class BatchModel(Margins, Classes, BaseEstimator):
     """Base of the models that learn a batch at a time."""
 
     grow = False  # the shared treatment of classes asks; here they are those of the first call
-    _contents: ClassVar[dict] = {"n_iter_": early(count()), "gap_": early(figure(finite=False)), "history_": early(plain())}
+    _contents: ClassVar[dict] = {"n_iter_": early(count()), "gap_": early(figure(finite=False)), "history_": early(records())}
     _state = "_belief"  # the attribute that a fit leaves
 
     def fit(self, X, y, sample_weight=None):

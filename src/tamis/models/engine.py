@@ -13,6 +13,7 @@ from tamis.loops.online import learn_many, learn_one
 from tamis.loops.weights import list_weights, score_rows, write_weights
 
 OPEN = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # a ledger before its first step
+STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
 LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
 CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
@@ -27,7 +28,7 @@ class Engine:
 
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
-        "terms": tuple_of(term("value", "slope"), term("prox", "rates"), term("settle", "columns", binds=CELLS), term("size")),
+        "terms": tuple_of(term("value", "slope"), term("prox", "rates"), term("settle", "columns", binds=CELLS), STEP),
         "flags": floats(3, 0.0, 1.0),
         "state": array("f8", "cells", "columns*outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"),
         "bias": array("f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"),

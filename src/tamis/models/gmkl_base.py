@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
-from tamis.contents import array, count, early, figure, flag, names, one_of, part, plain
+from tamis.contents import array, count, early, figure, flag, names, one_of, part, records
 from tamis.models.constraints import ABOVE, COUNT, SHARE
 from tamis.models.kernel_choice import name_of, take_kernels, take_numbers
 from tamis.models.kernel_rows import KernelRows, merged
@@ -184,7 +184,7 @@ class KernelModel(BaseEstimator):
         "intercept_": array("f8", "outputs"),
         "objective_": figure(),
         "gap_": figure(finite=False),
-        "history_": plain(),
+        "history_": records(),
         "n_iter_": count(),
     }
 

@@ -9,7 +9,7 @@ from tamis.contents import array, count, flag, number, term, tuple_of
 from tamis.loops.blocks import Blocks
 from tamis.loops.grouped_walks import learn_groups, score_groups, sum_squares, write_group_weights
 from tamis.loops.online import CALM
-from tamis.models.engine import CELLS, Engine
+from tamis.models.engine import CELLS, STEP, Engine
 from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.losses import Logistic
 from tamis.terms.rules import DualAveraging
@@ -21,7 +21,7 @@ class GroupEngine(Engine):
     """State of dual averaging under a block penalty; see `tamis.loops.grouped`."""
 
     _contents: ClassVar[dict] = {
-        "terms": tuple_of(term("value", "slope"), term(of=(GroupL2, SparseGroup)), term(of=(DualAveraging,), binds=CELLS), term("size")),
+        "terms": tuple_of(term("value", "slope"), term(of=(GroupL2, SparseGroup)), term(of=(DualAveraging,), binds=CELLS), STEP),
         "softmax": number(float, least=0.0, most=1.0, exact=True),
         "prices": array("f8", "groups", 2, least=0.0),
         "members": array("u4", "places", below="columns"),

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, frozen, note_columns, take_matrix, take_weights, warn_user
 from tamis._progress import Progress
-from tamis.contents import count, flag, optional, part, plain
+from tamis.contents import count, flag, optional, part, records
 from tamis.models.engine import Engine, count_threads
 from tamis.models.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 
@@ -42,7 +42,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     _parameter_constraints: dict = SHARED
     _contents: ClassVar[dict] = {
         "_engine": part(Engine, "columns", "outputs"),
-        "history_": plain(),
+        "history_": records(),
         "n_iter_": count(),
         "_sparse": optional(flag()),
     }

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights, warn_user
-from tamis.contents import array, count, early, part, plain, rows
+from tamis.contents import array, count, early, part, records, rows
 from tamis.models.constraints import COUNT, SHARE
 from tamis.models.engine import count_threads
 from tamis.models.lowrank import FACTORING, LowRankFactorization, take_plain
@@ -144,7 +144,7 @@ class LowRankModel(BaseEstimator):
         "intercept_": array("f8", "outputs"),
         **dict.fromkeys(("converged_", "collapsed_", "bounded_"), array("b1", "outputs")),
         **dict.fromkeys(("gap_", "radius_", "alpha_", "objective_", "residual_bound_"), array("f8", "outputs", finite=False)),
-        "history_": plain(),
+        "history_": records(),
         "n_iter_": count(),
     }
 

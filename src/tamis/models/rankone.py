@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights
-from tamis.contents import array, count, early, number, part, plain
+from tamis.contents import array, count, early, number, part, records
 from tamis.models.constraints import AUTO, NUMBER, SHARE
 from tamis.models.lowrank import LowRankFactorization, take_plain
 from tamis.models.lowrank_lasso import never
@@ -106,7 +106,7 @@ class RankOneLasso(Numbers, BaseEstimator):
     _contents: ClassVar[dict] = {
         "factorization_": early(part(LowRankFactorization, "columns")),
         "eps_": early(number(float, least=0.0)),
-        "history_": early(plain()),
+        "history_": early(records()),
         "n_iter_": early(count()),
         "_weights": array("f8", "outputs", "columns"),
         "intercept_": array("f8", "outputs"),

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
-from tamis.contents import array, count, early, figure, one_of, plain
+from tamis.contents import array, count, early, figure, one_of, records
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
 from tamis.solvers.cutting import Outcome, minimise
 from tamis.solvers.cutting_rows import merged, variances
@@ -54,7 +54,7 @@ class RobustLinear(BaseEstimator):
         "intercept_": array("f8", "outputs"),
         "objective_": figure(),
         "gap_": figure(finite=False),
-        "history_": plain(),
+        "history_": records(),
         "n_iter_": count(),
     }
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
 from tamis._progress import Progress
-from tamis.contents import array, count, early, index_tuple, indices, labels, listing, part, plain, rows
+from tamis.contents import array, count, early, index_tuple, indices, labels, listing, part, records, rows
 from tamis.models.constraints import AUTO, COUNT, NUMBER
 from tamis.solvers.bcw_rows import settle
 from tamis.solvers.neighbours import MANY_ROWS
@@ -156,9 +156,9 @@ class SDistBase(TransformerMixin, BaseEstimator):
         "_loadings": rows("terms", "steps", formats=("csc",)),
         "components_": array("f8", "components", "terms", order=None),
         "candidates_": indices("candidates", below="columns", distinct=True),
-        "steps_": plain(),
+        "steps_": records(),
         "n_steps_": count(),
-        "history_": plain(),
+        "history_": records(),
     }
 
     # ------------------------------------------------------------------ the fit

@@ -111,6 +111,7 @@ class SieveStream:
     # ------------------------------------------------------------------ what has been learnt
     def refined(self, task, wishes, per_class: bool, intercept: bool, units_of) -> Result:
         """The ladder and the final phase on the sample; from the stream's own models once the sample is a part of it only."""
+        wishes = wishes._replace(folds=self.folds)  # those of its first call
         self._take_in()
         rows = _from_csr(self.rows)
         weights = NOTHING if (self.weights == 1.0).all() else self.weights

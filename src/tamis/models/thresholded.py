@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
-from tamis.contents import array, count, early, number, plain
+from tamis.contents import array, count, early, number, plain, records
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, AUTO, COUNT, NUMBER
 from tamis.models.thresholded_backend import given_solver
@@ -182,7 +182,7 @@ class ThresholdedClassifier(Classes, BaseEstimator):
 
     _contents: ClassVar[dict] = {
         "_mass": early(number(float, above=0.0)),
-        "history_": early(plain()),
+        "history_": early(records()),
         "coef_": array("f8", "outputs", "columns"),
         "intercept_": array("f8", "outputs"),
         "threshold_": number(float, least=0.0),

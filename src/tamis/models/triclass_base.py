@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import NOTHING, Csr, take_blocks, take_matrix, warn_user
-from tamis.contents import array, by, count, early, figure, indices, labels, number, one_of, plain, rows
+from tamis.contents import array, by, count, early, figure, indices, labels, number, one_of, plain, records, rows
 from tamis.models.few_labels import UNLABELLED
 from tamis.models.mercer import kernel_matrix
 from tamis.models.sigmoid import Calibrated, fit_sigmoid, held_out_scores
@@ -132,7 +132,7 @@ class TriMachines(Calibrated, ClassifierMixin, BaseEstimator):
         "transduction_": labels("unlabelled", distinct=False, least=0),
         "objective_": figure(),
         "gap_": figure(),
-        "history_": plain(),
+        "history_": records(),
         "n_iter_": count(),
     }
 

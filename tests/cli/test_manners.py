@@ -126,4 +126,6 @@ def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
     assert not out
     assert err.splitlines()[-1] == "tamis: interrupted; the same command goes on from ck."
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svm", "ck"]
-    assert len(list((tmp_path / "ck").iterdir())) == 2
+    names = sorted(path.name for path in (tmp_path / "ck").iterdir())
+    assert names[:2] == ["checkpoint.json", "checkpoint.lock"]
+    assert [name[:6] for name in names[2:]] == ["model-"]

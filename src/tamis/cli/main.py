@@ -35,7 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
         return PIPE
     except KeyboardInterrupt:
         kept = getattr(given, "checkpoint", None)
-        print(f"tamis: interrupted{f'; the same command goes on from {kept}' if kept else ''}.", file=sys.stderr)
+        kept = f"; the same command goes on from {kept}" if kept and os.path.exists(os.path.join(kept, "checkpoint.json")) else ""
+        print(f"tamis: interrupted{kept}.", file=sys.stderr)
         return INTERRUPTED
     except UsageError as error:
         print(f"tamis {given.command}: {error}", file=sys.stderr)

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.lib import format as npy
 
 from tamis.read.options import Options
-from tamis.read.rows import Context, Position, ReadError, Rows
+from tamis.read.rows import Context, Misplaced, Position, ReadError, Rows
 from tamis.read.streams import shown
 
 # What zipfile and NumPy raise on damaged archives, encrypted ones and odd headers.
@@ -74,6 +74,8 @@ class ArraysReader:
         last, done, step = int(pointers.take(1)[0]), 0, self.options.chunk_rows
         while done < shape[0]:
             count = min(step, shape[0] - done)
+            if done < position.offset < done + count:
+                raise Misplaced.row(name, position.offset)
             ends = pointers.take(count).astype(np.int64)
             sizes = np.diff(ends, prepend=last)
             if last < 0 or (sizes < 0).any() or int(ends[-1]) > indices.shape[0] or int(ends[-1]) > data.shape[0]:
@@ -86,6 +88,8 @@ class ArraysReader:
             if done >= position.offset:
                 yield self._rows(values, columns, ends - last, labels, shape, name, position, done, last), (done + count) / shape[0]
             done, last = done + count, int(ends[-1])
+        if done < position.offset:
+            raise Misplaced.row(name, position.offset)
 
     def _rows(self, values, columns, ends, labels, shape, name, position, done, last) -> Rows:
         index = np.int64 if columns.dtype.itemsize == 8 and shape[1] > 2**31 - 1 else np.int32

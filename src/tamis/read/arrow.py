@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, WORDS, Layout, Part, Words, chunk_of
 from tamis.read.options import Options
-from tamis.read.rows import Context, Position, ReadError, Rows
+from tamis.read.rows import Context, Misplaced, Position, ReadError, Rows
 from tamis.read.streams import shown
 
 
@@ -97,12 +97,16 @@ class ArrowReader:
         size, done, before = os.path.getsize(name), 0, position.rows - position.offset
         for batch in batches(name, self.options):
             start, done = done, done + batch.num_rows
+            if start < position.offset < done:
+                raise Misplaced.row(shown(name), position.offset)
             if start < position.offset or not batch.num_rows:
                 continue
             part = self._part(batch, shown(name), start)
             after = Position(position.file, done, 1, before + done, self.layout.width)
             rows = chunk_of(part, self.layout, self.options, self.context, start + 1, shown(name), after)
             yield rows, min(size, size * done // max(done + 1, 1))
+        if done < position.offset:
+            raise Misplaced.row(shown(name), position.offset)
 
     def words(self, name: str) -> Iterator[dict[str, Words]]:
         """The columns of words of each chunk."""

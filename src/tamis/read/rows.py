@@ -17,6 +17,15 @@ class CountsFromZero(ReadError):
     """A column 0 in a file that was thought to count from 1."""
 
 
+class Misplaced(ReadError):
+    """A position to go on from that the file does not have."""
+
+    @classmethod
+    def row(cls, name: str, offset: int) -> "Misplaced":
+        """Of a table that is read in whole chunks."""
+        return cls(f"{name}: no chunk begins behind row {offset}, where reading was to go on.")
+
+
 class Rows(NamedTuple):
     """Some rows of a file.
 

@@ -1,10 +1,12 @@
 """A window that moves over a text: whole lines at a time, in bounded memory."""
 
+import io
+import os
 import sys
 
 import numpy as np
 
-from tamis.read.rows import ReadError
+from tamis.read.rows import Misplaced, ReadError
 from tamis.read.streams import BROKEN, Stream, open_bytes, read_into, shown
 
 PIECE = 1 << 20  # bytes asked for at a time
@@ -110,15 +112,15 @@ class Window:
         return self.end
 
     def _skip(self, offset: int) -> None:
-        """Begin further on, where an earlier reading ended."""
-        if self.stream.bytes.seekable():
-            self.stream.bytes.seek(offset)
-            return
-        while offset:
-            piece = self.stream.bytes.read(min(offset, PIECE))
-            if not piece:
-                raise ReadError(f"{self.name}: it has become shorter than it was.")
-            offset -= len(piece)
+        """Begin further on, where an earlier reading ended: behind a line, or behind the end of a last line that is not closed."""
+        source, at = self.stream.bytes, 0
+        plain = isinstance(source, io.BufferedReader)  # which can be sought beyond its end
+        if source.seekable():
+            at = source.seek(min(offset - 1, os.fstat(source.fileno()).st_size) if plain else offset - 1)
+        while at < offset - 1 and (piece := source.read(min(offset - 1 - at, PIECE))):
+            at += len(piece)
+        if at < offset - 1 or source.read(1) not in (b"\n", b""):
+            raise Misplaced(f"{self.name}: no line begins at byte {offset}, where reading was to go on.")
 
     def _skip_mark(self) -> None:
         """Leave out a byte order mark; refuse UTF-16."""

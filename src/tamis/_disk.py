@@ -6,6 +6,8 @@ import re
 import secrets
 import weakref
 
+from tamis._screen import for_terminal
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -84,7 +86,7 @@ def replacing(path, verb: str = "save"):
     except OSError as error:
         raise OSError(
             error.errno,
-            f"cannot {verb} to {path} ({error.strerror or error}): {verb} needs a folder that exists, has room and may be "
+            f"cannot {verb} to {for_terminal(os.fspath(path))} ({error.strerror or error}): {verb} needs a folder that exists, has room and may be "
             "written to, since it writes a temporary file beside the one asked for. Choose another folder",
         ) from error
 

@@ -129,3 +129,14 @@ def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
     names = sorted(path.name for path in (tmp_path / "ck").iterdir())
     assert names[:2] == ["checkpoint.json", "checkpoint.lock"]
     assert [name[:6] for name in names[2:]] == ["model-"]
+
+
+def test_tables_with_words_are_read_beside_pandas(tmp_path):
+    """Commands keep pandas away, which pyarrow asks for; in a process of their own, since here it may be loaded already."""
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(arrow.table({"a": ["u", "v", "w", None] * 9, "b": [1.0, 2.0] * 18, "y": ["no", "yes"] * 18}), tmp_path / "a.parquet")
+    done = tamis("fit", tmp_path / "a.parquet", "--method", "ftrl", "--missing", "zero", "--out", tmp_path / "m")
+    assert done.code == 0, done.err
+    assert tamis("predict", tmp_path / "m", tmp_path / "a.parquet").out.split()[:2] == ["no", "yes"]

@@ -16,6 +16,7 @@ GROUND = {
     "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
     "_disk": ["read", "report", "persist", "training", "cli"],
+    "_screen": ["read", "judge", "persist", "training", "cli", "_disk"],
     "datasets": ["cli"],
     "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
 }
@@ -25,6 +26,7 @@ BESIDE = {
     "_checks": ["loops"],
     "_jit": [],
     "_disk": [],
+    "_screen": [],
     "_progress": [],
     "__init__": ["datasets", "testing", *WALK],
     "__main__": ["cli"],

@@ -4,7 +4,8 @@ from typing import Any
 
 from tamis._progress import Progress
 from tamis.cli.methods import UsageError
-from tamis.cli.show import label, note
+from tamis.cli.say import note
+from tamis.cli.show import label
 from tamis.read.opening import open_rows
 from tamis.read.source import RowSource
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
 from tamis.cli.methods import UsageError, build, grows
-from tamis.cli.show import kept, label, note, pairs, print_json, show_kept
+from tamis.cli.say import note, say
+from tamis.cli.show import kept, label, pairs, print_json, show_kept
 from tamis.persist import save
 from tamis.training.checkpoint import Folder
 from tamis.training.judge import error_on
@@ -127,7 +128,7 @@ def show(result: dict, given) -> None:
     show_kept(result["top"], given.top)
     for path, what in ((given.out, "model"), (given.report, "page")):
         if path:
-            print(f"{what}: {path}")
+            say(f"{what}: {path}")
     if not given.out:
         note("the model was not saved; pass --out MODEL to keep it")
     with contextlib.suppress(OSError):

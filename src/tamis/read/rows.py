@@ -5,12 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tamis._screen import for_terminal
+
 SHOWN = 40  # bytes of a bad line that a message quotes
 LISTED = 10  # bad lines that are remembered
 
 
 class ReadError(ValueError):
     """A file that cannot be read as asked: the message names file, line, column, the text and the way out."""
+
+    def __init__(self, message: str = ""):
+        super().__init__(for_terminal(message))  # it quotes files
 
 
 class CountsFromZero(ReadError):
@@ -91,7 +96,7 @@ class Context:
         if not self.skip:
             raise kind(message)
         self.zeros += kind is CountsFromZero
-        self.bad.note(message)
+        self.bad.note(for_terminal(message))
 
 
 def quoted(text, at: int) -> str:

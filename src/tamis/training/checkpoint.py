@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tamis._disk import TEMPORARY, is_at, lock, replacing, sweep
+from tamis._screen import for_terminal
 from tamis.persist import ModelFileError, load, save
 from tamis.training.record import FORMAT, State, contradiction, fault, to_record, to_state, width_of
 
@@ -31,6 +32,9 @@ _CHECKSUM_LENGTH = 32  # that end a model file
 
 class CheckpointError(ValueError):
     """A checkpoint that does not belong to what is asked for, or that is damaged; or a folder that is not free for one."""
+
+    def __init__(self, message: str = ""):
+        super().__init__(for_terminal(message))  # it quotes names and parameters
 
 
 class Folder:

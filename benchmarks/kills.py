@@ -45,7 +45,7 @@ MOMENTS = {
 
 FIGURES = {
     "kills": "kills",
-    "finished": "models finished",
+    "finished": "models finished, those of lives killed after that included",
     "differing": "of these, with other bytes",
     "touched": "lives after which a file of others had changed",
     "left": "files left where the command had ended by itself",

@@ -121,7 +121,7 @@ BAD = {
     "negative.npz": (npz(shape=np.array([-4, 3])), "its shape is"),
     "rows.npz": (npz(shape=np.array([9, 3])), "for 9 rows"),
     "object.npz": (npz(data=np.array([None] * 6, dtype=object)), "not read"),
-    "words.npz": (npz(data=np.array(["a"] * 6)), "no number"),
+    "words.npz": (npz(data=np.array(["a"] * 6)), "must hold numbers"),
     "csc.npz": (npz(format=np.array(b"csc")), "only CSR"),
     "no-npy.npz": (_zip(data=b"x", indices=b"", indptr=b"", shape=b"", y=b""), "cannot be read as npz"),
     # Arrow

@@ -1,5 +1,7 @@
 """What readers give: chunks of rows, and words about what they could not read."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -83,6 +85,28 @@ class Context:
             raise kind(message)
         self.zeros += kind is CountsFromZero
         self.bad.note(message)
+
+
+@contextmanager
+def foreign(begin: str, end: str) -> Iterator[None]:
+    """What other libraries raise on damaged bytes, whatever it is, as a ReadError: `begin`, their words, `end`."""
+    try:
+        yield
+    except ReadError:
+        raise
+    except Exception as error:
+        raise ReadError(f"{begin} ({said(error)}). {end}") from error
+
+
+def said(error: BaseException) -> str:
+    """The words of an error on one short line, or its kind where it has none."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def wild_rows(X) -> np.ndarray:
+    """Numbers of the rows with an entry that is not finite: entries of one column are summed, and sums may be too large."""
+    wild = np.flatnonzero(~np.isfinite(X.data))
+    return np.unique(np.searchsorted(X.indptr, wild, side="right") - 1)
 
 
 def quoted(text, at: int) -> str:

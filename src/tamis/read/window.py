@@ -1,15 +1,16 @@
 """A window that moves over a text: whole lines at a time, in bounded memory."""
 
 import sys
+from typing import NoReturn
 
 import numpy as np
 
-from tamis.read.rows import ReadError
+from tamis.read.options import Options
+from tamis.read.rows import SHOWN, ReadError, foreign, said
 from tamis.read.streams import BROKEN, Stream, open_bytes, read_into, shown
 
 PIECE = 1 << 20  # bytes asked for at a time
 PADDING = 64  # newlines after the text, so that scans need not look for its end
-LONGEST = 1 << 30  # bytes of a line
 BOM = b"\xef\xbb\xbf"
 NUL = "a NUL byte; this is no text. Decompress the file, or name its format."
 
@@ -20,13 +21,13 @@ class Window:
     If the bytes end in an error (a truncated gzip), all whole lines before it are given first; `failure` then says what happened.
     """
 
-    def __init__(self, name: str, size: int, offset: int = 0, line: int = 1):
-        self.name, self.line, self.size = shown(name), line, size
+    def __init__(self, name: str, options: Options, offset: int = 0, line: int = 1):
+        self.name, self.line, self.size, self.longest = shown(name), line, options.chunk_bytes, options.max_line_bytes
         self.stream: Stream = open_bytes(name)
         self.begin = self.end = 0
         self.store = bytearray()
         self.ended, self.failure = False, ""
-        self._room(2 * size)
+        self._room(2 * self.size)
         if offset:
             self._skip(offset)
         else:
@@ -43,10 +44,19 @@ class Window:
                 return hit + 1
             if self.ended:
                 return self._last()
-            if self.end - self.begin > LONGEST:
-                raise ReadError(f"{self.name}, line {self.line}: the line is longer than {LONGEST >> 20} MiB. Is this a text with line ends?")
+            if self.end - self.begin > self.longest + least:
+                self.too_long("line", self.store.rfind(b"\n", self.begin, self.end) + 1 or self.begin)
             reach = max(reach, self.end - self.begin)
             self._read()
+
+    def too_long(self, what: str, at: int) -> NoReturn:
+        """Refuse a line or record that would fill the memory."""
+        line = self.line + self.store.count(b"\n", self.begin, at)
+        begins = bytes(self.store[at : at + SHOWN]).decode("utf-8", "backslashreplace")
+        raise ReadError(
+            f"{self.name}, line {line}: the {what} that begins {begins!r} is longer than {self.longest >> 20} MiB. "
+            "Check its line ends and quotes, or pass a larger max_line_bytes."
+        )
 
     def advance(self, at: int, lines: int) -> None:
         """Go on behind a line."""
@@ -95,7 +105,7 @@ class Window:
             with memoryview(self.store) as view:
                 got = read_into(self.stream.bytes, view[self.end : stop])
         except BROKEN as error:
-            got, self.failure = 0, f"the data ends in an error ({str(error) or type(error).__name__}): cut short or damaged. Copy the file again"
+            got, self.failure = 0, f"the data ends in an error ({said(error)}): cut short or damaged. Copy the file again"
         self.end += got
         self.ended = got == 0
 
@@ -111,14 +121,15 @@ class Window:
 
     def _skip(self, offset: int) -> None:
         """Begin further on, where an earlier reading ended."""
-        if self.stream.bytes.seekable():
-            self.stream.bytes.seek(offset)
-            return
-        while offset:
-            piece = self.stream.bytes.read(min(offset, PIECE))
-            if not piece:
-                raise ReadError(f"{self.name}: it has become shorter than it was.")
-            offset -= len(piece)
+        with foreign(f"{self.name}: byte {offset} of its text, where reading is to go on, cannot be reached", "Copy the file again."):
+            if self.stream.bytes.seekable():
+                self.stream.bytes.seek(offset)
+                return
+            while offset:
+                piece = self.stream.bytes.read(min(offset, PIECE))
+                if not piece:
+                    raise ReadError(f"{self.name}: it has become shorter than it was.")
+                offset -= len(piece)
 
     def _skip_mark(self) -> None:
         """Leave out a byte order mark; refuse UTF-16."""

@@ -16,6 +16,7 @@ PARTS = {
     "triclass": "support vector machines with unlabelled rows: the solver against SVC, whole fits, large text",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
+    "mutations": "a hundred thousand damaged files of every format: rows or a refusal",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
 }

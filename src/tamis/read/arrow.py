@@ -101,13 +101,12 @@ def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str,
 def _words(array) -> Words:
     """Codes and words of a column."""
     arrow = _pyarrow()
+    if arrow.types.is_dictionary(array.type) and array.dictionary.null_count:  # a missing word may have a code of its own
+        array = array.dictionary_decode()
     if not arrow.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     codes = np.asarray(array.indices.cast(arrow.int64()).fill_null(-1))
-    found = array.dictionary.to_pylist()
-    if None in found:  # a missing word may be a code of its own
-        codes = np.where(np.isin(codes, [k for k, word in enumerate(found) if word is None]), -1, codes)
-    return Words(codes, [str(word) for word in found])
+    return Words(codes, [str(word) for word in array.dictionary.to_pylist()])
 
 
 class ArrowReader:

@@ -151,9 +151,7 @@ def test_the_longest_line_can_be_said(tmp_path):
 
 def test_a_quote_that_is_never_closed_does_not_take_the_file_into_memory(tmp_path):
     (tmp_path / "a.csv").write_bytes(b'a,b,y\n1,2,0\n1,"2,0\n' + b"1,2,0\n" * (1 << 20))
-    with pytest.raises(
-        ReadError, match=r"a\.csv, line 3: the record that begins '1,\\\"2,0.* is longer than 1 MiB|a\.csv, line 3: the record that begins"
-    ):
+    with pytest.raises(ReadError, match=r"a\.csv, line 3: the record that begins .* is longer than 1 MiB"):
         list(open_rows(tmp_path / "a.csv", max_line_bytes=1 << 20))
 
 

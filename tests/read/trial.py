@@ -93,20 +93,20 @@ def work(seed: int, first: int, stop: int) -> None:
 
 
 # --------------------------------------------------------------------------- beside it
-def run(seed: int, count: int, tell=lambda number: None) -> dict[int, str]:
-    """What became of each of `count` files, by number; processes that died or hung are followed by others."""
+def run(seed: int, count: int, tell=lambda number: None, seconds: float = np.inf) -> dict[int, str]:
+    """What became of each of `count` files, by number, or of those that were read in time; processes that died or hung are followed by others."""
     found: dict[int, str] = {}
-    while len(found) < count:
-        first = len(found)
-        end = _one_process(seed, first, count, found, tell)
-        if len(found) < count:
+    last = time.monotonic() + seconds
+    while len(found) < count and time.monotonic() < last:
+        end = _one_process(seed, len(found), count, found, tell, last)
+        if len(found) < count and end != "no time":
             if end == "never ready":
                 raise RuntimeError("the process that reads files ended before it read one.")
             found[len(found)] = end
     return found
 
 
-def _one_process(seed: int, first: int, count: int, found: dict, tell) -> str:
+def _one_process(seed: int, first: int, count: int, found: dict, tell, last: float) -> str:
     """Take in what one process says; how it ended."""
     here = str(Path(__file__).resolve().parent.parent)
     code = f"import sys; sys.path.insert(0, {here!r}); from read.trial import work; work({seed}, {first}, {count})"
@@ -128,6 +128,8 @@ def _one_process(seed: int, first: int, count: int, found: dict, tell) -> str:
                     number, said = line.decode("utf-8", "replace").split(" ", 1)
                     found[int(number)] = said
                     tell(int(number))
+                if time.monotonic() > last:
+                    return "no time"
                 until = time.monotonic() + SECONDS
         return HANG
     finally:

@@ -54,7 +54,7 @@ def run(given) -> None:
 
 
 def _reading() -> argparse.Namespace:
-    return argparse.Namespace(format="svmlight", on_bad="error", chunk_rows=16384)
+    return argparse.Namespace(format="svmlight", on_bad="error", chunk_rows=16384, max_line_bytes=2**26)
 
 
 def _page(given, record, rows, survey, model) -> str:

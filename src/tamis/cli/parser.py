@@ -133,6 +133,7 @@ def _reading(one, schema: bool = False, skip: bool = False) -> None:
     group.add_argument(
         "--on-bad", choices=("error", "skip"), default="skip" if skip else "error", help="what to do about bad lines; default: %(default)s"
     )
+    group.add_argument("--max-line-bytes", type=int, default=2**26, metavar="B", help="longest line that is read; default: 64 MiB")
     group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
     if schema:
         return

@@ -6,7 +6,7 @@ from tamis.read.formats import FORMATS, format_of
 from tamis.read.options import CHUNK_BYTES, Options
 from tamis.read.rows import ReadError
 from tamis.read.source import RowSource
-from tamis.read.streams import expand, shown
+from tamis.read.streams import STDIN, expand, shown
 
 
 def open_rows(
@@ -102,6 +102,8 @@ def open_rows(
     files = expand(source)
     _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel, max_line_bytes)
     kind = format or format_of(files)
+    if STDIN in files and kind in ("parquet", "arrow", "npz"):
+        raise ReadError(f"standard input: {kind} is not read as it comes, since its parts are found from its end. Write it to a file, and name that.")
     given: dict[str, Any] = {
         "target": target,
         "weight": weight,

@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.lib import format as npy
 
 SVM = b"+1 1:0.5 3:2 7:1e-3 # first\n-1 2:1 3:-4.25\n# alone\n\n1 qid:3 1:1 2:2\n-1 5:0.1 1:3 5:0.2\n"
 CSV = b'age,colour,size,y\n1.5,red,2,yes\n-3,"blue, dark",1e3,no\n0.25,red,7,yes\n2,green,0,no\n'
@@ -37,11 +38,18 @@ def _zstd(content: bytes) -> bytes:
 
 
 def _far_row() -> bytes:
-    """A row of many entries, in little space."""
-    store, n = io.BytesIO(), 20 << 20
-    arrays = {"data": np.zeros(n, np.int8), "indices": np.zeros(n, np.int32), "indptr": np.array([0, n]), "shape": np.array([1, 3]), "y": np.zeros(1)}
-    np.savez_compressed(store, **arrays)
-    return store.getvalue()
+    """A row that says it has many entries; they are refused before they are looked for."""
+    heads, n = {}, 20 << 20
+    for key, kind in (("data", "<f8"), ("indices", "<i4")):
+        store = io.BytesIO()
+        npy.write_array_header_1_0(store, {"descr": kind, "fortran_order": False, "shape": (n,)})
+        heads[key] = store.getvalue()
+    small = {"indptr": np.array([0, n]), "shape": np.array([1, 3]), "y": np.zeros(1)}
+    for key, array in small.items():
+        store = io.BytesIO()
+        npy.write_array(store, array)
+        heads[key] = store.getvalue()
+    return _zip(**heads)
 
 
 def arrow(**columns) -> bytes:

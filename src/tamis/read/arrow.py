@@ -1,7 +1,7 @@
 """Parquet and Arrow IPC through pyarrow, batch by batch, by the same layout as CSV.
 
 A file may say anything of its buffers, and pyarrow follows an offset wherever it points. So each batch is validated in full before a value is read;
-that takes a hundredth of the time of reading.
+that takes a few hundredths of the time of reading.
 """
 
 import os

@@ -211,6 +211,7 @@ BAD = {
     "offset.arrow": (_offset(), "cannot be read as arrow"),
     "code.arrow": (_code(), "cannot be read as arrow"),
     "text.arrow": (_bytes_as_text(), "cannot be read as arrow"),
+    "name.arrow": (arrow(colour=[1.0, 2.0], y=[0.0, 1.0]).replace(b"colour", b"colo\xff\xfe"), "cannot be read as arrow"),
     "inf.arrow": (arrow(a=[1.0, np.inf, 2.0], y=[0.0, 1.0, 0.0]), "row 2: inf in column 'a' is not finite"),
     "target.arrow": (arrow(a=[1.0, 3.0, 2.0], y=[0.0, 1.0, -np.inf]), "row 3: -inf in column 'y' is not finite"),
     "empty.arrow": (b"", "cannot be read as arrow"),

@@ -39,7 +39,7 @@ def batches(name: str, options: Options) -> Iterator[Any]:
             if batch is None:
                 return
             batch.validate(full=True)
-            str(batch.schema)  # names and kinds of columns, which are no UTF-8 where they are damaged
+            _ = [(field.name, str(field.type)) for field in batch.schema]  # where these are damaged they are no UTF-8
         for start in range(0, batch.num_rows, options.chunk_rows):
             yield batch.slice(start, options.chunk_rows)
         done += batch.num_rows

@@ -1,4 +1,8 @@
-"""What all tests share: quiet, repeatable property tests, and loops that run as Python."""
+"""What all tests share: quiet, repeatable property tests, seeds that can be shifted, and loops that run as Python."""
+
+import os
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +18,13 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.differing_executors],
 )
 settings.load_profile("tamis")
+
+if os.environ.get("TAMIS_TEST_SEED"):
+    SHIFTED = str(Path(__file__).parent / "shifted")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SHIFTED, os.environ.get("PYTHONPATH")]))  # the processes that tests start
+    sys.path.insert(0, SHIFTED)
+    sys.modules.pop("sitecustomize", None)
+    import sitecustomize  # noqa: F401
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from sklearn.svm import LinearSVC
 
 from tamis import BCWClassifier
 
+pytestmark = pytest.mark.delicate
+
 X, Y = reference.data()
 N, D = X.shape
 WEIGHTS = np.random.default_rng(3).integers(0, 4, N) / 2.0

@@ -12,6 +12,8 @@ from tamis.solvers.bcw import make_dual
 from tamis.solvers.sbcw import Ascent, Wishes, conjugate
 from tamis.solvers.sbcw_blocks import BlockBelief, Picked
 
+pytestmark = pytest.mark.delicate
+
 X, Y = reference.data(200, 12, seed=1)
 N, D = X.shape
 LOSSES = ("hinge", "squared_hinge")
@@ -216,6 +218,7 @@ def test_one_block_in_batches_is_bcw_with_its_duals_carried():
     assert model.variance_ == pytest.approx(wide.variance_, rel=1e-9)
 
 
+@pytest.mark.long
 def test_batches_select_within_the_wanted_number_and_learn():
     rows, y, _ = make_text(n_samples=3000, n_features=2000, random_state=0)
     model = SparseBCWClassifier(n_features=60, C=10.0, sigma=0.1)

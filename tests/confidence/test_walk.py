@@ -12,6 +12,8 @@ from tamis import AROWClassifier, CWClassifier, PAClassifier, PARegressor, SCWCl
 from tamis.datasets import make_text
 from tamis.testing import expected_failed_checks
 
+pytestmark = pytest.mark.quick
+
 OTHERS = [
     AROWClassifier(covariance="full"),
     CWClassifier(form="std"),

@@ -6,6 +6,8 @@ import pytest
 from tamis.solvers.level_set import Planes, conic_nearest_below, nearest_below
 from tamis.solvers.mixes import Mix
 
+pytestmark = pytest.mark.delicate
+
 MIXES = (0.0, 0.2, 0.5, 0.9, 1.0)
 FREE = Planes(np.array([-10.0]), np.zeros((1, 12)))  # a plane that is never in the way
 

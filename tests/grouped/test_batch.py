@@ -12,6 +12,8 @@ from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 from tamis import GroupLassoClassifier, GroupLassoClassifierCV, GroupLassoRegressor, GroupLassoRegressorCV, load, save
 from tamis.terms import Huber
 
+pytestmark = pytest.mark.delicate
+
 GROUPS = np.repeat(np.arange(10), 3)
 
 
@@ -205,6 +207,7 @@ def test_many_sparse_columns_and_a_wide_working_set():
     assert sparse.objective_ == pytest.approx(fista.objective_, rel=1e-8)
 
 
+@pytest.mark.long
 def test_sparse_tables_stay_sparse():
     X = sp.random_array((400, 60_000), density=2e-4, rng=np.random.default_rng(0), format="csr")
     y = np.asarray(X[:, :2000].sum(axis=1)).ravel()
@@ -287,6 +290,7 @@ def test_column_names(data):
     assert [len(g) for g in model.groups_] == [15, 15]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [60, 700])
 def test_columns_that_are_read_in_place_give_the_same_model(rows):
     rng = np.random.default_rng(0)

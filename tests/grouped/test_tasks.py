@@ -9,6 +9,8 @@ from sklearn.model_selection import cross_validate
 
 from tamis import GroupLassoClassifier, MultiTaskClassifier, MultiTaskRegressor, OnlineMultiTaskRegressor
 
+pytestmark = pytest.mark.delicate
+
 
 @pytest.fixture(scope="module")
 def data():

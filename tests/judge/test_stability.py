@@ -12,6 +12,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from tamis import selection_kappa, selection_stability
 
+pytestmark = pytest.mark.quick
+
 MATRICES = st.tuples(st.integers(2, 7), st.integers(2, 9)).flatmap(lambda shape: arrays(bool, shape))
 
 

@@ -9,6 +9,8 @@ from sklearn.svm import SVC, SVR
 from tamis.solvers import svm
 from tamis.solvers.svm import feasible, solve_svm
 
+pytestmark = pytest.mark.delicate
+
 RNG = np.random.default_rng(0)
 N = 90
 X = RNG.normal(size=(N, 4))

@@ -10,6 +10,8 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from tamis import TriClassSVC, load, save
 
+pytestmark = pytest.mark.quick
+
 RNG = np.random.default_rng(1)
 
 

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 import tiny
 from registry import CHECKED, CLASSIFIERS, ESTIMATORS, MODELS, REGRESSORS, STREAMS, small
 from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tiny import one_pass, quiet
 
@@ -102,7 +103,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_another_order(cls):
     assert not np.array_equal(a.coef_, c.coef_)
     fixed = [quiet(cls(random_state=seed, max_iter=3, tol=None, shuffle=False).fit, X, y) for seed in (3, 4)]
     tiny.assert_same(*fixed, X)
-    tiny.assert_same(a, quiet(cls(random_state=np.random.RandomState(3), max_iter=3, tol=None).fit, X, y), X)
+    tiny.assert_same(a, quiet(cls(random_state=check_random_state(3), max_iter=3, tol=None).fit, X, y), X)
 
 
 @pytest.mark.parametrize("cls", MODELS)

@@ -9,6 +9,8 @@ from lowrank.cone import solve_cone
 from tamis import RankOneLasso, load, save
 from tamis.solvers.lowrank_one import highest_price, solve_rank_one
 
+pytestmark = pytest.mark.delicate
+
 
 def value(p, q, y, eps, alpha, b):
     return np.linalg.norm(q * (p @ b) - y) + eps * np.linalg.norm(b) + alpha * np.abs(b).sum()

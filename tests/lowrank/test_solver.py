@@ -3,16 +3,19 @@
 import numpy as np
 import pytest
 from lowrank.cone import solve_cone
+from sklearn.utils import check_random_state
 
 from tamis.loops.spg import project_rows
 from tamis.solvers.lowrank import Operator, certified, truncated_svd
 from tamis.solvers.lowrank_targets import Targets, compress
 from tamis.solvers.spg import Rules, solve
 
+pytestmark = pytest.mark.delicate
+
 
 def problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
     """A factored matrix, what it stands for, and targets."""
-    random = np.random.RandomState(seed)
+    random = check_random_state(seed)
     X = random.normal(size=(n, d)) @ np.diag(np.linspace(1.0, 0.05, d))
     Y = X @ (random.normal(size=(d, targets)) * (random.rand(d, targets) < 0.3)) + noise * random.normal(size=(n, targets))
     operator = Operator(X)
@@ -168,9 +171,10 @@ def test_guarantee_against_the_lasso_on_the_data():
                 assert bound <= 2.0 * factors.upper * 1.0 + 1e-6
 
 
+@pytest.mark.long
 def test_bounds_hold_on_a_thousand_targets():
     """Of the residual on the data, of its distance from the lasso's, and of the dual from the low-rank matrix alone."""
-    random = np.random.RandomState(0)
+    random = check_random_state(0)
     for seed in range(250):
         n, d = random.randint(5, 30), random.randint(3, 25)
         X, Y, factors, packed = problem(seed, n, d, rank=random.randint(1, 6), noise=random.rand())

@@ -14,6 +14,8 @@ from tamis.solvers.sdist_steps import complexity_of, components_of, line_search,
 from tamis.solvers.sdist_terms import Candidates, Scaling
 from tamis.solvers.sparse_eigen import Explicit, greedy_start, leading_direction, power_steps, shift_of
 
+pytestmark = pytest.mark.delicate
+
 
 def rows(n=40, p=5, classes=2, seed=0):
     rng = np.random.default_rng(seed)
@@ -159,6 +161,7 @@ def test_the_operator_gives_the_direction_of_the_matrix():
     assert a.entries == pytest.approx(b.entries, abs=1e-6)
 
 
+@pytest.mark.long
 def test_the_stabilized_engine_finds_a_planted_direction():
     rng = np.random.default_rng(0)
     X, codes = rng.normal(size=(200, 40)), np.arange(200) % 2

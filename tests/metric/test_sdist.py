@@ -16,6 +16,8 @@ from tamis.solvers.neighbours import class_edges
 from tamis.solvers.sdist import Boost
 from tamis.solvers.sdist_edges import margins_of
 
+pytestmark = pytest.mark.delicate
+
 PLAIN = {"subsample": 1.0, "max_features": None, "refresh_every": 0, "oob_z": None, "n_steps": 30, "kappa": 3, "screen": None, "random_state": 0}
 
 
@@ -264,6 +266,7 @@ def test_screening_keeps_noise_out():
     assert all(record["oob_z"] >= 2.0 for record in strict.history_ if record["status"] == "accepted")
 
 
+@pytest.mark.long
 def test_screening_mends_as_many_columns_as_rows():
     """Without it, as published, the metric fails there."""
     X, y = fixed2("rings", 1000, 300, 5)
@@ -276,6 +279,7 @@ def test_screening_mends_as_many_columns_as_rows():
     assert plain.score(X[300:], y[300:]) < oracle - 0.05
 
 
+@pytest.mark.long
 def test_the_stabilized_engine_learns_too(xor):
     X, y = xor
     model = SDistClassifier(engine="stabilized", n_steps=40, kappa=2, random_state=0).fit(X[:200], y[:200])

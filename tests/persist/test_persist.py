@@ -16,6 +16,8 @@ from tamis.persist import classes, container, load, save
 from tamis.terms.losses import Hinge, Huber
 from tamis.terms.rules import FTRL, Averaged, Descent
 
+pytestmark = pytest.mark.quick
+
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 GOLDEN = Path(__file__).parent / "golden_format_1.txt"
 NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0123))[0]  # a nan with a sign and a payload

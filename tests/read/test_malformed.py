@@ -7,6 +7,8 @@ from read.corpus import BAD, WHOLE, mutated
 from tamis import open_rows
 from tamis.read.rows import ReadError
 
+pytestmark = pytest.mark.quick
+
 MUTATIONS = 600  # `python -m benchmarks.mutations` does a hundred thousand
 
 

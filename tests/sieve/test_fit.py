@@ -15,6 +15,8 @@ from tamis.models.sieve_engine import Sieve, Wishes, class_units, hashed, settle
 from tamis.solvers.descent import Task
 from tamis.terms import Huber, Logistic
 
+pytestmark = pytest.mark.quick
+
 X, Y = plain_pass.text()
 THREE = (X.toarray()[:, :3].argmax(axis=1)).astype(int)
 NUMBERS = X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5] + 7.0 + 0.1 * np.random.default_rng(0).normal(size=300)

@@ -10,6 +10,8 @@ from tamis.solvers.threshold import drop_small, halvings, keeping
 from tamis.solvers.threshold_bounds import AT_ZERO, absolute_bound, constrained_bound, objective, relative_bound, safe_threshold
 from tamis.solvers.threshold_fits import solve
 
+pytestmark = pytest.mark.delicate
+
 LOSSES = ("logistic", "hinge")
 SLACK = 1e-9
 
@@ -48,6 +50,7 @@ def test_wide_data_need_several_working_sets(loss):
 
 
 # --------------------------------------------------------------------------- bounds
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_bound_is_violated(loss):
     """The chain of the notes, A.7: 0 <= truth <= gap; truth <= aposteriori <= apriori; bounds from the thresholded data hold on both sides."""

@@ -14,7 +14,7 @@ demo: .venv/all.stamp
 	$(BIN)/tamis demo
 
 test: .venv/test.stamp lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
 	$(BIN)/python tests/matrix.py --short --jobs $(JOBS)
 
 # The delicate tests as on other machines, and a part of all tests with other Pythons and the lowest versions.

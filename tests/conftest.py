@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from plain import Interpreter
+from sklearn.base import BaseEstimator
 
 settings.register_profile(
     "tamis",
@@ -25,6 +26,18 @@ if os.environ.get("TAMIS_TEST_SEED"):
     sys.path.insert(0, SHIFTED)
     sys.modules.pop("sitecustomize", None)
     import sitecustomize  # noqa: F401
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """One worker for what compiles the same loops (``--dist loadgroup``): two that meet them at once would both compile them."""
+    for item in items:
+        given = getattr(item, "callspec", None)
+        models = [value if isinstance(value, type) else type(value) for value in given.params.values()] if given else []
+        model = next((cls.__name__ for cls in models if issubclass(cls, BaseEstimator)), None)
+        room = item.path.parent.name
+        if room not in ("docs", "jit"):  # those start processes of their own, each for itself
+            item.add_marker(pytest.mark.xdist_group(room if room == "stabilized" else model if room == "laws" and model else str(item.path)))
 
 
 @pytest.fixture

@@ -90,7 +90,7 @@ def test_the_printed_step_is_wrong_for_a_small_sigma_and_mkl_is_not():
     """Relative gaps as in the notes, section 4.4: many sweeps do not help the printed step."""
     gaps = {}
     for sigma in (1.0, 0.01):
-        model = fit(sigma=sigma, n_features=12, cov_C=0.01, max_iter=12, tol=1e-4)
+        model = fit(sigma=sigma, n_features=12, cov_C=0.01, max_iter=100, tol=1e-4)
         printed = fit(sigma=sigma, n_features=12, cov_C=0.01, solver="online")
         gaps[sigma] = model.gap_, printed.gap_
     assert gaps[0.01][0] <= 1e-4

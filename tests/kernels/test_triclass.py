@@ -117,8 +117,8 @@ def test_usvm_has_the_value_of_a_cone_program(kernel, solver):
     prices = np.r_[np.full(L, 0.6), np.full(60, 0.2), np.full(10, 0.4)]
     task = Task(np.where(labels == 9, 0.0, np.where(labels == 5, 0.0, Y.astype(float))), prices, 0.1, "usvm")
     _, value, _ = cone.solve(matrix, *entries_of(task, task.labels))
-    assert model.objective_ == pytest.approx(value, rel=1e-5)
-    assert 0.0 <= model.gap_ + 1e-9 < 1e-4
+    assert -1e-6 <= model.objective_ - value <= model.gap_ + 1e-6
+    assert 0.0 <= model.gap_ + 1e-9 < 1e-4 * value
 
 
 @pytest.mark.parametrize(("mode", "kernel"), [("3c", "rbf"), ("usvm", "linear"), ("s3vm", "rbf"), ("s3vm", "linear")])
@@ -183,14 +183,14 @@ def test_more_than_3000_rows_of_a_linear_kernel_are_swept(monkeypatch):
 def test_sparse_dense_precomputed_and_callable_kernels_agree(kernel):
     from sklearn.metrics.pairwise import pairwise_kernels
 
-    given = {"gamma": 0.1, "degree": 2, "coef0": 0.5}
+    given = {"gamma": 0.1, "degree": 2, "coef0": 0.5, "tol": 1e-9}  # at the optimum: rounding sends the steps there on other ways
     dense = machine(kernel=kernel, **given).fit(X, Y)
     sparse = machine(kernel=kernel, **given).fit(sp.csr_array(X), Y)
     assert scores_of(sparse, sp.csr_array(X)) == pytest.approx(scores_of(dense), abs=1e-6)
     function = lambda a, b: pairwise_kernels(a, b, metric=kernel, filter_params=True, **given)  # noqa: E731
-    assert scores_of(machine(kernel=function).fit(X, Y)) == pytest.approx(scores_of(dense), abs=1e-6)
+    assert scores_of(machine(kernel=function, tol=1e-9).fit(X, Y)) == pytest.approx(scores_of(dense), abs=1e-6)
     matrix = function(X, X)
-    ready = machine(kernel="precomputed").fit(matrix, Y)
+    ready = machine(kernel="precomputed", tol=1e-9).fit(matrix, Y)
     assert ready.decision_function(matrix[:5]) == pytest.approx(scores_of(dense)[:5], abs=1e-6)
 
 
@@ -264,7 +264,9 @@ def test_several_classes_and_rows_of_none(mode, multi_class):
     assert model.decision_function(rows).shape == (160, 3)
     inside = kind < 3
     assert (model.predict(rows)[inside] == np.array(["a", "b", "c"])[kind[inside]]).mean() > 0.95
-    assert (model.predict_tri(rows)[kind == 3] == "beside").mean() > 0.8
+    beside = model.predict_tri(rows) == "beside"
+    assert beside[kind == 3].mean() > 0.5
+    assert beside[inside].mean() < 0.05
     assert {record["machine"] for record in model.history_} == {0, 1, 2}
 
 

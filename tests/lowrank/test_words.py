@@ -50,7 +50,7 @@ def test_words_of_a_topic_predict_one_another():
     assert list(found) == ["sea0", "wood3", "star5"]
     for query, words in found.items():
         topic = re.sub(r"\d", "", query)
-        assert len(words) == 5
+        assert 1 <= len(words) <= 5
         assert all(word.startswith(topic) and word != query for word, weight in words if weight > 0)
         assert [abs(weight) for _, weight in words] == sorted((abs(weight) for _, weight in words), reverse=True)
     assert found == associations(X, TERMS, ["sea0", "wood3", "star5"], n_components=4, top=5)

@@ -1,6 +1,7 @@
 """Tests under settings that imitate other machines: kinds of BLAS kernels and threads, plain machine code, other Pythons and versions.
 
-``python tests/matrix.py`` runs all of it, ``--short`` two kinds of BLAS kernels, ``--only WORD`` the settings whose name holds the word.
+``python tests/matrix.py`` runs all of it, ``--short`` two kinds of BLAS kernels, ``--only WORD`` the settings whose name holds the word;
+``--record`` writes the table of a whole run into CONTRIBUTING.md.
 Each setting is a pytest process of its own; a table of them is printed at the end, and a failure in any of them fails the whole.
 Only the standard library is used: the interpreters under test have environments of their own, in ``build/matrix``.
 """
@@ -172,6 +173,7 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="two kinds of BLAS kernels alone")
     parser.add_argument("--only", default="", metavar="WORD", help="settings whose name holds this word")
     parser.add_argument("--jobs", type=int, default=2, help="settings that run at a time")
+    parser.add_argument("--record", action="store_true", help="write the table into CONTRIBUTING.md")
     given = parser.parse_args()
     chosen = [s for s in (*machines(given.short), *(() if given.short else pythons())) if given.only.lower() in s.name.lower()]
     with ThreadPoolExecutor(given.jobs) as pool:
@@ -180,6 +182,10 @@ def main() -> int:
             print(table([row]).splitlines()[-1], flush=True)
             rows.append(row)
     print(f"\n{table(rows)}")
+    if given.record:
+        page = HOME / "CONTRIBUTING.md"
+        before, _, after = re.split(r"(?s)(?<=<!-- matrix -->\n)(.*)(?=<!-- end of matrix -->)", page.read_text())
+        page.write_text(f"{before}{table(rows)}\n{after}")
     return 0 if rows and all(row.good for row in rows) else 1
 
 

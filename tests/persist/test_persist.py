@@ -285,6 +285,7 @@ def golden(toy):
     )
 
 
+@pytest.mark.own_seeds
 def test_golden_file_of_format_1(toy, same, forge, tmp_path, monkeypatch):
     """A file written by the first tamis loads for ever; do not write it anew, add a second one."""
     path = tmp_path / "golden"

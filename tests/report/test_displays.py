@@ -222,8 +222,8 @@ def test_truncation_prefers_common_features_and_stabilized_learning_does_not():
         shown = [DensityBiasDisplay.from_estimator(model, X) for model in (truncated, stabilized)]
         rises.append([np.corrcoef(np.log(display.density), display.share)[0, 1] for display in shown])
     truncated, stabilized = np.mean(rises, axis=0)
-    assert truncated > 0.6
-    assert stabilized < 0.0
+    assert truncated > 0.3  # 0.63 and -0.70 over many draws; the mean of three strays by 0.08
+    assert stabilized < -0.3
 
 
 def test_the_course_of_training(many):

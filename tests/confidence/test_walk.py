@@ -12,7 +12,6 @@ from tamis import AROWClassifier, CWClassifier, PAClassifier, PARegressor, SCWCl
 from tamis.datasets import make_text
 from tamis.testing import expected_failed_checks
 
-pytestmark = pytest.mark.quick
 
 OTHERS = [
     AROWClassifier(covariance="full"),

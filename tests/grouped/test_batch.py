@@ -65,7 +65,7 @@ def test_optimality_of_regressors(data, solver, ratio, kind):
     X = np.where(X > 0.5, X, 0.0) if kind == "sparse" else X
     given = sp.csr_array(X) if kind == "sparse" else X
     for loss in ("squared_error", Huber(1.0)):
-        model = GroupLassoRegressor(GROUPS, 0.05, ratio, solver=solver, loss=loss, tol=1e-12, max_iter=200).fit(given, y)
+        model = GroupLassoRegressor(GROUPS, 0.1, ratio, solver=solver, loss=loss, tol=1e-12, max_iter=200).fit(given, y)
         assert_optimal(model, X, y, lambda d: (1.0 - ratio) * np.sqrt(d), ratio, 2e-5)
         assert 0 < len(model.support_) < 30
 

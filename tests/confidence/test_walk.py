@@ -12,7 +12,6 @@ from tamis import AROWClassifier, CWClassifier, PAClassifier, PARegressor, SCWCl
 from tamis.datasets import make_text
 from tamis.testing import expected_failed_checks
 
-
 OTHERS = [
     AROWClassifier(covariance="full"),
     CWClassifier(form="std"),

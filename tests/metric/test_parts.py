@@ -266,7 +266,8 @@ def test_screening_finds_what_no_single_mean_shows(shape):
     sparse = sp.csr_array(X)
     assert passing_columns(sparse, y, weights, Scaling(sparse, weights, True), np.random.default_rng(0)).tolist() == [0, 1]
     permuted = np.random.default_rng(1).permutation(y)
-    assert len(passing_columns(X, permuted, weights, Scaling(X, weights, True), np.random.default_rng(0))) > 100  # none: all
+    passed = len(passing_columns(X, permuted, weights, Scaling(X, weights, True), np.random.default_rng(0)))
+    assert passed == 200 or passed <= 5  # none, which means all, or a few by chance
 
 
 def test_screening_scores_are_welchs():

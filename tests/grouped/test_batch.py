@@ -307,5 +307,5 @@ def test_columns_that_are_read_in_place_give_the_same_model(rows):
         assert other.coef_ == pytest.approx(by_rows.coef_, abs=1e-3)
         slope = X.T @ (other.predict(X) - y) / rows
         value = 0.5 * np.mean((y - other.predict(X)) ** 2) + alpha * np.sqrt(5) * np.sqrt((other.coef_.reshape(-1, 5) ** 2).sum(axis=1)).sum()
-        assert value == pytest.approx(other.objective_, rel=1e-12)
+        assert value == pytest.approx(other.objective_, rel=1e-10)  # as near as was asked for
         assert np.sqrt((slope.reshape(-1, 5) ** 2).sum(axis=1)).max() <= alpha * np.sqrt(5) * (1 + 1e-4)

@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-matrix lint docs bench clean
 
 # One stamp an extra: the virtual environment is made once and brought up to date when pyproject.toml changes.
 .venv/%.stamp: pyproject.toml
@@ -14,7 +14,12 @@ demo: .venv/all.stamp
 	$(BIN)/tamis demo
 
 test: .venv/test.stamp lint
-	$(BIN)/python -m pytest -n $(JOBS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	$(BIN)/python tests/matrix.py --short --jobs $(JOBS)
+
+# The delicate tests as on other machines, and a part of all tests with other Pythons and the lowest versions.
+test-matrix: .venv/test.stamp
+	$(BIN)/python tests/matrix.py --jobs $(JOBS)
 
 lint: .venv/test.stamp
 	$(BIN)/ruff check .

@@ -16,6 +16,9 @@ PARTS = {
     "triclass": "support vector machines with unlabelled rows: the solver against SVC, whole fits, large text",
     "races": "time, error and kept features against peers",
     "files": "text to rows, file to model, and its memory",
+    "forgeries": "forged model files of every class: refused, or a model that works",
+    "mutations": "a hundred thousand damaged files of every format: rows or a refusal",
+    "kills": "kill -9 at two hundred moments of tamis fit: the same bytes, and no file lost",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
 }

@@ -16,3 +16,9 @@ def run_process(code, *arguments, timeout=300, **options):
     if done.returncode:
         pytest.fail(f"the process ended with {done.returncode}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}", pytrace=False)
     return done.stdout
+
+
+def start_process(code, *arguments, **options):
+    """Start code in a new Python process that the test talks to, and ends."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, **options)

@@ -315,7 +315,7 @@ def accrue(self, penalty, eta, ledger, lifts):
 
 @verb
 def owes(self):
-    """Whether cells hold debts that must be settled from time to time, by `rebase`."""
+    """Whether cells hold debts that must be settled from time to time, by `rebase`; a number above 1 asks for that sooner."""
     return self.owes()
 
 

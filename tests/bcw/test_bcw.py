@@ -12,6 +12,8 @@ from sklearn.svm import LinearSVC
 
 from tamis import BCWClassifier
 
+pytestmark = pytest.mark.delicate
+
 X, Y = reference.data()
 N, D = X.shape
 WEIGHTS = np.random.default_rng(3).integers(0, 4, N) / 2.0
@@ -230,7 +232,7 @@ def test_rows_of_the_same_numbers_in_single_precision_give_the_same_mean():
 
 # --------------------------------------------------------------------------- what it is worth
 def test_on_digits_a_pass_is_worth_a_ridge_regression_and_the_accurate_mode_a_support_vector_machine():
-    """Even against odd digits: half a point apart at most, and the order of the rows hardly matters."""
+    """Even against odd digits: closer than the standard error of an error on so many rows, and the order of the rows matters less than that."""
     rows, digits = load_digits(return_X_y=True)
     rows, y = np.column_stack([rows / 16.0, np.ones(len(rows))]), digits % 2
     parts = train_test_split(rows, y, test_size=0.5, random_state=0, stratify=digits)
@@ -240,11 +242,12 @@ def test_on_digits_a_pass_is_worth_a_ridge_regression_and_the_accurate_mode_a_su
 
     ridge = error(RidgeClassifier(alpha=1.0, fit_intercept=False))
     passes = [error(BCWClassifier(loss="squared_hinge", fit_intercept=False, random_state=seed)) for seed in range(5)]
-    assert abs(np.mean(passes) - ridge) <= 0.005
-    assert np.std(passes) <= 0.003
+    spread = np.sqrt(ridge * (1.0 - ridge) / len(parts[3]))
+    assert abs(np.mean(passes) - ridge) <= spread
+    assert np.std(passes) <= 0.5 * spread
     svm = error(LinearSVC(C=1.0, fit_intercept=False, max_iter=10_000))
     accurate = error(BCWClassifier(cov_C=0.01, loss="squared_hinge", max_iter=100, fit_intercept=False, random_state=0))
-    assert abs(accurate - svm) <= 0.005
+    assert abs(accurate - svm) <= spread
 
 
 def test_less_covariance_needs_more_sweeps():

@@ -23,10 +23,9 @@ def tamis(*arguments, given=None, cwd=None, **environment) -> Done:
 
 def here(*arguments, capsys) -> Done:
     """Run `tamis` in this process: quicker, the same words."""
-    from tamis.cli import main
-
-    modules = dict(sys.modules)
     import warnings
+
+    from tamis.cli import main
 
     showing = warnings.showwarning
     try:
@@ -35,9 +34,5 @@ def here(*arguments, capsys) -> Done:
         code = ended.code
     finally:
         warnings.showwarning = showing
-        if "pandas" in modules:
-            sys.modules["pandas"] = modules["pandas"]
-        elif sys.modules.get("pandas", 0) is None:
-            del sys.modules["pandas"]
     seen = capsys.readouterr()
     return Done(code, seen.out, seen.err)

@@ -13,6 +13,8 @@ from tamis import load
 from tamis.cli.demo import write_svmlight
 from tamis.datasets import make_text
 
+pytestmark = pytest.mark.quick
+
 X, Y, PLANTED = make_text(n_samples=400, n_features=300, n_informative=8, words=20, random_state=0)
 COLOURS = ["red", "green", "blue"]
 QUICK = ["--set", "n_paths=2", "--set", "n_folds=2"]

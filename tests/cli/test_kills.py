@@ -1,4 +1,4 @@
-"""kill -9 at any moment: the same command again ends in the same bytes. (`python -m benchmarks.kills` does two hundred.)"""
+"""kill -9 at any moment: the same command again ends in the same bytes. (`python -m benchmarks kills` does two hundred.)"""
 
 import os
 import signal
@@ -26,6 +26,9 @@ def test_killed_and_begun_again(tmp_path):
     wanted = (tmp_path / "m").read_bytes()
     (tmp_path / "m").unlink()
     assert not (tmp_path / "ck").exists()
+    others = {tmp_path / name: name.encode() for name in ("model-0-600.tamis", ".tamis-mine.tmp")}
+    for path, content in others.items():
+        path.write_bytes(content)
     random, place, kills = np.random.default_rng(0), tmp_path / "ck" / "checkpoint.json", 0
     for _ in range(3):
         child, before = start(tmp_path), changed(place)
@@ -38,3 +41,5 @@ def test_killed_and_begun_again(tmp_path):
     assert start(tmp_path).wait(timeout=300) == 0
     assert (tmp_path / "m").read_bytes() == wanted
     assert not (tmp_path / "ck").exists()
+    assert all(path.read_bytes() == content for path, content in others.items())
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".tamis-mine.tmp", "a.svm", "m", "model-0-600.tamis"]

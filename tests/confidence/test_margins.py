@@ -122,7 +122,7 @@ def test_the_covariance_cannot_change_in_mid_stream(interpreted):
     quiet(model.set_params(a=1.0).fit, X, Y)
 
 
-def test_numbers_beyond_floats_are_an_error_and_no_nan():
+def test_numbers_beyond_floats_are_an_error_and_no_nan(unlimited):
     rows = np.full((4, 2), 1e-160)
     with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=r"became infinite or nan.*Scale the columns"):
         PAClassifier(variant="PA", fit_intercept=False).fit(rows, [0, 1, 0, 1])
@@ -162,5 +162,5 @@ def test_saved_and_continued(interpreted, tmp_path, covariance, many):
     assert np.array_equal(whole.variance_, again.variance_)
     part._engine.state = part._engine.state[:-1].copy()
     tamis.save(part, tmp_path / "forged.tamis")
-    with pytest.raises(ValueError, match=r"contradicts itself|does not fit"):
+    with pytest.raises(ValueError, match=r"Classifier._engine.state, axis 0 of"):
         tamis.load(tmp_path / "forged.tamis")

@@ -58,7 +58,7 @@ def test_text_in_a_pipeline():
 
 
 def test_a_grid_over_what_matters():
-    X, y, _ = make_text(n_samples=600, n_features=300, random_state=0)
+    X, y, _ = make_text(n_samples=2000, n_features=300, random_state=0)
     search = GridSearchCV(AROWClassifier(random_state=0), {"r": [0.1, 1.0, 10.0], "covariance": ["diagonal"]}, cv=3).fit(X, y)
     assert search.best_params_["r"] in (0.1, 1.0, 10.0)
     assert search.best_score_ > 0.6

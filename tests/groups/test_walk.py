@@ -10,6 +10,8 @@ from tiny import quiet
 import tamis
 from tamis import OnlineGroupLassoClassifier, groups_from_dummies, groups_from_names
 
+pytestmark = pytest.mark.quick
+
 
 def table(n=600, seed=0):
     """Rows with three categories, of which one matters, and two numbers, of which one does."""

@@ -13,6 +13,8 @@ from tamis import terms
 from tamis._jit import VERBS
 from tamis.models.linear import OnlineLinear
 
+pytestmark = pytest.mark.quick
+
 PUBLIC = {name: getattr(tamis, name) for name in tamis._HOMES}
 MODELS = {name: thing for name, thing in PUBLIC.items() if isinstance(thing, type) and issubclass(thing, BaseEstimator)}
 ONLINE = {name: thing for name, thing in MODELS.items() if issubclass(thing, OnlineLinear)}

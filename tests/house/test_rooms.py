@@ -15,16 +15,22 @@ WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persi
 GROUND = {
     "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
+    "contents": ["solvers", "models", "judge", "persist"],
     "_disk": ["read", "report", "persist", "training", "cli"],
+    "_screen": ["read", "judge", "persist", "training", "cli", "_disk"],
     "datasets": ["cli"],
+    "_threads": ["models", "persist", "training"],
     "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
 }
 BESIDE = {
     "datasets": ["read"],
     "testing": WALK[:5],
     "_checks": ["loops"],
+    "contents": ["_checks"],
     "_jit": [],
     "_disk": [],
+    "_threads": [],
+    "_screen": [],
     "_progress": [],
     "__init__": ["datasets", "testing", *WALK],
     "__main__": ["cli"],

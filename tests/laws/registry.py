@@ -94,6 +94,9 @@ SMALL = {
     "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-4},
     "GroupLassoRegressorCV": {"alphas": 4, "cv": 2},
     "SparseFourierFeatures": {"n_iter": 1000},
+    "StabilitySelector": {"n_pairs": 4},
+    "StabilizedSGDClassifierCV": {"eta_factors": (1.0, 16.0), "burn_ins": (1.0,), "rejections": (0.7,), "purges": (0.7,), "cv": 2},
+    "StabilizedSGDRegressorCV": {"eta_factors": (0.25, 1.0), "burn_ins": (1.0,), "rejections": (0.7,), "purges": (0.7,), "cv": 2},
 }
 
 

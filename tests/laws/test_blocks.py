@@ -12,6 +12,8 @@ from tamis.loops import blocks
 from tamis.loops.blocks import Blocks
 from tamis.terms import L1, GroupL2, SparseGroup
 
+pytestmark = pytest.mark.quick
+
 RNG = np.random.default_rng(0)
 WEIGHTS = [(math.sqrt(3.0), 1.0), (1.0, 0.0), (0.0, 1.0), (0.7, 0.4), (0.0, 0.0)]
 POINTS = [np.zeros(3), np.array([2.0, -1.0, 0.1]), np.array([0.05, 0.3, -0.2]), np.array([-3.0, -2.0, -0.5]), RNG.normal(size=3)]

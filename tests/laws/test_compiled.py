@@ -67,13 +67,13 @@ def test_the_registry_has_models_of_both_kinds():
 
 # --------------------------------------------------------------------------- loops beside the pass
 def test_inspection_counts_what_is_wrong():
-    data = np.array([1.0, 0.0, -0.0, np.nan, np.inf, 5e-324])
+    data = np.array([1.0, 0.0, -0.0, np.nan, -np.inf, 5e-324])
     indices = np.array([0, 2, 1, 9, 9, 10], dtype=np.uint32)
     pointers = np.array([0, 3, 6], dtype=np.uint64)
-    exponent = np.uint64(0x7FF << 52)
-    given = (pointers, indices, data.view(np.uint64), exponent, np.uint64(10))
-    assert tuple(map(int, border.inspect_rows(*given))) == (0, 1, 2, 2, 2)
-    assert tuple(map(int, plain(border.inspect_rows.plain)(*given))) == (0, 1, 2, 2, 2)
+    limits = [np.uint64(2**63 - 1), *np.array([1e-50, 1e50]).view(np.uint64)]
+    given = (pointers, indices, data.view(np.uint64), *limits, np.uint64(10))
+    assert tuple(map(int, border.inspect_rows(*given))) == (0, 1, 2, 3, 2)
+    assert tuple(map(int, plain(border.inspect_rows.plain)(*given))) == (0, 1, 2, 3, 2)
     for bad in ([1, 3, 6], [0, 4, 3], [0, 3, 7]):
         falls, *others = border.inspect_rows(np.array(bad, dtype=np.uint64), *given[1:])
         assert falls > 0

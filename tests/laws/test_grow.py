@@ -173,6 +173,14 @@ def test_without_grow_classes_are_fixed(cls):
         cls().fit(X, np.zeros(N))
 
 
+@pytest.mark.parametrize(("before", "after"), [(["a", "b"], [0, 1]), ([0, 1], ["a", "b"])])
+def test_classes_of_another_kind_are_refused_and_leave_no_trace(interpreted, before, after):
+    model = FOBOSClassifier(grow=True).partial_fit(X[:2], before)
+    with pytest.raises(ValueError, match="of another kind than classes_"):
+        model.partial_fit(X[:2], after)
+    assert model.classes_.tolist() == before
+
+
 def test_a_class_named_and_never_seen_is_allowed(interpreted):
     model = quiet(FOBOSClassifier().partial_fit, X, Y, classes=[0, 1, 2])
     assert model.coef_.shape == (3, 7)

@@ -82,6 +82,18 @@ def test_drifting_norms_under_automatic_constants(interpreted, rule, average):
 
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 @pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_long_walks_down_to_tiny_scales(interpreted, rule, average):
+    """A ridge shrinks the ledger's scale by orders of magnitude; what is stored in its units must not lose its digits meanwhile."""
+    X = tiny.matrix(200, 6, seed=1)
+    data = X, tiny.signs(X, seed=1)[:, None], np.ones(200)
+    every = itertools.product([Logistic(), Hinge()], [Ridge(0.3), ElasticNet(0.1, 1.5)], [rule], [Constant(0.2), InverseSqrt(0.5, 2.0)], [average])
+    valid = [combination for combination in every if is_valid(*combination)]
+    found = differences(valid, data, flags=(1.0, 0.0, 0.0))
+    assert not found, f"{len(found)} of {len(valid)}, first " + "\n".join(found[:3])
+
+
+@pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
+@pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_many_outputs(interpreted, rule, average, n_jobs):
     """Three classes from their numbers, three labels from columns; one model a column in the textbook."""
@@ -108,6 +120,7 @@ def test_the_average_keeps_zeros_and_restarts():
     assert eager.stay_mean(path).tolist() == [2.0, 0.0, 2.0]
 
 
+@pytest.mark.own_seeds  # it is about the data of these seeds
 @pytest.mark.parametrize("penalty", [L1(0.3), ElasticNet(0.3, 0.5), L1(0.3, 1.0)], ids=repr)
 @pytest.mark.parametrize("rule", [r for r in RULES if isinstance(r, Descent | DualAveraging)], ids=repr)
 def test_tiny_data_is_sparse_enough_to_test_zeros(interpreted, rule, penalty):

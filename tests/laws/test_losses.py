@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from registry import LOSSES
 
+pytestmark = pytest.mark.quick
+
 SCORES = np.linspace(-6.0, 6.0, 481) + 1e-3  # away from round numbers, where the kinks are
 TARGETS = (-1.0, 1.0, 0.37)
 H = 1e-6

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 import tiny
 from registry import CHECKED, CLASSIFIERS, ESTIMATORS, MODELS, REGRESSORS, STREAMS, small
 from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tiny import one_pass, quiet
 
@@ -61,6 +63,14 @@ def test_predictions_are_pure(cls, many):
     assert pickle.dumps(model) == before
 
 
+@pytest.mark.parametrize("cls", ESTIMATORS)
+@pytest.mark.parametrize("name", ["predict", "decision_function", "transform", "predict_margin"])
+def test_an_unfitted_model_says_so(cls, name):
+    if hasattr(cls, name):
+        with pytest.raises(NotFittedError):
+            getattr(cls(), name)(X)
+
+
 @pytest.mark.parametrize("cls", STREAMS)
 def test_parameters_are_kept_as_given(cls):
     model = cls()
@@ -102,7 +112,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_another_order(cls):
     assert not np.array_equal(a.coef_, c.coef_)
     fixed = [quiet(cls(random_state=seed, max_iter=3, tol=None, shuffle=False).fit, X, y) for seed in (3, 4)]
     tiny.assert_same(*fixed, X)
-    tiny.assert_same(a, quiet(cls(random_state=np.random.RandomState(3), max_iter=3, tol=None).fit, X, y), X)
+    tiny.assert_same(a, quiet(cls(random_state=check_random_state(3), max_iter=3, tol=None).fit, X, y), X)
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -158,9 +168,10 @@ def test_permuted_columns_permute_the_weights(cls):
 def test_positive_models_have_no_negative_weight(interpreted, cls, many, average):
     if average and "average" not in cls().get_params():
         return
-    model = quiet(one_pass(cls, positive=True, **({"average": True} if average else {})).fit, X, targets(cls(), many))
-    assert (model.coef_ >= 0.0).all()
-    assert model.coef_.any()
+    given, y = {"positive": True, **({"average": True} if average else {})}, targets(cls(), many)
+    models = [quiet(one_pass(cls, **given).fit, rows, y) for rows in (X, -X)]
+    assert all((model.coef_ >= 0.0).all() for model in models)
+    assert any(model.coef_.any() for model in models)  # whichever way the columns point
 
 
 def test_positive_truncated_gradient_with_theta_has_no_negative_weight(interpreted):

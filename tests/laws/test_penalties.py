@@ -8,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from registry import PENALTIES
 
+pytestmark = pytest.mark.quick
+
 GRID = np.linspace(-3.0, 3.0, 6001)
 finite = st.floats(-50.0, 50.0)
 

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.utils import check_random_state
 
 from tamis import LowRankFactorization, load, save
 from tamis.datasets import make_text
 from tamis.solvers.lowrank import Operator, spectral_error
+
+pytestmark = pytest.mark.delicate
 
 X, _, _ = make_text(n_samples=300, n_features=400, words=30, random_state=0)
 CENTRED = X.toarray() - X.toarray().mean(axis=0)
@@ -16,6 +19,7 @@ def left_out(model, rows):
     return rows - model.U_ * model.S_ @ model.W_.T
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sketch", ["gaussian", "sparse", "srft"])
 def test_near_the_best_rank_and_its_error_within_the_bounds(sketch):
     model = LowRankFactorization(n_components=10, sketch=sketch, random_state=0).fit(X)
@@ -86,7 +90,7 @@ def test_lower_ranks_than_asked_for():
 
 def test_the_probable_bound_fails_as_rarely_as_promised():
     """Flat and nearly tied spectra are the hard ones; with delta = 0.05 and few steps the bound is loose enough to hold."""
-    random = np.random.RandomState(0)
+    random = check_random_state(0)
     broken = 0
     for k in range(300):
         d = int(random.choice([20, 60]))
@@ -105,6 +109,7 @@ def test_too_few_steps_certify_nothing_but_the_frobenius_norm():
     assert model.error_upper_ == model.error_fro_
 
 
+@pytest.mark.long
 def test_non_negative_factors():
     model = LowRankFactorization(6, method="nmf", random_state=0).fit(X)
     best = LowRankFactorization(6, random_state=0).fit(X)

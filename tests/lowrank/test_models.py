@@ -28,9 +28,9 @@ X, Y = data()
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("radius", ["auto", 0.5, np.inf])
 def test_every_form_of_rows_and_targets_gives_the_same_model(dtype, radius):
-    given = {"n_components": 8, "radius": radius, "dtype": dtype, "random_state": 0}
+    given = {"n_components": 8, "radius": radius, "dtype": dtype, "random_state": 0, "tol": 1e-9 if dtype == "float64" else 1e-4, "max_iter": 5000}
     model = LowRankLasso(**given).fit(X, Y)
-    loose = 1e-5 if dtype == "float64" else 2e-2
+    loose = 1e-4 if dtype == "float64" else 2e-2  # weights are off by the root of the gap
     for rows in (sp.csr_array(X), sp.csc_matrix(X)):
         for targets in (Y, sp.csr_array(Y), sp.coo_matrix(Y)):
             other = LowRankLasso(**given).fit(rows, targets)

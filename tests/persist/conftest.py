@@ -5,6 +5,7 @@ import json
 import struct
 import sys
 import types
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,12 +13,15 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import tamis
+from tamis.contents import anything, count
 from tamis.persist import classes, container, save
 from tamis.terms.losses import Hinge
 
 
 class Toy(BaseEstimator):
     """A model whose attributes are whatever a test wants."""
+
+    _contents: ClassVar[dict] = {...: anything()}
 
     def __init__(self, alpha=1e-4, loss="hinge", inner=None):
         self.alpha = alpha
@@ -40,10 +44,12 @@ class Demanding(BaseEstimator):
 class Wheel:
     """A part of a model."""
 
+    _contents: ClassVar[dict] = {"spokes": count(), ...: anything()}
+
     def __init__(self, **attributes):
         vars(self).update(attributes)
 
-    def _check_loaded(self):
+    def _restored(self):
         if self.spokes < 3:
             raise ValueError(f"a wheel of {self.spokes} spokes")
 

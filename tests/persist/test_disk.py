@@ -5,6 +5,7 @@ import stat
 
 import numpy as np
 import pytest
+from processes import start_process
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
@@ -103,7 +104,74 @@ def test_file_is_synced_before_it_is_moved(toy, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", lambda number: (calls.append(("fsync", os.fstat(number).st_size)), fsync(number)))
     monkeypatch.setattr(os, "replace", lambda a, b: (calls.append(("replace", os.path.dirname(a), b)), replace(a, b)))
     save(toy(), tmp_path / "m")
-    assert calls == [("fsync", (tmp_path / "m").stat().st_size), ("replace", str(tmp_path), str(tmp_path / "m"))]
+    moved = ("replace", str(tmp_path), str(tmp_path / "m"))
+    assert calls == [("fsync", (tmp_path / "m").stat().st_size), moved, ("fsync", tmp_path.stat().st_size)]
+
+
+# --------------------------------------------------------------------------- what killed processes leave
+SLOW = """
+    import sys, time
+    from tamis import FTRLClassifier, save
+    from tamis.persist.blocks import Block
+
+    def slow(self):
+        yield b"half"
+        print("writing", flush=True)
+        time.sleep(600)
+
+    Block.pieces = slow
+    save(FTRLClassifier().fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]), sys.argv[1])
+"""
+
+
+def temporaries(folder):
+    return [name for name in os.listdir(folder) if name.endswith(".tmp")]
+
+
+def test_a_killed_save_is_cleared_by_the_next_one(toy, tmp_path):
+    """The next save in the folder removes what a dead process left there; what a living one is writing stays, and so do files of others."""
+    (tmp_path / ".tamis-mine.tmp").write_text("a user's own")
+    (tmp_path / f".tamis-{'0' * 24}.tmp").symlink_to(".tamis-mine.tmp")
+    child = start_process(SLOW, tmp_path / "m")
+    try:
+        assert child.stdout.readline() == "writing\n"
+        save(toy(), tmp_path / "other")
+        assert len(temporaries(tmp_path)) == 3
+    finally:
+        child.kill()
+        child.wait()
+    assert len(temporaries(tmp_path)) == 3
+    save(toy(), tmp_path / "other")
+    assert sorted(temporaries(tmp_path)) == [f".tamis-{'0' * 24}.tmp", ".tamis-mine.tmp"]
+    assert sorted(os.listdir(tmp_path))[-1] == "other"
+
+
+def test_a_temporary_swept_before_it_was_locked_is_begun_again(toy, tmp_path, monkeypatch):
+    lock, swept = _disk.lock, []
+
+    def late(file):
+        if not swept:
+            swept.append(os.unlink(file.name))
+        return lock(file)
+
+    monkeypatch.setattr(_disk, "lock", late)
+    save(toy(alpha=3), tmp_path / "m")
+    assert swept
+    assert os.listdir(tmp_path) == ["m"]
+    assert load(tmp_path / "m").alpha == 3
+
+
+def test_a_disk_without_locks(toy, tmp_path, monkeypatch):
+    """Nothing is swept there, since nobody can tell dead from living."""
+
+    def refuse(*_):
+        raise OSError(38, "Function not implemented")
+
+    (tmp_path / f".tamis-{'1' * 24}.tmp").write_text("dead")
+    monkeypatch.setattr(_disk.fcntl, "flock", refuse)
+    save(toy(alpha=3), tmp_path / "m")
+    assert load(tmp_path / "m").alpha == 3
+    assert temporaries(tmp_path) == [f".tamis-{'1' * 24}.tmp"]
 
 
 def test_folder_that_may_not_be_written(toy, tmp_path, monkeypatch):

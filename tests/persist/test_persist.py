@@ -16,6 +16,8 @@ from tamis.persist import classes, container, load, save
 from tamis.terms.losses import Hinge, Huber
 from tamis.terms.rules import FTRL, Averaged, Descent
 
+pytestmark = pytest.mark.quick
+
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 GOLDEN = Path(__file__).parent / "golden_format_1.txt"
 NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0123))[0]  # a nan with a sign and a payload
@@ -283,6 +285,7 @@ def golden(toy):
     )
 
 
+@pytest.mark.own_seeds
 def test_golden_file_of_format_1(toy, same, forge, tmp_path, monkeypatch):
     """A file written by the first tamis loads for ever; do not write it anew, add a second one."""
     path = tmp_path / "golden"

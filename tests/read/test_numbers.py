@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tamis._jit import compiled
 from tamis.read.bits import float_of_bits, leading_zeros, multiply_high
-from tamis.read.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, read_number
+from tamis.read.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, overflows, read_number
 
 HARD = [
     "0",
@@ -43,6 +43,13 @@ def read_all(text, starts, values, states, ends):
     """Read the number at each start."""
     for i in range(starts.shape[0]):
         ends[i], values[i], states[i] = read_number(text, starts[i])
+
+
+@compiled
+def all_overflows(text, starts, large):
+    """Whether the number at each start is too large."""
+    for i in range(starts.shape[0]):
+        large[i] = overflows(text, starts[i])
 
 
 def read(words):
@@ -95,6 +102,34 @@ def test_halves_go_to_the_even_one():
         words.append(str(half << power) if power >= 0 else f"{half * 5**-power}e{power}")
     check(words)
     check([word for word in words if len(word.split("e")[0]) <= 19])
+
+
+def test_numbers_that_python_must_settle_are_finite():
+    """Those that are too large are known beforehand, to the last digit."""
+    edge, random = str(2**1024 - 2**970), np.random.default_rng(3)
+    words = [edge, str(int(edge) - 1), "9" * 400, "-" + "9" * 400, "0." + "0" * 40 + "1" * 30 + "e350", "1" + "0" * 200_000 + "e-200000"]
+    words += ["1" + "0" * 200_000 + "e-199691", "0" * 30 + "e400", "1" * 25 + "e99999999999999999999", "1" * 25 + "e-99999999999999999999"]
+    for _ in range(3000):
+        digits = list(edge if random.random() < 0.5 else "".join(map(str, random.integers(0, 10, 309))))
+        digits[int(random.integers(0, 309))] = str(random.integers(0, 10))
+        point, length = int(random.integers(0, 20)), int(random.integers(20, 350))
+        words.append(
+            "0" * int(random.integers(0, 3))
+            + "".join(digits[:point])
+            + "."
+            + "".join(digits[point:length])
+            + f"e{307 + random.integers(0, 4) - point}"
+        )
+    _, states, _ = read(words)
+    text = np.frombuffer(("\n".join(words) + "\n").encode(), np.uint8)
+    starts = np.concatenate(([0], np.flatnonzero(text == 10)[:-1] + 1)).astype(np.uint64)
+    large = np.empty(len(words), bool)
+    all_overflows(text, starts, large)
+    infinite = np.array([np.isinf(float(word)) for word in words])
+    unsure = states == UNSURE
+    assert unsure.sum() > 1000
+    assert 100 < infinite[unsure].sum() < unsure.sum() - 100
+    assert np.array_equal(large[unsure], infinite[unsure])
 
 
 @given(st.text("0123456789.eE+-", min_size=1, max_size=12))

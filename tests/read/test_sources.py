@@ -144,6 +144,12 @@ def test_standard_input(how, wanted):
     assert run_process(STDIN, how, input=SVM.decode()).startswith(wanted)
 
 
+@pytest.mark.parametrize("kind", ["npz", "arrow", "parquet"])
+def test_binary_formats_do_not_come_by_standard_input(kind):
+    with pytest.raises(ReadError, match=f"standard input: {kind} is not read as it comes"):
+        open_rows("-", format=kind)
+
+
 # --------------------------------------------------------------------------- other formats
 def test_vowpal_wabbit(tmp_path):
     (tmp_path / "a.vw").write_text("1 2.0 'tag|a x:1.5 y |b:2 z z\n-1 |a x |b w:3\n0.5 0.25 some_tag| q:0 r\n\n1 |a y:0.1\n")

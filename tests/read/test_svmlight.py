@@ -10,6 +10,8 @@ from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError
 from tamis.read.svmlight import SvmlightReader
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture
 def put(tmp_path):

@@ -10,6 +10,8 @@ import scipy.sparse as sp
 from tamis import open_rows
 from tamis.read.rows import ReadError
 
+pytestmark = pytest.mark.quick
+
 TEXT = 'age,colour,"the size",y\n1.5,red,2,yes\n-3,"blue, ""dark""",1e3,no\n0.25,red,7,yes\n2,"two\nlines",0,no\n'
 NAMES = ["age", 'colour=blue, "dark"', "colour=red", "colour=two\nlines", "the size"]
 WANTED = [[1.5, 0, 1, 0, 2], [-3, 1, 0, 0, 1000], [0.25, 0, 1, 0, 7], [2, 0, 0, 1, 0]]

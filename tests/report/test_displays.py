@@ -214,15 +214,16 @@ def test_density_of_any_matrix(sieve, text, density):
 
 def test_truncation_prefers_common_features_and_stabilized_learning_does_not():
     """Figure 3 of the paper, in kind: the share kept rises with density for truncated gradient, and does not for the stabilized method."""
-    X, y, _ = tamis.datasets.make_text(1000, 2000, random_state=0)
-    truncated = tamis.TruncatedGradientClassifier(gravity=3e-4, max_iter=3, tol=None, random_state=0).fit(X, y)
-    stabilized = tamis.StabilizedSGDClassifier(max_iter=3, random_state=0).fit(X, y)
-    rise = {}
-    for model in (truncated, stabilized):
-        display = DensityBiasDisplay.from_estimator(model, X)
-        rise[model] = np.corrcoef(np.log(display.density), display.share)[0, 1]
-    assert rise[truncated] > 0.8
-    assert rise[stabilized] < 0.0
+    rises = []
+    for seed in range(3):
+        X, y, _ = tamis.datasets.make_text(1000, 2000, random_state=seed)
+        truncated = tamis.TruncatedGradientClassifier(gravity=3e-4, max_iter=3, tol=None, random_state=seed).fit(X, y)
+        stabilized = tamis.StabilizedSGDClassifier(max_iter=3, random_state=seed).fit(X, y)
+        shown = [DensityBiasDisplay.from_estimator(model, X) for model in (truncated, stabilized)]
+        rises.append([np.corrcoef(np.log(display.density), display.share)[0, 1] for display in shown])
+    truncated, stabilized = np.mean(rises, axis=0)
+    assert truncated > 0.3  # 0.63 and -0.70 over many draws; the mean of three strays by 0.08
+    assert stabilized < -0.3
 
 
 def test_the_course_of_training(many):

@@ -14,6 +14,8 @@ import tamis
 from tamis import _disk, selection_kappa, write_page
 from tamis.report import features
 
+pytestmark = pytest.mark.quick
+
 ALL = ["data", "training", "selection", "features", "methods", "stability", "making"]
 WORDS = [f"word {k}" for k in range(300)]
 

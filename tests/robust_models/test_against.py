@@ -14,6 +14,8 @@ from tamis.solvers.cutting import minimise, touch
 from tamis.solvers.cutting_residuals import residual_oracle
 from tamis.solvers.cutting_sets import hinge_oracle
 
+pytestmark = pytest.mark.delicate
+
 RNG = np.random.default_rng(0)
 N, D = 80, 8
 X = RNG.normal(size=(N, D)) * (RNG.random((N, D)) < 0.8)

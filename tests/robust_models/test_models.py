@@ -194,6 +194,9 @@ def test_other_refusals():
         model.partial_fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="used all 3 planes"):
         RobustSVC(max_iter=3).fit(X, Y)
+
+
+def test_numbers_that_overflow_are_refused(unlimited):
     with pytest.raises(FloatingPointError, match="Scale the columns"):
         RobustSVC().fit(X * 1e200, Y)
 

@@ -87,13 +87,13 @@ def test_a_long_stream_learns_from_all_rows(name):
 
 def test_the_sample_does_not_depend_on_the_order_and_counts_repeated_rows():
     order = np.random.default_rng(0).permutation(N)
-    a = stream(SieveClassifier(n_sample=100), Y).refine()._stream
-    b = stream(SieveClassifier(n_sample=100), Y[order], X=sp.csr_array(X[order])).refine()._stream
+    a = stream(SieveClassifier(n_sample=100), Y)._stream.taken_in()
+    b = stream(SieveClassifier(n_sample=100), Y[order], X=sp.csr_array(X[order]))._stream.taken_in()
     assert np.array_equal(a.keys, b.keys)
     assert np.array_equal(a.rows.toarray(), b.rows.toarray())
     assert np.array_equal(a.targets, b.targets)
     assert len(a.keys) == 100
-    twice = stream(SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X]))).refine()._stream
+    twice = stream(SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X])))._stream.taken_in()
     assert np.array_equal(twice.weights, 2 * a.weights)
 
 
@@ -131,3 +131,12 @@ def test_a_stream_begins_anew_after_fit_and_ends_with_it():
 def test_one_class_so_far():
     model = SieveClassifier(random_state=0).partial_fit(X[:20], np.ones(20, int), classes=[0, 1])
     assert set(model.predict(X)) == {1}
+
+
+def test_folds_of_a_stream_are_those_of_its_first_call():
+    """Other parameters may change in mid-stream; rows were dealt out to folds already."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(60, 5)), np.arange(60) % 2
+    model = SieveClassifier(n_paths=2, n_folds=2, n_sample=20, random_state=0).partial_fit(rows, y, classes=[0, 1])
+    before = model.refine().coef_
+    assert np.array_equal(model.set_params(n_folds=7).refine().coef_, before)

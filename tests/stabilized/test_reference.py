@@ -10,6 +10,8 @@ from tiny import quiet
 
 from tamis import StabilizedSGDClassifier, StabilizedSGDRegressor
 
+pytestmark = pytest.mark.quick
+
 N, P = 60, 12
 X = tiny.matrix(N, P)
 Y = tiny.signs(X)

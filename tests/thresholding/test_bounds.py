@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
+from spelling import L1
 from thresholding.problems import cut, hinge_program, optimum, random_problem
 
 from tamis.solvers.threshold import drop_small, halvings, keeping
 from tamis.solvers.threshold_bounds import AT_ZERO, absolute_bound, constrained_bound, objective, relative_bound, safe_threshold
 from tamis.solvers.threshold_fits import solve
+
+pytestmark = pytest.mark.delicate
 
 LOSSES = ("logistic", "hinge")
 SLACK = 1e-9
@@ -20,7 +23,7 @@ def test_the_logistic_solver_reaches_the_optimum_of_scikit_learn(intercept):
     X, problem = random_problem(1, "logistic")
     problem = problem._replace(intercept=intercept, loads=np.full(len(X), 1 / len(X)), strength=0.02)
     fit = solve(problem, X, 1e-10, 300)
-    other = LogisticRegression(l1_ratio=1.0, solver="saga", C=1 / (0.02 * len(X)), fit_intercept=intercept, tol=1e-10, max_iter=100000)
+    other = LogisticRegression(**L1, solver="saga", C=1 / (0.02 * len(X)), fit_intercept=intercept, tol=1e-10, max_iter=100000)
     other.fit(X, problem.signs)
     assert fit.converged
     assert fit.weights == pytest.approx(other.coef_[0], abs=1e-5)
@@ -48,6 +51,7 @@ def test_wide_data_need_several_working_sets(loss):
 
 
 # --------------------------------------------------------------------------- bounds
+@pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_bound_is_violated(loss):
     """The chain of the notes, A.7: 0 <= truth <= gap; truth <= aposteriori <= apriori; bounds from the thresholded data hold on both sides."""

@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
+from spelling import L1
 from thresholding.problems import optimum
 
 import tamis
@@ -81,7 +82,7 @@ def test_no_threshold_is_plain_l1():
 
 def test_an_eps_that_no_solver_reaches_is_told():
     with pytest.warns(ConvergenceWarning, match="found no threshold with a certificate of eps=1e-12"):
-        model(estimator=LogisticRegression(l1_ratio=1.0, solver="liblinear"), eps=1e-12).fit(X, Y)
+        model(estimator=LogisticRegression(**L1, solver="liblinear"), eps=1e-12).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or tol"):
         model(max_iter=1, tol=1e-12).fit(X, Y)
 
@@ -125,9 +126,7 @@ def test_weights_are_repetitions():
     assert weighted.certificate_["gap"] == pytest.approx(repeated.certificate_["gap"], abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    "estimator", [LogisticRegression(l1_ratio=1.0, solver="liblinear", tol=1e-8), LogisticRegression(l1_ratio=1.0, solver="saga", tol=1e-6)]
-)
+@pytest.mark.parametrize("estimator", [LogisticRegression(**L1, solver="liblinear", tol=1e-8), LogisticRegression(**L1, solver="saga", tol=1e-6)])
 def test_other_solvers(estimator):
     fitted = model(estimator=estimator, threshold=0.1, fit_intercept=False).fit(X, Y)
     assert fitted.coef_ == pytest.approx(model(threshold=0.1, fit_intercept=False, tol=1e-9).fit(X, Y).coef_, abs=2e-3)

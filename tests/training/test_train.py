@@ -13,6 +13,8 @@ from tamis.datasets import make_text
 from tamis.models.bcw_base import BatchModel
 from tamis.read.rows import ReadError
 
+pytestmark = pytest.mark.quick
+
 X, Y, _ = make_text(n_samples=240, n_features=60, n_informative=6, words=12, random_state=0)
 Y = 2 * Y - 1
 SMALL = {"n_paths": 2, "n_folds": 2, "max_iter": 1}

@@ -5,7 +5,8 @@ import shlex
 import numpy as np
 
 from tamis.cli.methods import UsageError
-from tamis.cli.show import note, print_json, table
+from tamis.cli.say import note, say
+from tamis.cli.show import print_json, table
 from tamis.models.lowrank_words import Corpus
 from tamis.read.bag import read_bag
 
@@ -29,7 +30,7 @@ def run(given) -> None:
     if lists:
         _table(lists, given.top)
     if given.page:
-        print(f"page: {given.page}")
+        say(f"page: {given.page}")
 
 
 def _table(lists: dict, top: int) -> None:

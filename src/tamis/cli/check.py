@@ -1,7 +1,8 @@
 """``tamis check``: what is in a file, all of it read."""
 
 from tamis.cli.data import audit_of, source_of, survey_of
-from tamis.cli.show import note, pairs, print_json, size
+from tamis.cli.say import note
+from tamis.cli.show import pairs, print_json, size
 
 SHOWN = 10
 

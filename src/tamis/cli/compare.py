@@ -8,7 +8,8 @@ import scipy.sparse as sp
 
 from tamis.cli.data import audit_of, source_of, survey_of, task_of
 from tamis.cli.methods import GRIDS, METHODS, UsageError, build
-from tamis.cli.show import note, print_json, size
+from tamis.cli.say import note, say
+from tamis.cli.show import print_json, size
 
 
 def run(given) -> None:
@@ -70,7 +71,7 @@ def show(record, given) -> None:
     console = console if console.is_terminal else Console(file=sys.stdout, width=120)
     console.print(record.table(rich=True))
     if given.report:
-        print(f"page: {given.report}")
+        say(f"page: {given.report}")
 
 
 def report(given, record, rows, survey, model=None, names=None, history=None) -> None:

@@ -4,7 +4,8 @@ from typing import Any
 
 from tamis._progress import Progress
 from tamis.cli.methods import UsageError
-from tamis.cli.show import label, note
+from tamis.cli.say import note
+from tamis.cli.show import label
 from tamis.read.opening import open_rows
 from tamis.read.source import RowSource
 
@@ -16,7 +17,7 @@ def source_of(files, given, **more) -> RowSource:
     """The rows of some files, by the reading options."""
     if len(files) > 1 and "-" in files:
         raise UsageError("- (standard input) cannot be read together with files.")
-    options: dict[str, Any] = {"format": given.format, "on_bad": given.on_bad, "chunk_rows": given.chunk_rows}
+    options: dict[str, Any] = {"format": given.format, "on_bad": given.on_bad, "chunk_rows": given.chunk_rows, "max_line_bytes": given.max_line_bytes}
     if hasattr(given, "zero_based"):
         zero = {"auto": "auto", "yes": True, "no": False}[given.zero_based]
         options |= {"target": given.target, "weight": given.weight, "zero_based": zero, "hash_bits": given.hash_bits}

@@ -9,6 +9,7 @@ import numpy as np
 from tamis.cli import compare, fit
 from tamis.cli.data import source_of, survey_of
 from tamis.cli.methods import METHODS, build
+from tamis.cli.say import say
 from tamis.cli.show import kept, print_json, show_kept
 from tamis.datasets import make_text
 from tamis.training.walk import train
@@ -26,7 +27,7 @@ def run(given) -> None:
     share = np.bincount(X.indices, minlength=WORDS) / ROWS
     rare = planted[share[planted] < RARE]
     if not given.json:
-        print(f"{ROWS:,} rows over {WORDS:,} words. {PLANTED} words decide the class, {len(rare)} of them in fewer than one row in {1 / RARE:.0f}.")
+        say(f"{ROWS:,} rows over {WORDS:,} words. {PLANTED} words decide the class, {len(rare)} of them in fewer than one row in {1 / RARE:.0f}.")
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
         path = Path(folder) / "demo.svm"
         write_svmlight(X, y, path)
@@ -49,12 +50,12 @@ def run(given) -> None:
     given.report = given_report
     show_kept(found, 10)
     found_words = f"{facts['planted']} of the {PLANTED} that decide and {facts['rare']} of the {len(rare)} rare ones among them"
-    print(f"The sieve kept {facts['kept']} words, {found_words}.")
-    print(f"page: {written}")
+    say(f"The sieve kept {facts['kept']} words, {found_words}.")
+    say(f"page: {written}")
 
 
 def _reading() -> argparse.Namespace:
-    return argparse.Namespace(format="svmlight", on_bad="error", chunk_rows=16384)
+    return argparse.Namespace(format="svmlight", on_bad="error", chunk_rows=16384, max_line_bytes=2**26)
 
 
 def _page(given, record, rows, survey, model) -> str:

@@ -9,7 +9,8 @@ import numpy as np
 
 from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
 from tamis.cli.methods import UsageError, build, grows
-from tamis.cli.show import kept, label, note, pairs, print_json, show_kept
+from tamis.cli.say import note, say
+from tamis.cli.show import kept, label, pairs, print_json, show_kept
 from tamis.persist import save
 from tamis.training.checkpoint import Folder
 from tamis.training.judge import error_on
@@ -21,28 +22,37 @@ MOST_NAMES = 1_000_000  # columns whose names a page may be given
 def run(given) -> None:
     """Train, judge, save, show."""
     for path in (given.out, given.report):
-        _check_target(path)
+        _check_target(path, given.checkpoint)
     if given.passes < 1 or given.every < 1 or (given.threads is not None and given.threads < 1):
         raise UsageError("--passes, --every and --threads must be 1 or more.")
     rows = source_of(given.train, given)
+    with Folder(given.checkpoint) if given.checkpoint else contextlib.nullcontext() as folder:
+        result = _learnt(rows, folder, given)
+        if folder is not None:
+            folder.clear()
+    show(result, given)
+
+
+def _learnt(rows, folder, given) -> dict:
+    """The result, with model and page written."""
     if given.passes > 1 or given.checkpoint or given.report:
         rows.keep()
     model, survey = _model(rows, given)
     validate = "progressive" if "grow" in model.get_params() else None  # where predicting costs no more than learning
-    train(model, rows, passes=given.passes, validate=validate, checkpoint=given.checkpoint, every=given.every, progress="auto")
+    train(model, rows, passes=given.passes, validate=validate, checkpoint=folder, every=given.every, progress="auto")
     _remember_names(model, rows)
     result = judged(model, rows, given)
     if given.out:
         save(model, given.out)
     if given.report:
         write_report(given, model, rows, survey)
-    if given.checkpoint:
-        Folder(given.checkpoint, {}).clear()
-    show(result, given)
+    return result
 
 
-def _check_target(path) -> None:
-    """Refuse a place that cannot be written to before the work, not after it."""
+def _check_target(path, checkpoint=None) -> None:
+    """Refuse a place that cannot be written to, or that checkpoints need for themselves, before the work, not after it."""
+    if path and checkpoint and Path(path).resolve().is_relative_to(Path(checkpoint).resolve()):
+        raise UsageError(f"{path}: it lies in the folder of the checkpoints, {checkpoint}, which is theirs alone. Write it somewhere else.")
     if path and (not Path(path).parent.is_dir() or not os.access(Path(path).parent, os.W_OK)):
         raise UsageError(f"{path}: its folder does not exist or may not be written to.")
 
@@ -118,7 +128,7 @@ def show(result: dict, given) -> None:
     show_kept(result["top"], given.top)
     for path, what in ((given.out, "model"), (given.report, "page")):
         if path:
-            print(f"{what}: {path}")
+            say(f"{what}: {path}")
     if not given.out:
         note("the model was not saved; pass --out MODEL to keep it")
     with contextlib.suppress(OSError):

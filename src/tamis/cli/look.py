@@ -4,6 +4,7 @@ import csv
 import sys
 from typing import Any
 
+from tamis._screen import for_csv
 from tamis.cli.data import names_for
 from tamis.cli.show import kept, label, pairs, print_json, show_kept
 from tamis.persist import load
@@ -19,7 +20,7 @@ def run(given) -> None:
         names = ["column", "name", "class", "weight", "probability"]
         writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows(found)
+        writer.writerows({name: for_csv(value) for name, value in line.items()} for line in found)
         return
     usual = type(model)().get_params(deep=False)
     changed = {name: value for name, value in model.get_params(deep=False).items() if value != usual[name] and name not in ("n_jobs", "verbose")}

@@ -12,6 +12,7 @@ import warnings
 
 from tamis.cli.methods import UsageError
 from tamis.cli.parser import make_parser
+from tamis.cli.say import complain, note
 
 FAILED, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
 
@@ -23,9 +24,8 @@ def main(arguments: list[str] | None = None) -> int:
     given.words = ["tamis", *(sys.argv[1:] if arguments is None else arguments)]
     warnings.showwarning = _note
     signal.signal(signal.SIGTERM, _stop)
-    # scikit-learn loads pandas where it is installed, 60 MB that no command needs.
     if given.command in ("fit", "predict", "check", "inspect"):
-        sys.modules.setdefault("pandas", None)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _NoPandas)
     try:
         importlib.import_module(f"tamis.cli.{_HOMES[given.command]}").run(given)
         sys.stdout.flush()
@@ -35,16 +35,29 @@ def main(arguments: list[str] | None = None) -> int:
         return PIPE
     except KeyboardInterrupt:
         kept = getattr(given, "checkpoint", None)
-        print(f"tamis: interrupted{f'; the same command goes on from {kept}' if kept else ''}.", file=sys.stderr)
+        kept = f"; the same command goes on from {kept}" if kept and os.path.exists(os.path.join(kept, "checkpoint.json")) else ""
+        note(f"interrupted{kept}.")
         return INTERRUPTED
     except UsageError as error:
-        print(f"tamis {given.command}: {error}", file=sys.stderr)
+        complain(f"tamis {given.command}: {error}")
         return USAGE
     except Exception as error:
         if os.environ.get("TAMIS_DEBUG"):
             raise
-        print(f"tamis {given.command}: {_said(error)}", file=sys.stderr)
+        complain(f"tamis {given.command}: {_said(error)}")
         return FAILED
+    finally:
+        sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
+
+
+class _NoPandas:
+    """scikit-learn and pyarrow load pandas where it is installed, 60 MB that no command needs: here it is not."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        """Refuse pandas, and know nothing of other modules."""
+        if name == "pandas":
+            raise ModuleNotFoundError("No module named 'pandas'", name=name)
 
 
 _HOMES = {name: name for name in ("fit", "predict", "compare", "check", "associate", "demo", "warm")} | {"inspect": "look"}
@@ -62,7 +75,7 @@ def _said(error: Exception) -> str:
 
 def _note(message, category, filename, lineno, file=None, line=None) -> None:
     """Warnings as notes."""
-    print(f"tamis: note: {' '.join(str(message).split())}", file=sys.stderr)
+    note(f"note: {' '.join(str(message).split())}")
 
 
 def _stop(number, frame) -> None:

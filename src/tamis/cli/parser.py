@@ -3,15 +3,24 @@
 import argparse
 
 import tamis
+from tamis._screen import for_terminal
 from tamis.cli.methods import COMPARED, METHODS
 
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
 _FILES = "a file, a glob, or - for standard input; several are read one after the other"
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that repeats no word of a wrong command as it is."""
+
+    def error(self, message: str):
+        """Say what is wrong, and end."""
+        super().error(for_terminal(message))
+
+
 def make_parser() -> argparse.ArgumentParser:
     """All commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tamis",
         description="Sieve a few trustworthy features out of many: from a file to a model, a table and a page.",
         epilog="Every command has its own --help. Files: svmlight, CSV, TSV, Parquet, Arrow, npz and Vowpal Wabbit text, also gz, bz2, xz or zst.",
@@ -133,6 +142,7 @@ def _reading(one, schema: bool = False, skip: bool = False) -> None:
     group.add_argument(
         "--on-bad", choices=("error", "skip"), default="skip" if skip else "error", help="what to do about bad lines; default: %(default)s"
     )
+    group.add_argument("--max-line-bytes", type=int, default=2**26, metavar="B", help="longest line that is read; default: 64 MiB")
     group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
     if schema:
         return

@@ -1,14 +1,17 @@
 """``tamis predict``: one line a row."""
 
 import contextlib
+import functools
 import sys
 
 import numpy as np
 
 from tamis._disk import replacing
+from tamis._screen import for_line, for_terminal
 from tamis.cli.data import source_of
 from tamis.cli.methods import UsageError
-from tamis.cli.show import label, note
+from tamis.cli.say import note
+from tamis.cli.show import label
 from tamis.persist import load
 from tamis.training.judge import losses
 
@@ -22,12 +25,12 @@ def run(given) -> None:
     if given.proba and not hasattr(model, "predict_proba"):
         raise UsageError(f"{type(model).__name__} with this loss gives no probabilities; fit with --loss logistic.")
     rows = source_of(given.file, given, schema=schema, target=False)
-    total, count = 0.0, 0
+    named, total, count = _named(sys.stdout.isatty() and not given.out), 0.0, 0
     with _output(given.out) as write:
         if given.proba:
-            write("\t".join(label(c) for c in model.classes_) + "\n")
+            write("\t".join(named(c) for c in model.classes_) + "\n")
         for chunk in rows:
-            write(_lines(model, chunk.X, given.proba))
+            write(_lines(model, chunk.X, given.proba, named))
             if chunk.targets is not None and not isinstance(chunk.targets, tuple):
                 found = losses(model, chunk.X, chunk.targets)
                 total, count = total + float(np.nansum(found)), count + int((~np.isnan(found)).sum())
@@ -50,14 +53,20 @@ def _output(path):
         yield lambda text: file.write(text.encode())
 
 
-def _lines(model, X, proba: bool) -> str:
+def _named(seen: bool):
+    """A function that writes a class in a line: on a terminal with every odd character as an escape, in a file only what would break the line."""
+    safe = for_terminal if seen else for_line
+    return functools.cache(lambda value: safe(label(value)))
+
+
+def _lines(model, X, proba: bool, named) -> str:
     """Predictions as text."""
     if proba:
         return "".join("\t".join(f"{p:.9g}" for p in row) + "\n" for row in model.predict_proba(X).tolist())
     guess = model.predict(X)
     if guess.ndim > 1:
-        names = [label(c) for c in (model.reading_.get("labels") or getattr(model, "classes_", range(guess.shape[1])))]
+        names = [named(c) for c in (model.reading_.get("labels") or getattr(model, "classes_", range(guess.shape[1])))]
         if hasattr(model, "classes_"):
             return "".join(",".join(name for name, on in zip(names, row, strict=True) if on) + "\n" for row in guess.tolist())
         return "".join("\t".join(repr(v) for v in row) + "\n" for row in guess.tolist())
-    return "".join(f"{label(v) if hasattr(model, 'classes_') else repr(v)}\n" for v in guess.tolist())
+    return "".join(f"{named(v) if hasattr(model, 'classes_') else repr(v)}\n" for v in guess.tolist())

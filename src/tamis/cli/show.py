@@ -1,4 +1,4 @@
-"""What commands print: tables of rich, JSON, notes on standard error."""
+"""What commands print: tables of rich, figures, JSON."""
 
 import json
 import math
@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 
-
-def note(text: str) -> None:
-    """A remark that is no result."""
-    print(f"tamis: {text}", file=sys.stderr)
+from tamis._screen import for_json, for_terminal
+from tamis.cli.say import say
 
 
 def print_json(value) -> None:
     """A result as JSON; what is not finite becomes null."""
-    print(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False))
+    print(for_json(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)))
 
 
 def plain(value) -> Any:
@@ -45,12 +43,12 @@ def table(head: list[str], lines: list[list[str]], title: str | None = None, lef
     from rich.text import Text
 
     if title:
-        print(title)
+        say(title)
     grid = Table()
     for number, name in enumerate(head):
-        grid.add_column(name, justify="left" if number < left else "right", overflow="fold")
+        grid.add_column(Text(for_terminal(name)), justify="left" if number < left else "right", overflow="fold")
     for line in lines:
-        grid.add_row(*(Text(cell) for cell in line))
+        grid.add_row(*(Text(for_terminal(cell)) for cell in line))
     console = Console(file=sys.stdout, soft_wrap=False)
     if not console.is_terminal:
         console = Console(file=sys.stdout, width=120)
@@ -61,7 +59,7 @@ def pairs(lines: list[tuple[str, str]]) -> None:
     """Print names and figures, one a line."""
     width = max(len(name) for name, _ in lines)
     for name, figure in lines:
-        print(f"{name.ljust(width)}  {figure}")
+        say(f"{name.ljust(width)}  {figure}")
 
 
 def size(count: float) -> str:
@@ -104,7 +102,7 @@ def _outputs(model, count: int) -> list:
 def show_kept(found: list[dict], top: int) -> None:
     """The heaviest features as a table."""
     if not found:
-        print("no feature was kept")
+        say("no feature was kept")
         return
     several, shares = len({line["class"] for line in found}) > 1, "probability" in found[0]
     head = ["feature", *(["class"] if several else []), "weight", *(["probability"] if shares else [])]

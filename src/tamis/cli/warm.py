@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 
 from tamis.cli.methods import METHODS, build
-from tamis.cli.show import note
+from tamis.cli.say import note
 from tamis.read.opening import open_rows
 from tamis.training.walk import train
 

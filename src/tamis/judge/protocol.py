@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import check_array, check_random_state, indexable
 
+from tamis._checks import check_sizes
 from tamis.judge.fits import Candidate, Clock, pick_settings, repeat_runs, tune_candidates
 from tamis.judge.record import Record, plain
 from tamis.judge.stability import selection_kappa, selection_stability
@@ -187,6 +188,7 @@ def _split(X, y, X_test, y_test, test_size, classes, base):
         raise ValueError("give both of X_test and y_test, or neither.")
     take = {"accept_sparse": "csr", "dtype": "numeric"}
     X, y = check_array(X, input_name="X", **take), np.asarray(y)
+    check_sizes(X)
     indexable(X, y)
     if X_test is None:
         return tuple(_by_side(train_test_split(X, y, test_size=test_size, random_state=base, stratify=y if classes else None)))

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from tamis._screen import for_terminal
+
 FORMAT = 1
 COLUMNS = ("model", "pick", "error", "kept", "kappa", "stability", "seconds")
 _PACKAGES = ("tamis", "numpy", "scipy", "scikit-learn", "numba")
@@ -119,12 +121,13 @@ class Record:
         head, cells = self.cells()
         if rich:
             from rich.table import Table
+            from rich.text import Text
 
             grid = Table()
             for number, name in enumerate(head):
                 grid.add_column(name, justify="left" if number < 2 else "right")
             for line in cells:
-                grid.add_row(*line)
+                grid.add_row(*map(Text, line))
             return grid
         return _as_text(head, cells)
 
@@ -157,7 +160,7 @@ class Record:
             error = f"{factor * row['error']:.2f} ±{factor * row['error_sd']:.2f}" if share else f"{row['error']:.4g} ±{row['error_sd']:.2g}"
             kept = f"{100 * row['kept']:.4g}" if row["kept"] >= 0.1 else f"{100 * row['kept']:.3f}"
             figures = [f"{row['kappa']:.2f}", f"{row['stability']:.2f}", f"{row['seconds']:.2f}"]
-            lines.append([row["model"], row["pick"], error, f"{kept} ±{100 * row['kept_sd']:.2g}", *figures])
+            lines.append([for_terminal(row["model"]), for_terminal(row["pick"]), error, f"{kept} ±{100 * row['kept_sd']:.2g}", *figures])
         return head, lines
 
     def __str__(self) -> str:

@@ -2,20 +2,23 @@
 
 import warnings
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, is_classifier
+from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tamis._checks import check_sizes, kind_of_targets
 from tamis._progress import Progress
+from tamis.contents import array, figure, indices, number, one_of, rows, text
 from tamis.judge.bounds import ASSUMPTIONS, effective_threshold, false_selections, settle_promises
 from tamis.judge.halves import WEAKEST, find_strength, follow_pair, tally
+from tamis.models.estimator import Estimator
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 _DISCRETE = ("binary", "multiclass")
@@ -36,7 +39,7 @@ _CONSTRAINTS = {
 }
 
 
-class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
+class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     r"""Keep the features that a sparse estimator selects on most halves of the data.
 
     The rows are split at random into two halves, `n_pairs` times. On each half the estimator is fitted along a path of penalties, from
@@ -204,7 +207,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
     def _take(self, X, y):
         """Checked rows and targets."""
         several = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=4)
+        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=4, ensure_all_finite=False)
+        check_sizes(X)
         y = y if several else column_or_1d(y, warn=True)
         return X, np.asarray(y)
 
@@ -214,11 +218,11 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
             return self.estimator
         from tamis.models.averaging import RDAClassifier, RDARegressor
 
-        return RDAClassifier() if type_of_target(y) in (*_DISCRETE, "multilabel-indicator") else RDARegressor()
+        return RDAClassifier() if kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator") else RDARegressor()
 
     def _strata(self, estimator, y):
         """Class numbers to halve, or None."""
-        if not is_classifier(estimator) or type_of_target(y) not in _DISCRETE:
+        if not is_classifier(estimator) or kind_of_targets(y) not in _DISCRETE:
             return None
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
@@ -251,6 +255,17 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, BaseEstimator):
         if self.assumption != "none" and not self.complementary:
             raise ValueError(f"assumption={self.assumption!r} belongs to complementary pairs; set complementary=True.")
         return settle_promises(self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption)
+
+    _contents: ClassVar[dict] = {
+        "param_name_": one_of(None, text()),
+        "path_": array("f8", "steps"),
+        "threshold_": number(float, least=0.0, most=1.0),
+        "stability_path_": rows("steps", "columns", least=0.0, most=1.0),
+        "selection_probability_": array("f8", "columns", least=0.0, most=1.0),
+        "n_selected_": one_of(number(float, least=0.0), number(int, least=0)),
+        "expected_false_selections_": figure(finite=False),
+        "support_": indices("kept", below="columns", increasing=True),
+    }
 
     # ------------------------------------------------------------------ runs
     def _run(self, estimator, X, y, strata, name, path, automatic, most):

@@ -6,22 +6,24 @@ from tamis._jit import compiled
 
 
 @compiled
-def inspect_rows(indptr, indices, bits, exponent, n_features):
-    """Return (pointers fall, index too large, index not above the one before, zeros, nans or infinities) as counts.
+def inspect_rows(indptr, indices, bits, unsigned, smallest, largest, n_features):
+    """Return (pointers fall, index too large, index not above the one before, too small, too large) as counts.
 
-    `bits` is the data viewed as unsigned integers, `exponent` their exponent mask: integer tests run many at a time.
+    `bits` is the data viewed as unsigned integers. Without the sign, which the mask `unsigned` takes away, these are ordered as the sizes of
+    the numbers are, zeros first, infinities and nans last, and integer tests run many at a time: `smallest` and `largest` are limits in that order.
     The second and later counts are taken only if the pointers are sound.
     """
     n = np.uint64(indptr.shape[0]) - np.uint64(1)
     one = np.uint64(1)
-    falls, wild, unsorted, zeros, odd = 0, 0, 0, 0, 0
+    falls, wild, unsorted, small, large = 0, 0, 0, 0, 0
     for i in range(n):
         falls += indptr[i + one] < indptr[i]
     if falls or indptr[0] or indptr[n] > indices.shape[0]:
-        return falls + 1, wild, unsorted, zeros, odd
+        return falls + 1, wild, unsorted, small, large
     for k in range(indptr[n]):
-        odd += (bits[k] & exponent) == exponent
-        zeros += (bits[k] << bits.dtype.type(1)) == bits.dtype.type(0)
+        size = bits[k] & unsigned
+        small += size < smallest
+        large += size > largest
     for i in range(n):
         for k in range(indptr[i] + one, indptr[i + one]):
             unsorted += indices[k] <= indices[k - one]
@@ -32,7 +34,18 @@ def inspect_rows(indptr, indices, bits, exponent, n_features):
         for i in range(n):
             if indptr[i + one] > indptr[i]:
                 wild += indices[indptr[i + one] - one] >= n_features
-    return falls, wild, unsorted, zeros, odd
+    return falls, wild, unsorted, small, large
+
+
+@compiled
+def inspect_values(bits, unsigned, smallest, largest):
+    """Return (too small but not 0, too large) as counts; see `inspect_rows`."""
+    small, large = 0, 0
+    for k in range(bits.shape[0]):
+        size = bits[k] & unsigned
+        small += (size < smallest) & (size != 0)
+        large += size > largest
+    return small, large
 
 
 @compiled

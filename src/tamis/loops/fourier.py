@@ -14,6 +14,7 @@ from tamis.loops.order import GOLDEN, ONE, mixed
 
 S11 = np.uint64(11)
 BIRTH, DEATH, WALK = 0.25, 0.5, 0.85  # shares of the moves, summed up; the rest replaces a frequency
+DRAWS = 1000  # walks that may be drawn for each of the first frequencies
 
 
 class Chain(NamedTuple):
@@ -191,9 +192,11 @@ def remove(chain, draft, l):
 # --------------------------------------------------------------------------- moves
 @compiled
 def begin(chain, draft, n_start, columns, own, other, n_columns, prior, key):
-    """Draw the first frequencies from the prior."""
+    """Draw the first frequencies from the prior; fewer where nearly all walks are too long: others are born later."""
     dice = np.zeros(1, np.uint64)
-    while chain.alive[0] < n_start:
+    for _ in range(DRAWS * n_start):
+        if chain.alive[0] >= n_start:
+            break
         length, size = draw(chain, draft, -1, n_columns, prior, key, dice)
         if length:
             contrast(draft, size, columns, own, other)

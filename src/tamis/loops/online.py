@@ -40,7 +40,8 @@ def opened(ledger):
 @helper
 def overdue(rule, ledger):
     """Whether every cell must be settled now."""
-    return owes(rule) and (ledger[1] < SMALLEST or ledger[0] % SETTLE_EVERY == 0.0)
+    debt = owes(rule)
+    return debt > 0.0 and (ledger[1] < SMALLEST * debt or ledger[0] % SETTLE_EVERY == 0.0)
 
 
 @helper

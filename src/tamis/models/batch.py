@@ -2,15 +2,18 @@
 
 from itertools import pairwise
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_columns, take_term, take_weights, warn_user
+from tamis.contents import apart, array, count, early, figure, indices, listing, number, one_of, optional, records, tuple_of
 from tamis.models.constraints import ABOVE, AUTO, NUMBER, SHARE, TERM
+from tamis.models.estimator import Estimator
 from tamis.models.groups import take_groups
 from tamis.models.pairing import is_auto, loss_of
 from tamis.solvers.group_design import Design
@@ -40,9 +43,21 @@ GROUPING = {
 }
 
 
-class BatchModel(BaseEstimator):
+class BatchModel(Estimator):
     """Base of the batch models; one adds `_problem`, from rows that have a weight above 0."""
 
+    _contents: ClassVar[dict] = {
+        "alpha_max_": early(number(float, least=0.0)),
+        "alpha_": early(number(float, least=0.0)),
+        "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
+        "intercept_": array("f8", "outputs"),
+        "support_": indices("kept", below="columns", increasing=True),
+        "dual_gap_": figure(),
+        "objective_": figure(),
+        "history_": records(),
+        "n_iter_": count(),
+        "_last": optional(tuple_of(array("f8", "places", "outputs", order=None, believed=True), array("f8", "outputs"))),
+    }
     grow = False  # the shared treatment of classes asks; the classes of a batch model are those of its rows
 
     # ------------------------------------------------------------------ training
@@ -53,7 +68,7 @@ class BatchModel(BaseEstimator):
         penalty = self._penalty(problem)
         self.alpha_max_ = largest_alpha(problem, penalty)
         self.alpha_ = AUTO_SHARE * self.alpha_max_ if is_auto(self.alpha) else float(self.alpha)
-        outcome = solve(problem, penalty._replace(alpha=self.alpha_), self.tol, self.max_iter, self._start(problem))
+        outcome = solve(problem, penalty._replace(alpha=self.alpha_), self.tol, self.max_iter, self._start(problem), self.alpha_max_)
         self._store(problem, outcome)
         return self
 
@@ -92,7 +107,8 @@ class BatchModel(BaseEstimator):
         last = self.__dict__.get("_last") if self.warm_start else None
         if last is None or last[0].shape != (len(problem.blocks.members), problem.design.outputs):
             return None
-        return tuple(np.array(part) for part in last)
+        idle = problem.blocks.stacked(problem.design.norms()) == 0.0  # columns without spread in these rows: no step would ever move them
+        return np.where(idle[:, None], 0.0, last[0]), np.array(last[1])
 
     def _store(self, problem: Problem, outcome: Outcome) -> None:
         """Show a solution; warn where it was not reached."""
@@ -109,9 +125,15 @@ class BatchModel(BaseEstimator):
             self._warn_unfinished(outcome)
 
     def _warn_unfinished(self, outcome: Outcome) -> None:
+        made, advice = f"used all {self.max_iter} iterations", "Raise max_iter or tol, or scale the columns."
+        if outcome.stalled:
+            made, advice = (
+                f"stopped after {len(outcome.history)} iterations, the last of them in vain",
+                "This is rounding: scale the columns, or raise tol.",
+            )
         warn_user(
-            f"{type(self).__name__} used all {self.max_iter} iterations, and its duality gap, {outcome.gap:.2g}, is above tol times the loss "
-            f"of the empty model, {self.tol * outcome.scale:.2g}. Raise max_iter or tol, or scale the columns.",
+            f"{type(self).__name__} {made}, and its duality gap, {outcome.gap:.2g}, is above tol times the loss "
+            f"of the empty model, {self.tol * outcome.scale:.2g}. {advice}",
             ConvergenceWarning,
         )
 
@@ -121,11 +143,6 @@ class BatchModel(BaseEstimator):
         table = take_columns(self, X, reset=False)
         coef = np.atleast_2d(self.coef_)
         return np.asarray(table @ coef.T) + self.intercept_
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if "coef_" in vars(self) and np.atleast_2d(self.coef_).shape[1] != self.n_features_in_:
-            raise ValueError("the weights do not fit the number of columns")
 
     def __sklearn_is_fitted__(self):
         return "coef_" in vars(self)
@@ -138,6 +155,11 @@ class BatchModel(BaseEstimator):
 
 class GroupedColumns(BatchModel):
     """Batch models of one table whose columns are in groups."""
+
+    _contents: ClassVar[dict] = {
+        "groups_": listing(apart(indices("members", below="columns", distinct=True), "columns"), "groups"),
+        "group_support_": indices("kept_groups", below="groups", increasing=True),
+    }
 
     def _problem(self, table, targets, weights) -> Problem:
         weights = weights / weights.sum()

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from tamis.contents import early, number, part
 from tamis.models.bcw_base import SHARED, BatchModel
 from tamis.solvers.bcw import learn_batch
 from tamis.solvers.bcw_rows import Rows
@@ -112,6 +113,10 @@ class BCWClassifier(BatchModel):
     ((3,), True)
     """
 
+    _contents: ClassVar[dict] = {
+        "_scale": early(number(float, least=0.0, binds={"width": lambda scale, held: held.measure("columns", "_scale") + (scale != 0.0)})),
+        "_belief": part(Belief, "outputs", "width"),
+    }
     _walks_rows = True  # one sweep tells a row of weight 2 from a row that comes twice: see tamis.testing
     _parameter_constraints: ClassVar[dict] = {
         **SHARED,
@@ -176,11 +181,6 @@ class BCWClassifier(BatchModel):
         margin = rows.scores(self._belief.mean)
         variance = np.repeat(self._belief.variances(rows)[:, None], margin.shape[1], axis=1)
         return self._shape(margin), self._shape(variance)
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if self.__sklearn_is_fitted__() and self._belief.mean.shape != (self._outputs(), self.n_features_in_ + (self._scale != 0.0)):
-            raise ValueError("the state of training does not fit the number of columns and outputs")
 
     @property
     def coef_(self):

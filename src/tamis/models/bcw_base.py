@@ -1,17 +1,19 @@
 """What the batch models of the confidence-weighted family share: parameters, targets, the walk from rows to a batch."""
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis.contents import count, early, figure, records
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.models.margins import Margins
 from tamis.solvers.bcw import Dual, make_dual
 from tamis.terms.losses import LOSSES
@@ -29,10 +31,11 @@ SHARED = {
 }
 
 
-class BatchModel(Margins, Classes, BaseEstimator):
+class BatchModel(Margins, Classes, Estimator):
     """Base of the models that learn a batch at a time."""
 
     grow = False  # the shared treatment of classes asks; here they are those of the first call
+    _contents: ClassVar[dict] = {"n_iter_": early(count()), "gap_": early(figure(finite=False)), "history_": early(records())}
     _state = "_belief"  # the attribute that a fit leaves
 
     def fit(self, X, y, sample_weight=None):
@@ -86,7 +89,7 @@ class BatchModel(Margins, Classes, BaseEstimator):
     def _take_batch(self, X, y, sample_weight, *, whole, **classes):
         """From what the user gave to `_learn`: rows of weight 0 are gone. The state changes only once all went well."""
         again = not whole and self._state in vars(self)
-        rows = take_blocks(self, X, reset=not again)
+        rows = take_blocks(self, X, reset=not again, chunk=not whole)
         count = rows.n_rows if isinstance(rows, Csr) else rows.shape[0]
         targets = self._take_targets(y, count, first=not again, whole=whole, **classes)
         weights = self._weigh(targets, take_weights(sample_weight, count, some=whole), whole=whole)

@@ -1,15 +1,16 @@
 """Classifiers: classes and labels as the columns that loops read, and scores as predictions."""
 
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 
-from tamis._checks import frozen
+from tamis._checks import LARGEST, check_classes, frozen, half_fitted
+from tamis.contents import array, early, flag, labels, one_of, optional
 from tamis.terms.losses import Logistic
 
 
@@ -27,8 +28,24 @@ def divided(likely: np.ndarray) -> np.ndarray:
     return np.where(total > 0, likely / np.where(total > 0, total, 1.0), 1.0 / likely.shape[1])
 
 
+def _outputs_of(count: int, held) -> int:
+    """Outputs of a model of so many classes, as a file says them."""
+    return count if held.state.get("multilabel_") or count > 2 else 1
+
+
+def _targets_of(count: int, held) -> int:
+    """Columns of its targets."""
+    return count if held.state.get("multilabel_") else 1
+
+
 class Classes(ClassifierMixin):
     """Class and label targets of an online classifier, and its predictions."""
+
+    _contents: ClassVar[dict] = {
+        "multilabel_": early(flag()),
+        "classes_": early(labels("classes", binds={"outputs": _outputs_of, "targets": _targets_of})),
+        "_counts": early(optional(one_of(None, array("f8", "classes", least=0.0)))),
+    }
 
     def _outputs(self):
         return len(self.classes_) if self.multilabel_ or len(self.classes_) > 2 else 1
@@ -81,7 +98,7 @@ class Classes(ClassifierMixin):
         y = column_or_1d(y, warn=True)
         self._check_length(y, n_rows)
         if first:
-            check_classification_targets(y)
+            check_classes(y)
             if classes is None and not (whole or self.grow):
                 raise ValueError("classes must be passed on the first call to partial_fit (or set grow=True).")
             self.multilabel_, self._counts = False, None
@@ -94,7 +111,7 @@ class Classes(ClassifierMixin):
             raise ValueError("y is one-dimensional, but earlier calls had a 0/1 matrix of labels.")
         codes = self._encode(y)
         if codes is None:
-            check_classification_targets(y)
+            check_classes(y)
             self._meet_classes(np.setdiff1d(y, self.classes_), first)
             codes = self._encode(y)
         if whole and len(self.classes_) < 2:
@@ -133,32 +150,33 @@ class Classes(ClassifierMixin):
                 f"y holds {new[:5].tolist()}, not among classes_ {self.classes_[:10].tolist()}. "
                 "Name all classes in the first partial_fit call (classes=...), or set grow=True."
             )
+        if isinstance(new.tolist()[0], str) != isinstance(self.classes_.tolist()[0], str):
+            raise ValueError(
+                f"y holds {new[:5].tolist()}, of another kind than classes_ {self.classes_[:10].tolist()}; all must be numbers, or all words."
+            )
         self._add_classes(new, first)
 
     def _add_classes(self, new, first):
         """Insert classes, moving what was learnt to its new place."""
-        old = self.classes_
-        self.classes_ = np.union1d(old, new)
+        old, classes = self.classes_, np.union1d(self.classes_, new)
         if first:
+            self.classes_ = classes
             return
-        if self._counts is not None:
-            counts = np.zeros(len(self.classes_))
-            counts[np.searchsorted(self.classes_, old)] = self._counts
-            self._counts = counts
+        place = np.searchsorted(classes, old)
+        counts = self._counts
+        if counts is not None:
+            counts = np.zeros(len(classes))
+            counts[place] = self._counts
+        sources, signs = np.full(len(classes), -1), np.ones(len(classes))
         if len(old) > 2:
-            sources = np.full(len(self.classes_), -1)
-            sources[np.searchsorted(self.classes_, old)] = np.arange(len(old))
-            self._engine.regroup(sources, np.ones(len(sources)))
-            return
-        # One or two classes are one output, whose negative sides with classes_[0].
-        place = np.searchsorted(self.classes_, old)
-        if len(self.classes_) == 2:
-            self._engine.regroup([0], [-1.0 if place[0] == 1 else 1.0])
-            return
-        sources, signs = np.full(len(self.classes_), -1), np.ones(len(self.classes_))
-        sources[place] = 0
-        signs[place[0]] = -1.0
-        self._engine.regroup(sources, signs)
+            sources[place] = np.arange(len(old))
+        elif len(classes) > 2:  # one or two classes are one output, whose negative sides with classes_[0]
+            sources[place] = 0
+            signs[place[0]] = -1.0
+        else:
+            sources, signs = [0], [-1.0 if place[0] == 1 else 1.0]
+        # In a single step: no thread sees the new classes with the old engine.
+        vars(self).update(classes_=classes, _counts=counts, _engine=self._engine.regrouped(sources, signs))
 
     def _take_labels(self, y, n_rows, first):
         """A 0/1 matrix as one +1/-1 target a label."""
@@ -201,6 +219,9 @@ class Classes(ClassifierMixin):
         unknown = [c for c in self.class_weight if c not in self.classes_]
         if unknown and not self.grow:
             raise ValueError(f"class_weight names {unknown!r}, not among the classes {self.classes_[:10].tolist()}.")
+        for name, weight in self.class_weight.items():
+            if not 0.0 <= weight <= LARGEST:
+                raise ValueError(f"class_weight of class {name!r} is {weight!r}; it must be a number from 0 to {LARGEST:g}.")
         return {c: w for c, w in self.class_weight.items() if c not in unknown}
 
     def _running_balance(self, codes, weights):
@@ -233,6 +254,16 @@ class Classes(ClassifierMixin):
     def _shape_intercept(self, intercepts):
         return intercepts
 
+    def _scored(self, X):
+        """Scores, the classes that they are of, and whether those are labels; asked again where a stream has met a class meanwhile."""
+        scores, before, classes = None, None, vars(self).get("classes_")
+        while scores is None or classes is not before:
+            before, scores = classes, self._scores(X)
+            classes, labels = self.classes_, self.multilabel_
+        if scores.shape[1] != (len(classes) if labels or len(classes) > 2 else 1):
+            raise half_fitted(self)
+        return scores, classes, labels
+
     def decision_function(self, X):
         """Scores of the rows.
 
@@ -246,8 +277,8 @@ class Classes(ClassifierMixin):
         scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
             One column for two classes; positive speaks for ``classes_[1]``.
         """
-        scores = self._scores(X)
-        return scores[:, 0] if self._outputs() == 1 and not self.multilabel_ else scores
+        scores, classes, labels = self._scored(X)
+        return scores[:, 0] if len(classes) <= 2 and not labels else scores
 
     def predict(self, X):
         """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest, ties to the lowest class.
@@ -261,12 +292,12 @@ class Classes(ClassifierMixin):
         -------
         y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
-        scores = self._scores(X)
-        if self.multilabel_:
+        scores, classes, labels = self._scored(X)
+        if labels:
             return (scores > 0).astype(np.int64)
-        if len(self.classes_) > 2:
-            return self.classes_[scores.argmax(axis=1)]
-        return self.classes_[(scores[:, 0] > 0).astype(int) if len(self.classes_) == 2 else np.zeros(len(scores), int)]
+        if len(classes) > 2:
+            return classes[scores.argmax(axis=1)]
+        return classes[(scores[:, 0] > 0).astype(int) if len(classes) == 2 else np.zeros(len(scores), int)]
 
     @available_if(is_logistic)
     def predict_proba(self, X):
@@ -283,13 +314,13 @@ class Classes(ClassifierMixin):
         -------
         P : ndarray of shape (n_samples, n_classes)
         """
-        scores = self._scores(X)
+        scores, classes, labels = self._scored(X)
         likely = 0.5 * (1.0 + np.tanh(0.5 * scores))
-        if self.multilabel_:
+        if labels:
             return likely
-        if len(self.classes_) == 1:
+        if len(classes) == 1:
             return np.ones((len(likely), 1))
-        if len(self.classes_) == 2:
+        if len(classes) == 2:
             return np.column_stack((0.5 * (1.0 - np.tanh(0.5 * scores[:, 0])), likely))
         return self._divide(scores, likely)
 

@@ -1,8 +1,9 @@
 """What the confidence-weighted models share: one second-order pass, margins with their deviations, and words for it."""
 
-from sklearn.utils.validation import check_is_fitted
+from typing import ClassVar
 
-from tamis._checks import frozen, take_matrix, warn_user
+from tamis._checks import frozen, warn_user
+from tamis.contents import part
 from tamis.models.classifier import Classes
 from tamis.models.confidence_engine import ConfidenceEngine
 from tamis.models.linear import OnlineLinear
@@ -59,6 +60,7 @@ feature_names_in_ : ndarray of str
 class SecondOrder(Margins):
     """A learner by a mean and a covariance of the weights; a recipe adds its parameters and `_gain`. Stands before the targets' class."""
 
+    _contents: ClassVar[dict] = {"_engine": part(ConfidenceEngine, "columns", "outputs")}
     _family_doc: tuple[str, str] | None = (_PARAMETERS_DOC, _ATTRIBUTES_DOC)
     # Parameters of the other online models that this family does not offer, at the values that switch them off.
     covariance = "diagonal"  # where a recipe does not ask
@@ -134,8 +136,8 @@ class SecondOrder(Margins):
 
     # ------------------------------------------------------------------ what a fit shows
     def _margin_variance(self, X):
-        check_is_fitted(self)
-        scores, variances = self._engine.look(take_matrix(self, X, reset=False))
+        engine, rows = self._asked(X)
+        scores, variances = engine.look(rows)
         single = self._outputs() == 1 and not getattr(self, "multilabel_", False)
         return (scores[:, 0], variances[:, 0]) if single else (scores, variances)
 

@@ -1,8 +1,11 @@
 """The engine of a confidence-weighted model: the mean and the covariance of the weights. No checks, no scikit-learn."""
 
+from typing import ClassVar
+
 import numpy as np
 
-from tamis._checks import Csr, as_floats
+from tamis._checks import Csr
+from tamis.contents import array, floats, number, one_of, size, term, tuple_of
 from tamis.loops.confidence import learn_many, learn_one, look_rows
 from tamis.models.engine import Engine
 
@@ -12,6 +15,20 @@ class ConfidenceEngine(Engine):
 
     `flags` are (intercept, precision at the start). With `n_kept` only so many weights of each output may differ from 0.
     """
+
+    _contents: ClassVar[dict] = {
+        "outputs": size("outputs"),
+        "terms": tuple_of(term("aim"), term("gains", "weighs")),
+        "flags": tuple_of(number(float, least=0.0, most=1.0, exact=True), number(float, above=0.0, exact=True)),
+        "clock": floats(2, least=0.0),
+        "state": one_of(array("f8", "columns+1", "2*outputs"), array("f8", "outputs", "columns+2", "columns+1")),
+        "kept": array("u8", "outputs", "kept", below="columns"),
+        "places": array("u4", ("columns", 0), "outputs"),
+        "bias": None,
+        "ledger": None,
+        "bias_ledger": None,
+        "stats": None,
+    }
 
     def __init__(self, terms, flags, features: int, outputs: int, full: bool = False, n_kept: int = 0):
         self.terms = terms  # aim, gain
@@ -28,28 +45,13 @@ class ConfidenceEngine(Engine):
         self.places = np.zeros((features if n_kept else 0, outputs), dtype=np.uint32)
         self.places[:n_kept] = np.arange(1, n_kept + 1)[:, None]
 
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file that the compiled loops could not trust."""
-        numbers = all(type(v) is float for v in (*self.clock, *self.flags)) and len(self.clock) == len(self.flags) == len(self.terms) == 2
-        shape, outputs = self.state.shape, self.outputs
-        if self.full:
-            fits = shape[0] == outputs and shape[1] == shape[2] + 1
-        else:
-            fits = len(shape) == 2 and shape[1] == 2 * outputs
-        fits = fits and outputs >= 1 and min(shape) >= 1 and self.costs.shape == (outputs,) and self.kept.ndim == 2 and len(self.kept) == outputs
-        arrays = ((self.state, np.float64), (self.costs, np.float64), (self.kept, np.uint64), (self.places, np.uint32))
-        laid = all(array.dtype == dtype and array.flags.c_contiguous for array, dtype in arrays)
-        if not (numbers and fits and laid and self.places.shape == (self.features if self.kept.size else 0, outputs)):
-            raise ValueError("the state of training contradicts itself")
-        if self.kept.size:
-            self._check_heaps()
-        self.terms = tuple(as_floats(t) for t in self.terms)
-
-    def _check_heaps(self) -> None:
-        """Refuse heaps of columns that are not there, or that do not lie where `places` says."""
+    def _restored(self) -> None:
+        """Refuse heaps that do not lie where `places` says."""
+        if len(self.places) != (self.features if self.kept.size else 0):
+            raise ValueError(f"places of {len(self.places)} columns for {self.features}")
         for c, heap in enumerate(self.kept):
             ranks, places = np.arange(1, len(heap) + 1), self.places[:, c]
-            if heap.max() >= self.features or (places[heap] != ranks).any() or np.count_nonzero(places) != len(heap):
+            if len(heap) and ((places[heap] != ranks).any() or np.count_nonzero(places) != len(heap)):
                 raise ValueError("the kept features contradict themselves")
 
     @property

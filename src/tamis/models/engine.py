@@ -2,15 +2,21 @@
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
-from tamis._checks import NOTHING, Csr, as_floats, frozen
+from tamis._checks import NOTHING, Csr, frozen
+from tamis.contents import array, floats, number, size, term, tuple_of
 from tamis.loops.online import learn_many, learn_one
 from tamis.loops.weights import list_weights, score_rows, write_weights
 
 OPEN = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # a ledger before its first step
+STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
+LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
+CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
 
 
@@ -19,7 +25,22 @@ class Engine:
 
     One feature of one output is a cell of `columns` numbers. With one output the numbers of a cell lie side by side,
     with several those of all outputs of a feature do: what a step touches together lies together.
+
+    The shapes of an engine never change. What makes room for columns, outputs or groups returns another engine, so that a thread that looks
+    at this one while another thread trains reads numbers that are on their way, but never outside of an array.
     """
+
+    _contents: ClassVar[dict] = {
+        "outputs": size("outputs"),
+        "terms": tuple_of(term("value", "slope"), term("prox", "rates"), term("settle", "columns", binds=CELLS), STEP),
+        "flags": floats(3, 0.0, 1.0),
+        "state": array("f8", "cells", "columns*outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"),
+        "bias": array("f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"),
+        "costs": array("f8", "outputs"),
+        "ledger": LEDGER,
+        "bias_ledger": LEDGER,
+        "stats": floats(3, least=0.0),
+    }
 
     def __init__(self, terms, flags, features: int, outputs: int):
         self.terms = terms  # loss, penalty, rule, step
@@ -29,19 +50,6 @@ class Engine:
         self.bias = _empty(terms[2].columns(), 1, outputs)
         self.costs = np.zeros(outputs)
         self.ledger, self.bias_ledger, self.stats = OPEN, OPEN, (0.0, 0.0, 0.0)
-
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file that the compiled loops could not trust."""
-        columns = self.terms[2].columns()
-        shapes = (self.state.shape[0], self.bias.shape, self.costs.shape) == (columns, (columns, self.outputs), (self.outputs,))
-        sizes = (len(self.ledger), len(self.bias_ledger), len(self.stats), len(self.flags), len(self.terms)) == (6, 6, 3, 3, 4)
-        numbers = all(type(v) is float for v in (*self.ledger, *self.bias_ledger, *self.stats, *self.flags))
-        if not (shapes and sizes and numbers and self.outputs >= 1 and self.state.shape[1] % self.outputs == 0):
-            raise ValueError("the state of training contradicts itself")
-        laid = self.state.flags.f_contiguous if self.outputs == 1 else self.state.flags.c_contiguous
-        if not (self.state.dtype == np.float64 and laid):
-            raise ValueError("the state of training is not laid out as loops expect it")
-        self.terms = tuple(as_floats(t) for t in self.terms)
 
     @property
     def features(self) -> int:
@@ -114,14 +122,20 @@ class Engine:
         found = list_weights(self.state, *self.terms[1:3], self.ledger, np.uint64(self.outputs), cells, weights)
         return int(found), cells.astype(np.int64), weights
 
-    def grow_features(self, features: int) -> None:
-        """Add columns at the right, their weights 0."""
-        grown = _empty(self.state.shape[0], features, self.outputs)
-        grown[:, : self.state.shape[1]] = self.state
-        self.state = grown
+    def grown(self, features: int) -> "Engine":
+        """The engine with more columns at the right, their weights 0."""
+        wider = copy(self)
+        wider.state = _empty(self.state.shape[0], features, self.outputs)
+        wider.state[:, : self.state.shape[1]] = self.state
+        return wider
 
-    def regroup(self, sources, signs) -> None:
-        """New outputs: output c becomes `signs[c]` times old output `sources[c]`, or empty where that is -1."""
+    def regrouped(self, sources, signs) -> "Engine":
+        """The engine with new outputs: output c is `signs[c]` times old output `sources[c]`, or empty where that is -1."""
+        other = copy(self)
+        other._regroup(sources, signs)
+        return other
+
+    def _regroup(self, sources, signs) -> None:
         old, features = self, self.features
         columns, outputs = self.state.shape[0], len(sources)
         state, bias = _empty(columns, features, outputs), _empty(columns, 1, outputs)

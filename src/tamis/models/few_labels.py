@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.utils import column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
+
+from tamis._checks import check_classes
 
 IRRELEVANT, UNLABELLED = -1, -2
 
@@ -60,7 +61,7 @@ def _classes(model: str, labels, unlabeled, n_unlabelled: int):
     elif labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
     if len(labels):
-        check_classification_targets(labels)
+        check_classes(labels)
     classes, numbers = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         found = f"one class alone, {classes.tolist()[0]!r}" if len(classes) else "no class"

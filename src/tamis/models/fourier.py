@@ -2,22 +2,23 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from tamis._checks import take_blocks, warn_user
+from tamis._checks import check_classes, half_fitted, take_blocks, warn_user
 from tamis._progress import Progress
+from tamis.contents import array, count, early, labels, plain, rows
 from tamis.loops.fourier import Prior
 from tamis.models.constraints import ABOVE, COUNT, NUMBER, SHARE
 from tamis.models.engine import count_threads
+from tamis.models.estimator import Estimator
 from tamis.solvers.fourier import MOVES, Rows, Sample, effective_size, run_chain, split_r_hat
 from tamis.solvers.neighbours import class_edges
 from tamis.solvers.standard import standard_units
@@ -26,7 +27,7 @@ REFRESH = 512  # frequencies that a search for neighbours in the learnt kernel l
 AGREED = 1.2  # split R-hat of the likelihood up to which chains count as agreed
 
 
-class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Random Fourier features whose frequencies use few columns, learnt from labels.
 
     The kernel is a mean of cosines, :math:`k(x, x') = \frac{1}{D} \sum_l \cos(\omega_l \cdot (x - x'))`, where each frequency
@@ -193,7 +194,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self._validate_params()
         X = self._taken(X, reset=True)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        check_classes(y)
         if len(y) != X.shape[0]:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(y)]}")
         self.classes_, labels = np.unique(y, return_inverse=True)
@@ -207,13 +208,30 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             for turn in range(len(seeds)):
                 rows = self._rows(scaled, place, labels)
                 samples = self._run(rows, seeds[turn], progress)
-                self._pool(samples)
+                frequencies = sp.vstack([sample.frequencies for sample in samples], format="csr")
+                weights = np.concatenate([sample.weights for sample in samples]) / len(samples)
                 if turn + 1 < len(seeds):
-                    place = self._features(scaled, REFRESH)
-        self.frequencies_ = sp.csr_array(self.frequencies_ @ sp.diags_array(1.0 / deviations))
+                    place = _features(scaled, frequencies, weights, REFRESH)
+        # In a single step, at the end: a thread that transforms meanwhile never sees a draft.
+        vars(self).update(
+            frequencies_=sp.csr_array(frequencies @ sp.diags_array(1.0 / deviations)),
+            frequency_weights_=weights,
+            _n_features_out=2 * len(_drawn(weights, self._pairs())[0]),
+        )
+        self._pool(samples)
         self._judge(samples)
-        self._n_features_out = 2 * len(self._drawn(self._pairs())[0])
         return self
+
+    _contents: ClassVar[dict] = {
+        "classes_": early(labels("classes", least=2)),
+        "frequencies_": rows("frequencies", "columns"),
+        "frequency_weights_": array("f8", "frequencies", least=0.0),
+        "inclusion_probability_": array("f8", "columns", least=0.0, most=1.0),
+        "inclusion_share_": array("f8", "columns", least=0.0),
+        "trace_": plain(),
+        "diagnostics_": plain(),
+        "_n_features_out": count(),
+    }
 
     def _taken(self, X, reset: bool):
         """X as a dense array or as SciPy's CSR, checked."""
@@ -250,8 +268,6 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _pool(self, samples: list[Sample]) -> None:
         """The mean over chains."""
-        self.frequencies_ = sp.vstack([sample.frequencies for sample in samples], format="csr")
-        self.frequency_weights_ = np.concatenate([sample.weights for sample in samples]) / len(samples)
         self.inclusion_probability_ = np.mean([sample.used for sample in samples], axis=0)
         self.inclusion_share_ = np.mean([sample.share for sample in samples], axis=0)
         courses: dict[str, Any] = {
@@ -271,10 +287,16 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             "effective_size": {name: effective_size(course) for name, course in courses.items()},
         }
         apart = self.diagnostics_["r_hat"]["log_likelihood"]
-        if apart > AGREED:
+        if np.isnan(apart):
+            warn_user(
+                f"SparseFourierFeatures: n_iter={self.n_iter} leaves too few looks at the chains to tell whether they agree: r_hat is nan in "
+                "diagnostics_. Raise n_iter.",
+                ConvergenceWarning,
+            )
+        elif apart > AGREED:
             warn_user(
                 f"SparseFourierFeatures: the chains do not agree yet: split R-hat of the log-likelihood is {apart:.2f}, above {AGREED}. "
-                "Raise n_iter, or lower sharpness.",
+                "Raise n_iter, or lower sharpness; see diagnostics_.",
                 ConvergenceWarning,
             )
 
@@ -282,23 +304,6 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     def _pairs(self) -> int | None:
         """Number of frequencies that `transform` may use."""
         return None if self.n_components is None else max(1, self.n_components // 2)
-
-    def _drawn(self, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """At most n frequencies, drawn evenly by weight, and their weights. (The heaviest would be those that the chain got stuck at.)"""
-        if n is None or n >= len(self.frequency_weights_):
-            return np.arange(len(self.frequency_weights_)), self.frequency_weights_
-        reached = np.cumsum(self.frequency_weights_)
-        places = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
-        drawn, times = np.unique(places, return_counts=True)
-        return drawn, times / n
-
-    def _features(self, X, n: int | None) -> np.ndarray:
-        """Cosines and sines of at most n frequencies, side by side; each row has length 1."""
-        drawn, weights = self._drawn(n)
-        angles = X @ self.frequencies_[drawn].T
-        angles = angles.toarray() if sp.issparse(angles) else angles
-        heights = np.sqrt(weights)
-        return np.hstack([np.cos(angles) * heights, np.sin(angles) * heights])
 
     def transform(self, X):
         """Cosines and sines whose inner products are the learnt kernel.
@@ -314,7 +319,10 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             All cosines, then all sines. Rows have length 1, so the squared distance of two is 2 - 2 k(x, x').
         """
         check_is_fitted(self)
-        return self._features(self._taken(X, reset=False), self._pairs())
+        X, frequencies, weights = self._taken(X, reset=False), self.frequencies_, self.frequency_weights_
+        if frequencies.shape != (len(weights), X.shape[1]):
+            raise half_fitted(self)
+        return _features(X, frequencies, weights, self._pairs())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -325,6 +333,25 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
 
 # --------------------------------------------------------------------------- rows and columns
+def _drawn(weights: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """At most n frequencies, drawn evenly by weight, and their weights. (The heaviest would be those that the chain got stuck at.)"""
+    if n is None or n >= len(weights):
+        return np.arange(len(weights)), weights
+    reached = np.cumsum(weights)
+    places = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
+    drawn, times = np.unique(places, return_counts=True)
+    return drawn, times / n
+
+
+def _features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
+    """Cosines and sines of at most n frequencies, side by side; each row has length 1."""
+    drawn, shares = _drawn(weights, n)
+    angles = X @ frequencies[drawn].T
+    angles = angles.toarray() if sp.issparse(angles) else angles
+    heights = np.sqrt(shares)
+    return np.hstack([np.cos(angles) * heights, np.sin(angles) * heights])
+
+
 def _scaled(X, deviations):
     """Columns divided by their deviations; not centred, since differences of rows are all that matters."""
     return sp.csr_array(X @ sp.diags_array(1.0 / deviations)) if sp.issparse(X) else X / deviations

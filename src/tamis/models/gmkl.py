@@ -4,9 +4,12 @@ import functools
 from typing import ClassVar
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
+from tamis._checks import warn_user
+from tamis.contents import array, early, one_of
 from tamis.models.classifier import Classes
 from tamis.models.constraints import NUMBER
 from tamis.models.gmkl_base import SHARED, KernelModel
@@ -22,10 +25,12 @@ def _never(model):
     return False
 
 
-def _score_rows(kernel, problem, train, test):
-    """Scores of the rows `test` by a machine over the same kernel that learns from the rows `train`."""
+def _score_rows(gaps, kernel, problem, train, test):
+    """Scores of the rows `test` by a machine over the same kernel that learns from the rows `train`; `gaps` takes its gap if it fails."""
     part = np.ascontiguousarray(kernel[np.ix_(train, train)])
     found = solve_svm(part, problem.signs[train], problem.linear[train], problem.caps[train])
+    if not found.converged:
+        gaps.append(found.gap)
     return kernel[np.ix_(test, train)] @ found.beta + found.intercept
 
 
@@ -138,6 +143,8 @@ class GMKLClassifier(Calibrated, Classes, KernelModel):
         self.n_components = n_components
         self.random_state = random_state
 
+    _contents: ClassVar[dict] = {"_lines": early(one_of(None, array("f8", "outputs", 2)))}
+
     def _signs(self, targets) -> np.ndarray:
         """Targets as +1 and -1 of every output."""
         if len(self.classes_) > 2 and not self.multilabel_:
@@ -153,15 +160,18 @@ class GMKLClassifier(Calibrated, Classes, KernelModel):
         self._lines = None
         if not self.probability:
             return
-        lines, at = [], 0
+        lines, at, gaps = [], 0, []
         for fit in fits:
             kernel = store.mixture(fit.theta)
             for problem in problems[at : at + len(fit.betas)]:
                 seed = 0 if self.random_state is None else self.random_state
-                scores = held_out_scores(problem.signs, functools.partial(_score_rows, kernel, problem), seed)
+                scores = held_out_scores(problem.signs, functools.partial(_score_rows, gaps, kernel, problem), seed)
                 lines.append(fit_sigmoid(scores, problem.signs > 0, weights))
             at += len(fit.betas)
         self._lines = np.array(lines)
+        if gaps:
+            said = f"{len(gaps)} machines behind the probabilities of {type(self).__name__} did not converge"
+            warn_user(f"{said}; their largest duality gap is {max(gaps):.2g}. Lower C or the weights of the rows.", ConvergenceWarning)
 
 
 @documented

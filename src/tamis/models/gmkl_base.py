@@ -1,17 +1,19 @@
 """What the models of several kernels share: rows and kernels in, weights of kernels and machines out."""
 
 from numbers import Real
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis.contents import array, count, early, figure, flag, names, one_of, part, records
 from tamis.models.constraints import ABOVE, COUNT, SHARE
+from tamis.models.estimator import Estimator
 from tamis.models.kernel_choice import name_of, take_kernels, take_numbers
 from tamis.models.kernel_rows import KernelRows, merged
 from tamis.models.nystroem import spread_to_all
@@ -47,7 +49,7 @@ class Fitted(NamedTuple):
     found: Weighing
 
 
-class KernelModel(BaseEstimator):
+class KernelModel(Estimator):
     """Base of the models of several kernels. A subclass has `_problems(targets, caps)`, and the treatment of its targets."""
 
     grow = False  # the shared treatment of classes asks
@@ -165,13 +167,28 @@ class KernelModel(BaseEstimator):
         outputs = len(self.intercept_)
         scores = np.tile(self.intercept_, (matrix.shape[0], 1))
         thetas = np.atleast_2d(self.kernel_weights_)
-        step = max(1, (1 << 21) // max(1, self.dual_coef_.shape[1]))
+        filled = matrix.shape[1] if sp.issparse(matrix) else 1  # sparse rows may have to be made dense
+        step = max(1, (1 << 21) // max(1, self.dual_coef_.shape[1], filled))
         for first in range(0, matrix.shape[0], step):
             block = slice(first, first + step)
             for k, theta in enumerate(thetas):
                 own = slice(0, outputs) if len(thetas) == 1 else slice(k, k + 1)
                 scores[block, own] += self._rows.mixture(matrix[block], theta * self._scales) @ self.dual_coef_[own].T
         return scores
+
+    _contents: ClassVar[dict] = {
+        "exact_": early(flag()),
+        "_rows": part(KernelRows, "columns", "rows", "kernels"),
+        "kernel_names_": names("kernels"),
+        "kernel_weights_": one_of(array("f8", "kernels", least=0.0), array("f8", "outputs", "kernels", least=0.0)),
+        "_scales": array("f8", "kernels"),
+        "dual_coef_": array("f8", "outputs", "rows"),
+        "intercept_": array("f8", "outputs"),
+        "objective_": figure(),
+        "gap_": figure(finite=False),
+        "history_": records(),
+        "n_iter_": count(),
+    }
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_rows")
@@ -184,15 +201,6 @@ class KernelModel(BaseEstimator):
                     f"kernel {place} of `kernels`, {name_of(kernel, place)}, is a function of yours, and a model file holds no code. "
                     "Use kernels of kernel_dictionary or matrices, or keep the model by pickle."
                 )
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if not self.__sklearn_is_fitted__():
-            return
-        count, outputs = len(self.kernel_names_), len(self.intercept_)
-        shapes = {np.atleast_2d(self.kernel_weights_).shape[1], len(self._scales), self._rows.count}
-        if shapes != {count} or self.dual_coef_.shape != (outputs, self._rows.matrix.shape[0]) or self._rows.matrix.shape[1] != self.n_features_in_:
-            raise ValueError("weights, kernels and rows do not fit together")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -1,13 +1,17 @@
 """Cross-validation along a path of strengths."""
 
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import Interval
 
+from tamis._checks import warn_user
+from tamis.contents import array, early, figure, number, record
 from tamis.models.batch import SOLVING, GroupedColumns, shown_path, take_alphas
 from tamis.models.constraints import NUMBER
 from tamis.solvers.group_models import GramStore
@@ -23,17 +27,22 @@ GRIDS = {
 WITHOUT = {name: rule for name, rule in SOLVING.items() if name not in ("alpha", "warm_start")}
 
 
-def held_out_losses(problem, penalty, alphas, train, test, tol: float, max_iter: int) -> np.ndarray:
-    """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength."""
+def held_out_losses(problem, penalty, alphas, train, test, tol: float, max_iter: int, largest: float) -> tuple[list, list]:
+    """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength; and the gaps of these."""
     inside = part_of(problem, train)
-    outcomes = solve_path(inside, penalty, alphas, tol, max_iter)
+    outcomes = solve_path(inside, penalty, alphas, tol, max_iter, largest)
     outside = part_of(problem, test)
     losses = []
     for outcome in outcomes:
         coef = problem.blocks.gathered(outcome.w)
         bias = outcome.bias - inside.design.shift(coef) + outside.design.shift(coef)
         losses.append(outside.smooth.value(outside.design.scores(coef) + outside.design.level(bias)))
-    return np.array(losses)
+    return losses, gaps_of(outcomes)
+
+
+def gaps_of(outcomes) -> list:
+    """Duality gaps as shares of the loss of the empty model, which `tol` is about."""
+    return [outcome.gap / outcome.scale for outcome in outcomes]
 
 
 def part_of(problem, rows):
@@ -46,6 +55,31 @@ def part_of(problem, rows):
 class Tuned(GroupedColumns):
     """Search along the path, then a fit of all rows."""
 
+    _contents: ClassVar[dict] = {
+        "_last": None,
+        "best_index_": early(number(int, least=0)),
+        "path_": early(
+            record(
+                {
+                    "alpha": array("f8", "alphas", least=0.0),
+                    "coef": array("f8", "alphas", "outputs", "columns"),
+                    "intercept": array("f8", "alphas", "outputs"),
+                    "dual_gap": array("f8", "alphas", finite=False),
+                    "group_norm": array("f8", "alphas", "groups", finite=False),
+                }
+            )
+        ),
+        "cv_results_": early(
+            record(
+                {
+                    "alpha": array("f8", "alphas", least=0.0),
+                    "split_test_loss": array("f8", "alphas", "folds", finite=False, order=None),
+                    "mean_test_loss": array("f8", "alphas", finite=False),
+                    "limit": figure(finite=False),
+                }
+            )
+        ),
+    }
     warm_start, alpha = False, "auto"
 
     def _fit(self, X, y, sample_weight):
@@ -56,16 +90,30 @@ class Tuned(GroupedColumns):
         alphas = take_alphas(self.alphas, problem, penalty)
         self.alpha_max_ = largest_alpha(problem, penalty)
         folds = self._folds(self._strata(targets), rows)
-        given = (problem, penalty, alphas)
-        tasks = (delayed(held_out_losses)(*given, train, test, self.tol, self.max_iter) for train, test in folds)
-        losses = np.array(Parallel(n_jobs=self.n_jobs)(tasks)).T
+        given, limits = (problem, penalty, alphas), (self.tol, self.max_iter, self.alpha_max_)
+        tasks = (delayed(held_out_losses)(*given, train, test, *limits) for train, test in folds)
+        losses, gaps = (np.array(part) for part in zip(*Parallel(n_jobs=self.n_jobs)(tasks), strict=True))
+        losses = losses.T
         self.best_index_, limit = one_standard_error(losses, float(self.se))
-        outcomes = solve_path(*given, self.tol, self.max_iter)
+        outcomes = solve_path(*given, *limits)
         self.alpha_ = float(alphas[self.best_index_])
         self.path_ = shown_path(problem, alphas, outcomes)
         self.cv_results_ = {"alpha": alphas, "split_test_loss": losses, "mean_test_loss": losses.mean(axis=1), "limit": limit}
         self._store(problem, outcomes[self.best_index_])
+        if outcomes[self.best_index_].gap <= self.tol * outcomes[self.best_index_].scale:  # else that was said
+            self._warn_search(np.vstack([gaps, gaps_of(outcomes)]))
         return self
+
+    def _warn_search(self, gaps: np.ndarray) -> None:
+        """Say it where the choice rests on solutions that were not reached."""
+        late = gaps > self.tol
+        if late.any():
+            warn_user(
+                f"{type(self).__name__} chose among {late.size} solutions, of which {late.sum()} did not reach tol={self.tol:g} in "
+                f"max_iter={self.max_iter} iterations; their largest relative duality gap is {gaps.max():.2g}. "
+                "Raise max_iter or tol, or scale the columns.",
+                ConvergenceWarning,
+            )
 
     def _folds(self, labels, rows) -> list:
         """Folds of the rows that have a weight; pairs of index arrays are about all rows, as given."""

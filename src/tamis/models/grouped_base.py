@@ -1,7 +1,11 @@
 """What online models with block penalties share: steps, an engine with groups."""
 
+from copy import copy
+from typing import ClassVar
+
 from sklearn.base import is_classifier
 
+from tamis.contents import early, flag, part
 from tamis.models.constraints import ABOVE, AUTO, NUMBER
 from tamis.models.grouped_engine import GroupEngine
 from tamis.models.linear import OnlineLinear
@@ -28,6 +32,7 @@ def averaging_step(model):
 class Grouped(OnlineLinear):
     """Online models whose penalty sees blocks of weights; one adds `_blocks`."""
 
+    _contents: ClassVar[dict] = {"_engine": part(GroupEngine, "columns", "outputs"), "_groups_change": early(flag())}
     average, n_jobs = False, None
     _couples_outputs = True  # a block holds all outputs of its columns
 
@@ -43,14 +48,15 @@ class Grouped(OnlineLinear):
             self.history_ = []
             self._engine = self._new_engine(terms, flags, rows.n_features)
         else:
-            engine, quick = self._engine, self._engine.quick
+            engine, quick = copy(self._engine), self._engine.quick  # groups are changed on a copy: see `Engine`
             engine.terms, engine.flags = terms, flags
             if rows.n_features > engine.features:
-                engine.grow_features(rows.n_features)
+                engine = engine.grown(rows.n_features)
             if self._groups_change or engine.features > engine.grouped:
                 engine.take_blocks(self._blocks(engine.features))
             if quick != engine.quick:
                 engine.renew()
+            self._engine = engine
         self._engine.softmax = float(is_classifier(self) and not self.multilabel_ and self._engine_width() > 1)
 
     def _new_engine(self, terms, flags, n_columns):

@@ -1,20 +1,38 @@
 """The engine of online models with block penalties: groups of columns, or of a column's outputs. No checks, no scikit-learn."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from tamis._checks import Csr
+from tamis.contents import array, count, flag, number, term, tuple_of
 from tamis.loops.blocks import Blocks
 from tamis.loops.grouped_walks import learn_groups, score_groups, sum_squares, write_group_weights
 from tamis.loops.online import CALM
-from tamis.models.engine import Engine
-from tamis.terms.blocks import GroupL2
+from tamis.models.engine import CELLS, STEP, Engine
+from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.losses import Logistic
+from tamis.terms.rules import DualAveraging
 
 NO_TASKS = np.zeros(0, dtype=np.uint64)
 
 
 class GroupEngine(Engine):
     """State of dual averaging under a block penalty; see `tamis.loops.grouped`."""
+
+    _contents: ClassVar[dict] = {
+        "terms": tuple_of(term("value", "slope"), term(of=(GroupL2, SparseGroup)), term(of=(DualAveraging,), binds=CELLS), STEP),
+        "softmax": number(float, least=0.0, most=1.0, exact=True),
+        "prices": array("f8", "groups", 2, least=0.0),
+        "members": array("u4", "places", below="columns"),
+        "starts": array("u8", "groups+1", rising="places"),
+        "squares": array("f8", ("groups", 0), least=0.0),
+        # What `_invert` makes of them, made anew.
+        "owners": array("u4", "places"),
+        "owner_starts": array("u8", ("columns+1", 0)),
+        "overlap": count(),
+        "ordered": flag(),
+    }
 
     def __init__(self, terms, flags, features: int, outputs: int, blocks: Blocks):
         super().__init__(terms, flags, features, outputs)
@@ -78,22 +96,15 @@ class GroupEngine(Engine):
         """Zeros that cost nothing before they are touched."""
         return np.zeros((len(self.prices), 2))
 
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file that the compiled loops could not trust."""
-        super()._check_loaded()
-        groups, places = len(self.prices), len(self.members)
-        kinds = (self.members.dtype, self.starts.dtype, self.prices.dtype) == (np.uint32, np.uint64, np.float64)
-        sizes = (self.members.ndim, self.starts.shape, self.prices.shape) == (1, (groups + 1,), (groups, 2)) and self.prices.flags.c_contiguous
-        if not (kinds and sizes and self.starts[0] == 0 and self.starts[-1] == places and (self.starts[1:] >= self.starts[:-1]).all()):
-            raise ValueError("the groups contradict themselves")
-        inside = not places or self.members.max() < self.features
-        counts = np.bincount(self.members, minlength=self.features) if inside else np.zeros(1)
+    def _restored(self) -> None:
+        """Refuse groups that leave a column out; make what follows from them."""
+        counts = np.bincount(self.members, minlength=self.features)
         if not counts.all():
-            raise ValueError("the groups do not fit the number of columns")
-        self.overlap, self.softmax = int(counts.max()), float(self.softmax)
+            raise ValueError("a column is in no group")
+        self.overlap = int(counts.max())
         self._invert()
-        if self.squares.dtype != np.float64 or self.squares.shape != (groups if self.quick else 0,):
-            raise ValueError("the squares of the groups do not fit them")
+        if len(self.squares) != (len(self.prices) if self.quick else 0):
+            raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
     def _walk(self, rows, targets, weights, span, n_jobs):
         given = (*rows[:3], targets, weights, span, NO_TASKS, self.state, self.bias, self.costs, self.squares, self._scratch(), self._blocks())
@@ -127,9 +138,9 @@ class GroupEngine(Engine):
         cells = np.flatnonzero(weights)
         return len(cells), cells, weights[cells]
 
-    def regroup(self, sources, signs) -> None:
-        """As `Engine.regroup`; the blocks then reach over the new outputs."""
-        super().regroup(sources, signs)
+    def _regroup(self, sources, signs) -> None:
+        """As in `Engine`; the blocks then reach over the new outputs."""
+        super()._regroup(sources, signs)
         self.renew()
 
     def constants(self) -> tuple[float, float]:

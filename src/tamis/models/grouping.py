@@ -5,6 +5,8 @@ import scipy.sparse as sp
 from scipy.cluster import hierarchy
 from sklearn.utils import check_array
 
+from tamis._checks import check_sizes
+
 
 def groups_from_names(names, separator="_"):
     """Group columns whose names agree up to the last separator.
@@ -125,6 +127,7 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
     if linkage not in ("average", "single", "complete"):
         raise ValueError(f"linkage={linkage!r} must be 'average', 'single' or 'complete'.")
     table = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+    check_sizes(table)
     p = table.shape[1]
     if p == 1:
         return np.zeros(1, dtype=np.int64)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
+from tamis._checks import check_matrix_size
 from tamis.models.groups import take_groups
 from tamis.solvers.kernel_kinds import DEGREES, WIDTHS, Kernel
 
@@ -128,6 +129,7 @@ def take_kernels(given, n_columns: int, names=None) -> list:
 def _take_matrix(matrix, place: int, first) -> np.ndarray:
     """A square matrix, symmetric and finite, as large as the first."""
     matrix = check_array(matrix, dtype=np.float64, input_name=f"kernels[{place}]")
+    check_matrix_size(f"kernels[{place}]", matrix)
     size = np.shape(first)[0]
     if matrix.shape != (size, size):
         raise ValueError(f"kernels[{place}] has shape {matrix.shape}; matrices must be square and of one size, here {(size, size)}.")

@@ -1,9 +1,13 @@
 """Training rows with their kernels: as blocks to learn from, and as mixtures with new rows to predict with."""
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.contents import apart, array, listing, one_of, part, rows
 from tamis.models.kernel_choice import called, take_numbers
+from tamis.models.mercer import alike
 from tamis.solvers.kernel_kinds import Kernel, cross_mixture
 from tamis.solvers.standard import StandardRows, standard_units
 
@@ -33,8 +37,18 @@ def _key(matrix, i: int) -> bytes:
     return (matrix[i] + 0.0).astype(np.float64).tobytes()
 
 
+KNOWN = ("columns", "rows", "numbers")  # sizes that all kernels share
+
+
 class KernelRows:
     """Rows as given, the units of their columns, and the kernels on them: of a dictionary, callables, or matrices."""
+
+    _contents: ClassVar[dict] = {
+        "matrix": one_of(array(("f8", "f4"), "rows", "columns", order=None), rows("rows", "columns", dtypes=("f8", "f4"))),
+        "mean": array("f8", "columns"),
+        "spread": array("f8", "columns", least=np.finfo(float).tiny),
+        "kernels": listing(apart(one_of(part(Kernel, "columns"), array("f8", "numbers", ("rows", 0), order=None)), *KNOWN), "kernels", 1),
+    }
 
     def __init__(self, matrix, mean, spread, kernels: list):
         self.matrix, self.mean, self.spread, self.kernels = matrix, mean, spread, kernels
@@ -62,7 +76,7 @@ class KernelRows:
 
     def _block(self, kernel, place: int):
         if callable(kernel):
-            return lambda first, last: called(kernel, place, self.matrix[first:last], self.matrix)
+            return lambda first, last: called(kernel, place, alike(self.matrix[first:last], self.matrix), self.matrix)
         numbers = take_numbers(self.matrix, kernel.shape[0])
         return lambda first, last: kernel[np.ix_(numbers[first:last], numbers)]
 
@@ -79,6 +93,7 @@ class KernelRows:
 
     def mixture(self, matrix, factors: np.ndarray) -> np.ndarray:
         """Weighted sum of the kernels between new rows and these."""
+        matrix = alike(matrix, self.matrix)
         named = [k for k, kernel in enumerate(self.kernels) if isinstance(kernel, Kernel)]
         total = np.zeros((matrix.shape[0], self.matrix.shape[0]))
         if named and factors[named].any():
@@ -92,9 +107,3 @@ class KernelRows:
             else:
                 total += factors[place] * kernel[take_numbers(matrix, len(kernel))]
         return total
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose units do not fit the rows."""
-        width = self.matrix.shape[1]
-        if len(self.mean) != width or len(self.spread) != width:
-            raise ValueError("the units of the columns do not fit the rows")

@@ -1,19 +1,21 @@
 """What every online linear model shares: passes, streams, and the attributes that show a fit."""
 
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import Csr, frozen, note_columns, take_matrix, take_weights, warn_user
+from tamis._checks import Csr, frozen, half_fitted, note_columns, take_matrix, take_weights, warn_user
 from tamis._progress import Progress
+from tamis.contents import count, flag, optional, part, records
 from tamis.models.engine import Engine, count_threads
+from tamis.models.estimator import Estimator
 from tamis.models.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 
 SHARED = {
@@ -34,10 +36,16 @@ SHARED = {
 }
 
 
-class OnlineLinear(CallbackSupportMixin, BaseEstimator):
+class OnlineLinear(CallbackSupportMixin, Estimator):
     """Base of the online linear models; a recipe adds its parameters and `_terms`."""
 
     _parameter_constraints: dict = SHARED
+    _contents: ClassVar[dict] = {
+        "_engine": part(Engine, "columns", "outputs"),
+        "history_": records(),
+        "n_iter_": count(),
+        "_sparse": optional(flag()),
+    }
     _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
     _class_weighted = True  # whether classifiers take `class_weight`
     _family_doc: tuple[str, str] | None = None  # words for the shared parameters and attributes, where a family has its own
@@ -96,7 +104,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
         self._validate_params()
         again = hasattr(self, "_engine")
         terms, flags = self._terms()
-        rows = take_matrix(self, X, reset=not again, grow=self.grow)
+        rows = take_matrix(self, X, reset=not again, grow=self.grow, chunk=True)
         weights = take_weights(sample_weight, rows.n_rows)
         known = classes.get("classes") if not again else getattr(self, "classes_", None)
         before = self._engine.steps if again else 0.0
@@ -133,7 +141,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
             )
         self._engine.terms, self._engine.flags = terms, flags
         if rows.n_features > self._engine.features:
-            self._engine.grow_features(rows.n_features)
+            self._engine = self._engine.grown(rows.n_features)
 
     def _run(self, rows, targets, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
@@ -195,7 +203,7 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     def _diverged(self):
         raise FloatingPointError(
             f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the steps are too long for this data. "
-            "Use eta='auto', a smaller eta, or scale the columns."
+            "Use eta='auto', a smaller eta, or scale the columns and the row weights."
         )
 
     def _warn_empty(self):
@@ -212,20 +220,18 @@ class OnlineLinear(CallbackSupportMixin, BaseEstimator):
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         """Scores of all outputs."""
-        rows = self._rows(X)
-        return self._engine.score(rows)
+        engine, rows = self._asked(X)
+        return engine.score(rows)
 
-    def _rows(self, X) -> Csr:
-        """Rows to be scored."""
+    def _asked(self, X) -> tuple[Engine, Csr]:
+        """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as another thread may put a new one in its place."""
         check_is_fitted(self)
         rows = take_matrix(self, X, reset=False, grow=self.grow)
+        engine = self._engine
+        if not self.grow and rows.n_features != engine.features:
+            raise half_fitted(self)
         # Columns that a growing model has not met weigh nothing.
-        return rows.narrowed(self._engine.features) if rows.n_features > self._engine.features else rows
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if self.__sklearn_is_fitted__() and (self._engine.features, self._engine.outputs) != (self.n_features_in_, self._outputs()):
-            raise ValueError("the state of training does not fit the number of columns and outputs")
+        return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
 
     def __sklearn_is_fitted__(self):
         return "_engine" in vars(self)

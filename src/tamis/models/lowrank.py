@@ -4,13 +4,15 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights
+from tamis.contents import array, number, size
 from tamis.models.constraints import COUNT
+from tamis.models.estimator import Estimator
 from tamis.solvers.lowrank import Operator, certified, factors_of_product, truncated_svd
 
 FACTORING = {
@@ -24,7 +26,7 @@ FACTORING = {
 }
 
 
-class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     r"""Low-rank approximation of large sparse rows that says how far off it is.
 
     .. math:: X - 1 \bar x^T \approx U S W^T, \qquad \|X - 1 \bar x^T - U S W^T\|_2 \le \text{error\_upper\_}
@@ -141,6 +143,17 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
         self.dtype = dtype
         self.random_state = random_state
 
+    _contents: ClassVar[dict] = {
+        "n_components_": size("rank", least=0),
+        "U_": array(("f8", "f4"), "rows", "rank", order=None),
+        "S_": array(("f8", "f4"), "rank", least=0.0),
+        "W_": array(("f8", "f4"), "columns", "rank", order=None),
+        "mean_": array(("f8", "f4"), "columns"),
+        "error_lower_": number(float, least=0.0),
+        "error_upper_": number(float, least=0.0),
+        "error_fro_": number(float, least=0.0),
+    }
+
     def fit(self, X, y=None, sample_weight=None):
         """Factorise the rows.
 
@@ -228,11 +241,6 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ba
     @property
     def _n_features_out(self):
         return self.n_components_
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "S_") and not (len(self.S_) == self.U_.shape[1] == self.W_.shape[1] and len(self.W_) == len(self.mean_)):
-            raise ValueError("the factors do not fit one another")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

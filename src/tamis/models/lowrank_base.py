@@ -5,14 +5,15 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights, warn_user
+from tamis.contents import array, count, early, part, records, rows
 from tamis.models.constraints import COUNT, SHARE
 from tamis.models.engine import count_threads
+from tamis.models.estimator import Estimator
 from tamis.models.lowrank import FACTORING, LowRankFactorization, take_plain
 from tamis.solvers.lowrank import Operator
 from tamis.solvers.lowrank_targets import compress
@@ -34,7 +35,7 @@ SHARED = {
 }
 
 
-class LowRankModel(BaseEstimator):
+class LowRankModel(Estimator):
     """Base of the linear models that see the rows through a low-rank matrix."""
 
     _parameter_constraints: ClassVar[dict] = SHARED
@@ -137,6 +138,16 @@ class LowRankModel(BaseEstimator):
         check_is_fitted(self)
         return scores_of(take_plain(self, X, reset=False), self._weights, self.intercept_)
 
+    _contents: ClassVar[dict] = {
+        "factorization_": early(part(LowRankFactorization, "columns")),
+        "_weights": rows("outputs", "columns"),
+        "intercept_": array("f8", "outputs"),
+        **dict.fromkeys(("converged_", "collapsed_", "bounded_"), array("b1", "outputs")),
+        **dict.fromkeys(("gap_", "radius_", "alpha_", "objective_", "residual_bound_"), array("f8", "outputs", finite=False)),
+        "history_": records(),
+        "n_iter_": count(),
+    }
+
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_weights")
 
@@ -151,11 +162,6 @@ class LowRankModel(BaseEstimator):
     def support_(self):
         """Indices of the features with a weight; of several targets the union."""
         return np.unique(self.sparse_coef_.indices).astype(np.int64)
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "_weights") and self._weights.shape != (len(self.intercept_), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and targets")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from tamis.contents import array
 from tamis.models.classifier import Classes
 from tamis.models.lowrank import take_plain
 from tamis.models.lowrank_base import COLUMNS, SHARED, LowRankModel, scores_of
@@ -196,6 +197,8 @@ class LowRankClassifier(Classes, LowRankModel):
         if len(self.classes_) > 2 and not self.multilabel_:
             return (codes == np.arange(len(self.classes_))).astype(np.float64)
         return (codes > 0).astype(np.float64)
+
+    _contents: ClassVar[dict] = {"thresholds_": array("f8", "outputs")}
 
     def _take_labels(self, y, n_rows, first):
         """A sparse matrix of labels stays sparse."""

@@ -2,11 +2,10 @@
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import take_weights
+from tamis._checks import take_numbers, take_weights
 from tamis.models.lowrank import take_plain
 from tamis.models.lowrank_base import COLUMNS, LowRankModel, scores_of
 from tamis.models.regressor import Numbers
@@ -257,7 +256,7 @@ class LowRankLasso(Numbers, LowRankModel):
         """Targets as columns, dense or CSC."""
         if not sp.issparse(y):
             return super()._take_targets(y, n_rows, first=first, whole=whole)
-        y = check_array(y, accept_sparse="csc", dtype=np.float64, input_name="y", estimator=self)
+        y = take_numbers(self, y, whole=whole, sparse=True)
         if y.shape[0] != n_rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_rows, y.shape[0]]}")
         if first:

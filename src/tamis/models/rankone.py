@@ -4,13 +4,14 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import take_weights
+from tamis.contents import array, count, early, number, part, records
 from tamis.models.constraints import AUTO, NUMBER, SHARE
+from tamis.models.estimator import Estimator
 from tamis.models.lowrank import LowRankFactorization, take_plain
 from tamis.models.lowrank_lasso import never
 from tamis.models.regressor import Numbers
@@ -19,7 +20,7 @@ from tamis.solvers.lowrank_one import highest_price, solve_rank_one
 AUTO_SHARE = 0.5  # alpha="auto", as a share of the least alpha that leaves nothing
 
 
-class RankOneLasso(Numbers, BaseEstimator):
+class RankOneLasso(Numbers, Estimator):
     r"""Robust lasso on the matrix of rank one nearest the rows, solved exactly in one pass over its two vectors.
 
     With :math:`X - 1 \bar x^T \approx q p^T` and :math:`\epsilon` a share of its certified error,
@@ -102,6 +103,16 @@ class RankOneLasso(Numbers, BaseEstimator):
         "random_state": ["random_state"],
     }
 
+    _contents: ClassVar[dict] = {
+        "factorization_": early(part(LowRankFactorization, "columns")),
+        "eps_": early(number(float, least=0.0)),
+        "history_": early(records()),
+        "n_iter_": early(count()),
+        "_weights": array("f8", "outputs", "columns"),
+        "intercept_": array("f8", "outputs"),
+        **dict.fromkeys(("alpha_", "value_", "dual_"), array("f8", "outputs", finite=False)),
+    }
+
     def __init__(self, alpha="auto", robustness=0.1, *, eps=None, fit_intercept=True, random_state=None):
         self.alpha = alpha
         self.robustness = robustness
@@ -139,7 +150,7 @@ class RankOneLasso(Numbers, BaseEstimator):
         """Not there: all rows are factored at once."""
 
     def path(self, X, y, alphas=None, sample_weight=None):
-        """Weights over a range of prices, each exact.
+        """Weights over a range of prices, each exact; the model itself is not changed.
 
         Parameters
         ----------
@@ -161,11 +172,12 @@ class RankOneLasso(Numbers, BaseEstimator):
         values : ndarray of shape (n_alphas,)
             Value of the objective at each.
         """
-        columns, _ = self._ready(X, y, sample_weight)
+        model = type(self)(**self.get_params(deep=False))
+        columns, _ = model._ready(X, y, sample_weight)
         if len(columns) > 1:
             raise ValueError(f"path takes one target, but y has {len(columns)}. Call it for one column at a time.")
-        alphas = self._highest(columns[0]) * np.geomspace(1.0 + 1e-9, 0.01, 100) if alphas is None else np.asarray(alphas, dtype=float)
-        found = [solve_rank_one(*self._vectors(), columns[0], self.eps_, float(alpha)) for alpha in alphas]
+        alphas = model._highest(columns[0]) * np.geomspace(1.0 + 1e-9, 0.01, 100) if alphas is None else np.asarray(alphas, dtype=float)
+        found = [solve_rank_one(*model._vectors(), columns[0], model.eps_, float(alpha)) for alpha in alphas]
         return alphas, np.array([one.weights for one in found]), np.array([one.value for one in found])
 
     def _ready(self, X, y, sample_weight):
@@ -213,11 +225,6 @@ class RankOneLasso(Numbers, BaseEstimator):
     def support_(self):
         """Indices of the features with a weight; of several targets the union."""
         return np.flatnonzero(np.atleast_2d(self.coef_).any(axis=0))
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "_weights") and self._weights.shape != (len(self.intercept_), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and targets")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

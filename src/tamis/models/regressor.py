@@ -1,14 +1,19 @@
 """Regressors: numbers as the columns that loops read, and scores as predictions."""
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 
-from tamis._checks import frozen
+from tamis._checks import frozen, take_numbers
+from tamis.contents import early, flag, size
 
 
 class Numbers(RegressorMixin):
     """Real targets of an online regressor, one or several a row, and its predictions."""
+
+    _contents: ClassVar[dict] = {"_flat": early(flag()), "_n_targets": early(size("outputs", "targets"))}
 
     def _outputs(self):
         return self._n_targets
@@ -52,7 +57,7 @@ class Numbers(RegressorMixin):
     def _take_targets(self, y, n_rows, *, first, whole):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y", estimator=self)
+        y = take_numbers(self, y, whole=whole)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         self._flat = y.ndim == 1 if first else self._flat

@@ -4,14 +4,15 @@ from numbers import Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis._checks import Csr, check_matrix_size, take_blocks, take_weights, warn_user
+from tamis.contents import array, count, early, figure, one_of, records
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.solvers.cutting import Outcome, minimise
 from tamis.solvers.cutting_rows import merged, variances
 
@@ -23,7 +24,7 @@ def never(model):
     return False
 
 
-class RobustLinear(BaseEstimator):
+class RobustLinear(Estimator):
     """Base of the robust models; a model adds its targets and its oracles."""
 
     grow = False  # the shared treatment of classes asks
@@ -46,6 +47,16 @@ class RobustLinear(BaseEstimator):
         found = [self._solve(matrix, column, weights) for column in self._columns(targets).T]
         self._store(found)
         return self
+
+    _contents: ClassVar[dict] = {
+        "_sigma": early(one_of(None, array("f8", "columns"), array("f8", "columns", "columns", order=None))),
+        "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
+        "intercept_": array("f8", "outputs"),
+        "objective_": figure(),
+        "gap_": figure(finite=False),
+        "history_": records(),
+        "n_iter_": count(),
+    }
 
     def _prepare(self, X, y, sample_weight):
         """Rows of weight above 0, their targets and weights."""
@@ -73,6 +84,7 @@ class RobustLinear(BaseEstimator):
             self._sigma = variances(rows, loads)
             return
         given = check_array(self.covariance, ensure_2d=False, dtype=np.float64, input_name="covariance")
+        check_matrix_size("covariance", given)
         if given.shape not in ((width,), (width, width)):
             raise ValueError(f"covariance has shape {given.shape}; for {width} columns it is ({width},), a diagonal, or ({width}, {width}).")
         least = given.min() if given.ndim == 1 else np.linalg.eigvalsh(given)[0]
@@ -99,10 +111,14 @@ class RobustLinear(BaseEstimator):
         self.n_iter_ = max(len(one.history) for one in found)
         self.history_ = [{"output": k, **turn} for k, one in enumerate(found) for turn in one.history]
         if not all(one.converged for one in found):
+            made, advice = f"used all {self.max_iter} planes", "Raise max_iter or tol, lower C, or scale the columns."
+            if self.n_iter_ < self.max_iter:
+                made, advice = (
+                    f"stopped after {self.n_iter_} planes, the last of them in vain",
+                    "Scale the columns, lower C or the weights, or raise tol.",
+                )
             warn_user(
-                f"{type(self).__name__} used all {self.max_iter} planes, and its relative gap is still {self.gap_:.2g}, above tol={self.tol:g}. "
-                "Raise max_iter or tol, lower C, or scale the columns.",
-                ConvergenceWarning,
+                f"{type(self).__name__} {made}, and its relative gap is still {self.gap_:.2g}, above tol={self.tol:g}. {advice}", ConvergenceWarning
             )
 
     # ------------------------------------------------------------------ what a fit shows
@@ -122,11 +138,6 @@ class RobustLinear(BaseEstimator):
             raise ValueError(f"radius must be a number of 0 or more, or None for the model's own. Got {radius!r}.")
         self._check_radius(radius)
         return float(radius)
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "coef_") and np.atleast_2d(self.coef_).shape != (self._outputs(), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and outputs")
 
     @property
     def support_(self):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from tamis._checks import take_weights
+from tamis._checks import take_numbers, take_weights
 from tamis.models.regressor import Numbers
 from tamis.models.robust_base import RobustLinear, never
 from tamis.solvers.cutting_residuals import residual_oracle
@@ -144,7 +144,7 @@ class RobustRegressor(Numbers, RobustLinear):
                 raise ValueError("radius is for worst_case=True.")
             return super().score(X, y, sample_weight)
         radius, matrix = self._asked_radius(radius), self._matrix(X)
-        y = np.asarray(y, dtype=float).reshape(matrix.shape[0], -1)
+        y = take_numbers(self, y, whole=False).reshape(matrix.shape[0], -1)
         weights = take_weights(sample_weight, len(y), some=True)
         weights = weights if len(weights) else np.ones(len(y))
         found = []

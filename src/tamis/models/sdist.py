@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from tamis._checks import Csr, take_blocks
+from tamis.contents import array, indices
 from tamis.models.sdist_base import SHARED, SDistBase
 from tamis.models.sdist_docs import described
 from tamis.models.sdist_rules import Rules
@@ -228,6 +229,12 @@ class SDistClassifier(ClassifierMixin, SDistBase):
         self.random_state = random_state
         self.verbose = verbose
 
+    _contents: ClassVar[dict] = {
+        "_reference": array("f8", "rows", "components", order=None),
+        "_reference_codes": indices("rows", below="classes"),
+        "_reference_weights": array("f8", "rows", least=0.0),
+    }
+
     def _store(self, metric, scaling, matrix, codes, weights) -> None:
         super()._store(metric, scaling, matrix, codes, weights)
         self._reference, self._reference_codes, self._reference_weights = self._points(matrix), codes, weights
@@ -289,11 +296,3 @@ class SDistClassifier(ClassifierMixin, SDistBase):
             asked = self._points(rows.scipy() if isinstance(rows, Csr) else rows)
             rules = Rules(self._reference, self._reference_codes, self._reference_weights, len(self.classes_), self.n_neighbors, self.rule, jobs)
             return rules.scores(asked)
-
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if self.__sklearn_is_fitted__():
-            codes = self._reference_codes
-            fits = len(self._reference) == len(codes) == len(self._reference_weights) and self._reference.shape[1] == len(self.components_)
-            if not fits or codes.min() < 0 or codes.max() >= len(self.classes_):
-                raise ValueError("the stored rows do not fit the components and classes")

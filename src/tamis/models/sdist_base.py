@@ -6,16 +6,17 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis._checks import Csr, check_classes, take_blocks, take_weights, warn_user
 from tamis._progress import Progress
+from tamis.contents import array, count, early, index_tuple, indices, labels, listing, part, records, rows
 from tamis.models.constraints import AUTO, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.solvers.bcw_rows import settle
 from tamis.solvers.neighbours import MANY_ROWS
 from tamis.solvers.sdist import Boost, Metric, Wishes
@@ -52,7 +53,7 @@ SHARED: dict[str, Any] = {
 }
 
 
-class SDistBase(TransformerMixin, BaseEstimator):
+class SDistBase(TransformerMixin, Estimator):
     """A metric learnt by sDist."""
 
     _parameter_constraints: ClassVar[dict] = SHARED
@@ -101,7 +102,7 @@ class SDistBase(TransformerMixin, BaseEstimator):
         y = column_or_1d(y, warn=True)
         if len(y) != n_rows:
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}")
-        check_classification_targets(y)
+        check_classes(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         return codes
 
@@ -146,6 +147,19 @@ class SDistBase(TransformerMixin, BaseEstimator):
             self.screen == "moments" or (self.screen == "auto" and rows < ENOUGH * columns),
             effective_n_jobs(self.n_jobs),
         )
+
+    _contents: ClassVar[dict] = {
+        "classes_": early(labels("classes", least=1)),
+        "_scaling": part(Scaling, "columns"),
+        "terms_": listing(index_tuple("columns"), "terms", 1),
+        "_spreads": array("f8", "terms", least=np.finfo(float).tiny, finite=False),
+        "_loadings": rows("terms", "steps", formats=("csc",)),
+        "components_": array("f8", "components", "terms", order=None),
+        "candidates_": indices("candidates", below="columns", distinct=True),
+        "steps_": records(),
+        "n_steps_": count(),
+        "history_": records(),
+    }
 
     # ------------------------------------------------------------------ the fit
     def _learn(self, matrix, codes, weights, order) -> None:
@@ -284,16 +298,6 @@ class SDistBase(TransformerMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "components_")
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if not self.__sklearn_is_fitted__():
-            return
-        width, terms = self.n_features_in_, self.terms_
-        good = all(isinstance(term, tuple) and all(isinstance(j, int) and 0 <= j < width for j in term) and term for term in terms)
-        shapes = self.components_.shape[1] == len(terms) == len(self._spreads) == self._loadings.shape[0]
-        if not good or not shapes or len(self._scaling.center) != width or len(self._scaling.scale) != width:
-            raise ValueError("terms, components and scaling do not fit together")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

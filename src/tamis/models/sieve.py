@@ -81,7 +81,8 @@ class SieveClassifier(Classes, SieveModel):
         on false selections follows.
     path_ : dict of ndarray
         The ladder: "n_features", "soft_error" (which the size is chosen by) and "error" (0/1), both on rows that the paths
-        did not see. With `per_class` a list of such dicts; so are `history_` and `resolved_params_`.
+        did not see; nan, with a warning, where no row could be held out.
+        With `per_class` a list of such dicts; so are `history_` and `resolved_params_`.
     history_ : list of dict
         What the paths over all rows did, level by level.
     n_iter_ : int
@@ -220,7 +221,8 @@ class SieveRegressor(Numbers, SieveModel):
         Share of the fold groups that kept the feature at the level of the chosen size.
     path_ : dict of ndarray
         The ladder: "n_features", "soft_error" (mean loss in standard units, which the size is chosen by) and "error" (mean
-        absolute error), both on rows that the paths did not see. With `per_class` a list of such dicts.
+        absolute error), both on rows that the paths did not see; nan, with a warning, where no row could be held out. With `per_class` a
+        list of such dicts.
     history_ : list of dict
         What the paths over all rows did, level by level.
     n_iter_ : int

@@ -1,18 +1,21 @@
 """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
 
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import take_matrix, take_weights
+from tamis._checks import half_fitted, take_matrix, take_weights
+from tamis.contents import optional, part
 from tamis.loops.sieve import score_given
 from tamis.models.constraints import AUTO, COUNT, NUMBER, SHARE, TERM
 from tamis.models.engine import count_threads
+from tamis.models.estimator import Estimator
 from tamis.models.pairing import is_auto, loss_of
 from tamis.models.sieve_engine import Wishes, as_standard, fold_of, hashed, settled_order, tabulate
 from tamis.models.sieve_result import Result, sieve_outputs
@@ -35,9 +38,13 @@ CONSTRAINTS = {
 }
 
 
-class SieveModel(SelectorMixin, BaseEstimator):
+class SieveModel(SelectorMixin, Estimator):
     """Base of the sieves."""
 
+    _contents: ClassVar[dict] = {
+        "_result": optional(part(Result, "columns", "outputs")),
+        "_stream": optional(part(SieveStream, "columns", "outputs", "targets")),
+    }
     _walks_rows = True  # a weight scales a step: see tamis.testing
     grow = False  # the shared treatment of classes asks; a sieve's classes are those of its first call
 
@@ -55,23 +62,25 @@ class SieveModel(SelectorMixin, BaseEstimator):
         order = settled_order(hashes, targets, weights)
         table, columns = tabulate(rows, as_standard(targets, units), weights, order, self._outputs(), self.fit_intercept)
         folds = fold_of(hashes[order], wishes.folds)
-        self._result = sieve_outputs(table, columns, folds, task, wishes, is_classifier(self), self.per_class, units)
-        vars(self).pop("_stream", None)
+        result = sieve_outputs(table, columns, folds, task, wishes, is_classifier(self), self.per_class, units)
+        # In a single step: a thread that looks finds the stream or the result, never neither.
+        vars(self).update(_result=result, _stream=None)
+        del self._stream
         return self
 
     def _partial_fit(self, X, y, sample_weight, **classes):
         """Check, walk the rows once in their order, offer them to the sample."""
         self._validate_params()
         task, again = self._task(), "_stream" in vars(self)
-        rows = take_matrix(self, X, reset=not again)
+        rows = take_matrix(self, X, reset=not again, chunk=True)
         if not again and classes.get("classes", ()) is None and "_result" in vars(self):
             classes = {"classes": self.classes_}  # a stream after a fit: another model, but of the same classes
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
         weights = self._weigh(targets, take_weights(sample_weight, rows.n_rows), whole=False)
+        stream = self._stream if again else SieveStream(rows.n_features, self._outputs(), self.n_folds, self.n_sample, is_classifier(self))
+        self._stream = stream.learn(rows, targets, weights, task, None if is_auto(self.strength) else float(self.strength))
         if not again:
             vars(self).pop("_result", None)
-            self._stream = SieveStream(rows.n_features, self._outputs(), self.n_folds, self.n_sample, is_classifier(self))
-        self._stream.learn(rows, targets, weights, task, None if is_auto(self.strength) else float(self.strength))
         return self
 
     def refine(self):
@@ -85,10 +94,17 @@ class SieveModel(SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if "_stream" in vars(self):
-            wishes = self._wishes(self.n_features_in_)
-            self._result = self._stream.refined(self._task(), wishes, self.per_class, self.fit_intercept, self._units)
-            self._stream.refined_at = self._stream.n_rows
+            self._refine(self._stream)
         return self
+
+    def _refine(self, stream: SieveStream) -> Result:
+        """The result of the stream as it stands, which stays as it is; it is kept unless another thread has begun a new fit meanwhile."""
+        at, wishes = stream.n_rows, self._wishes(stream.n_columns)
+        result = stream.refined(self._task(), wishes, self.per_class, self.fit_intercept, self._units)
+        now = vars(self).get("_stream")
+        if now is not None and now.states is stream.states:
+            self._result, now.refined_at = result, at
+        return result
 
     def _task(self) -> Task:
         loss = loss_of(self)
@@ -125,29 +141,22 @@ class SieveModel(SelectorMixin, BaseEstimator):
     # ------------------------------------------------------------------ what a fit shows
     def _shown(self, name="result") -> Result:
         """The present result; that of a stream is made when it is asked for."""
-        stream = vars(self).get("_stream")
-        if stream is None and "_result" not in vars(self):
+        stream, result = vars(self).get("_stream"), vars(self).get("_result")
+        if stream is not None and (result is None or stream.n_rows >= 2 * stream.refined_at):
+            return self._refine(stream)
+        if result is None:
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        if stream is not None and ("_result" not in vars(self) or stream.n_rows >= 2 * stream.refined_at):
-            self.refine()
-        return self._result
+        return result
 
     def __sklearn_is_fitted__(self):
         return "_result" in vars(self) or "_stream" in vars(self)
 
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        for part, (columns, outputs) in ((vars(self).get(name), self._size()) for name in ("_result", "_stream") if name in vars(self)):
-            if (part.n_columns, part.n_outputs) != (columns, outputs):
-                raise ValueError("the sieve does not fit the number of columns and outputs")
-
-    def _size(self) -> tuple[int, int]:
-        return self.n_features_in_, self._outputs()
-
     def _scores(self, X):
         check_is_fitted(self)
         rows, result = take_matrix(self, X, reset=False), self._shown()
-        scores = np.empty((rows.n_rows, self._outputs()))
+        if rows.n_features != result.n_columns:
+            raise half_fitted(self)
+        scores = np.empty((rows.n_rows, result.n_outputs))
         score_given(*rows[:3], result.places(), result.padded(), result.bias, scores)
         return scores
 

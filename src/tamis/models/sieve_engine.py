@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis._checks import NOTHING, Csr
+from tamis._checks import NOTHING, Csr, warn_user
 from tamis.loops.sieve import hash_rows, standardise, sum_columns
 from tamis.solvers.bases import settings_for
 from tamis.solvers.descent import Group, Setting, Table, Task, crew, descend
@@ -15,6 +15,10 @@ DENSE = 0.9  # density above which a column is centred
 RELIEF = 0.3  # strength of the final phase, against that of the ladder
 FINAL_PASSES = 3
 SURE = 1.0  # standard errors by which the bold base must win
+_NONE_HELD_OUT = (
+    "all rows fell into one fold, because they are few or alike, so that none could be held out: the number of features was not chosen by "
+    "held-out errors, which are nan in path_ and resolved_params_."
+)
 
 
 class Columns(NamedTuple):
@@ -138,6 +142,8 @@ class Sieve:
             trials = [self._try(setting, balanced, run) for setting in settings]
             at = self._prefer([errors for errors, _ in trials])
             errors, survived = trials[at]
+            if not errors:
+                warn_user(_NONE_HELD_OUT, UserWarning)
             choice = self._choose(errors)
             group = self._finish(settings[at], choice, run)
         return settings[at], errors, choice, survived, group

@@ -1,7 +1,10 @@
 """From a table to what a sieve shows: all outputs together, or one run an output; weights back in the units of X and y."""
 
+from typing import ClassVar
+
 import numpy as np
 
+from tamis.contents import array, count, indices, plain, size
 from tamis.models.sieve_engine import Columns, Sieve, Wishes
 from tamis.solvers.descent import Table, Task
 
@@ -9,19 +12,25 @@ from tamis.solvers.descent import Table, Task
 class Result:
     """What a fit shows: kept columns, weights, intercepts, selection shares and how the size was found."""
 
+    _contents: ClassVar[dict] = {
+        "n_columns": size("columns"),
+        "n_outputs": size("outputs"),
+        "columns": indices("kept", below="columns", increasing=True),
+        "weights": array("f8", "kept", "outputs", order=None),
+        "bias": array("f8", "outputs"),
+        "seen": indices("seen", below="columns", increasing=True),
+        "shares": array("f8", "seen", "outputs", least=0.0, most=1.0, order=None),
+        "path": plain(),
+        "history": plain(),
+        "resolved": plain(),
+        "n_iter": count(),
+    }
+
     def __init__(self, n_columns: int, columns, weights, bias, seen, shares, told: dict):
         self.n_columns, self.n_outputs = int(n_columns), len(bias)
         self.columns, self.weights, self.bias = columns, weights, bias
         self.seen, self.shares = seen, shares
         self.path, self.history, self.resolved, self.n_iter = (told[name] for name in ("path", "history", "resolved", "n_iter"))
-
-    def _check_loaded(self) -> None:
-        """Refuse a file that the compiled loops could not trust."""
-        for at, values in ((self.columns, self.weights), (self.seen, self.shares)):
-            ascending = len(at) == 0 or (at[0] >= 0 and at[-1] < self.n_columns and (np.diff(at) > 0).all())
-            if not (ascending and values.shape == (len(at), self.n_outputs) and self.bias.shape == (self.n_outputs,)):
-                raise ValueError("the weights of the sieve contradict themselves")
-        self.weights, self.bias = np.ascontiguousarray(self.weights, dtype=float), np.ascontiguousarray(self.bias, dtype=float)
 
     def places(self) -> np.ndarray:
         """Row of `padded` for each column."""

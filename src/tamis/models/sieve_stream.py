@@ -1,9 +1,13 @@
 """The sieve on a stream: level-0 models of every group, column statistics, and a bounded sample of rows."""
 
+from copy import copy
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 
 from tamis._checks import NOTHING, Csr, _from_csr
+from tamis.contents import apart, array, count, flag, listing, number, rows, size, tuple_of
 from tamis.loops.sieve_stream import OUTPUTS, ROWS, stream_rows
 from tamis.models.sieve_engine import as_standard, fold_of, hashed, settled_order, tabulate
 from tamis.models.sieve_result import Result, sieve_outputs
@@ -15,8 +19,33 @@ LAST = np.uint64(2**64 - 1)
 class SieveStream:
     """Bounded state of a stream; every decision depends on the rows and their count alone, not on how they are cut.
 
-    The sample holds the `n_sample` distinct rows with the smallest hash of their content, a repeated row with its weight.
+    The sample holds the `n_sample` distinct rows with the smallest hash of their content, a repeated row with its weight. It never changes
+    on an object: `learn` and `taken_in` return the stream with the next one, so that who looks at this one finds its parts together.
     """
+
+    _contents: ClassVar[dict] = {
+        "n_columns": size("columns"),
+        "n_outputs": size("outputs"),
+        "folds": size("folds"),
+        "n_sample": count(1),
+        "classes": flag(),
+        "counts": array("f8", "columns", least=0.0),
+        "squares": array("f8", "columns", least=0.0),
+        "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
+        "biases": array("f8", 2, "folds+1", "1+2*outputs"),
+        "steps": array("f8", "folds+1", least=0.0),
+        "totals": array("f8", f"{OUTPUTS}+3*outputs"),
+        "keys": array("u8", "sample", increasing=True),
+        "bar": number(int, least=0, most=int(LAST)),
+        "evicted": flag(),
+        "rows": rows("sample", "columns"),
+        "targets": array("f8", "sample", "targets", loose=True),
+        "weights": array("f8", "sample", least=0.0),
+        "waiting": listing(
+            apart(tuple_of(rows("n", "columns"), array("u8", "n"), array("f8", "n", "targets"), array("f8", "n", least=0.0)), "columns", "targets")
+        ),
+        "refined_at": count(),
+    }
 
     def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
         self.n_columns, self.n_outputs, self.folds, self.n_sample, self.classes = n_columns, n_outputs, folds, n_sample, classes
@@ -30,16 +59,13 @@ class SieveStream:
         self.waiting: list = []  # rows not yet taken into the sample
         self.refined_at = 0
 
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file that the compiled loops could not trust."""
-        width, groups = 1 + 2 * self.n_outputs, self.folds + 1
-        shapes = {"counts": (self.n_columns,), "squares": (self.n_columns,), "states": (2, groups, self.n_columns, width)}
-        shapes |= {"biases": (2, groups, width), "steps": (groups,), "totals": (OUTPUTS + 3 * self.n_outputs,)}
-        sample = len(self.keys) == len(self.weights) == len(self.targets) == self.rows.shape[0]
-        if not sample or self.rows.shape[1] != self.n_columns or any(getattr(self, name).shape != shape for name, shape in shapes.items()):
-            raise ValueError("the state of the stream contradicts itself")
-        for name in shapes:
-            setattr(self, name, np.ascontiguousarray(getattr(self, name), dtype=float))
+    def _restored(self) -> None:
+        """Refuse targets that are no classes of this stream: loops take them as places."""
+        for targets in (self.targets, *(part[2] for part in self.waiting)) if self.classes else ():
+            coded = targets.shape[1] == 1 and self.n_outputs > 1
+            allowed = np.arange(self.n_outputs) if coded else (-1, 1)
+            if not np.isin(targets, allowed).all():
+                raise ValueError(f"the sample holds a target that is none of {allowed}")
 
     @property
     def n_rows(self) -> int:
@@ -47,8 +73,8 @@ class SieveStream:
         return int(self.totals[ROWS])
 
     # ------------------------------------------------------------------ learning
-    def learn(self, rows: Csr, targets, weights, task, strength) -> None:
-        """Walk the rows in their order, then offer them to the sample."""
+    def learn(self, rows: Csr, targets, weights, task, strength) -> "SieveStream":
+        """Walk the rows in their order, then offer them to the sample; the stream from then on."""
         hashes = hashed(rows)
         folds = fold_of(hashes, self.folds)
         bases = np.array([(base.step, base.strength, base.follows) for base in bases_of(task.loss, strength)], dtype=float)
@@ -56,44 +82,46 @@ class SieveStream:
             *rows[:3], targets, weights, folds, self.counts, self.squares, self.totals, self.steps,
             self.states, self.biases, bases, *task, float(self.classes),
         )  # fmt: skip
-        self._offer(rows, hashes, targets, weights)
+        return self._offered(rows, hashes, targets, weights)
 
-    def _offer(self, rows: Csr, hashes, targets, weights) -> None:
-        """Put rows whose key is small enough before the sample; they are taken in when there are many."""
+    def _offered(self, rows: Csr, hashes, targets, weights) -> "SieveStream":
+        """The stream with rows whose key is small enough before its sample; they are taken in when there are many."""
         keys = _keys(hashes, targets)
         small = keys <= np.uint64(self.bar)
         taken = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
-        if len(taken):
-            masses = weights[taken] if len(weights) else np.ones(len(taken))
-            self.waiting.append((rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses))
-        if sum(len(part[1]) for part in self.waiting) > max(len(self.keys), 1024):
-            self._take_in()
+        if not len(taken):
+            return self
+        after, masses = copy(self), weights[taken] if len(weights) else np.ones(len(taken))
+        after.waiting = [*self.waiting, (rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses)]
+        return after.taken_in() if sum(len(part[1]) for part in after.waiting) > max(len(self.keys), 1024) else after
 
-    def _take_in(self) -> None:
-        """The sample with the waiting rows: the smallest keys of both; the same row and target again adds to its weight."""
+    def taken_in(self) -> "SieveStream":
+        """The stream with the waiting rows in its sample: the smallest keys of both; the same row and target again adds to its weight."""
         if not self.waiting:
-            return
-        parts = [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else []
+            return self
+        after, parts = copy(self), [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else []
         rows, keys, targets, masses = zip(*parts, *self.waiting, strict=True)
-        self.keys, where, which = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
-        self.weights = np.bincount(which, weights=np.concatenate(masses))
-        if len(self.keys) > self.n_sample:
-            self.keys, self.weights, where = self.keys[: self.n_sample], self.weights[: self.n_sample], where[: self.n_sample]
-            self.bar, self.evicted = int(self.keys[-1]), True
-        self.rows = sp.csr_array(sp.vstack(rows, format="csr")[where])
-        self.targets = np.ascontiguousarray(np.concatenate(targets)[where])
-        self.waiting = []
+        after.keys, where, which = np.unique(np.concatenate(keys), return_index=True, return_inverse=True)
+        after.weights = np.bincount(which, weights=np.concatenate(masses))
+        if len(after.keys) > self.n_sample:
+            after.keys, after.weights, where = after.keys[: self.n_sample], after.weights[: self.n_sample], where[: self.n_sample]
+            after.bar, after.evicted = int(after.keys[-1]), True
+        after.rows = sp.csr_array(sp.vstack(rows, format="csr")[where])
+        after.targets = np.ascontiguousarray(np.concatenate(targets)[where])
+        after.waiting = []
+        return after
 
     # ------------------------------------------------------------------ what has been learnt
     def refined(self, task, wishes, per_class: bool, intercept: bool, units_of) -> Result:
         """The ladder and the final phase on the sample; from the stream's own models once the sample is a part of it only."""
-        self._take_in()
-        rows = _from_csr(self.rows)
-        weights = NOTHING if (self.weights == 1.0).all() else self.weights
-        units, hashes = units_of(self.targets, weights), hashed(rows)
-        order = settled_order(hashes, self.targets, weights)
-        table, columns = tabulate(rows, as_standard(self.targets, units), weights, order, self.n_outputs, intercept)
-        start = self._start(columns, *units) if self.evicted else None
+        wishes = wishes._replace(folds=self.folds)  # those of its first call
+        whole = self.taken_in()
+        rows = _from_csr(whole.rows)
+        weights = NOTHING if (whole.weights == 1.0).all() else whole.weights
+        units, hashes = units_of(whole.targets, weights), hashed(rows)
+        order = settled_order(hashes, whole.targets, weights)
+        table, columns = tabulate(rows, as_standard(whole.targets, units), weights, order, self.n_outputs, intercept)
+        start = self._start(columns, *units) if whole.evicted else None
         return sieve_outputs(table, columns, fold_of(hashes[order], self.folds), task, wishes, self.classes, per_class, units, start)
 
     def _start(self, columns, unit, center) -> dict:

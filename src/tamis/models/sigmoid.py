@@ -86,7 +86,7 @@ def fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -
         likely = sigmoid(design @ line)
         slope = design.T @ (weights * (likely - goals))
         curve = design.T @ (design * (weights * likely * (1.0 - likely))[:, None]) + 1e-12 * np.eye(2)
-        move, size = np.linalg.solve(curve, slope), 1.0
+        move, size = _solved(curve, slope), 1.0
         while size > 1e-10:
             after = _loss(design, goals, weights, line - size * move)
             if after <= loss - 1e-4 * size * float(slope @ move):
@@ -98,6 +98,14 @@ def fit_sigmoid(scores: np.ndarray, positive: np.ndarray, weights: np.ndarray) -
         if gained <= 1e-12 * abs(loss):
             break
     return float(line[0] / unit), float(line[1])
+
+
+def _solved(curve, slope) -> np.ndarray:
+    """Newton's step; the shortest where all scores are one, and weights so large that nothing tells slope from offset."""
+    try:
+        return np.linalg.solve(curve, slope)
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(curve, slope)[0]
 
 
 def _loss(design, goals, weights, line) -> float:

@@ -7,8 +7,10 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import warn_user
+from tamis.contents import listing, part
 from tamis.models.bcw_base import SHARED, BatchModel
 from tamis.models.constraints import ABOVE, COUNT, NUMBER
 from tamis.solvers.bcw import learn_batch
@@ -146,6 +148,7 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     True
     """
 
+    _contents: ClassVar[dict] = {"_blocks": listing(part(BlockBelief, "columns"), "outputs")}
     _state = "_blocks"
     score = ScoreWord()
     _parameter_constraints: ClassVar[dict] = {
@@ -277,16 +280,10 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         return self._shape(score_blocks(self._blocks, matrix)), self._shape(variance)
 
     def _get_support_mask(self):
+        check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.support_] = True
         return mask
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if self.__sklearn_is_fitted__():
-            columns = np.concatenate([np.zeros(1, np.int64), *(belief.columns for belief in self._blocks)])
-            if len(self._blocks) != self._outputs() or columns.max() >= self.n_features_in_:
-                raise ValueError("the state of training does not fit the number of columns and outputs")
 
     @property
     def coef_(self):

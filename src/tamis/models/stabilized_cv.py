@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -10,6 +11,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.metaestimators import available_if
 
 from tamis._checks import take_matrix, take_weights
+from tamis.contents import count, early, number, one_of, plain, record
 from tamis.models.classifier import Classes
 from tamis.models.constraints import NUMBER
 from tamis.models.regressor import Numbers
@@ -48,6 +50,11 @@ def _judge(model, setting, X, y, weights, train, test):
 class _Tuned(StabilizedLinear):
     """Search over settings by cross-validation, then a fit of all rows."""
 
+    _contents: ClassVar[dict] = {
+        "best_index_": early(count()),
+        "best_params_": early(record(dict.fromkeys(_TUNED, one_of(number(float, least=0.0), number(int, least=0))))),
+        "cv_results_": early(plain()),
+    }
     _without = ("eta", "burn_in", "rejection", "purge", "warm_start")
     eta, warm_start = "auto", False
     burn_in = property(lambda self: self.best_params_["burn_in"])
@@ -61,7 +68,6 @@ class _Tuned(StabilizedLinear):
     def _fit(self, X, y, sample_weight):
         """Check, search, refit."""
         self._validate_params()
-        vars(self).pop("best_params_", None)
         rows = take_matrix(self, X, reset=True)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
         self._take_targets(y, rows.n_rows, first=True, whole=True)
@@ -82,6 +88,11 @@ class _Tuned(StabilizedLinear):
         losses, kept = found[:, :, 0], found[:, :, 1].mean(axis=1)
         means = losses.mean(axis=1)
         lowest = int(np.argmin(means))
+        if not np.isfinite(means[lowest]):
+            raise FloatingPointError(
+                f"{type(self).__name__}: the loss became infinite or nan under every setting; the steps are too long for this data. "
+                "Use smaller eta_factors, or scale the columns and the row weights."
+            )
         limit = means[lowest] + self.se * losses[lowest].std(ddof=1 if len(folds) > 1 else 0) / np.sqrt(len(folds))
         near = np.flatnonzero((means <= limit) & ((kept > 0) | (kept[lowest] == 0)))
         # The sparsest model that is as good as the best within its standard error; of equals the better one.

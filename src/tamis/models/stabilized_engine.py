@@ -3,11 +3,14 @@
 import os
 import threading
 import time
+from copy import copy
+from typing import ClassVar
 
 import numpy as np
 
 from tamis import _jit
 from tamis._checks import Csr, frozen
+from tamis.contents import array, listing, number, part
 from tamis.loops import stabilized_columns as columns_loop
 from tamis.loops import stabilized_stage as loop
 from tamis.loops.stabilized import run_parallel, run_serial
@@ -63,7 +66,25 @@ def _launch() -> int:
 
 # --------------------------------------------------------------------------- one output
 class Bundle:
-    """The paths of one output. `columns` says which columns the state has; a stream has all, a fit those that matter."""
+    """The paths of one output. `columns` says which columns the state has; a stream has all, a fit those that matter.
+
+    As of every engine, the shapes of what is looked at never change: `relocated` gives another bundle.
+    """
+
+    _contents: ClassVar[dict] = {
+        "paths": array("f8", "paths", 8),
+        "status": array("u1", "columns", most=2),
+        "columns": array("u4", "width", below="columns", increasing=True),
+        "state": array("f8", "paths", "width"),
+        "meets": array("u2", "paths", "width"),
+        "ballots": array("f8", "width", 4, least=0.0),
+        "pool_at": array("u4", "paths", "pool", below="width"),
+        "pool_value": array("f8", "paths", "pool"),
+        "voted": array("u4", "voted", below="width", increasing=True),
+        "votes": array("u8", "voted"),
+        "history": array("f8", RECORDS, 7),
+        "course": array("f8", 12, least=0.0, most=2.0**53),
+    }
 
     def __init__(self, n_paths: int, features: int, plan: Plan):
         self.columns = np.zeros(0, np.uint32)
@@ -80,29 +101,20 @@ class Bundle:
         if plan.burn < 1.0:
             self.course[loop.GRAVITY] = max(plan.gravity, 0.0)
 
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file that the compiled loops could not trust."""
-        many, width, wide = len(self.paths), len(self.columns), len(self.status)
-        kinds = {"columns": "u4", "status": "u1", "meets": "u2", "pool_at": "u4", "voted": "u4", "votes": "u8"}
-        names = ("state", "ballots", "paths", "pool_value", "history", "course")
-        fit = all(getattr(self, name).dtype == np.dtype(kinds.get(name, "f8")) for name in (*names, *kinds))
-        shapes = self.state.shape == self.meets.shape == (many, width) and self.ballots.shape == (width, 4) and self.paths.shape == (many, 8)
-        shapes = shapes and self.history.shape == (RECORDS, 7) and self.course.shape == (12,) and self.voted.shape == self.votes.shape
-        shapes = shapes and self.pool_at.shape == self.pool_value.shape and self.pool_at.shape[0] == many
-        places = all((part < width).all() for part in (self.pool_at, self.voted)) and (self.columns < wide).all()
+    def _restored(self) -> None:
+        """Refuse clocks and fillings that the loops could not trust."""
         fills, done, c = self.paths[:, loop.FILL], self.paths[:, loop.DONE], self.course
-        room = (done >= 0).all() and (done <= fills).all() and (fills <= self.pool_at.shape[1]).all()
-        clocks = (c >= 0).all() and (c < 2.0**53).all() and (np.delete(c, [loop.GRAVITY, loop.REJECTION]) % 1 == 0).all()
-        clocks = clocks and c[loop.INSIDE] < c[loop.LENGTH] and c[loop.BURST] >= 1 and c[loop.STRIDE] >= 1 and c[loop.RECORDS] <= RECORDS
-        if not (fit and shapes and places and room and clocks and (np.diff(self.columns.astype(int)) > 0).all()):
-            raise ValueError("the state of training contradicts itself")
-        for name in (*names, *kinds):
-            setattr(self, name, np.array(getattr(self, name), order="C"))
+        if not ((done >= 0).all() and (done <= fills).all() and (fills <= self.pool_at.shape[1]).all()):
+            raise ValueError("the pools are filled beyond their ends")
+        whole = (np.delete(c, [loop.GRAVITY, loop.REJECTION]) % 1 == 0).all() and (self.paths[:, [loop.FILL, loop.DONE]] % 1 == 0).all()
+        if not (whole and c[loop.INSIDE] < c[loop.LENGTH] and c[loop.BURST] >= 1 and c[loop.STRIDE] >= 1 and c[loop.RECORDS] <= RECORDS):
+            raise ValueError("the clocks of the paths contradict themselves")
 
-    def relocate(self, columns: np.ndarray) -> None:
-        """Move the state to other columns (ascending): new ones are empty, those left out must be."""
+    def relocated(self, columns: np.ndarray) -> "Bundle":
+        """The bundle with its state at other columns (ascending): new ones are empty, those left out must be."""
         if np.array_equal(columns, self.columns):
-            return
+            return self
+        moved = copy(self)
         many, width = len(self.paths), len(columns)
         place = np.searchsorted(columns, self.columns).astype(np.uint32)
         stay = np.flatnonzero(place < width)
@@ -112,15 +124,16 @@ class Bundle:
             state[m, place[stay]], meets[m, place[stay]] = self.state[m, stay], self.meets[m, stay]
         ballots[place[stay]] = self.ballots[stay]
         meets[:, self.status[columns] == loop.PURGED] = loop.DEAD
-        self.pool_at, self.voted = place[self.pool_at], place[self.voted]
-        self.pool_at[self.pool_at >= width] = 0  # unused ends
-        self.columns, self.state, self.meets, self.ballots = columns, state, meets, ballots
+        moved.pool_at, moved.voted = place[self.pool_at], place[self.voted]
+        moved.pool_at[moved.pool_at >= width] = 0  # unused ends
+        moved.columns, moved.state, moved.meets, moved.ballots = columns, state, meets, ballots
+        return moved
 
-    def open_stream(self) -> None:
-        """Make room for every column."""
-        if len(self.columns) < len(self.status):
-            self.relocate(np.arange(len(self.status), dtype=np.uint32))
-        self.course[loop.EMPTY] = self.course[loop.SEEN] - self.course[loop.KEPT]  # 0: no cell needs a look at its word
+    def opened(self) -> "Bundle":
+        """The bundle of a stream, with room for every column."""
+        whole = self if len(self.columns) == len(self.status) else self.relocated(np.arange(len(self.status), dtype=np.uint32))
+        whole.course[loop.EMPTY] = whole.course[loop.SEEN] - whole.course[loop.KEPT]  # 0: no cell needs a look at its word
+        return whole
 
     def run(self, rows, counts, start, stop, room, loss, plan, source, threads) -> int:
         """Walk rows start to stop; return how far it came before purged features took up too much room."""
@@ -190,10 +203,11 @@ class Bundle:
 
 # --------------------------------------------------------------------------- rows of a fit
 class Fitting:
-    """Rows of a fit as one bundle sees them: columns renumbered, purged ones left out once they are many."""
+    """Rows of a fit as one bundle of an engine sees them: columns renumbered, purged ones left out once they are many."""
 
-    def __init__(self, bundle: Bundle, rows: Csr, targets, weights, norms, counts, plan: Plan):
-        self.bundle, self.plan, self.counts = bundle, plan, counts
+    def __init__(self, bundles: list[Bundle], c: int, rows: Csr, targets, weights, norms, counts, plan: Plan):
+        self.bundles, self.c, self.plan, self.counts = bundles, c, plan, counts
+        bundle = bundles[c]
         self.matrix, self.owned, self.rest = rows[:3], None, (targets, weights, norms)
         self.columns = np.arange(len(counts), dtype=np.uint32)
         self.room = longest(rows.indptr, plan, bundle)  # rows only get shorter
@@ -206,8 +220,13 @@ class Fitting:
         if 2 * np.count_nonzero(bundle.status == loop.PRESENT) < len(counts) or gone > plan.compaction * len(rows.data):
             self.shrink()
         else:
-            bundle.relocate(self.columns)
-            bundle.course[loop.EMPTY] = gone
+            self.bundles[c] = bundle.relocated(self.columns)
+            self.bundle.course[loop.EMPTY] = gone
+
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle as it stands."""
+        return self.bundles[self.c]
 
     def shrink(self) -> None:
         """Leave out the columns that have been purged or never occur."""
@@ -223,8 +242,8 @@ class Fitting:
         self.owned = (self.owned[0][:at], self.owned[1][:at], self.owned[2])
         self.matrix = tuple(frozen(part) for part in self.owned)
         self.columns = self.columns[stay]
-        bundle.relocate(self.columns)
-        bundle.course[loop.EMPTY] = 0.0
+        self.bundles[self.c] = bundle.relocated(self.columns)
+        self.bundle.course[loop.EMPTY] = 0.0
 
     def walk(self, loss, source, threads, tell) -> None:
         """One pass. Threads that other programs keep waiting would make it slower: the faster way is taken, and the other one tried now and then."""
@@ -260,13 +279,10 @@ def longest(indptr: np.ndarray, plan: Plan, bundle: Bundle) -> int:
 class StabilizedEngine:
     """State of one stabilized model: a bundle of paths for each output."""
 
+    _contents: ClassVar[dict] = {"seed": number(int, least=0, most=2**64 - 1), "bundles": listing(part(Bundle, "columns", "paths"), "outputs")}
+
     def __init__(self, n_paths: int, features: int, outputs: int, plan: Plan, seed: int):
         self.seed, self.bundles = seed, [Bundle(n_paths, features, plan) for _ in range(outputs)]
-
-    def _check_loaded(self) -> None:
-        sizes = {(len(b.status), len(b.paths)) for b in self.bundles if isinstance(b, Bundle)}
-        if len(sizes) != 1 or type(self.seed) is not int or not all(isinstance(b, Bundle) for b in self.bundles):
-            raise ValueError("the state of training contradicts itself")
 
     @property
     def features(self) -> int:

@@ -2,20 +2,22 @@
 
 import inspect
 import math
-import warnings
 from numbers import Integral, Real
+from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tamis._checks import Csr, frozen, take_matrix, take_weights
+from tamis._checks import Csr, frozen, take_matrix, take_weights, warn_user
 from tamis._progress import Progress
+from tamis.contents import count, flag, optional, part
 from tamis.loops import stabilized_stage as loop
 from tamis.loops.stabilized_columns import measure
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, AUTO, COUNT, NUMBER, SHARE, TERM
 from tamis.models.engine import count_threads
+from tamis.models.estimator import Estimator
 from tamis.models.linear import SHARED, OnlineLinear
 from tamis.models.pairing import is_auto, loss_of
 from tamis.models.passes import CallbackSupportMixin, Passes, with_callbacks
@@ -75,13 +77,14 @@ def constructed(loss: str, **first):
     return build
 
 
-class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
+class StabilizedLinear(CallbackSupportMixin, Estimator):
     """What the stabilized classifier and regressor share.
 
     Not an `OnlineLinear`, whose streams need no seed and whose parameters (average, positive, grow) these models lack; what it shows of a
     fit is the same, and borrowed.
     """
 
+    _contents: ClassVar[dict] = {"_engine": part(StabilizedEngine, "columns", "outputs"), "n_iter_": count(), "_sparse": optional(flag())}
     grow = positive = False
     _walks_rows = True  # what `tamis.testing` asks
     _factor = 1.0  # of the automatic step size
@@ -109,7 +112,7 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
         self._validate_params()
         again = hasattr(self, "_engine")
         loss = loss_of(self)
-        rows = take_matrix(self, X, reset=not again)
+        rows = take_matrix(self, X, reset=not again, chunk=True)
         weights = take_weights(sample_weight, rows.n_rows)
         targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
         rows, targets, weights = _present(rows, targets, self._weigh(targets, weights, whole=False))
@@ -119,8 +122,8 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
         measure(*rows[:3], norms, NO_COUNTS)
         source = (np.uint64(engine.seed), np.uint64(0), False)
         full = any(bundle.course[loop.KEPT] for bundle in engine.bundles)
-        for c, bundle in enumerate(engine.bundles):
-            bundle.open_stream()
+        for c in range(engine.outputs):
+            bundle = engine.bundles[c] = engine.bundles[c].opened()
             given = (*rows[:3], self._target(targets, c), weights, frozen(norms))
             bundle.run(given, NO_COUNTS, 0, rows.n_rows, longest(rows.indptr, plan, bundle), loss, plan, source, threads)
             self._check_finite(bundle)
@@ -136,16 +139,17 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
         shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
         self.n_iter_ = 0
         with Progress(type(self).__name__, rows.n_rows * self.max_iter * engine.outputs, shown) as progress:
-            for c, bundle in enumerate(engine.bundles):
-                fitting = Fitting(bundle, rows, self._target(targets, c), weights, frozen(norms), counts, plan)
+            for c in range(engine.outputs):
+                fitting = Fitting(engine.bundles, c, rows, self._target(targets, c), weights, frozen(norms), counts, plan)
                 for turn in range(1, self.max_iter + 1):
                     callbacks = c == engine.outputs - 1  # the model is whole only then
                     if callbacks:
                         passes.begin()
+                    bundle = fitting.bundle
                     before, kept, started = bundle.means(), bundle.course[loop.KEPT], bundle.course[loop.STAGE] >= plan.burn
                     source = (np.uint64(engine.seed), np.uint64(bundle.course[loop.ROWS]), self.shuffle)
                     fitting.walk(loss, source, threads, lambda n, turn=turn: progress.advance(n, f"pass {turn}"))
-                    self.n_iter_ = max(self.n_iter_, turn)
+                    self.n_iter_, bundle = max(self.n_iter_, turn), fitting.bundle
                     self._check_finite(bundle)
                     ended = started and kept == bundle.course[loop.KEPT] and self._settled(before, bundle.means())
                     if (callbacks and passes.stopped()) or ended:
@@ -198,18 +202,15 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
             self._diverged()
 
     def _warn_empty(self):
-        warnings.warn(
-            f"{type(self).__name__} kept no feature: the truncation outweighs every gradient. Lower rejection or purge, or raise burn_in.",
-            UserWarning,
-            stacklevel=4,
-        )
+        said = "kept no feature: the truncation outweighs every gradient. Lower rejection or purge, or raise burn_in."
+        warn_user(f"{type(self).__name__} {said}", UserWarning)
 
     # ------------------------------------------------------------------ what a fit shows
     _seed, _diverged, _fitted = OnlineLinear._seed, OnlineLinear._diverged, OnlineLinear._fitted
-    _scores, _rows = OnlineLinear._scores, OnlineLinear._rows
+    _scores, _asked = OnlineLinear._scores, OnlineLinear._asked
     coef_, intercept_, support_ = OnlineLinear.coef_, OnlineLinear.intercept_, OnlineLinear.support_
     sparsify, densify = OnlineLinear.sparsify, OnlineLinear.densify
-    _check_loaded, __sklearn_is_fitted__ = OnlineLinear._check_loaded, OnlineLinear.__sklearn_is_fitted__
+    __sklearn_is_fitted__ = OnlineLinear.__sklearn_is_fitted__
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -251,7 +252,7 @@ class StabilizedLinear(CallbackSupportMixin, BaseEstimator):
         """The automatic constants as they stand: the step size, and each output's gravity."""
         bundles = self._fitted("resolved_params_").bundles
         norm = float(bundles[0].paths[:, loop.NORM].mean())
-        eta = automatic_eta(self, loss_of(self)) / max(norm, np.finfo(float).tiny) ** 2 if is_auto(self.eta) else float(self.eta)
+        eta = automatic_eta(self, loss_of(self)) / (norm**2 if norm else 1.0) if is_auto(self.eta) else float(self.eta)
         return {"eta": eta, "gravity": [float(bundle.course[loop.GRAVITY]) for bundle in bundles]}
 
 

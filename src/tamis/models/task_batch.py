@@ -1,10 +1,13 @@
 """What the two batch multi-task models share: tasks beside the rows, one problem of all of them."""
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tamis._checks import take_matrix
+from tamis._checks import half_fitted, take_matrix
+from tamis.contents import array, early, labels, one_of
 from tamis.loops.group_rows import score_own
 from tamis.models.batch import SOLVING, BatchModel, smooth_of
 from tamis.models.constraints import NUMBER
@@ -23,6 +26,12 @@ TASKS = {
 class TaskModel(BatchModel):
     """Batch models whose rows each belong to a task; `TaskRows` stands left of it."""
 
+    _contents: ClassVar[dict] = {
+        "_last": None,
+        "tasks_": early(labels("tasks", ascending=False)),
+        "coef_": one_of(array("f8", "tasks*outputs", "columns"), array("f8", "tasks", "outputs", "columns"), array("f8", "tasks*outputs*columns")),
+        "intercept_": one_of(array("f8", "tasks*outputs"), array("f8", "tasks", "outputs")),
+    }
     solver, warm_start = "auto", False
 
     def _take_beside(self, name, task, n_rows: int) -> np.ndarray:
@@ -38,19 +47,13 @@ class TaskModel(BatchModel):
         smooth = smooth_of(self._loss(), targets, self._outputs(), weights)
         return Problem(design, smooth, self._blocks(rows.n_features), self.fit_intercept, "auto", GramStore())
 
-    def _rows(self, X):
-        check_is_fitted(self)
-        return take_matrix(self, X, reset=False)
-
-    def _score_rows(self, rows, codes) -> np.ndarray:
+    def _score_asked(self, X, codes_of) -> np.ndarray:
         """Scores (rows, outputs), each by the weights of its task."""
-        width = self._outputs()
-        weights = np.reshape(self.coef_, (len(self.tasks_) * width, -1))
+        check_is_fitted(self)
+        rows = take_matrix(self, X, reset=False)
+        codes, coef, intercept, width, tasks = codes_of(rows.n_rows), self.coef_, self.intercept_, self._outputs(), len(self.tasks_)
+        if (np.size(coef), np.size(intercept)) != (tasks * width * rows.n_features, tasks * width) or codes.max(initial=0) >= tasks:
+            raise half_fitted(self)
         scores = np.empty((rows.n_rows, width))
-        score_own(*rows[:3], codes, np.ascontiguousarray(weights.T), scores)
-        return scores + np.reshape(self.intercept_, (len(self.tasks_), width))[codes]
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if "coef_" in vars(self) and np.size(self.coef_) != len(self.tasks_) * self._outputs() * self.n_features_in_:
-            raise ValueError("the weights do not fit the number of tasks and columns")
+        score_own(*rows[:3], codes, np.ascontiguousarray(np.reshape(coef, (tasks * width, -1)).T), scores)
+        return scores + np.reshape(intercept, (tasks, width))[codes]

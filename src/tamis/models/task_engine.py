@@ -1,8 +1,12 @@
 """The engine of online multi-task models: one column of cells a task and output, one block a feature. No checks, no scikit-learn."""
 
+from copy import copy
+from typing import ClassVar
+
 import numpy as np
 
 from tamis._checks import Csr
+from tamis.contents import flag, size
 from tamis.loops.blocks import Blocks
 from tamis.loops.grouped_walks import learn_groups, learn_rounds
 from tamis.models.engine import BLOCK
@@ -12,30 +16,29 @@ from tamis.models.grouped_engine import GroupEngine
 class TaskEngine(GroupEngine):
     """A `GroupEngine` whose outputs are those of several tasks, `width` each; targets carry the task's number in their last column."""
 
+    _contents: ClassVar[dict] = {"width": size("width"), "outputs": size("outputs", equals="width*tasks"), "rounds": flag()}
+
     def __init__(self, terms, flags, features: int, width: int, tasks: int, blocks: Blocks):
         self.width, self.rounds = width, False  # whether a step takes one row of every task
         super().__init__(terms, flags, features, width * tasks, blocks)
-
-    def _check_loaded(self) -> None:
-        super()._check_loaded()
-        if type(self.width) is not int or self.width < 1 or self.outputs % self.width or type(self.rounds) is not bool:
-            raise ValueError("the outputs do not fit the tasks")
 
     @property
     def tasks(self) -> int:
         """Number of tasks."""
         return self.outputs // self.width
 
-    def add_tasks(self, count: int) -> None:
-        """More tasks, their weights 0."""
-        super().regroup([*range(self.outputs), *[-1] * (count * self.width)], np.ones(self.outputs + count * self.width))
+    def with_tasks(self, count: int) -> "TaskEngine":
+        """The engine with more tasks, their weights 0."""
+        other, more = copy(self), count * self.width
+        super(TaskEngine, other)._regroup([*range(self.outputs), *[-1] * more], np.ones(self.outputs + more))
+        return other
 
-    def regroup(self, sources, signs) -> None:
+    def _regroup(self, sources, signs) -> None:
         """New outputs of every task."""
         tasks, old = self.tasks, self.width
         self.width = len(sources)
         every = [q * old + s if s >= 0 else -1 for q in range(tasks) for s in sources]
-        super().regroup(every, np.tile(signs, tasks))
+        super()._regroup(every, np.tile(signs, tasks))
 
     def _form(self) -> tuple[float, float, float, float]:
         softmax, _, overlap, _ = super()._form()

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 
+from tamis._checks import half_fitted
 from tamis.loops.blocks import Blocks
 from tamis.models.classifier import is_logistic
 from tamis.models.groups import take_groups
@@ -45,7 +46,7 @@ def in_order(labels) -> np.ndarray:
 
 
 class TaskRows:
-    """Models of several tasks; stands left of the mixins for classes and numbers. One adds `_rows` and `_score_rows`."""
+    """Models of several tasks; stands left of the mixins for classes and numbers. One adds `_score_asked(X, codes_of)`."""
 
     def _pulls(self) -> tuple[float, float]:
         """Weights of a feature's norm over the tasks and of L1 inside it."""
@@ -58,32 +59,44 @@ class TaskRows:
 
     def _codes(self, labels):
         """Numbers of the tasks; an unknown one is refused."""
-        order = np.argsort(self.tasks_)
-        places = np.minimum(np.searchsorted(self.tasks_, labels, sorter=order), len(order) - 1)
+        tasks = self.tasks_
+        order = np.argsort(tasks)
+        places = np.minimum(np.searchsorted(tasks, labels, sorter=order), len(order) - 1)
         codes = order[places]
-        if not np.array_equal(self.tasks_[codes], labels):
-            bad = np.asarray(labels)[self.tasks_[codes] != labels].tolist()[0]
-            raise ValueError(f"task {bad!r} is unknown; the tasks of this {type(self).__name__} are {self.tasks_[:10].tolist()}.")
+        if not np.array_equal(tasks[codes], labels):
+            bad = np.asarray(labels)[tasks[codes] != labels].tolist()[0]
+            raise ValueError(f"task {bad!r} is unknown; the tasks of this {type(self).__name__} are {tasks[:10].tolist()}.")
         return codes
 
     def _scores(self, X):
         """Scores of each row's own task."""
         X, task = asked(X, None)
-        rows = self._rows(X)
-        if task is None and len(self.tasks_) > 1:
-            raise ValueError(f"{type(self).__name__} knows {len(self.tasks_)} tasks; pass task, one a row.")
-        codes = np.zeros(rows.n_rows, dtype=np.int64) if task is None else self._codes(take_tasks(task, rows.n_rows))
-        return self._score_rows(rows, codes.astype(np.uint64))
+
+        def codes_of(n_rows):
+            if task is None and len(self.tasks_) > 1:
+                raise ValueError(f"{type(self).__name__} knows {len(self.tasks_)} tasks; pass task, one a row.")
+            return np.zeros(n_rows, dtype=np.uint64) if task is None else self._codes(take_tasks(task, n_rows)).astype(np.uint64)
+
+        return self._score_asked(X, codes_of)
 
     def _shape_coef(self, weights):
-        if len(self.tasks_) == 1:
+        tasks, outputs = self._laid(weights)
+        if tasks == 1:
             return super()._shape_coef(weights)
-        return weights if self._outputs() == 1 else weights.reshape(len(self.tasks_), self._outputs(), -1)
+        return weights if outputs == 1 else weights.reshape(tasks, outputs, -1)
 
     def _shape_intercept(self, intercepts):
-        if len(self.tasks_) == 1:
+        tasks, outputs = self._laid(intercepts)
+        if tasks == 1:
             return super()._shape_intercept(intercepts)
-        return intercepts if self._outputs() == 1 else intercepts.reshape(len(self.tasks_), -1)
+        return intercepts if outputs == 1 else intercepts.reshape(tasks, -1)
+
+    def _laid(self, numbers):
+        """Tasks and outputs of a task, which lie one after another in the numbers; a stream that has just met a task may not have them yet."""
+        tasks, outputs = len(self.tasks_), self._outputs()
+        if len(numbers) != tasks * outputs:
+            raise half_fitted(self)
+        return tasks, outputs
 
     def predict(self, X, task=None):
         """Predictions for the rows, each by its task.

@@ -1,11 +1,13 @@
 """What online multi-task models share: tasks beside the rows, protocols, and what a fit of several tasks shows."""
 
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from tamis._checks import frozen
+from tamis._checks import frozen, half_fitted
+from tamis.contents import array, early, labels, part
 from tamis.models.constraints import NUMBER, STRENGTH
 from tamis.models.grouped_base import AVERAGING, WITHOUT
 from tamis.models.task_engine import TaskEngine, balanced, of_mean_one, running_balance
@@ -26,6 +28,11 @@ TASKS_CONSTRAINTS = {
 class Tasks(TaskRows):
     """Online models of several tasks; stands left of the mixins for classes and numbers, and of `Grouped`."""
 
+    _contents: ClassVar[dict] = {
+        "tasks_": early(labels("tasks", ascending=False, least=0)),
+        "_totals": early(array("f8", "tasks+1", least=0.0)),
+        "_engine": part(TaskEngine, "columns", "tasks", width="outputs"),
+    }
     early_stopping = False
 
     # ------------------------------------------------------------------ terms
@@ -38,7 +45,7 @@ class Tasks(TaskRows):
     def _prepare(self, terms, flags, rows, again):
         super()._prepare(terms, flags, rows, again)
         if len(self.tasks_) > self._engine.tasks:
-            self._engine.add_tasks(len(self.tasks_) - self._engine.tasks)
+            self._engine = self._engine.with_tasks(len(self.tasks_) - self._engine.tasks)
         self._engine.rounds = self._in_rounds()
 
     def _in_rounds(self):
@@ -65,24 +72,18 @@ class Tasks(TaskRows):
     def _take_targets(self, y, n_rows, *, first, whole, **classes):
         """Targets with the number of the row's task in a last column."""
         targets = super()._take_targets(y, n_rows, first=first, whole=whole, **classes)
-        if first:
-            self.tasks_, self._totals = np.zeros(0, dtype=object), np.zeros(1)
         labels, self._pending = _labels(self._pending, n_rows, whole)
-        self._meet_tasks(labels)
+        self._meet_tasks(labels, *((np.zeros(0, dtype=object), np.zeros(1)) if first else (self.tasks_, self._totals)))
         return frozen(np.column_stack((targets, self._codes(labels))))
 
-    def _meet_tasks(self, labels):
-        """Tasks in the order in which they come first."""
-        new = [v for v in in_order(labels) if v not in set(self.tasks_.tolist())]
-        if not new:
-            return
-        if not len(self.tasks_):
-            self.tasks_ = np.array(new)
-        elif np.array(new).dtype.kind != self.tasks_.dtype.kind and "U" in (np.array(new).dtype.kind, self.tasks_.dtype.kind):
-            raise ValueError(f"task {new[0]!r} is of another kind than the tasks so far, {self.tasks_[:3].tolist()}.")
-        else:
-            self.tasks_ = np.r_[self.tasks_, np.array(new)]
-        self._totals = np.r_[self._totals[:-1], np.zeros(len(new)), self._totals[-1]]
+    def _meet_tasks(self, labels, known, totals):
+        """Tasks in the order in which they come first, after those that are known."""
+        new = [v for v in in_order(labels) if v not in set(known.tolist())]
+        if new and len(known) and np.array(new).dtype.kind != known.dtype.kind and "U" in (np.array(new).dtype.kind, known.dtype.kind):
+            raise ValueError(f"task {new[0]!r} is of another kind than the tasks so far, {known[:3].tolist()}.")
+        if new:
+            known, totals = np.r_[known, np.array(new)] if len(known) else np.array(new), np.r_[totals[:-1], np.zeros(len(new)), totals[-1]]
+        self.tasks_, self._totals = known, totals
 
     def _spans(self, y, n_rows, known):
         """Cut a chunk also where a task is met for the first time: it exists from its first row on."""
@@ -107,15 +108,12 @@ class Tasks(TaskRows):
         return weights if len(self.tasks_) == 1 else frozen(loads)
 
     # ------------------------------------------------------------------ what a fit shows
-    def _score_rows(self, rows, codes):
-        return self._engine.score(rows, codes)
-
-    def _check_loaded(self):
-        """Refuse a file whose parts do not fit together."""
-        if self.__sklearn_is_fitted__():
-            engine = self._engine
-            if (engine.features, engine.width, engine.tasks) != (self.n_features_in_, self._outputs(), len(self.tasks_)):
-                raise ValueError("the state of training does not fit the number of columns, outputs and tasks")
+    def _score_asked(self, X, codes_of):
+        engine, rows = self._asked(X)
+        codes = codes_of(rows.n_rows)
+        if codes.max(initial=0) >= engine.tasks:
+            raise half_fitted(self)
+        return engine.score(rows, codes)
 
 
 def _labels(task, n_rows: int, whole: bool):

@@ -4,15 +4,16 @@ from numbers import Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks, take_weights, warn_user
+from tamis.contents import array, count, early, number, plain, records
 from tamis.models.classifier import Classes
 from tamis.models.constraints import ABOVE, AUTO, COUNT, NUMBER
+from tamis.models.estimator import Estimator
 from tamis.models.thresholded_backend import given_solver
 from tamis.solvers.threshold import Kept, drop_small, halvings, keeping
 from tamis.solvers.threshold_bounds import AT_ZERO, Problem, safe_threshold
@@ -42,7 +43,7 @@ def _never(model):
     return False
 
 
-class ThresholdedClassifier(Classes, BaseEstimator):
+class ThresholdedClassifier(Classes, Estimator):
     r"""Sparse linear classifier that learns from the large entries of the data alone, and says what that costs at most.
 
     With X(t) for the data without their entries of size at most t, it minimises
@@ -97,10 +98,11 @@ class ThresholdedClassifier(Classes, BaseEstimator):
         Share of the nonzero entries above it.
     certificate_ : dict
         Numbers, or arrays of one an output: "primal_thresholded" and "primal_original", the objective on the thresholded data and on X;
-        "dual_bound", which the optimum on X cannot be below; "gap", their difference, and "rel_gap", the same as a share of the bound;
-        "apriori_abs" and "apriori_rel", what theory promised before the fit, and "vacuous", whether that is no more than what is
-        known of a model without weights; "aposteriori", the bound that needs no dual; "upper_thresholded" and
-        "dual_thresholded", bounds on both sides that need the thresholded data only; "solver_gap", how far from the optimum there.
+        "dual_bound", which the optimum on X cannot be below; "gap", their difference, and "rel_gap", the same as a share of the bound (inf
+        where that is 0: nothing is promised then); "apriori_abs" and "apriori_rel", what theory promised before the fit, and "vacuous",
+        whether that is no more than what is known of a model without weights; "aposteriori", the bound that needs no dual;
+        "upper_thresholded" and "dual_thresholded", bounds on both sides that need the thresholded data only; "solver_gap", how far from
+        the optimum there.
     history_ : list of dict
         Per threshold tried: the threshold, kept fraction, bytes of the data, and the worst output's gap and relative gap.
     n_iter_ : int
@@ -178,6 +180,17 @@ class ThresholdedClassifier(Classes, BaseEstimator):
         self.max_iter = max_iter
         self.tol = tol
         self.class_weight = class_weight
+
+    _contents: ClassVar[dict] = {
+        "_mass": early(number(float, above=0.0)),
+        "history_": early(records()),
+        "coef_": array("f8", "outputs", "columns"),
+        "intercept_": array("f8", "outputs"),
+        "threshold_": number(float, least=0.0),
+        "kept_fraction_": number(float, least=0.0, most=1.0),
+        "certificate_": plain(),
+        "n_iter_": count(),
+    }
 
     # ------------------------------------------------------------------ training
     def _fit(self, X, y, sample_weight):
@@ -266,7 +279,7 @@ class ThresholdedClassifier(Classes, BaseEstimator):
         """Models for a falling sequence of strengths; along it dropped entries come back, as far as `eps` asks for them.
 
         Each strength begins at the threshold of the one before, and halves it until the certificate holds, but not below the threshold
-        that theory allows beforehand. The model itself is left as it is, but for its classes and columns.
+        that theory allows beforehand. The model itself is not changed.
 
         Parameters
         ----------
@@ -295,9 +308,9 @@ class ThresholdedClassifier(Classes, BaseEstimator):
             )
         if not eps > 0:
             raise ValueError(f"eps must be above 0: of 0 no certificate is possible. Got {eps!r}.")
-        matrix, problems = self._prepare(X, y, sample_weight)
         walker = type(self)(**self.get_params(deep=False))
-        walker._mass, walker.history_ = self._mass, []
+        matrix, problems = walker._prepare(X, y, sample_weight)
+        walker.history_ = []
         first, start, reached, steps = self._first(matrix), None, AT_ZERO[self.loss], []
         for alpha in alphas.tolist():
             floor = safe_threshold(eps, self.mode, alpha, AT_ZERO[self.loss], reached)
@@ -315,11 +328,6 @@ class ThresholdedClassifier(Classes, BaseEstimator):
 
     def _terms(self):
         return (LOSSES[self.loss],), ()  # asked for by predict_proba
-
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if hasattr(self, "coef_") and self.coef_.shape != (self._outputs(), self.n_features_in_):
-            raise ValueError("the weights do not fit the number of columns and outputs")
 
     @property
     def support_(self):

@@ -3,15 +3,17 @@
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import Csr, take_blocks
+from tamis.contents import number
 from tamis.models.constraints import AUTO, NUMBER, SHARE
+from tamis.models.estimator import Estimator
 from tamis.solvers.threshold import drop_small, keeping, sizes_of
 
 
-class DataThresholder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
     r"""Transformer that drops small entries: those of size at most t become 0.
 
     .. math:: x_{ij}(t) = x_{ij} \text{ if } |x_{ij}| > t, \text{ else } 0
@@ -59,6 +61,11 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {"threshold": [NUMBER, AUTO], "keep": [SHARE]}
+    _contents: ClassVar[dict] = {
+        "threshold_": number(float, least=0.0),
+        "kept_fraction_": number(float, least=0.0, most=1.0),
+        "dropped_": number(float, least=0.0),
+    }
 
     def __init__(self, threshold="auto", keep=0.5):
         self.threshold = threshold

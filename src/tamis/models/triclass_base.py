@@ -1,9 +1,10 @@
 """What the machines of few labels are made of: checks, problems of two classes, what a fit keeps, and predictions."""
 
 from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.class_weight import compute_class_weight
@@ -11,6 +12,8 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from tamis._checks import NOTHING, Csr, take_blocks, take_matrix, warn_user
+from tamis.contents import array, by, count, early, figure, indices, labels, number, one_of, plain, records, rows
+from tamis.models.estimator import Estimator
 from tamis.models.few_labels import UNLABELLED
 from tamis.models.mercer import kernel_matrix
 from tamis.models.sigmoid import Calibrated, fit_sigmoid, held_out_scores
@@ -20,7 +23,16 @@ STOPPED = "stopped before it converged. Raise max_iter={self.max_iter} or tol={s
 MOST_ROWS = 3000  # of a linear kernel matrix; beyond it rows are swept as they are
 
 
-class TriMachines(Calibrated, ClassifierMixin, BaseEstimator):
+KEPT = array("i8", "kept", least=0, increasing=True)
+VECTORS = one_of(array(("f8", "f4"), "kept", "columns", order=None), rows("kept", "columns", dtypes=("f8", "f4")))
+
+
+def _machines_of(count: int, held) -> int:
+    """Machines for so many classes, as a file says them."""
+    return count * (count - 1) // 2 if held.state.get("multi_class") == "ovo" or count == 2 else count
+
+
+class TriMachines(Calibrated, ClassifierMixin, Estimator):
     """Machines for two classes each, put together; the parameters are those of `TriClassSVC`."""
 
     # ------------------------------------------------------------------ check, prepare
@@ -108,6 +120,23 @@ class TriMachines(Calibrated, ClassifierMixin, BaseEstimator):
         sided = np.abs(labels) == 1.0
         return float(np.average(labels[sided], weights=weights[sided]))
 
+    _contents: ClassVar[dict] = {
+        "classes_": early(labels("classes", least=2, binds={"machines": _machines_of, "sigmoids": lambda count, _: 1 if count == 2 else count})),
+        "irrelevant_label_": early(plain()),
+        "_width": early(number(float, above=0.0)),
+        "intercept_": array("f8", "machines"),
+        "coef_": by("kernel", {"linear": array("f8", "machines", "columns")}),
+        "_columns": by("kernel", {"linear": None, "precomputed": indices("kept", below="columns", increasing=True)}, KEPT),
+        "dual_coef_": by("kernel", {"linear": None}, array("f8", "machines", "kept")),
+        "support_vectors_": by("kernel", {"linear": None, "precomputed": None}, VECTORS),
+        "_lines": one_of(None, array("f8", "sigmoids", 2)),
+        "transduction_": labels("unlabelled", distinct=False, least=0),
+        "objective_": figure(),
+        "gap_": figure(),
+        "history_": records(),
+        "n_iter_": count(),
+    }
+
     # ------------------------------------------------------------------ learn
     def _machines(self, rows, tasks: list[Task]) -> list[Solved]:
         """One machine a problem."""
@@ -136,16 +165,17 @@ class TriMachines(Calibrated, ClassifierMixin, BaseEstimator):
     def _store(self, rows, machines, open_) -> None:
         """Keep what prediction needs, and what happened."""
         beta = np.array([machine.beta for machine in machines])
-        self.intercept_ = np.array([machine.intercept for machine in machines])
-        for name in ("coef_", "dual_coef_", "support_vectors_", "_columns"):
-            self.__dict__.pop(name, None)
+        found: dict[str, Any] = {"intercept_": np.array([machine.intercept for machine in machines])}
         if self.kernel == "linear":
-            self.coef_ = np.ascontiguousarray(beta @ rows.astype(np.float64, copy=False))
+            found["coef_"] = np.ascontiguousarray(beta @ rows.astype(np.float64, copy=False))
         else:
-            self._columns = np.flatnonzero(beta.any(axis=0))
-            self.dual_coef_ = np.ascontiguousarray(beta[:, self._columns])
+            kept = found["_columns"] = np.flatnonzero(beta.any(axis=0))
+            found["dual_coef_"] = np.ascontiguousarray(beta[:, kept])
             if self.kernel != "precomputed":
-                self.support_vectors_ = rows[self._columns]
+                found["support_vectors_"] = rows[kept]
+        self.__dict__.update(found)  # in a single step: another thread may be predicting
+        for name in {"coef_", "dual_coef_", "support_vectors_", "_columns"} - found.keys():
+            self.__dict__.pop(name, None)
         self.objective_ = float(sum(machine.objective for machine in machines))
         self.gap_ = float(sum(machine.gap for machine in machines))
         self.n_iter_ = max(machine.n_iter for machine in machines)
@@ -232,17 +262,6 @@ class TriMachines(Calibrated, ClassifierMixin, BaseEstimator):
         return self._tri(self._scores(X))
 
     # ------------------------------------------------------------------ manners
-    def _check_loaded(self) -> None:
-        """Refuse a file whose parts do not fit together."""
-        if "intercept_" not in vars(self):
-            return
-        shown = self.coef_ if self.kernel == "linear" else self.dual_coef_
-        width = self.n_features_in_ if self.kernel == "linear" else len(self._columns)
-        if shown.shape != (len(self.intercept_), width):
-            raise ValueError("the weights do not fit the number of columns and machines")
-        if self._lines is not None and self._lines.shape != (1 if len(self.classes_) == 2 else len(self.classes_), 2):
-            raise ValueError("the sigmoids do not fit the number of classes")
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"

@@ -3,6 +3,8 @@
 import os
 import struct
 
+from tamis._threads import alone
+from tamis.contents import ContentsError, settled
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks
 from tamis.persist.container import AGAIN, ModelFileError, read_header, write_file
@@ -15,6 +17,7 @@ __all__ = ["ModelFileError", "load", "save"]
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 
 
+@alone
 def save(model, path) -> None:
     r"""Save a model of tamis to one file, without pickle.
 
@@ -122,8 +125,9 @@ def load(path, *, terms=()):
     Notes
     -----
     The checksum tells of accidents, not of malice: whoever writes a file can sign it. A file made to deceive runs
-    no code and takes no memory beyond the arrays it describes, but its numbers may be wrong, as may those of any
-    model from a stranger.
+    no code: every attribute is compared with what its class declares (dtype, shape, range), and the parameters with
+    scikit-learn's rules, before any array is read. A file that contradicts itself takes no memory; one that does not
+    may still hold wrong numbers, as may any model from a stranger.
 
     Examples
     --------
@@ -145,10 +149,12 @@ def load(path, *, terms=()):
         try:
             header, start, end = read_header(file)
             blocks = Blocks(file, header.get("blocks"), start, end)
-            model = Decoder(blocks, own, header["versions"]).model(header)
+            model = settled(Decoder(blocks, own, header["versions"]).model(header))
             blocks.finish()
         except ModelFileError as error:
             raise ModelFileError(f"{name}: {error}") from None
+        except ContentsError as error:
+            raise ModelFileError(f"{name}: {error}. {AGAIN}") from None
         except MemoryError as error:
             raise ModelFileError(f"{name}: its arrays do not fit into this machine's memory ({error}). Load it on a larger one.") from error
         except _NONSENSE as error:

@@ -4,11 +4,13 @@ A block "in rows" cuts the flattened array into rows of `width` numbers and stor
 those rows. The width is that of the leading axis' rows (the state of a learner) or 1 (`coef_`, one long row).
 """
 
+import functools
 import math
 import re
 
 import numpy as np
 
+from tamis.contents import Promise
 from tamis.persist.container import AGAIN, ModelFileError
 
 _PIECE = 1 << 20  # bytes that are in memory at once
@@ -120,19 +122,33 @@ class Blocks:
         if start + place != end:
             raise ModelFileError(f"the table of blocks holds {place} bytes, the file {end - start}. {AGAIN}")
 
-    def read(self, number) -> np.ndarray:
-        """The array of a block."""
+    def promise(self, number) -> Promise:
+        """The array of a block, to be read later: what its line of the table says is known now."""
+        if number not in self.unread:
+            raise ModelFileError(f"block {number!r} does not exist or is used twice. {AGAIN}")
+        entry = self.table[number]
+        dtype, shape = read_dtype(entry["dtype"]), read_shape(entry["shape"])
+        if "width" in entry:
+            self._check_rows(entry, dtype, shape)
+        elif math.prod(shape) * dtype.itemsize != entry["length"]:
+            raise ModelFileError(f"block {number} has {entry['length']} bytes, which shape {shape} of {dtype} does not fill. {AGAIN}")
+        zeros = math.prod(shape) - entry["rows"] * entry["width"] if "width" in entry else 0
+        return Promise(dtype.newbyteorder("="), shape, zeros, functools.partial(self._read, number, dtype, shape))
+
+    def _read(self, number: int, dtype: np.dtype, shape: tuple[int, ...], inspect) -> np.ndarray:
+        """The array; `inspect` sees all its numbers, of zeros that are not stored one."""
         if number not in self.unread:
             raise ModelFileError(f"block {number!r} does not exist or is used twice. {AGAIN}")
         self.unread.remove(number)
         entry = self.table[number]
-        dtype, shape = read_dtype(entry["dtype"]), read_shape(entry["shape"])
         self.file.seek(self.start + entry["offset"])
         if "width" in entry:
-            return native(self._in_rows(entry, dtype, shape)).reshape(shape)
-        if math.prod(shape) * dtype.itemsize != entry["length"]:
-            raise ModelFileError(f"block {number} has {entry['length']} bytes, which shape {shape} of {dtype} does not fill. {AGAIN}")
-        return native(self._bytes(math.prod(shape), dtype)).reshape(shape)
+            return native(self._in_rows(entry, dtype, shape, inspect)).reshape(shape)
+        array = native(self._bytes(math.prod(shape), dtype))
+        step = max(1, _PIECE // dtype.itemsize)
+        for first in range(0, len(array), step):
+            inspect(array[first : first + step])
+        return array.reshape(shape)
 
     def finish(self) -> None:
         """Refuse blocks that nothing refers to."""
@@ -146,21 +162,29 @@ class Blocks:
             raise ModelFileError(f"cut short while it was read. {AGAIN}")
         return checked(array)
 
-    def _in_rows(self, entry: dict, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-        """An array of zeros, filled at the stored rows."""
+    def _check_rows(self, entry: dict, dtype: np.dtype, shape: tuple[int, ...]) -> None:
+        """Refuse a block in rows whose line of the table contradicts itself."""
         width, rows, size = entry["width"], entry["rows"], math.prod(shape)
         fits = type(width) is type(rows) is int and width > 0 and rows >= 0 and dtype.kind in "biuf"
-        if not fits or size % width or rows * (8 + width * dtype.itemsize) != entry["length"]:
+        if not fits or size % width or rows * (8 + width * dtype.itemsize) != entry["length"] or rows > size // width:
             raise ModelFileError(f"a block in rows does not fit its shape {shape}. {AGAIN}")
+        if size * dtype.itemsize > _LARGEST:
+            raise ModelFileError(f"an array of shape {shape} would take {size * dtype.itemsize} bytes. {AGAIN}")
+
+    def _in_rows(self, entry: dict, dtype: np.dtype, shape: tuple[int, ...], inspect) -> np.ndarray:
+        """An array of zeros, filled at the stored rows."""
+        width, rows, size = entry["width"], entry["rows"], math.prod(shape)
         numbers = self._bytes(rows, np.dtype("<i8"))
         if rows and (numbers[0] < 0 or numbers[-1] >= size // width or (numbers[1:] <= numbers[:-1]).any()):
             raise ModelFileError(f"a block in rows holds row numbers out of order or range. {AGAIN}")
-        if size * dtype.itemsize > _LARGEST:
-            raise ModelFileError(f"an array of shape {shape} would take {size * dtype.itemsize} bytes. {AGAIN}")
         array = np.zeros(size, dtype)
         bits = array.view(f"<u{dtype.itemsize}").reshape(-1, width)
+        if rows * width < size:
+            inspect(native(np.zeros(1, dtype)))
         step = max(1, _PIECE // (width * dtype.itemsize))
         for first in range(0, rows, step):
             part = numbers[first : first + step]
-            bits[part] = self._bytes(len(part) * width, dtype).view(bits.dtype).reshape(-1, width)
+            values = self._bytes(len(part) * width, dtype)
+            inspect(native(values))
+            bits[part] = values.view(bits.dtype).reshape(-1, width)
         return array

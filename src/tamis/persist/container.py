@@ -18,6 +18,7 @@ import re
 from collections.abc import Callable
 
 from tamis._disk import replacing
+from tamis._screen import for_terminal
 
 FORMAT = 1
 MAGIC = b"TAMIS MODEL\n"
@@ -35,6 +36,9 @@ AGAIN = "Copy it again from where it came from, or save the model again."
 
 class ModelFileError(ValueError):
     """A file that `load` refuses: no model of tamis, cut short, damaged, too new, or inconsistent."""
+
+    def __init__(self, message: str = ""):
+        super().__init__(for_terminal(message))  # it quotes the file
 
 
 # --------------------------------------------------------------------------- writing

@@ -1,4 +1,7 @@
-"""JSON values and blocks back into a model: the way in. Nothing in a header is trusted."""
+"""JSON values and blocks into the outline of a model: the way in. Nothing in a header is trusted.
+
+Arrays stay promises and objects outlines until `tamis.contents` has compared all of them with what their classes declare.
+"""
 
 import inspect
 import math
@@ -7,10 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from tamis.contents import Outline, Promise, SparsePromise, filled
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks, checked, native, read_dtype, read_shape
 from tamis.persist.container import AGAIN, ModelFileError
 from tamis.persist.encode import DEPTH
+
+MOST_BYTES = 1 << 26  # of a value of type bytes
 
 
 class Decoder:
@@ -20,7 +26,7 @@ class Decoder:
         self.blocks, self.terms, self.python = blocks, terms, written["python"]
         self.origin = f"the file is of tamis {written['tamis']}"
 
-    def model(self, node: dict, depth: int = 0):
+    def model(self, node: dict, depth: int = 0) -> Outline:
         """An estimator; parameters that an older file lacks take their defaults."""
         name = node["class"]
         cls = classes.model_class(name)
@@ -36,22 +42,13 @@ class Decoder:
         for key, parameter in known.items():
             if state.setdefault(key, parameter.default) is inspect.Parameter.empty:
                 raise ModelFileError(f"{name} needs the parameter {key!r}, which the file lacks. Fit the model again.")
-        return self._made(cls, self._attributes(node, depth) | state)
+        attributes = self._attributes(node, depth)
+        if attributes.keys() & known.keys():
+            raise ModelFileError(f"{name} has parameters among its attributes. {AGAIN}")
+        return Outline(cls, state, attributes)
 
     def _attributes(self, node: dict, depth: int) -> dict:
         return {key: self.value(value, depth + 1) for key, value in node["attributes"].items()}
-
-    def _made(self, cls, state: dict):
-        """An object of that state, made without a call of its constructor.
-
-        Compiled loops trust that their arrays fit one another. A class that feeds such loops says so in a method
-        `_check_loaded`, which raises ValueError where a file claims otherwise.
-        """
-        made = cls.__new__(cls)
-        made.__dict__.update(state)
-        if hasattr(cls, "_check_loaded"):
-            made._check_loaded()
-        return made
 
     def value(self, node, depth: int):
         """Any value of the format."""
@@ -84,7 +81,10 @@ class Decoder:
         return bytes.fromhex(node["hex"]).decode("utf-8", "surrogatepass")
 
     def _bytes(self, node, depth):
-        return self.blocks.read(node["block"]).tobytes()
+        block = self.blocks.promise(node["block"])
+        if math.prod(block.shape) > MOST_BYTES:
+            raise ModelFileError(f"holds {math.prod(block.shape)} bytes as one value, more than {MOST_BYTES}. {AGAIN}")
+        return filled(block, "").tobytes()
 
     def _tuple(self, node, depth):
         return tuple(self.value(item, depth + 1) for item in node["items"])
@@ -104,8 +104,10 @@ class Decoder:
         return native(checked(array))[0]
 
     def _array(self, node, depth):
-        array = self.blocks.read(node["block"])
-        return array.T if node.get("order") == "F" else array
+        block = self.blocks.promise(node["block"])
+        if node.get("order") != "F":
+            return block
+        return Promise(block.dtype, block.shape[::-1], block.zeros, lambda inspect: block.read(inspect).T)
 
     def _objects(self, node, depth):
         shape, items = read_shape(node["shape"]), node["items"]
@@ -117,15 +119,8 @@ class Decoder:
         return array.reshape(shape)
 
     def _sparse(self, node, depth):
-        cls, shape = classes.SPARSE[node["class"]], read_shape(node["shape"])
-        data, indices, indptr = (self._of(np.ndarray, node[name], depth) for name in ("data", "indices", "indptr"))
-        if data.dtype.kind not in "biufc" or indices.dtype.kind != "i" or indptr.dtype.kind != "i":
-            raise ModelFileError(f"a sparse matrix has data or indices of an impossible dtype. {AGAIN}")
-        matrix = cls((data, indices, indptr), shape=shape)
-        matrix.check_format(full_check=True)
-        # The constructor may narrow the indices; the model had them as they are here.
-        matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
-        return matrix
+        parts = {name: self._of(Promise, node[name], depth) for name in ("data", "indices", "indptr")}
+        return SparsePromise(classes.SPARSE[node["class"]], read_shape(node["shape"]), parts)
 
     def _generator(self, node, depth):
         state = self._of(dict, node["state"], depth)
@@ -134,8 +129,9 @@ class Decoder:
         if isinstance(source, np.random.MT19937):
             key, place = inside["key"], inside["pos"]
             # NumPy checks neither, and would read beyond the key.
-            if not (isinstance(key, np.ndarray) and key.shape == (624,) and key.dtype == np.uint32 and type(place) is int and 0 <= place <= 624):
+            if not (isinstance(key, Promise) and key.shape == (624,) and key.dtype == np.uint32 and type(place) is int and 0 <= place <= 624):
                 raise ModelFileError(f"a random generator has an impossible state. {AGAIN}")
+            inside["key"] = filled(key, "")
         if node["type"] == "Generator":
             source.state = state
             return np.random.Generator(source)
@@ -146,7 +142,7 @@ class Decoder:
     # ----------------------------------------------------------------------- tamis
     def _term(self, node, depth):
         cls = self._term_class(node["name"], node.get("digest"))
-        fields = {name: self.value(item, depth + 1) for name, item in node["fields"].items()}
+        fields = {name: filled(self.value(item, depth + 1), name) for name, item in node["fields"].items()}
         for name in fields:
             if name not in cls._fields:
                 raise ModelFileError(
@@ -175,7 +171,7 @@ class Decoder:
         cls = classes.part_class(node["class"])
         if cls is None:
             raise ModelFileError(f"part {node['class']!r} is unknown to this tamis ({self.origin}). Upgrade tamis.")
-        return self._made(cls, self._attributes(node, depth))
+        return Outline(cls, {}, self._attributes(node, depth))
 
     def _nested(self, node, depth):
         return self.model(node, depth)

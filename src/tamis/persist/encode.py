@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tamis.contents import undeclared
 from tamis.persist import classes
 from tamis.persist.blocks import Block, stored_dtype
 
@@ -38,12 +39,20 @@ class Encoder:
         if hasattr(cls, "_check_saved"):
             model._check_saved()  # a class may say in its own words what of it cannot be saved
         names, state = classes.parameters(cls), vars(model)
+        self._check_names(cls, [name for name in state if name not in names], path)
         coded = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)}
         return {
             "class": cls.__name__,
             "parameters": {name: value for name, value in coded.items() if name in names},
             "attributes": {name: value for name, value in coded.items() if name not in names},
         }
+
+    def _check_names(self, cls: type, names, path: str) -> None:
+        """Refuse attributes that `load` would refuse."""
+        for name in undeclared(cls, names):
+            raise TypeError(
+                f"{path}.{name}: a file of {cls.__name__} has no place for an attribute of that name. Delete it before saving, or keep it elsewhere."
+            )
 
     def value(self, value, path: str, depth: int):
         """Any value that the format knows."""
@@ -156,6 +165,7 @@ class Encoder:
 
     def _part(self, value, path, depth):
         state = vars(value)
+        self._check_names(type(value), state, path)
         inside = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)}
         return {"type": "part", "class": type(value).__name__, "attributes": inside}
 

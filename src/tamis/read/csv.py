@@ -1,11 +1,12 @@
 """CSV and TSV with a header: fields by the layout, in chunks."""
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
 
 from tamis.read import csv_scan as scan
-from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, WORDS, Column, Layout, Part, Words, chunk_of
+from tamis.read.layout import IGNORED, MOST_LEVELS, NUMBER, WEIGHT, WORDS, Column, Layout, Part, Words, chunk_of
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
 from tamis.read.window import NUL, Window
@@ -17,6 +18,7 @@ _RULES = {
     scan.BAD_NUMBER: "{word!r} in column {name!r} is no number. Pass categorical=[{name!r}] if the column holds words.",
     scan.NOT_FINITE: "{word!r} in column {name!r} is not finite; all numbers must be. Replace it, or leave it empty.",
     scan.MISSING: "column {name!r} is empty ({word!r}). Pass missing='zero' or missing='indicator', or fill it.",
+    scan.NEGATIVE: "weight {word!r} in column {name!r} is negative; weights must be 0 or more. Mend it, or leave the row out.",
     scan.AFTER_QUOTE: "text after a closing quote, in column {name!r}. A quote inside quotes is written twice.",
     scan.OPEN_QUOTE: "a quote that is never closed, in column {name!r}. A quote inside quotes is written twice.",
 }
@@ -37,13 +39,13 @@ class CsvReader:
 
     def parts(self, name: str, position: Position) -> Iterator[tuple[Part, int, Window, int]]:
         """Chunks as parts of a table: (part, line of its first row, window, rows so far)."""
-        window = Window(name, self.options.chunk_bytes)
+        window = Window(name, self.options)
         try:
             header = read_header(window, self.options)
             self._arrange(header, window.name)
             if position.offset:
                 window.close()
-                window = Window(name, self.options.chunk_bytes, position.offset, position.line)
+                window = Window(name, self.options, position.offset, position.line)
             total, least = 0, self.options.chunk_bytes
             while (stop := window.lines(least)) > window.begin:
                 first, begin = window.line, window.begin
@@ -53,6 +55,8 @@ class CsvReader:
                     yield self._part(window, count), first, window, total
                 # A record longer than the chunk (a quoted text with line ends): look further.
                 least = 2 * (stop - begin) if window.begin == begin else self.options.chunk_bytes
+                if window.begin == begin and stop - begin > window.longest:
+                    window.too_long("record", begin)
             if window.failure:
                 self.context.refuse(f"{window.name}, line {window.line}: {window.failure}.")
         finally:
@@ -76,7 +80,7 @@ class CsvReader:
         for column in header:
             role = known[column].role if column in known else IGNORED
             words = column in known and known[column].words
-            kind = scan.IGNORED if role == IGNORED else scan.WORD if words else scan.NUMBER
+            kind = scan.IGNORED if role == IGNORED else scan.WORD if words else scan.WEIGHT if role == WEIGHT else scan.NUMBER
             into = self.wordy if kind == scan.WORD else self.numeric
             kinds.append(kind)
             slots.append(len(into))
@@ -165,8 +169,8 @@ def read_header(window: Window, options: Options) -> list[str]:
     if len(names) == 1:
         raise ReadError(f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass delimiter=... if another character parts the fields.")
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ReadError(f"{window.name}, line 1: two columns are named {twice!r}. Names must differ; rename one.")
+        twice = Counter(names).most_common(1)[0][0]
+        raise ReadError(f"{window.name}, line 1: two columns are named {twice[:40]!r}. Names must differ; rename one.")
     if all(_is_number(name) for name in names):
         raise ReadError(f"{window.name}, line 1: the header holds numbers alone, {line[:40]!r}. Put a line with the columns' names first.")
     window.advance(stop, 1)
@@ -183,7 +187,7 @@ def _is_number(word: str) -> bool:
 
 def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
     """Names of the columns, and whether each holds words, by the first rows."""
-    window = Window(name, options.chunk_bytes)
+    window = Window(name, options)
     try:
         names = read_header(window, options)
         layout = Layout([Column(one, WORDS, True) for one in names], "zero", 1)

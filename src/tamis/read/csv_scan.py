@@ -3,12 +3,12 @@
 import numpy as np
 
 from tamis._jit import compiled, helper
-from tamis.read.numbers import NO_FINITE, ONE, READ, UNSURE, read_number
+from tamis.read.numbers import MINUS, NO_FINITE, ONE, READ, UNSURE, overflows, read_number
 from tamis.read.words import NOTHING, QUOTE, SEED, hash_span
 
 # Why a scan ended.
-DONE, FULL, FIELDS, BAD_NUMBER, NOT_FINITE, MISSING, AFTER_QUOTE, OPEN_QUOTE, TOO_FEW = range(9)
-IGNORED, NUMBER, WORD = 0, 1, 2  # kinds of columns
+DONE, FULL, FIELDS, BAD_NUMBER, NOT_FINITE, MISSING, AFTER_QUOTE, OPEN_QUOTE, TOO_FEW, NEGATIVE = range(10)
+IGNORED, WORD, NUMBER, WEIGHT = range(4)  # kinds of columns; from NUMBER on they are read as numbers
 SPACE, TAB, RETURN, END = (np.uint8(ord(c)) for c in " \t\r\n")
 TWO = np.uint64(2)
 
@@ -113,13 +113,17 @@ def read_record(text, at, stop, delimiter, strict, kinds, slots, row, unsure, nu
         if column == kinds.shape[0]:
             return at, lines, unsure, column, FIELDS, at
         slot, fault = slots[column], at
-        if kinds[column] == NUMBER:
+        if kinds[column] >= NUMBER:
             at, value, state, first, last, more, reason = read_value(text, at, stop, delimiter, strict)
             if reason == DONE and state == UNSURE:
+                if overflows(text, first):
+                    return at, lines, unsure, column, NOT_FINITE, fault
                 if unsure == np.uint64(marks.shape[0]):
                     return at, lines, unsure, column, FULL, fault
                 marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = row, slot, first, last
                 unsure += ONE
+            if kinds[column] == WEIGHT and reason == DONE and (value < 0.0 or (state == UNSURE and text[first] == MINUS)):
+                reason = NEGATIVE
             numbers[row, slot] = value
         else:
             begin, end, at, escaped, more, reason = find_field(text, at, stop, delimiter)
@@ -142,7 +146,7 @@ def read_record(text, at, stop, delimiter, strict, kinds, slots, row, unsure, nu
 def scan_csv(text, at, stop, most, delimiter, strict, kinds, slots, rows, unsure, numbers, hashes, starts, lengths, marks):
     """Read records from `at` until `stop` or `most` rows; the first bad one ends the scan.
 
-    `kinds` and `slots` say for each column of the file whether its fields are numbers, words or ignored, and where they go. Missing numbers
+    `kinds` and `slots` say for each column of the file whether its fields are numbers, weights, words or ignored, and where they go. Missing numbers
     are nan, missing words have hash 0; `strict` refuses both. A word's length is negative where two quotes in a row stand for one.
     """
     lines, reason, fault, column = np.uint64(0), DONE, at, 0

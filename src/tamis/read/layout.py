@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows
+from tamis.read.streams import shown
 from tamis.read.words import SEED, hash_of, pack_rows
 
 NUMBER, WORDS, TARGET, WEIGHT, IGNORED = "number", "words", "target", "weight", "ignored"
@@ -135,10 +136,10 @@ class Layout:
         codes, vocabulary = part.words[column.name]
         return np.array([*vocabulary, ""])[codes]
 
-    def incomplete(self, part: Part) -> np.ndarray:
-        """Numbers of the rows without a target or weight; entries of features may be missing where that is allowed."""
+    def incomplete(self, part: Part, targets: bool) -> np.ndarray:
+        """Numbers of the rows without a weight or, where that is asked, a target; entries of features may be missing where that is allowed."""
         gone = np.zeros(len(part.numbers), bool)
-        for column in (self.find(TARGET), self.find(WEIGHT)):
+        for column in (self.find(TARGET) if targets else None, self.find(WEIGHT)):
             if column is not None and column.name in part.words:
                 gone |= part.words[column.name].codes < 0
             elif column is not None and column.name in part.names:
@@ -160,14 +161,14 @@ def chunk_of(part: Part, layout: Layout, options: Options, context: Context, fir
     """A chunk of a table as rows; those without a target are refused, unless targets may be lacking."""
     X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
     context.width = layout.width
-    gone: Any = layout.incomplete(part) if layout.missing != "error" and options.target is not False else []
+    gone: Any = layout.incomplete(part, options.target is not False) if layout.missing != "error" else []
     if len(gone):
         for row in gone if context.skip else gone[:1]:
             context.refuse(
                 f"{name}, row {row + 1} from line {first} on: the target or the weight is missing; every row needs it. Fill it, or remove the row."
             )
         kept = np.setdiff1d(np.arange(X.shape[0]), gone)
-        X, targets, weights = X[kept], targets[kept], None if weights is None else weights[kept]
+        X, targets, weights = X[kept], None if targets is None else targets[kept], None if weights is None else weights[kept]
     return Rows(X, targets, first, weights, None, name, after)
 
 
@@ -180,7 +181,7 @@ def lay_out(files, options, rows) -> Layout:
         from tamis.read.arrow import look, read_levels
     rows.keep()
     names, wordy = look(files[0], options)
-    asked = {**_roles(names, options)}
+    asked = _roles(names, options, shown(files[0]))
     columns = []
     for number, name in enumerate(names):
         role = asked.get(name, WORDS if wordy[number] or options.categorical == "all" else NUMBER)
@@ -195,28 +196,28 @@ def lay_out(files, options, rows) -> Layout:
                 c.levels = sorted(levels.get(c.name, ()))
         layout = Layout(columns, options.missing)
     if not layout.features:
-        raise ReadError(f"{files[0]}: no column is left beside the target. Check target= and ignore=.")
+        raise ReadError(f"{shown(files[0])}: no column is left beside the target. Check target= and ignore=.")
     return layout
 
 
-def _roles(names, options) -> dict[str, str]:
+def _roles(names, options, file: str) -> dict[str, str]:
     """Roles that the options name."""
-    roles = {_named(names, one, "ignore"): IGNORED for one in options.ignore}
+    roles = {_named(names, one, "ignore", file): IGNORED for one in options.ignore}
     if not isinstance(options.categorical, str):
-        roles |= {_named(names, one, "categorical"): WORDS for one in options.categorical}
+        roles |= {_named(names, one, "categorical", file): WORDS for one in options.categorical}
     if options.weight is not None:
-        roles[_named(names, options.weight, "weight")] = WEIGHT
+        roles[_named(names, options.weight, "weight", file)] = WEIGHT
     if options.target is not False:
-        roles[_named(names, -1 if options.target is None else options.target, "target")] = TARGET
+        roles[_named(names, -1 if options.target is None else options.target, "target", file)] = TARGET
     return roles
 
 
-def _named(names: list[str], wanted, what: str) -> str:
+def _named(names: list[str], wanted, what: str, file: str) -> str:
     """A column by its name or number."""
     if isinstance(wanted, str) and wanted in names:
         return wanted
     number = int(wanted) if isinstance(wanted, int) or (isinstance(wanted, str) and wanted.lstrip("-").isdigit()) else None
     if number is not None and -len(names) <= number < len(names):
         return names[number]
-    listed = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
-    raise ReadError(f"line 1: {what}={wanted!r} is no column of this table; the columns are {listed}. Pass a name, or a number from 0.")
+    listed = ", ".join(repr(name[:40]) for name in names[:10]) + (", ..." if len(names) > 10 else "")
+    raise ReadError(f"{file}: {what}={wanted!r} is no column of this table; the columns are {listed}. Pass a name, or a number from 0.")

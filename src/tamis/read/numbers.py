@@ -2,7 +2,8 @@
 
 With at most 19 digits w and power q, the number is w 10^q = w 5^q 2^q. Where w < 2^53 and |q| <= 22 both factors are exact and one
 division or product rounds once. Otherwise the upper 128 bits of w 5^q settle the rounding in all but a few cases; those, and texts
-of more digits, are left to the caller, who asks Python.
+of more digits, are left to the caller, who asks Python. Before, `overflows` says whether they are too large, by comparing their digits with
+those of the first number that is.
 
 Reference: D. Lemire, "Number Parsing at a Gigabyte per Second", Software: Practice and Experience 51, 2021.
 """
@@ -22,6 +23,8 @@ EXACT = np.uint64(1 << 53)
 LEAST, MOST = -342, 308  # powers of ten outside give 0 and infinity whatever 19 digits stand before them
 TENS = 10.0 ** np.arange(23)
 HIDDEN, ALL = np.uint64(1 << 52), np.uint64((1 << 64) - 1)
+EDGE = np.frombuffer(str(2**1024 - 2**970).encode(), np.uint8)  # digits of the least number that rounds to infinity
+FARTHEST = 1 << 40  # exponents beyond are taken as this one: more than any text has digits
 
 
 def _fives() -> np.ndarray:
@@ -112,9 +115,38 @@ def read_exponent(text, at):
         at += ONE
     first, exponent = at, 0
     while text[at] - ZERO <= 9:
-        exponent = min(10 * exponent + np.int64(text[at] - ZERO), 100000)
+        exponent = min(10 * exponent + np.int64(text[at] - ZERO), FARTHEST)
         at += ONE
     return at, (-exponent if negative else exponent), at > first
+
+
+@helper
+def overflows(text, at):
+    """Whether the number at `at`, which `read_number` was unsure of, is more than a float64 holds. Apart from it, to keep that one short."""
+    while text[at] == MINUS or text[at] == PLUS or text[at] == ZERO:
+        at += ONE
+    first, whole, before = at, True, 0  # `before`: digits before the point, less the zeros after it
+    while text[at] - ZERO <= 9 or text[at] == POINT:
+        whole = whole and text[at] != POINT
+        before += whole
+        at += ONE
+    stop = at
+    if text[at] | LOWER == EXPONENT:
+        before += read_exponent(text, at)[1]
+    if text[first] == POINT:
+        first += ONE
+        while text[first] == ZERO:
+            first, before = first + ONE, before - 1
+    if first == stop or before != EDGE.shape[0]:
+        return first < stop and before > EDGE.shape[0]
+    for k in range(EDGE.shape[0]):
+        if first < stop and text[first] == POINT:
+            first += ONE
+        figure = text[first] if first < stop else ZERO
+        if figure != EDGE[k]:
+            return figure > EDGE[k]
+        first += ONE
+    return True
 
 
 @helper

@@ -3,10 +3,10 @@
 from typing import Any
 
 from tamis.read.formats import FORMATS, format_of
-from tamis.read.options import Options
+from tamis.read.options import CHUNK_BYTES, Options
 from tamis.read.rows import ReadError
 from tamis.read.source import RowSource
-from tamis.read.streams import expand, shown
+from tamis.read.streams import STDIN, expand, shown
 
 
 def open_rows(
@@ -16,6 +16,7 @@ def open_rows(
     target=None,
     weight=None,
     chunk_rows=16384,
+    max_line_bytes=2**26,
     on_bad="error",
     zero_based="auto",
     hash_bits=None,
@@ -46,6 +47,9 @@ def open_rows(
         Column of the row weights, in tables.
     chunk_rows : int, default=16384
         Most rows of a chunk. A chunk of text ends after 1 MiB too.
+    max_line_bytes : int, default=2**26
+        Longest line of text (to within a chunk) and longest record of CSV; at least 2^20. A longer one is refused before it fills the memory,
+        whatever `on_bad` says. A row of npz may have a quarter as many entries.
     on_bad : {"error", "skip"}, default="error"
         What to do about lines that cannot be read. With "skip", `bad` of the source counts them and lists the first ten.
     zero_based : bool or "auto", default="auto"
@@ -96,12 +100,15 @@ def open_rows(
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1.0, -1.0] 1
     """
     files = expand(source)
-    _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel)
+    _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel, max_line_bytes)
     kind = format or format_of(files)
+    if STDIN in files and kind in ("parquet", "arrow", "npz"):
+        raise ReadError(f"standard input: {kind} is not read as it comes, since its parts are found from its end. Write it to a file, and name that.")
     given: dict[str, Any] = {
         "target": target,
         "weight": weight,
         "chunk_rows": chunk_rows,
+        "max_line_bytes": max_line_bytes,
         "on_bad": on_bad,
         "zero_based": zero_based,
         "hash_bits": hash_bits or (18 if kind == "vw" else 0),
@@ -136,7 +143,7 @@ def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
     return settled
 
 
-def _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel) -> None:
+def _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel, max_line_bytes) -> None:
     """Refuse parameters that mean nothing."""
     allowed = {
         "format": (format, (None, *FORMATS)),
@@ -150,6 +157,6 @@ def _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_feature
             raise ValueError(f"The {name!r} parameter of open_rows must be one of {', '.join(map(repr, choices))}. Got {value!r} instead.")
     if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
         raise ValueError(f"The 'hash_bits' parameter of open_rows must be a whole number from 1 to 40. Got {hash_bits!r} instead.")
-    for name, value in (("chunk_rows", chunk_rows), ("n_features", n_features)):
-        if value is not None and not (isinstance(value, int) and value >= 1):
-            raise ValueError(f"The {name!r} parameter of open_rows must be a whole number of at least 1. Got {value!r} instead.")
+    for name, value, least in (("chunk_rows", chunk_rows, 1), ("n_features", n_features, 1), ("max_line_bytes", max_line_bytes, CHUNK_BYTES)):
+        if value is not None and not (isinstance(value, int) and value >= least):
+            raise ValueError(f"The {name!r} parameter of open_rows must be a whole number of at least {least}. Got {value!r} instead.")

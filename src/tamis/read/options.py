@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 CHUNK_BYTES = 1 << 20  # text of a chunk; several of them are in memory at a time
+LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
+ENTRY_BYTES = 4  # of the shortest feature in text; bounds the entries of a row where there is no text
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,7 @@ class Options:
     weight: Any = None
     chunk_rows: int = 16384
     chunk_bytes: int = CHUNK_BYTES
+    max_line_bytes: int = LINE_BYTES
     on_bad: str = "error"
     zero_based: Any = "auto"
     hash_bits: int = 0  # 0: not hashed

@@ -1,9 +1,13 @@
 """What readers give: chunks of rows, and words about what they could not read."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from tamis._screen import for_terminal
 
 SHOWN = 40  # bytes of a bad line that a message quotes
 LISTED = 10  # bad lines that are remembered
@@ -12,9 +16,21 @@ LISTED = 10  # bad lines that are remembered
 class ReadError(ValueError):
     """A file that cannot be read as asked: the message names file, line, column, the text and the way out."""
 
+    def __init__(self, message: str = ""):
+        super().__init__(for_terminal(message))  # it quotes files
+
 
 class CountsFromZero(ReadError):
     """A column 0 in a file that was thought to count from 1."""
+
+
+class Misplaced(ReadError):
+    """A position to go on from that the file does not have."""
+
+    @classmethod
+    def row(cls, name: str, offset: int) -> "Misplaced":
+        """Of a table that is read in whole chunks."""
+        return cls(f"{name}: no chunk begins behind row {offset}, where reading was to go on.")
 
 
 class Rows(NamedTuple):
@@ -82,7 +98,29 @@ class Context:
         if not self.skip:
             raise kind(message)
         self.zeros += kind is CountsFromZero
-        self.bad.note(message)
+        self.bad.note(for_terminal(message))
+
+
+@contextmanager
+def foreign(begin: str, end: str) -> Iterator[None]:
+    """What other libraries raise on damaged bytes, whatever it is, as a ReadError: `begin`, their words, `end`."""
+    try:
+        yield
+    except ReadError:
+        raise
+    except Exception as error:
+        raise ReadError(f"{begin} ({said(error)}). {end}") from error
+
+
+def said(error: BaseException) -> str:
+    """The words of an error on one short line, or its kind where it has none."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def wild_rows(X) -> np.ndarray:
+    """Numbers of the rows with an entry that is not finite: entries of one column are summed, and sums may be too large."""
+    wild = np.flatnonzero(~np.isfinite(X.data))
+    return np.unique(np.searchsorted(X.indptr, wild, side="right") - 1)
 
 
 def quoted(text, at: int) -> str:

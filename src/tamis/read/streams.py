@@ -12,12 +12,13 @@ import tempfile
 import zlib
 from typing import Any, NamedTuple
 
-from tamis.read.rows import ReadError
+from tamis.read.rows import ReadError, foreign, said
 
 STDIN = "-"
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
-BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError)  # what damaged compressed data raises
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError, MemoryError)  # what damaged compressed data raises
 _PROBES, _PROBE = 16, 1 << 16
+_SIP = 1 << 10  # compressed bytes that are unpacked at a time: four of them can stand for 128 KiB
 
 
 class Stream(NamedTuple):
@@ -110,18 +111,19 @@ def bare(name: str) -> str:
 # --------------------------------------------------------------------------- bytes
 def open_bytes(name: str) -> Stream:
     """The decompressed bytes of a file."""
-    if name == STDIN:
-        raw: Any = STANDARD.open()
-        if STANDARD.kept is not None:
-            raw.seek(0)
-    else:
-        raw = open(name, "rb", buffering=0)
-    buffered = io.BufferedReader(raw, 1 << 18) if isinstance(raw, io.RawIOBase) else raw
-    head = buffered.peek(6)[:6]
+    with foreign(f"{shown(name)}: it cannot be opened", "Check the name, and that this is a file."):
+        if name == STDIN:
+            raw: Any = STANDARD.open()
+            if STANDARD.kept is not None:
+                raw.seek(0)
+        else:
+            raw = open(name, "rb", buffering=0)
+        buffered = io.BufferedReader(raw, 1 << 18) if isinstance(raw, io.RawIOBase) else raw
+        head = buffered.peek(6)[:6]
     kind = next((suffix for suffix, magic in MAGIC.items() if head.startswith(magic)), None)
-    said = os.path.splitext(name)[1].replace(".zstd", ".zst")
-    if said in MAGIC and kind != said and head:
-        raise ReadError(f"{shown(name)}: its name ends in {said}, but it does not begin as such a file does. Rename it, or compress it again.")
+    ending = os.path.splitext(name)[1].replace(".zstd", ".zst")
+    if ending in MAGIC and kind != ending and head:
+        raise ReadError(f"{shown(name)}: its name ends in {ending}, but it does not begin as such a file does. Rename it, or compress it again.")
     return Stream(_unpacked(kind, buffered), raw)
 
 
@@ -135,18 +137,50 @@ def _unpacked(kind, buffered):
     return _zstandard(buffered) if kind == ".zst" else buffered
 
 
+class Frames(io.RawIOBase):
+    """Zstandard, frame after frame. A file that ends inside a frame is an error, as in the other compressions; readers of packages pass over it."""
+
+    def __init__(self, source, make):
+        self.source, self.make = source, make
+        self.machine: Any = None  # of the frame that is open
+        self.rest, self.ready = b"", memoryview(b"")
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, view) -> int:
+        """Fill a view as far as what is unpacked goes."""
+        while not len(self.ready):
+            piece = self.rest or self.source.read(_SIP)
+            if not piece:
+                if self.machine is not None:
+                    raise EOFError("the last frame has no end")
+                return 0
+            try:
+                self.machine = self.machine or self.make()
+                self.ready = memoryview(self.machine.decompress(piece))
+            except Exception as error:  # each package has a kind of its own
+                raise OSError(said(error)) from None
+            self.rest = self.machine.unused_data if self.machine.eof else b""
+            self.machine = None if self.machine.eof else self.machine
+        count = min(len(view), len(self.ready))
+        view[:count], self.ready = self.ready[:count], self.ready[count:]
+        return count
+
+
 def _zstandard(buffered):
     """A reader of Zstandard: Python's own from 3.14 on, else that of a package."""
     try:
         from compression import zstd
 
-        return zstd.ZstdFile(buffered)
+        return Frames(buffered, zstd.ZstdDecompressor)
     except ImportError:
         pass
     try:
         import zstandard
 
-        return zstandard.ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
+        return Frames(buffered, lambda: zstandard.ZstdDecompressor().decompressobj())
     except ImportError:
         pass
     try:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from tamis._jit import compiled
-from tamis.read.rows import Bad, Labels, Rows
+from tamis.read.rows import Bad, Labels, ReadError, Rows
 
 MOST_LABELS = 10_000  # distinct targets that are counted one by one
+MOST_COLUMNS = 1 << 28  # columns whose rows are counted one by one: 8 bytes each
 
 
 @compiled
@@ -44,12 +45,14 @@ class Survey:
             self.longest = max(self.longest, int(np.diff(X.indptr).max()))
         self.weighted |= rows.weights is not None
         if columns:
-            self._count(X)
+            self._count(X, rows.file)
         self._meet(rows.targets)
 
-    def _count(self, X) -> None:
+    def _count(self, X, file: str) -> None:
         if self.counts is None:
             self.counts = np.zeros(0, np.int64)
+        if X.shape[1] > MOST_COLUMNS:
+            raise ReadError(f"{file}: column {X.shape[1]:,} is too far out to count rows by column. Pass hash_bits=20, or number the columns anew.")
         if len(self.counts) < X.shape[1]:
             grown = np.zeros(max(X.shape[1], min(2 * len(self.counts), 1 << 30)), np.int64)
             grown[: len(self.counts)] = self.counts

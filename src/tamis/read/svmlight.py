@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tamis.read import svmlight_scan as scan
 from tamis.read.options import Options
-from tamis.read.rows import Bad, Context, CountsFromZero, Labels, Position, ReadError, Rows, place_of, quoted
+from tamis.read.rows import Bad, Context, CountsFromZero, Labels, Position, ReadError, Rows, place_of, quoted, wild_rows
 from tamis.read.window import NUL, Window
 
 WORD = np.uint64
@@ -26,6 +26,7 @@ _RULES = {
     scan.BEYOND: "feature index {word!r} is outside the {limit:,} columns. Pass a larger n_features, or none.",
 }
 _NO_LABEL = "the line has no label; every row needs one. Put a number first, or pass target=False to read rows without labels."
+_SUM = "column {column} stands there several times, and the sum of its values is too large for a number of 64 bits. Make the values smaller."
 _SEVERAL = "the line has {count} labels, but the first rows have one each. Pass multilabel=True if rows may have several."
 
 
@@ -46,12 +47,11 @@ class Scratch:
         self.rows = self.stored = self.found = self.unsure = self.lines = 0
         self.tangled = self.asked = self.largest = 0
 
-    def settle(self, text) -> bool:
-        """Let Python read the numbers that the scan was unsure of; whether all are finite."""
+    def settle(self, text) -> None:
+        """Let Python read the numbers that the scan was unsure of; all are finite."""
         for kind, slot, start, end in self.marks[: self.unsure].tolist():
             (self.labels if kind == scan.LABEL else self.data)[slot] = float(bytes(text[start:end]))
         self.unsure = 0
-        return bool(np.isfinite(self.data[: self.stored]).all())
 
 
 class SvmlightReader:
@@ -64,7 +64,7 @@ class SvmlightReader:
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Chunks of a file from a position on, each with the bytes of the file that have been read."""
         options, rows = self.options, position.rows
-        window = Window(name, options.chunk_bytes, position.offset, position.line)
+        window = Window(name, options, position.offset, position.line)
         try:
             while (stop := window.lines(options.chunk_bytes)) > window.begin:
                 first = self._chunk(window, stop)
@@ -92,7 +92,7 @@ class SvmlightReader:
             before = scratch.rows
             at, reason, fault = self._scan(window.text, at, stop, 0 if context.base == 0 else 1)
             if reason in (scan.DONE, scan.FULL):
-                self._settle(window, line)
+                scratch.settle(window.text)
                 if reason == scan.FULL and scratch.rows == before:
                     scratch.marks = np.empty((2 * len(scratch.marks), 4), np.int64)
                 continue
@@ -121,10 +121,6 @@ class SvmlightReader:
         s.tangled, s.asked, s.largest = s.tangled | tangled, s.asked | asked, max(s.largest, largest)
         return at, reason, fault
 
-    def _settle(self, window, line) -> None:
-        if self.scratch.unsure and not self.scratch.settle(window.text):
-            raise ReadError(f"{window.name}, between line {line} and line {line + self.scratch.lines}: a value is too large for a number of 64 bits.")
-
     def _message(self, window, at, fault, line, reason) -> str:
         """Words about a bad line."""
         text = window.text
@@ -141,29 +137,43 @@ class SvmlightReader:
         width = options.columns or max(context.width, 1)
         shape = (s.rows, max(width, context.width) if options.drop else width)
         X = sp.csr_array((s.data[: s.stored].copy(), s.indices[: s.stored].copy(), s.indptr[: s.rows + 1].astype(s.index_type)), shape=shape)
+        counts, queries = np.diff(s.ends[: s.rows + 1].astype(np.int64)), s.queries[: s.rows].copy() if s.asked else None
+        targets: Any = s.labels[: s.found].copy()
+        where = line + s.where[: s.rows].astype(np.int64)
         if s.tangled or options.hash_bits:
             X.sum_duplicates()
+            if len(wild := wild_rows(X)):
+                kept = self._too_large(X, wild, name, where)
+                X, targets, where, counts = X[kept], targets[np.repeat(kept, counts)], where[kept], counts[kept]
+                queries = None if queries is None else queries[kept]
         if shape[1] > width:
-            kept = X[:, :width]
-            context.dropped, X = context.dropped + X.nnz - kept.nnz, kept
-        counts = np.diff(s.ends[: s.rows + 1].astype(np.int64))
+            known = X[:, :width]
+            context.dropped, X = context.dropped + X.nnz - known.nnz, known
         if context.several is None:
             context.several = bool((counts > 1).any())
-        queries = s.queries[: s.rows].copy() if s.asked else None
-        targets: Any = s.labels[: s.found].copy()
         if context.several:
-            targets = Labels(s.ends[: s.rows + 1].astype(np.int64), targets)
+            targets = Labels(np.concatenate(([0], np.cumsum(counts))), targets)
         elif (counts != 1).any():
-            X, targets, queries = self._uneven(X, targets, queries, counts, name, line)
+            X, targets, queries = self._uneven(X, targets, queries, counts, name, where)
         return Rows(X, targets, line + int(s.where[0]), None, queries, name, after)
 
-    def _uneven(self, X, targets, queries, counts, name, line):
+    def _too_large(self, X, wild, name, where) -> np.ndarray:
+        """Refuse rows whose summed values are not finite; which rows are kept."""
+        kept = np.ones(X.shape[0], bool)
+        for row in wild.tolist():
+            entries = slice(X.indptr[row], X.indptr[row + 1])
+            column = int(X.indices[entries][~np.isfinite(X.data[entries])][0]) + (self.context.base or 0)
+            self.context.refuse(f"{name}, line {where[row]}: {_SUM.format(column=column)}")
+            kept[row] = False
+        return kept
+
+    def _uneven(self, X, targets, queries, counts, name, where):
         """Rows of a file of single labels, some of which have none or several."""
         firsts = np.concatenate(([0], np.cumsum(counts)[:-1]))
         bad = (counts > 1) | ((counts == 0) & (self.options.target is not False))
         for row in np.flatnonzero(bad)[:1] if not self.context.skip else np.flatnonzero(bad):
             said = _NO_LABEL if counts[row] == 0 else _SEVERAL.format(count=counts[row])
-            self.context.refuse(f"{name}, line {line + int(self.scratch.where[row])}: {said}")
+            self.context.refuse(f"{name}, line {where[row]}: {said}")
         spread = np.where(counts == 0, np.nan, targets[np.minimum(firsts, max(len(targets) - 1, 0))] if len(targets) else np.nan)
         kept = ~bad
         return (X[kept], spread[kept], None if queries is None else queries[kept]) if bad.any() else (X, spread, queries)

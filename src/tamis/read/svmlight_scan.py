@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamis._jit import compiled, helper
-from tamis.read.numbers import NIL, NO_FINITE, NO_NUMBER, ONE, TEN, UNSURE, read_number
+from tamis.read.numbers import NIL, NO_FINITE, NO_NUMBER, ONE, TEN, UNSURE, overflows, read_number
 
 # Why a scan ended. From BAD_LABEL on: what is wrong with a line.
 DONE, WIDE, FULL, BAD_LABEL, BAD_INDEX, BAD_VALUE, NOT_FINITE, INDEX_ZERO, INDEX_HUGE, BAD_QUERY, NO_LABEL, NO_COLON, BEYOND = range(13)
@@ -77,6 +77,8 @@ def read_labels(text, at, labels, found, unsure, marks):
         if state == NO_NUMBER or not (ends_token(text[at]) or text[at] == COMMA or text[at] == HASH):
             return first, found, unsure, (DONE if text[first] == QUERY and first == start else BAD_LABEL)
         if state == UNSURE:
+            if overflows(text, first):
+                return first, found, unsure, NOT_FINITE
             if unsure == np.uint64(marks.shape[0]):
                 return first, found, unsure, FULL
             marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = LABEL, found, first, at
@@ -141,6 +143,8 @@ def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data
         if state >= NO_NUMBER or not (ends_token(text[at]) or text[at] == HASH):
             return at, stored, unsure, (NOT_FINITE if state == NO_FINITE else BAD_VALUE), place, tangled, asked, farthest
         if state == UNSURE:
+            if overflows(text, place):
+                return at, stored, unsure, NOT_FINITE, place, tangled, asked, farthest
             if unsure == np.uint64(marks.shape[0]):
                 return at, stored, unsure, FULL, fault, tangled, asked, farthest
             marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = VALUE, stored, place, at

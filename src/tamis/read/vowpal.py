@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from tamis.read import vowpal_scan as scan
 from tamis.read.options import Options
-from tamis.read.rows import Context, Position, Rows, place_of, quoted
+from tamis.read.rows import Context, Position, Rows, place_of, quoted, wild_rows
 from tamis.read.window import NUL, Window
 
 WORD = np.uint64
@@ -19,6 +19,7 @@ _RULES = {
     scan.NOT_FINITE: "{word!r} is not finite; all numbers must be. Leave the feature out, or replace it by a number.",
     scan.NO_BAR: "the line has no bar; features begin after one, as in '1 | a b:2'.",
 }
+_SUM = "features that fall into one column have a sum that is too large for a number of 64 bits. Make the values smaller, or hash_bits larger."
 _NO_LABEL = "the row has no label; every row needs one. Pass target=False to read rows without labels."
 
 
@@ -51,7 +52,7 @@ class VowpalReader:
     # ------------------------------------------------------------------ one chunk
     def _scans(self, name: str, position: Position, named: bool):
         """Scanned chunks, in arrays of their own: (arrays, line of the first row, window)."""
-        window = Window(name, self.options.chunk_bytes, position.offset, position.line)
+        window = Window(name, self.options, position.offset, position.line)
         try:
             while (stop := window.lines(self.options.chunk_bytes)) > window.begin:
                 line = window.line
@@ -107,9 +108,11 @@ class VowpalReader:
         X = sp.csr_array((f["data"][:stored].copy(), f["columns"][:stored].copy(), indptr), shape=(n, 1 << self.options.hash_bits))
         X.sum_duplicates()
         labels, weights = f["labels"][:n].copy(), f["weights"][:n].copy() if f["weighted"] else None
-        bare = np.isnan(labels)
-        if bare.any() and self.options.target is not False:
-            for row in np.flatnonzero(bare)[: None if self.context.skip else 1]:
-                self.context.refuse(f"{name}, line {first + int(f['where'][row])}: {_NO_LABEL}")
-            X, labels, weights = X[~bare], labels[~bare], None if weights is None else weights[~bare]
+        bare = np.flatnonzero(np.isnan(labels)) if self.options.target is not False else np.empty(0, int)
+        faults = dict.fromkeys(wild_rows(X), _SUM) | dict.fromkeys(bare, _NO_LABEL)
+        if faults:
+            for row in sorted(faults):
+                self.context.refuse(f"{name}, line {first + int(f['where'][row])}: {faults[row]}")
+            kept = np.delete(np.arange(n), list(faults))
+            X, labels, weights = X[kept], labels[kept], None if weights is None else weights[kept]
         return Rows(X, labels, first + int(f["where"][0]), weights, None, name, after)

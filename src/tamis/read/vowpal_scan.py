@@ -3,12 +3,13 @@
 import numpy as np
 
 from tamis._jit import compiled, helper
-from tamis.read.numbers import NIL, NO_FINITE, NO_NUMBER, ONE, READ, UNSURE, read_number
+from tamis.read.numbers import MINUS, NIL, NO_FINITE, NO_NUMBER, ONE, READ, UNSURE, overflows, read_number
 from tamis.read.svmlight_scan import COLON, END, find_end, scrambled, skip_blanks
 from tamis.read.words import SEED, hash_span
 
 DONE, FULL, BAD_LABEL, BAD_WEIGHT, BAD_SCALE, BAD_VALUE, NOT_FINITE, NO_BAR = range(8)
 SPACE, TAB, RETURN, BAR, TICK = (np.uint8(ord(c)) for c in " \t\r|'")
+LARGEST = np.finfo(np.float64).max
 LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must settle
 
 
@@ -56,6 +57,8 @@ def read_head(text, at, rows, unsure, labels, weights, marks):
                 break
             return at, unsure, weighted, (NOT_FINITE if state == NO_FINITE else BAD_LABEL if turn == 0 else BAD_WEIGHT), fault
         if state == UNSURE:
+            if overflows(text, at):
+                return at, unsure, weighted, NOT_FINITE, fault
             if unsure == np.uint64(marks.shape[0]):
                 return at, unsure, weighted, FULL, fault
             marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (LABEL if turn == 0 else WEIGHT), rows, at, after
@@ -64,7 +67,7 @@ def read_head(text, at, rows, unsure, labels, weights, marks):
             labels[rows] = value
         else:
             weights[rows], weighted = value, 1
-            if value < 0.0:
+            if value < 0.0 or (state == UNSURE and text[fault] == MINUS):
                 return at, unsure, weighted, BAD_WEIGHT, fault
         at = skip_blanks(text, after)
     at = skip_tag(text, at)
@@ -109,6 +112,8 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
             if state >= NO_NUMBER or not ends_value(text[at]):
                 return at, stored, unsure, (NOT_FINITE if state == NO_FINITE else BAD_VALUE), fault
             if state == UNSURE:
+                if overflows(text, last + ONE):
+                    return at, stored, unsure, NOT_FINITE, fault
                 if scale != 1.0 or unsure == np.uint64(marks.shape[0]):
                     return at, stored, unsure, (FULL if scale == 1.0 else BAD_SCALE), fault
                 marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = VALUE, stored, last + ONE, at
@@ -116,9 +121,12 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
                 value = 1.0
         elif last == first:
             return at, stored, unsure, BAD_VALUE, fault
-        if value * scale != 0.0:
+        value *= scale
+        if scale != 1.0 and not abs(value) <= LARGEST:
+            return at, stored, unsure, NOT_FINITE, fault
+        if value != 0.0:
             word = scrambled(hash_span(text, first, last, SEED, False) ^ seed)
-            columns[stored], data[stored] = word & mask, value * scale
+            columns[stored], data[stored] = word & mask, value
             if hashes.shape[0]:
                 hashes[stored] = word
                 spans[stored, 0], spans[stored, 1], spans[stored, 2], spans[stored, 3] = space, space_end, first, last

@@ -1,15 +1,18 @@
 """A window that moves over a text: whole lines at a time, in bounded memory."""
 
+import io
+import os
 import sys
+from typing import NoReturn
 
 import numpy as np
 
-from tamis.read.rows import ReadError
+from tamis.read.options import Options
+from tamis.read.rows import SHOWN, Misplaced, ReadError, foreign, said
 from tamis.read.streams import BROKEN, Stream, open_bytes, read_into, shown
 
 PIECE = 1 << 20  # bytes asked for at a time
 PADDING = 64  # newlines after the text, so that scans need not look for its end
-LONGEST = 1 << 30  # bytes of a line
 BOM = b"\xef\xbb\xbf"
 NUL = "a NUL byte; this is no text. Decompress the file, or name its format."
 
@@ -20,13 +23,13 @@ class Window:
     If the bytes end in an error (a truncated gzip), all whole lines before it are given first; `failure` then says what happened.
     """
 
-    def __init__(self, name: str, size: int, offset: int = 0, line: int = 1):
-        self.name, self.line, self.size = shown(name), line, size
+    def __init__(self, name: str, options: Options, offset: int = 0, line: int = 1):
+        self.name, self.line, self.size, self.longest = shown(name), line, options.chunk_bytes, options.max_line_bytes
         self.stream: Stream = open_bytes(name)
         self.begin = self.end = 0
         self.store = bytearray()
         self.ended, self.failure = False, ""
-        self._room(2 * size)
+        self._room(2 * self.size)
         if offset:
             self._skip(offset)
         else:
@@ -43,10 +46,19 @@ class Window:
                 return hit + 1
             if self.ended:
                 return self._last()
-            if self.end - self.begin > LONGEST:
-                raise ReadError(f"{self.name}, line {self.line}: the line is longer than {LONGEST >> 20} MiB. Is this a text with line ends?")
+            if self.end - self.begin > self.longest + least:
+                self.too_long("line", self.store.rfind(b"\n", self.begin, self.end) + 1 or self.begin)
             reach = max(reach, self.end - self.begin)
             self._read()
+
+    def too_long(self, what: str, at: int) -> NoReturn:
+        """Refuse a line or record that would fill the memory."""
+        line = self.line + self.store.count(b"\n", self.begin, at)
+        begins = bytes(self.store[at : at + SHOWN]).decode("utf-8", "backslashreplace")
+        raise ReadError(
+            f"{self.name}, line {line}: the {what} that begins {begins!r} is longer than {self.longest >> 20} MiB. "
+            "Check its line ends and quotes, or pass a larger max_line_bytes."
+        )
 
     def advance(self, at: int, lines: int) -> None:
         """Go on behind a line."""
@@ -95,7 +107,7 @@ class Window:
             with memoryview(self.store) as view:
                 got = read_into(self.stream.bytes, view[self.end : stop])
         except BROKEN as error:
-            got, self.failure = 0, f"the data ends in an error ({str(error) or type(error).__name__}): cut short or damaged. Copy the file again"
+            got, self.failure = 0, f"the data ends in an error ({said(error)}): cut short or damaged. Copy the file again"
         self.end += got
         self.ended = got == 0
 
@@ -110,15 +122,16 @@ class Window:
         return self.end
 
     def _skip(self, offset: int) -> None:
-        """Begin further on, where an earlier reading ended."""
-        if self.stream.bytes.seekable():
-            self.stream.bytes.seek(offset)
-            return
-        while offset:
-            piece = self.stream.bytes.read(min(offset, PIECE))
-            if not piece:
-                raise ReadError(f"{self.name}: it has become shorter than it was.")
-            offset -= len(piece)
+        """Begin further on, where an earlier reading ended: behind a line, or behind the end of a last line that is not closed."""
+        source, at = self.stream.bytes, 0
+        plain = isinstance(source, io.BufferedReader)  # which can be sought beyond its end
+        with foreign(f"{self.name}: byte {offset} of its text, where reading is to go on, cannot be reached", "Copy the file again."):
+            if source.seekable():
+                at = source.seek(min(offset - 1, os.fstat(source.fileno()).st_size) if plain else offset - 1)
+            while at < offset - 1 and (piece := source.read(min(offset - 1 - at, PIECE))):
+                at += len(piece)
+            if at < offset - 1 or source.read(1) not in (b"\n", b""):
+                raise Misplaced(f"{self.name}: no line begins at byte {offset}, where reading was to go on.")
 
     def _skip_mark(self) -> None:
         """Leave out a byte order mark; refuse UTF-16."""

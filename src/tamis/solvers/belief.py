@@ -1,13 +1,14 @@
 """A Gaussian over weight vectors: a mean for each output and one precision for all, never inverted by its eigenvectors."""
 
 import os
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
+from tamis.contents import array, one_of, rows
 from tamis.solvers.bcw_rows import CHUNK, Rows, inner_products
 
 TINY = np.finfo(float).tiny
@@ -20,24 +21,24 @@ class Belief:
     The last form holds nothing of width squared: `root` is the lower Cholesky factor of I + Z Z'.
     """
 
+    _contents: ClassVar[dict] = {
+        "mean": array("f8", "outputs", "width", order=None),
+        "push": array("f8", "outputs", "width", order=None),
+        "factor": one_of(None, array("f8", "width", "width", order="F")),
+        "stack": one_of(None, array("f8", "stack", "width", order=None), rows("stack", "width")),
+        "root": one_of(None, array("f8", "stack", "stack", order="F")),
+    }
+
+    def _restored(self) -> None:
+        """Refuse a precision in two forms, or in half a form."""
+        if (self.stack is None) != (self.root is None) or (self.stack is not None and self.factor is not None):
+            raise ValueError("the precision is in two forms, or in half a form")
+
     def __init__(self, outputs: int, width: int):
         self.mean, self.push = np.zeros((outputs, width)), np.zeros((outputs, width))
         self.factor: Any = None
         self.stack: Any = None
         self.root: Any = None
-
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file whose parts do not fit together."""
-        width = self.mean.shape[1]
-        fits = self.mean.ndim == 2 and self.push.shape == self.mean.shape
-        if self.factor is not None:
-            self.factor = np.asfortranarray(self.factor, dtype=float)
-            fits = fits and self.factor.shape == (width, width) and self.stack is None
-        if self.stack is not None:
-            self.root = np.asfortranarray(self.root, dtype=float)
-            fits = fits and self.stack.shape[1] == width and self.root.shape == (self.stack.shape[0],) * 2
-        if not (fits and all(np.isfinite(part).all() for part in (self.mean, self.push))):
-            raise ValueError("the state of training contradicts itself")
 
     @property
     def width(self) -> int:

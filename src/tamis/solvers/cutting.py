@@ -12,7 +12,10 @@ from tamis.loops.cutting import climb_simplex
 
 NEAR = 1e-10  # of the value: how well the intercept is found
 TRIES = 100
+DOUBLINGS = 400  # of a step of 1: farther than any intercept of targets and weights that the border lets through
+TOO_LARGE = "the objective became infinite or nan: the numbers in X are too large for double precision. Scale the columns."
 PATIENCE = 30  # turns that a plane may be of no use
+STALLED = 100  # turns that must narrow the gap by a hundredth: planes that do less hit the limits of double precision
 
 
 class Outcome(NamedTuple):
@@ -60,14 +63,22 @@ def minimise(oracle, width: int, cost: float, tol: float, max_iter: int) -> Outc
             if turn == 1 or stack.cuts(goal):
                 break
         if not np.isfinite(level + stack.gram[-1, -1]):
-            raise FloatingPointError("the objective became infinite or nan: the numbers in X are too large for double precision. Scale the columns.")
+            raise FloatingPointError(TOO_LARGE)
         if best[0] - lower > tol * best[0]:
             goal, bound = stack.solve(0.1 * tol * best[0])
             lower = max(lower, bound)
         history.append({"turn": turn, "objective": best[0], "lower": lower})
-        if best[0] - lower <= tol * best[0]:
+        if best[0] - lower <= tol * best[0] or _stalled(history):
             break
     return Outcome(best[1], best[2], best[0], lower, best[0] - lower <= tol * best[0], history)
+
+
+def _stalled(history: list[dict]) -> bool:
+    """Whether the last planes have hardly narrowed the gap, as a share of the objective."""
+    if len(history) <= STALLED:
+        return False
+    before, now = (1.0 - turn["lower"] / turn["objective"] for turn in (history[-1 - STALLED], history[-1]))
+    return now > 0.99 * before
 
 
 class _Planes:
@@ -125,13 +136,15 @@ def _around(oracle, start: float) -> tuple[Touch, Touch, Touch]:
     if _level(first):
         return first, first, first
     step, last = (1.0 if first.tilt < 0.0 else -1.0), first
-    for _ in range(TRIES):
+    for _ in range(DOUBLINGS):
         other = oracle.at(last.bias + step)
         if _level(other):
             return other, other, other
         if (other.tilt < 0.0) != (first.tilt < 0.0):
             break
         last, step = other, 2.0 * step
+    else:
+        raise FloatingPointError(TOO_LARGE)
     low, high = (last, other) if last.tilt < 0.0 else (other, last)
     best = low if low.value <= high.value else high
     for _ in range(TRIES):

@@ -7,12 +7,58 @@ from tamis.loops.group_rows import score_own, slope_own
 
 ROWS = 8192  # of a dense table at a time, where a weighted copy is needed
 FEW = 8  # a copy of one column in so many costs less than a pass over all
+FLAT = 1e-12  # of its numbers: a column that varies by less is constant, and holds nothing but rounding once it is centred
+
+
+def flat_columns(X) -> np.ndarray:
+    """Columns of a dense or CSC table that hold one number other than 0, but for rounding."""
+    if sp.issparse(X):
+        near = np.flatnonzero(np.diff(X.indptr) == X.shape[0]) if X.shape[0] else np.zeros(0, dtype=np.int64)
+    else:  # three rows tell nearly all others apart
+        few = X[[0, X.shape[0] // 2, -1]] if X.shape[0] else np.zeros((1, X.shape[1]))
+        near = np.flatnonzero((few[0] != 0.0) & (np.abs(few - few[0]).max(axis=0) <= 2.0 * FLAT * np.abs(few[0])))
+    if not len(near):
+        return near
+    part = X[:, near]
+    low, high = part.min(axis=0), part.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return near[high - low <= FLAT * np.maximum(np.abs(low), np.abs(high))]
+
+
+def _without_flat(X):
+    """The table with 0 for its constant columns: centred they are 0, and what rounding leaves of them must not be taken for a signal."""
+    flat = flat_columns(X)
+    if not len(flat):
+        return X
+    if not sp.issparse(X):
+        X = X.copy(order="A")
+        X[:, flat] = 0.0
+        return X
+    gone = np.zeros(X.shape[1], dtype=bool)
+    gone[flat] = True
+    return sp.csc_array((np.where(np.repeat(gone, np.diff(X.indptr)), 0.0, X.data), X.indices, X.indptr), shape=X.shape)
+
+
+def _without_flat_tasks(rows, task: np.ndarray):
+    """The same for rows that each belong to one task: 0 where a column is constant in the task."""
+    sizes, filled = np.bincount(task), np.bincount(rows.indices.astype(np.intp), minlength=rows.n_features)
+    if filled.max(initial=0) < sizes[sizes > 0].min(initial=1):
+        return rows
+    whole, gone = rows.scipy(), np.zeros((len(sizes), rows.n_features), dtype=bool)
+    for one in np.flatnonzero(sizes):
+        gone[one, flat_columns(whole[np.flatnonzero(task == one)].tocsc())] = True
+    if not gone.any():
+        return rows
+    lost = gone[np.repeat(task, np.diff(rows.indptr.astype(np.int64))), rows.indices.astype(np.int64)]
+    return rows._replace(data=np.where(lost, 0.0, rows.data).astype(rows.data.dtype))
 
 
 class Design:
     """Columns of one table that all outputs share, dense or CSC, and row weights that sum to 1."""
 
     def __init__(self, X, weights: np.ndarray, outputs: int, centred: bool):
+        X = _without_flat(X) if centred else X
         self.X, self.weights, self.outputs, self.centred = X, weights, outputs, centred
         self.sparse = sp.issparse(X)
         self.means = np.asarray(X.T @ weights).ravel() if centred else np.zeros(X.shape[1])
@@ -132,6 +178,7 @@ class TaskDesign:
     sparse = True
 
     def __init__(self, rows, task: np.ndarray, weights: np.ndarray, tasks: int, width: int, centred: bool):
+        rows = _without_flat_tasks(rows, task.astype(np.int64)) if centred else rows
         self.rows, self.task, self.weights, self.width, self.centred = rows, task.astype(np.uint64), weights, width, centred
         self.outputs = tasks * width
         self.columns: np.ndarray | None = None
@@ -172,7 +219,8 @@ class TaskDesign:
     def total(self, residuals: np.ndarray) -> np.ndarray:
         """Sums over the rows of each task, for each of its outputs."""
         tasks = self.outputs // self.width
-        sums = [np.bincount(self.task, weights=residuals[:, c], minlength=tasks) for c in range(self.width)]
+        task = self.task.view(np.int64)  # NumPy 2.0 does not count unsigned numbers of that width
+        sums = [np.bincount(task, weights=residuals[:, c], minlength=tasks) for c in range(self.width)]
         return np.stack(sums, axis=1).ravel()
 
     def norms(self) -> np.ndarray:

@@ -6,6 +6,7 @@ from tamis.loops.blocks import Blocks, distance_blocks, prox_blocks
 
 EASY = 2.0**-16  # of the bound on a loss's curvature, to begin with: near the solution it may be far below
 LOOK = 10  # iterations between two looks at the optimality
+DOUBLINGS = 100  # of the curvature in one iteration; where so many do not help the numbers are beyond double precision
 
 
 def spectral_bound(design, turns: int = 20) -> float:
@@ -38,7 +39,7 @@ def fista(design, smooth, blocks: Blocks, penalty, w, bias, enough: float, turns
         value = smooth.value(scores)
         residuals = smooth.weights[:, None] * smooth.slopes(scores)
         slope, pull = blocks.stacked(design.slopes(residuals)), design.total(residuals)
-        while True:
+        for _ in range(DOUBLINGS):
             moved = np.ascontiguousarray(ahead - slope / bend)
             prox_blocks(moved.ravel(), 1.0 / bend, *parts, penalty, many, moved.ravel())
             raised = level - pull / bend if fit_intercept else level
@@ -48,6 +49,8 @@ def fista(design, smooth, blocks: Blocks, penalty, w, bias, enough: float, turns
             if smooth.value(there) <= bound + 1e-12 * abs(value):
                 break
             bend *= 2.0
+        else:
+            return w, bias
         if turn % LOOK == 0 and distance_blocks(ahead.ravel(), slope.ravel(), *parts, penalty, many) <= enough:
             return ahead, level
         if (-step * (moved - w)).sum() - lift @ (raised - bias) > 0.0:

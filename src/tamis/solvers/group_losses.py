@@ -5,6 +5,19 @@ import numpy as np
 from tamis.loops.group_rows import sum_conjugates, sum_values, write_curves, write_slopes
 from tamis.terms.losses import Squared
 
+LEAST = 1e-15  # of a step of the intercept, in scores: below it nothing changes
+HALVINGS = 200  # of such a step: from the largest number that the border lets in to the least
+
+
+def _halved(smooth, design, scores, step, least: float) -> np.ndarray:
+    """A step of the intercepts, halved until it does not raise the loss, or is below `least`."""
+    before = smooth.value(scores)
+    for _ in range(HALVINGS):
+        if not smooth.value(scores + design.level(step)) > before + 1e-15 * abs(before) or not np.abs(step).max() > least:
+            break
+        step = 0.5 * step
+    return step
+
 
 class RowLosses:
     """A loss term for every row and output."""
@@ -57,6 +70,7 @@ class RowLosses:
 
     def center(self, design, scores, bias) -> tuple[np.ndarray, np.ndarray]:
         """Best intercepts for scores that hold the present ones, and the new scores: Newton's steps, halved where they fail."""
+        least = LEAST * min(1.0, float(np.abs(self.targets).max(initial=0.0)))  # small targets have small intercepts
         for _ in range(50):
             residuals = self.weights[:, None] * self.slopes(scores)
             pull = design.total(residuals)
@@ -64,10 +78,8 @@ class RowLosses:
                 break
             curve = design.total(self.weights[:, None] * self.curves(scores))
             step = -pull / np.where(curve > 1e-12 * self.bend, curve, 1e-3 * self.bend)  # where all rows lie on straight parts there is none
-            before = self.value(scores)
-            while self.value(scores + design.level(step)) > before + 1e-15 * abs(before) and np.abs(step).max() > 1e-15:
-                step *= 0.5
-            if np.abs(step).max() <= 1e-15:
+            step = _halved(self, design, scores, step, least)
+            if np.abs(step).max() <= least:
                 break
             bias, scores = bias + step, scores + design.level(step)
         return bias, scores
@@ -114,11 +126,9 @@ class Softmax:
             if np.abs(pull).max() <= 1e-14:
                 break
             step = np.clip(self._newton(design, share, pull), -5.0, 5.0).ravel()
-            before = self.value(scores)
-            while self.value(scores + design.level(step)) > before + 1e-15 * abs(before) and np.abs(step).max() > 1e-15:
-                step = 0.5 * step
+            step = _halved(self, design, scores, step, LEAST)
             bias, scores = bias + step, scores + design.level(step)
-            if np.abs(step).max() <= 1e-15:
+            if np.abs(step).max() <= LEAST:
                 break
         return bias, scores
 

@@ -13,6 +13,7 @@ LARGEST = 4000  # places above which no Gram matrix is made
 JOINT = 600  # the same for places times outputs that curve apart, where it costs as much as many steps of FISTA
 MOST_KNOWN = 6000  # columns whose Gram matrix is kept
 STEPS, TURNS = 50, 400  # most Newton steps, and turns of sweeps in each
+HALVINGS = 21  # of a Newton step: as many make a millionth of it
 CHEAP = 1e-4  # of the distance wanted: with the Gram matrix of the loss itself the rest of the way costs next to nothing
 DEAR = 300  # columns whose Gram matrix costs as much as one turn of sweeps over them
 
@@ -39,18 +40,17 @@ def newton(problem, part: Blocks, columns: np.ndarray, kept: np.ndarray, penalty
             model = GramModel(gram, slope.reshape(-1, 1), w.reshape(-1, 1), wide)
             solve_quadratic(model, moved.reshape(-1, 1), wide, penalty, CHEAP * aim if smooth.quadratic else aim)
         before = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
-        change, length = moved - w, 1.0
+        change = moved - w
         if push is None:
             push = picked.scores(_spread(part.gathered(change), columns, len(design.means)) if whole else part.gathered(change))
-        while True:
+        for length in 0.5 ** np.arange(HALVINGS):
             trial = w + length * change if length < 1.0 else moved
             lifted, reached = bias, scores + length * push
             if problem.fit_intercept:
                 lifted, reached = smooth.center(design, reached, bias)
             after = smooth.value(reached) + value_blocks(trial.ravel(), *parts, penalty, many)
-            if after <= before + 1e-14 * abs(before) or length < 1e-6:
+            if after <= before + 1e-14 * abs(before):
                 break
-            length *= 0.5
         w, bias, scores = trial, lifted, reached
         if smooth.quadratic or before - after <= 1e-15 * abs(before):
             break

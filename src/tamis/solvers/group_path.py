@@ -13,11 +13,11 @@ def alpha_grid(largest: float, n_alphas: int, wide: bool) -> np.ndarray:
     return np.geomspace(largest, largest * (EPS_WIDE if wide else EPS), n_alphas) if n_alphas > 1 else np.array([largest])
 
 
-def solve_path(problem: Problem, penalty, alphas, tol: float, max_iter: int) -> list[Outcome]:
-    """Outcomes for strengths in falling order."""
+def solve_path(problem: Problem, penalty, alphas, tol: float, max_iter: int, largest: float = 0.0) -> list[Outcome]:
+    """Outcomes for strengths in falling order; `largest` is the one that keeps nothing, where it is known."""
     start, found = None, []
     for alpha in alphas:
-        outcome = solve(problem, penalty._replace(alpha=float(alpha)), tol, max_iter, start)
+        outcome = solve(problem, penalty._replace(alpha=float(alpha)), tol, max_iter, start, largest)
         start = outcome[:2]
         found.append(outcome)
     return found

@@ -10,13 +10,14 @@ from tamis.solvers.group_models import parts_of
 SWEEPS = 5  # over the blocks in use, after one over all; they are extrapolated
 SETTLED = 0.2  # of the distance wanted: a sweep that moves less ends them
 CONJUGATE = 60  # most conjugate gradient iterations of a Newton step
+PATIENCE = 50  # turns that may come no nearer to optimality: beyond them is rounding
 
 
 def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int = 400) -> bool:
     """Minimise the model in place until the distance to optimality is `enough`; whether it came so far."""
     parts, many = parts_of(blocks), np.uint64(w.shape[1])
     everywhere, group = np.arange(blocks.n_groups, dtype=np.uint64), group_of(blocks)
-    stiffest = float(model.bends.max(initial=0.0))
+    stiffest, nearest, since = float(model.bends.max(initial=0.0)), np.inf, 0
     for turn in range(1, turns + 1):
         model.sweep(w, everywhere, penalty, 1)
         used = np.unique(group[w.any(axis=1)]).astype(np.uint64)
@@ -32,6 +33,9 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
         apart = distance_blocks(w.ravel(), slope.ravel(), *parts, penalty, many)
         if apart <= enough:
             return True
+        nearest, since = (apart, turn) if apart < 0.99 * nearest else (nearest, since)
+        if turn - since >= PATIENCE:
+            return False
         if many == 1 and turn % model.patience == 0:
             _newton(model, slope[:, 0], w, blocks, group, penalty)
     return False

@@ -17,6 +17,7 @@ FIRST_SHARE = 10  # one in so many groups may join a working set at once, or, un
 NEAR = 0.1  # of the loss of the empty model: a gap above it screens nothing, as a rule
 ROUNDING = 1e-12  # of the objective: a gap below it is noise, and no proof that a group at its price is 0
 TURNS = 200  # most iterations of FISTA between two looks at all columns
+PATIENCE = 10  # iterations in a row that may win no hundredth of the gap: each asks more of the inner solver than the last
 
 
 class Problem(NamedTuple):
@@ -39,6 +40,7 @@ class Outcome(NamedTuple):
     objective: float
     history: list
     scale: float  # loss of the best intercept alone, which the gap is measured by
+    stalled: bool = False  # whether it ended for rounding let the gap fall no further
 
 
 class Look(NamedTuple):
@@ -69,12 +71,21 @@ def largest_alpha(problem: Problem, penalty) -> float:
     return float(dual_blocks(slope.ravel(), *parts_of(problem.blocks), penalty, np.uint64(problem.design.outputs)))
 
 
-def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None) -> Outcome:
-    """Minimise from `start` until the duality gap is at most `tol` times the loss of the best intercept alone."""
+def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None, largest: float = 0.0) -> Outcome:
+    """Minimise from `start` until the duality gap is at most `tol` times the loss of the best intercept alone.
+
+    `largest` is the strength that keeps nothing, where it is known: one that is lost beside it in rounding is none.
+    Where iterations come to nothing it ends: what is left of the gap is rounding. Where they leave the finite numbers, the last point before stays.
+    """
+    if penalty.alpha <= ROUNDING * largest or penalty.alpha == 0.0:
+        # Nothing is screened or scaled where nothing has a price: the slopes of a solution are 0.
+        problem = problem._replace(blocks=problem.blocks._replace(weights=0.0 * problem.blocks.weights, l1_weights=0.0 * problem.blocks.l1_weights))
     blocks, penalised = problem.blocks, _penalised(problem.blocks)
     w, bias = empty(problem) if start is None else (start[0].copy(), start[1].copy())
     scale, scores = tol * _empty_loss(problem), None
-    alive, history, size, best, care, before = np.ones(blocks.n_groups, dtype=bool), [], FIRST, -np.inf, 1.0, np.inf
+    history: list[dict] = []
+    alive, size, best, care, before = np.ones(blocks.n_groups, dtype=bool), FIRST, -np.inf, 1.0, np.inf
+    idle, lowest, found = 0, (np.inf, np.inf), Outcome(w, bias, np.inf, np.inf, history, scale / tol)
     most = blocks.n_groups // FIRST_SHARE
     if problem.smooth.quadratic:
         most = max(most, problem.design.n_rows * blocks.n_groups // max(2 * len(blocks.members), 1))
@@ -82,11 +93,16 @@ def solve(problem: Problem, penalty, tol: float, max_iter: int, start=None) -> O
         look, dual = _look(problem, penalty, scale, scale / tol, w, bias, scores)
         bias, best = look.bias, max(best, dual)
         gap = min(look.gap, max(look.objective - best, 0.0) + look.gap - (look.objective - dual))
+        if not np.isfinite(look.objective + gap):
+            return found._replace(stalled=True)
         alive &= ~(look.safe > 0) | ~penalised
         used = _used(blocks, w)
         history.append({"iteration": turn, "objective": look.objective, "gap": gap, "groups": int(used.sum()), "screened": int((~alive).sum())})
-        if gap <= scale or turn == max_iter:
-            return Outcome(w, bias, gap, look.objective, history, scale / tol)
+        found = Outcome(w, bias, gap, look.objective, history, scale / tol)
+        idle = idle + 1 if lowest[0] - look.objective <= 0.01 * gap and gap >= 0.99 * lowest[1] else 0
+        lowest = min(lowest[0], look.objective), min(lowest[1], gap)
+        if gap <= scale or turn == max_iter or idle == PATIENCE:
+            return found._replace(stalled=gap > scale and idle == PATIENCE)
         care = 0.1 * care if before - look.objective <= 0.01 * gap else 1.0  # the inner solver thought itself done, and is not
         before = look.objective
         if (used & ~alive).any():

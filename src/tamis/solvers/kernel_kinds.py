@@ -2,9 +2,11 @@
 
 from copy import copy
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tamis.contents import choice, index_tuple, number, one_of, text
 from tamis.solvers.standard import StandardRows
 
 WIDTHS = tuple(2.0**k for k in range(-3, 7))
@@ -18,6 +20,13 @@ class Kernel:
     A Gaussian is ``exp(-||x - z||**2 / (2 * parameter**2))``, a polynomial ``(x.z + 1)**parameter``.
     """
 
+    _contents: ClassVar[dict] = {
+        "kind": choice("gaussian", "polynomial"),
+        "parameter": one_of(number(float, above=0.0), number(int, least=1)),
+        "columns": one_of(None, index_tuple("columns")),
+        "label": text(),
+    }
+
     kind: str
     parameter: float
     columns: tuple[int, ...] | None  # None: all of them
@@ -28,11 +37,6 @@ class Kernel:
         """The kernel in words."""
         word = {"gaussian": "width", "polynomial": "degree"}[self.kind]
         return f"{self.kind}({self.label}, {word}={self.parameter:g})"
-
-    def _check_loaded(self) -> None:
-        """Refuse what no dictionary holds."""
-        if self.kind not in ("gaussian", "polynomial") or not self.parameter > 0.0:
-            raise ValueError(f"a kernel of kind {self.kind!r} with parameter {self.parameter!r}")
 
 
 class Shared:

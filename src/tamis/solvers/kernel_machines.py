@@ -10,6 +10,7 @@ from tamis.solvers.mixes import Mix
 from tamis.solvers.svm import SvmOutcome, solve_svm
 
 FINEST = 1e-9
+TIGHTENINGS = 10  # tenfold, of the machines' tolerance: more than lie between any start and the finest
 
 
 class Entries(NamedTuple):
@@ -50,7 +51,7 @@ class Machines:
     def __call__(self, theta: np.ndarray, tol: float) -> Cut:
         """Solve all machines at some weights; their own gap is at most `tol` of their value, if that can be had."""
         kernel = self.store.mixture(self.spread(theta))
-        while True:
+        for _ in range(TIGHTENINGS):
             found = [self._solve(kernel, k) for k in range(len(self.problems))]
             constant = sum(float(p.linear @ f.alpha) for p, f in zip(self.problems, found, strict=True))
             value, slack = sum(f.objective for f in found), sum(max(f.gap, 0.0) for f in found)
@@ -58,7 +59,7 @@ class Machines:
                 break
             self.tol = max(0.1 * self.tol, FINEST)
         forms = self.store.forms(np.array([f.beta for f in found]))
-        return Cut(constant, forms[self.places], slack, found)
+        return Cut(constant, forms[self.places], slack, found, all(f.converged for f in found))
 
     def _solve(self, kernel, k: int) -> SvmOutcome:
         p = self.problems[k]

@@ -10,6 +10,8 @@ from tamis.solvers.mixes import Mix
 
 TAU = 0.5  # place of the level between the bounds; 0.9 and above stalls
 PROBES = 12
+STALLED = 50  # iterations that must narrow the gap by a hundredth
+FAILED = 3  # machines that do not converge before the weights are let be
 
 
 class Cut(NamedTuple):
@@ -19,6 +21,8 @@ class Cut(NamedTuple):
     forms: np.ndarray
     slack: float
     machine: Any
+    settled: bool = True
+    """Whether the machine converged."""
 
 
 class Weighing(NamedTuple):
@@ -46,26 +50,36 @@ class _Best:
     def __init__(self):
         self.upper, self.lower = np.inf, -np.inf
         self.theta, self.machine = np.zeros(0), None
-        self.history = []
+        self.history, self.failures = [], 0
 
     def take(self, theta, cut: Cut) -> float:
         """Note a machine; its value, its own gap included, bounds the optimum from above."""
         value = cut.constant - 0.5 * float(cut.forms @ theta) + cut.slack
+        self.failures += not cut.settled
         if value < self.upper:
             self.upper, self.theta, self.machine = value, theta, cut.machine
         return value
 
     def note(self) -> None:
         """One line of history: the bounds, and the kernels of the best weights so far."""
-        kept = int(np.count_nonzero(self.theta > 1e-6 * self.theta.max()))
+        kept = int(np.count_nonzero(self.theta > 1e-6 * self.theta.max(initial=0.0)))
         self.history.append({"iteration": len(self.history) + 1, "upper": self.upper, "lower": self.lower, "kernels": kept})
 
     def closed(self, tol: float) -> bool:
         """Whether the bounds have met."""
         return self.upper - self.lower <= tol * abs(self.upper)
 
+    def stuck(self) -> bool:
+        """Whether going on is of no use: machines do not converge, or the bounds hardly move."""
+        if self.failures >= FAILED or not self.upper < np.inf:
+            return True
+        gaps = [line["upper"] - line["lower"] for line in self.history[-1 - STALLED :]]
+        return len(gaps) > STALLED and gaps[-1] > 0.99 * gaps[0]
+
     def outcome(self, tol: float) -> Weighing:
         """All of it."""
+        if self.machine is None:
+            raise FloatingPointError("the objective became infinite or nan: the numbers in X or the weights are too large. Scale them.")
         return Weighing(self.theta, self.upper, self.lower, self.machine, self.history, self.closed(tol))
 
 
@@ -82,7 +96,7 @@ def level_method(evaluate: Evaluate, mix: Mix, count: int, tol: float, max_iter:
         if not best.closed(tol):
             shares = _raise_lower(best, mix, planes, theta)
         best.note()
-        if best.closed(tol):
+        if best.closed(tol) or best.stuck():
             break
         after = _next_weights(best, mix, planes, theta, shares)
         if after is None or np.array_equal(after, theta):
@@ -124,7 +138,7 @@ def norm_method(evaluate: Evaluate, p: float, count: int, tol: float, max_iter: 
         dual = top * float(((cut.forms.clip(0.0) / top) ** (p / (p - 1.0))).sum() ** (1.0 - 1.0 / p))
         best.lower = max(best.lower, cut.constant - 0.5 * dual)
         best.note()
-        if best.closed(tol):
+        if best.closed(tol) or best.stuck():
             break
         loads = theta**2 * cut.forms.clip(0.0)
         if not loads.any():

@@ -39,6 +39,10 @@ class Operator:
         product -= self._mean * block.sum() if block.ndim == 1 else np.outer(self._mean, block.sum(axis=0))
         return product
 
+    def taken(self) -> float:
+        """Norm of what centring takes away."""
+        return float(np.linalg.norm(self.roots) * np.linalg.norm(self.mean))
+
     def column_squares(self) -> np.ndarray:
         """Squared norms of the centred and weighted columns."""
         weights = np.square(self.roots, dtype=np.float64)
@@ -92,12 +96,12 @@ def truncated_svd(operator: Operator, rank: int, oversamples: int, power: int, k
     for _ in range(power):
         basis = orthonormal(operator.times(orthonormal(operator.turned_times(basis))))
     left, values, right = svd(operator.turned_times(basis), full_matrices=False, overwrite_a=True, check_finite=False)
-    return trimmed(basis @ right[:rank].T, values[:rank], left[:, :rank], max(n, d))
+    return trimmed(basis @ right[:rank].T, values[:rank], left[:, :rank], max(n, d), operator.taken())
 
 
-def trimmed(U, S, W, longer: int):
-    """The same without directions that are rounding alone."""
-    kept = int(np.count_nonzero((S[0] if len(S) else 0.0) * longer * np.finfo(S.dtype).eps < S))
+def trimmed(U, S, W, longer: int, taken: float = 0.0):
+    """The same without directions that are rounding alone: of the largest, or of the size that centring has `taken` away."""
+    kept = int(np.count_nonzero(max(S[0] if len(S) else 0.0, taken) * longer * np.finfo(S.dtype).eps < S))
     signs = np.where(W[np.abs(W[:, :kept]).argmax(axis=0), np.arange(kept)] < 0.0, -1.0, 1.0).astype(S.dtype)
     return np.ascontiguousarray(U[:, :kept] * signs), S[:kept].astype(np.float64), np.ascontiguousarray(W[:, :kept] * signs)
 

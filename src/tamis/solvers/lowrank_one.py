@@ -31,11 +31,12 @@ def solve_rank_one(p, q, y, eps: float, alpha: float) -> RankOne:
     if cosine == 0.0 or np.linalg.norm(np.maximum(cosine * sizes - l, 0.0)) <= e:
         return RankOne(np.zeros(len(p)), Y, Y, cosine)
     mu, direction = _multiplier(sizes, cosine, e, l)
-    reach = cosine - (mu * sine / math.sqrt(1.0 - mu * mu) if sine > 0.0 else 0.0)
+    rest = math.sqrt(max(1.0 - mu * mu, 0.0))  # at least the sine, but for rounding
+    reach = cosine - (mu * sine / max(rest, sine) if sine > 0.0 else 0.0)
     weights = np.copysign(direction * (reach / float(sizes @ direction)) * (Y / (P * Q)), c * p)
     weights[direction == 0.0] = 0.0
     value = float(np.linalg.norm(q * float(p @ weights) - y)) + eps * float(np.linalg.norm(weights)) + alpha * float(np.abs(weights).sum())
-    return RankOne(weights, value, Y * (mu * cosine + sine * math.sqrt(max(1.0 - mu * mu, 0.0))), mu)
+    return RankOne(weights, value, Y * (mu * cosine + sine * rest), mu)
 
 
 def highest_price(p, q, y, eps: float) -> float:
@@ -61,11 +62,7 @@ def highest_price(p, q, y, eps: float) -> float:
 def _multiplier(sizes, cosine: float, e: float, l: float):
     """The largest allowed mu, and the direction of the minimisers there."""
     if e == 0.0:
-        if l == 0.0:
-            return 0.0, sizes  # any direction that p meets would do: the shortest
-        first = np.zeros(len(sizes))
-        first[int(sizes.argmax())] = 1.0  # of tied columns the first
-        return l / float(sizes.max()), first
+        return (0.0, sizes) if l == 0.0 else _corner(sizes, l)  # without a price any direction that p meets would do: the shortest
     mu, left = cosine, sizes[cosine * sizes > l]
     for _ in range(200):  # Newton's method from the right of a convex function: it never passes the root, columns leave for good
         over = mu * left - l
@@ -75,4 +72,13 @@ def _multiplier(sizes, cosine: float, e: float, l: float):
             break
         mu -= gain
         left = left[mu * left > l]
+        if not len(left):  # e is below the rounding of l: as good as 0
+            return _corner(sizes, l)
     return mu, np.maximum(mu * sizes - l, 0.0)
+
+
+def _corner(sizes, l: float):
+    """The multiplier and the direction where only the L1 norm has a price: one column, of tied ones the first."""
+    first = np.zeros(len(sizes))
+    first[int(sizes.argmax())] = 1.0
+    return l / float(sizes.max()), first

@@ -1,9 +1,12 @@
 """Selected columns in blocks: what one output believes about them, and the rows of a batch restricted to them."""
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dpotri
 
+from tamis.contents import apart, array, indices, listing, number, one_of
 from tamis.loops.sbcw import join_rows
 from tamis.loops.sieve import copy_kept, count_kept
 from tamis.solvers.bcw_rows import Rows
@@ -18,21 +21,29 @@ class BlockBelief:
     A block's arrays hold its columns, then the constant's number if there is one. `precisions` is empty where they are identities.
     """
 
+    _contents: ClassVar[dict] = {
+        "constant": number(float, least=0.0),
+        "blocks": listing(apart(indices("members", below="columns", distinct=True), "columns")),
+        "precisions": listing(apart(array("f8", "members", "members", order=None))),
+        "push": array("f8", "weights"),
+        "mean": array("f8", "weights"),
+        "final": one_of(None, array("f8", "final")),
+    }
+
+    def _restored(self) -> None:
+        """Refuse blocks whose sizes do not add up, or that share a column."""
+        sizes, columns = self.sizes, self.columns
+        if [len(part) for part in self.precisions] not in ([], sizes.tolist()) or len(self.mean) != sizes.sum():
+            raise ValueError(f"blocks of {sizes[:10].tolist()} numbers do not fit their precisions or the mean of {len(self.mean)}")
+        if len(np.unique(columns)) != len(columns) or (self.final is not None and len(self.final) != len(columns) + 1):
+            raise ValueError("the blocks share columns, or the last weights do not fit them")
+
     def __init__(self, constant: float):
         self.constant = float(constant)
         self.blocks: list[np.ndarray] = []
         self.precisions: list[np.ndarray] = []
         self.push, self.mean = np.zeros(0), np.zeros(0)
         self.final: np.ndarray | None = None  # weights of all columns and the intercept, where they were learnt anew
-
-    def _check_loaded(self) -> None:
-        """Refuse a state from a file whose parts do not fit together."""
-        sizes = self.sizes
-        shapes = [part.shape for part in self.precisions] in ([], [(m, m) for m in sizes])
-        columns = self.columns
-        lengths = len(self.push) == len(self.mean) == sizes.sum() and (self.final is None or len(self.final) == len(columns) + 1)
-        if not (shapes and lengths and len(np.unique(columns)) == len(columns) and columns.min(initial=0) >= 0):
-            raise ValueError("the state of training contradicts itself")
 
     @property
     def sizes(self) -> np.ndarray:

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 
 PRECISION = 1e-6
+MOST = 200  # steps of the line search; Newton's take a handful, halvings twenty
 CAP = 1.0  # of the step's weight, in units of 1 / mean |margin|
 
 
@@ -16,7 +17,9 @@ def line_search(mass: np.ndarray, gains: np.ndarray) -> tuple[float, str]:
     if _slopes(mass, gains, high)[0] >= 0.0:
         return high, "capped"
     w = 0.5 * high
-    while high - low > PRECISION * high:
+    for _ in range(MOST):
+        if not high - low > PRECISION * high:
+            break
         slope, bend = _slopes(mass, gains, w)
         low, high = (w, high) if slope > 0.0 else (low, w)
         newton = w + slope / bend if bend > 0.0 else low

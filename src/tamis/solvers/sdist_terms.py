@@ -1,7 +1,11 @@
 """Terms of sDist: columns and products of columns, by the multiset of their indices, and the values of both."""
 
+from typing import ClassVar
+
 import numpy as np
 import scipy.sparse as sp
+
+from tamis.contents import array, flag, indices
 
 CHUNK = 1 << 21  # numbers of a piece of rows
 FLAT = 1e-10  # a column whose deviation is below this share of its size is constant
@@ -9,6 +13,13 @@ FLAT = 1e-10  # a column whose deviation is below this share of its size is cons
 
 class Scaling:
     """Centre and scale of every column, and the deviation of products; columns without deviation are left out."""
+
+    _contents: ClassVar[dict] = {
+        "standardize": flag(),
+        "usable": indices("usable", below="columns", increasing=True),
+        "center": array("f8", "columns"),
+        "scale": array("f8", "columns", least=np.finfo(float).tiny),
+    }
 
     def __init__(self, matrix, weights: np.ndarray, standardize: bool):
         mean, deviation, size = _moments(matrix, weights)

@@ -5,6 +5,7 @@ For each target, with ``c = U'y``, rest s and ``V = W S``: the minimum of ``rho 
 """
 
 import functools
+import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from tamis.solvers.spg_batch import Batch, Solved
 CELLS = 2**21  # of one array of a batch: rows times columns
 ROWS = 64  # most targets in a batch
 TURNS = 4  # batches a thread takes at once
+USUAL = 1e6  # largest singular values within this factor of 1 are taken as they are: the limits of a step suit them
 
 
 class Rules(NamedTuple):
@@ -45,7 +47,8 @@ def solve(
     `radius` is one number a target; with `share` it is that share of the L1 norm of the solution without a bound. `rows` is the most
     targets in a batch.
     """
-    targets = smoothed(targets)
+    targets, unit = smoothed(targets), unit_of(S)
+    S, radius, rules = S / unit, radius * unit, rules._replace(eta=rules.eta / unit)
     V = np.ascontiguousarray((W * S).astype(dtype))
     zero = (targets.norm == 0.0) | are_zero(targets, V, S, rules.eta)
     rows = max(1, min(rows or ROWS, max(8, CELLS // max(len(V), 1))))
@@ -58,7 +61,20 @@ def solve(
 
     with libraries().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
         done = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
-    return _gathered(done, len(V), zero, targets, radius, dtype)
+    found = _gathered(done, len(V), zero, targets, radius, dtype)
+    return found if unit == 1.0 else _in_units(found, unit)
+
+
+def unit_of(S) -> float:
+    """What singular values of an unusual size are divided by: a power of two, which costs no digit."""
+    top = float(S.max(initial=0.0))
+    return 1.0 if top == 0.0 or 1.0 / USUAL <= top <= USUAL else 2.0 ** round(math.log2(top))
+
+
+def _in_units(found: Outcome, unit: float) -> Outcome:
+    """An outcome in terms of the singular values as they were given."""
+    figures = found.figures | {name: found.figures[name] / unit for name in ("radius", "length")} | {"nu": found.figures["nu"] * unit}
+    return found._replace(weights=found.weights.astype(np.float64) / unit, figures=figures)
 
 
 @functools.cache

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 def standard_units(matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and deviation of the columns; a constant column has deviation 1."""
     shares = weights / weights.sum()
+    matrix = matrix.astype(np.float64) if sp.issparse(matrix) else matrix  # squares of float32 would stay float32
     mean = np.asarray(shares @ matrix, dtype=np.float64).ravel()
     if sp.issparse(matrix):
         square = np.asarray(shares @ matrix.power(2)).ravel() - mean**2

@@ -9,7 +9,8 @@ from tamis._checks import frozen
 from tamis.loops.active_set import exchange
 from tamis.loops.svm import descend, leap_entries, score_rows
 
-MOST_STEPS = 10_000_000
+MOST_STEPS, MOST_EACH = 1_000_000, 100  # most steps of a problem, and of every entry where that is more
+IDLE = 10  # turns in a row that may leave the dual where it is
 PATIENCE = 2  # steps an entry before all free entries are moved at once
 REST = 1  # steps a free entry between two such moves
 MOST_FREE = 500  # more of them make systems too large
@@ -38,7 +39,7 @@ class SvmOutcome(NamedTuple):
     """Whether the optimality conditions hold to the tolerance, by scores made anew from `alpha`."""
 
 
-def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=MOST_STEPS, exact=False) -> SvmOutcome:
+def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, max_iter=None, exact=False) -> SvmOutcome:
     r"""Solve one support vector problem over a kernel matrix, by sequential minimal optimisation; active set steps end it where that creeps.
 
     .. math:: \max_\alpha \; p \cdot \alpha - \tfrac12 \beta^T K \beta, \quad \beta_i = \sum_{e \text{ of row } i} s_e \alpha_e,
@@ -64,8 +65,8 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
         Dual variables to start from; what is not feasible in them is mended.
     tol : float, default=1e-3
         Largest violation of the optimality conditions, in units of the score.
-    max_iter : int, default=10_000_000
-        Most steps; `converged` says whether they were enough.
+    max_iter : int, default=None
+        Most steps; `converged` says whether they were enough. None means 1,000,000, or 100 an entry if that is more.
     exact : bool, default=False
         Whether to go on from there by a few Newton steps, which mostly end at rounding errors: the solution then hardly depends on the way there.
 
@@ -81,14 +82,19 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
     targets, scores = signs * linear, np.zeros(len(kernel))
     if start is not None:
         score_rows(kernel, row_weights(alpha, signs, rows, len(kernel)), scores)
+    max_iter = max(MOST_STEPS, MOST_EACH * len(signs)) if max_iter is None else int(max_iter)
     steps, patience, leaps, looks = 0, PATIENCE * len(signs), EXACT_LEAPS if exact else 0, LOOKS
+    best, idle = -np.inf, 0
     while True:
         goal, beta = float(tol if leaps == EXACT_LEAPS or not exact else ROUNDING), row_weights(alpha, signs, rows, len(kernel))
-        allowed = min(patience, int(max_iter) - steps)
+        allowed = min(patience, max_iter - steps)
         taken, high, least = descend(kernel, rows, signs, targets, caps, alpha, beta, scores, goal, allowed)
         steps += taken
         close = not high - least > tol
-        stuck = not close and taken < allowed  # no step is left that a float64 can show
+        value = float(linear @ alpha - 0.5 * beta @ scores)
+        idle = 0 if value > best + ROUNDING * abs(best) else idle + 1
+        best = max(best, value)
+        stuck = not close and (taken < allowed or idle == IDLE)  # no step is left that a float64 can show
         if steps >= max_iter or stuck or (close and not (leaps and high - least > ROUNDING)):
             alpha = feasible(alpha, signs, caps)
             beta = row_weights(alpha, signs, rows, len(kernel))  # anew: sums of many steps drift in their last bits
@@ -101,7 +107,7 @@ def solve_svm(kernel, signs, linear, caps, *, rows=None, start=None, tol=1e-3, m
         leaps -= close
         patience = REST * leap(kernel, rows, signs, targets, caps, alpha, scores) + 10
         if not close:
-            swap(kernel, rows, signs, targets, caps, alpha, scores, float(tol))
+            steps += swap(kernel, rows, signs, targets, caps, alpha, scores, float(tol))
     intercept = _middle(high, least)
     quadratic, gain = float(beta @ scores), float(linear @ alpha)
     gap = _gap(linear - signs * (scores[rows] + intercept), alpha, caps)
@@ -130,32 +136,34 @@ def leap(kernel, rows, signs, targets, caps, alpha, scores) -> int:
     return len(moved)
 
 
-def swap(kernel, rows, signs, targets, caps, alpha, scores, tol: float) -> None:
+def swap(kernel, rows, signs, targets, caps, alpha, scores, tol: float) -> int:
     """Active set steps from free entries that are optimal together, until no entry is on the wrong side.
 
     A few hundred of them end where pairs creep on: where the kernel has few directions, each is nearly as cheap as a pair and goes all the way.
     The inverse that leads them loses digits with every step, so it is made anew while that still raises the dual.
-    Changes `alpha` and the scores, but not where rounding errors would let the dual fall.
+    Changes `alpha` and the scores, but not where rounding errors would let the dual fall; returns the steps.
     """
+    steps = 0
     for _ in range(ROUNDS):
         free = between(alpha, caps)
         if len(free) > MOST_FREE:
-            return
+            break
         base, _, part, shift = independent(kernel, rows, free)
         members, inverse = np.zeros(min(len(caps), MOST_FREE), dtype=np.uint64), np.zeros((min(len(caps), MOST_FREE),) * 2)
         members[: len(base)], inverse[: len(base), : len(base)] = base, part
         after, scored = alpha.copy(), scores.copy()
-        exchange(kernel, rows, signs, targets, caps, after, scored, members, inverse, np.uint64(len(base)), shift, 0.25 * tol, SWAPS)
+        steps += exchange(kernel, rows, signs, targets, caps, after, scored, members, inverse, np.uint64(len(base)), shift, 0.25 * tol, SWAPS)
         after = feasible(after, signs, caps)
         score_rows(kernel, row_weights(after, signs, rows, len(kernel)), scored)
         values = [targets @ (signs * a) - 0.5 * row_weights(a, signs, rows, len(kernel)) @ f for a, f in ((alpha, scores), (after, scored))]
         if not values[1] > values[0]:
-            return
+            break
         alpha[:], scores[:] = after, scored
         high, least = extremes(rows, signs, targets, caps, alpha, scores)
         if not high - least > tol:
-            return
+            break
         leap(kernel, rows, signs, targets, caps, alpha, scores)
+    return steps
 
 
 def between(alpha, caps) -> np.ndarray:

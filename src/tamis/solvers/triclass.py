@@ -157,7 +157,7 @@ def _steps(rows, task: Task, done: Solved, tol: float, max_iter: int) -> Solved:
     """Majorise at the scores and minimise, until the labels stay, or the objective does; it never rises."""
     done, made, ended = done._replace(objective=task.value(done.scores, done.sqnorm)), 1, False
     history = [_record(task, done, made)]
-    while not ended and made < max_iter:
+    while not ended and done.converged and made < max_iter:  # a machine that did not converge tells no labels to trust
         wanted = task.filled(done.scores)
         if np.array_equal(wanted, done.labels, equal_nan=True):
             ended = True
@@ -173,7 +173,7 @@ def _steps(rows, task: Task, done: Solved, tol: float, max_iter: int) -> Solved:
 
 def _finished(rows, task: Task, done: Solved, history: list, tol: float) -> Solved:
     """The last machine, solved once more to the last digits where that can be had; the history ends with it."""
-    last = minimise(rows, task, done.labels, done, tol, exact=True)
+    last = minimise(rows, task, done.labels, done, tol, exact=True) if done.converged else done
     if last.objective <= done.objective:
         done = last._replace(n_iter=done.n_iter, converged=done.converged)
     return done._replace(history=(*history[:-1], _record(task, done, done.n_iter)))
@@ -185,6 +185,8 @@ def _step(rows, task: Task, labels, done: Solved, tol: float) -> Solved | None:
         better = minimise(rows, task, labels, done, share * tol)
         if better.objective <= done.objective:
             return better
+        if not better.converged:
+            break
     return None
 
 

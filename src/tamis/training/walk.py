@@ -1,5 +1,6 @@
 """The one training walk: rows from a source, into any model with `partial_fit`."""
 
+import contextlib
 import inspect
 import signal
 import threading
@@ -10,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from tamis._progress import Progress
-from tamis.read.rows import ReadError, Rows
+from tamis._threads import alone
+from tamis.read.rows import Misplaced, ReadError, Rows
 from tamis.read.source import RowSource
-from tamis.training.checkpoint import Folder, State
+from tamis.training.checkpoint import ANEW, CheckpointError, Folder
 from tamis.training.judge import Judge
+from tamis.training.record import GROWTH, State
 
-GROWTH = 1.5  # rows between two lines of the history, as a factor
 
-
+@alone
 def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_000, progress="auto"):
     """Train a model from a source of rows, chunk by chunk, in bounded memory.
 
@@ -37,7 +39,8 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
         "progressive" predicts, in the first pass, chunks before they are learnt from, and keeps the mean error: the first 64 chunks, then
         one in eight. Rows of their own are predicted whenever the history is written.
     checkpoint : path or None, default=None
-        Folder for checkpoints. If it holds one of the same task, training goes on from there, to the same bits; one of other data or
+        Folder for checkpoints, and for nothing else: it is made if need be, and refused if it holds anything but a checkpoint, or while another
+        process or thread uses it. If it holds a checkpoint of the same task, training goes on from there, to the same bits; one of other data or
         parameters is refused.
     every : int, default=100_000
         Rows between two checkpoints, at least.
@@ -55,7 +58,7 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
     tamis.read.rows.ReadError
         If the rows cannot be read as asked.
     tamis.training.checkpoint.CheckpointError
-        If the folder's checkpoint is of another task, or damaged.
+        If the folder's checkpoint is of another task, altered or damaged, or if the folder is in use or holds other files.
 
     See Also
     --------
@@ -80,8 +83,9 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
     if passes < 1 or every < 1:
         raise ValueError(f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}.")
     walk = Walk(model, rows, passes, validate, every)
-    folder = None if checkpoint is None else Folder(checkpoint, walk.task())
-    walk.run(folder, progress)
+    claimed = checkpoint is None or isinstance(checkpoint, Folder)  # by the caller, who has more to do before others may have it
+    with contextlib.nullcontext(checkpoint) if claimed else Folder(checkpoint) as folder:
+        walk.run(folder, progress)
     return model
 
 
@@ -116,7 +120,7 @@ class Walk:
     # ------------------------------------------------------------------ the walk
     def run(self, folder: Folder | None, progress) -> None:
         """All passes, from the last checkpoint on."""
-        if folder is not None and (found := folder.read()) is not None:
+        if folder is not None and (found := folder.read(self.task())) is not None:
             model, self.state = found
             vars(self.model).update(vars(model))
             self._recall(self.state.facts)
@@ -156,7 +160,10 @@ class Walk:
         """The chunks of one pass."""
         if self.source is not None:
             self._prepare()
-            yield from self.source.read(position)
+            try:
+                yield from self.source.read(position)
+            except Misplaced as error:
+                raise CheckpointError(f"The checkpoint does not fit its file. {error} {ANEW}") from error
             return
         for chunk in self.rows:
             yield chunk if isinstance(chunk, Rows) else Rows(*chunk, first_line=0)
@@ -253,6 +260,9 @@ class Walk:
 
     def _recall(self, facts: dict) -> None:
         source = self.source
+        for name, now in self._facts().items():
+            if now is not None and facts[name] != now:
+                raise CheckpointError(f"The checkpoint has {name} {facts[name]!r} where the rows have {now!r}. {ANEW}")
         source.base, source.several, source.labels = facts["base"], facts["several"], facts["labels"]
         source.options = replace(source.options, n_features=facts["n_features"])
 

@@ -1,0 +1,20 @@
+"""The one way to the terminal: every line that a command prints is made safe here."""
+
+import sys
+
+from tamis._screen import for_terminal
+
+
+def say(text: str) -> None:
+    """A line of the result."""
+    print(for_terminal(text))
+
+
+def note(text: str) -> None:
+    """A remark that is no result."""
+    complain(f"tamis: {text}")
+
+
+def complain(text: str) -> None:
+    """A line on standard error."""
+    print(for_terminal(text), file=sys.stderr)

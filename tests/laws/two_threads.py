@@ -1,0 +1,163 @@
+"""Two threads at one model, as often as it takes; `test_threads.py` runs this in a process of its own, since what fails may be a crash."""
+
+import inspect
+import sys
+import threading
+import time
+import warnings
+from contextlib import suppress
+
+import numpy as np
+import tiny
+from registry import ESTIMATORS, STREAMS, small
+from sklearn.base import is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+
+from tamis import MultiTaskClassifier, MultiTaskRegressor
+
+LOOKS = ("predict", "decision_function", "predict_proba", "predict_margin", "predict_confidence", "transform")
+SECONDS = 0.04  # how long each pair goes on, beyond its first round
+X = tiny.matrix(240, 7)
+FEW = X[:40]
+WIDE = np.hstack([X, X[::-1], X, X[::-1]])
+
+
+def targets(model, rows=X):
+    """Numbers for regressors, two classes for all others."""
+    return tiny.numbers(rows) if is_regressor(model) else (tiny.signs(rows) > 0).astype(int)
+
+
+def seeded(cls):
+    """A small model whose fits are all the same: what two of them leave goes together."""
+    model = small(cls)
+    return model.set_params(random_state=0) if "random_state" in model.get_params() else model
+
+
+def trainer(model):
+    """Function that trains the model: on the next rows of a stream, or from the start on a few."""
+    y = targets(model)
+    if hasattr(model, "partial_fit"):
+        return lambda: model.partial_fit(X, y, **({"classes": [0, 1]} if is_classifier(model) else {}))
+    return lambda: model.fit(FEW, y[: len(FEW)])
+
+
+def looks(model, rows):
+    """Functions that look at the model: its predictions, and all that it shows."""
+    shown = [name for name, _ in inspect.getmembers(type(model), lambda thing: isinstance(thing, property)) if name.endswith("_")]
+    asked = [lambda name=name: getattr(model, name)(rows) for name in LOOKS if hasattr(model, name)]
+    return [*asked, *(lambda name=name: getattr(model, name) for name in shown)]
+
+
+def side_by_side(*works, refused=()):
+    """Run each work in a thread of its own, over and over, all from the same moment on; errors other than the refused ones are raised here."""
+    barrier, ended, errors, counts = threading.Barrier(len(works)), threading.Event(), [], [0] * len(works)
+
+    def run(k, work):
+        barrier.wait()
+        until = time.monotonic() + SECONDS
+        try:
+            while not ended.is_set() and (time.monotonic() < until or not counts[k]):
+                try:
+                    work()
+                except refused as error:
+                    if isinstance(error, RuntimeError) and "another thread is training or saving this same" not in str(error):
+                        raise
+                counts[k] += 1
+        except BaseException as error:
+            errors.append(error)
+            ended.set()
+
+    threads = [threading.Thread(target=run, args=item) for item in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def train(cls):
+    """Both threads train: one of them is refused, or comes when the other has ended; the model is whole afterwards."""
+    model = small(cls)
+    work = trainer(model)
+    work()
+    side_by_side(work, work, refused=RuntimeError)
+    for seen in looks(model, X):
+        seen()
+
+
+def look(cls):
+    """One thread trains, the other looks: what it finds may be on its way, but is finite."""
+    model = seeded(cls)
+    work = trainer(model)
+    work()
+
+    def check():
+        for seen in looks(model, FEW):
+            found = seen()
+            assert not isinstance(found, np.ndarray) or found.dtype == object or np.isfinite(found).all(), found
+
+    side_by_side(work, check)
+
+
+def grow(cls):
+    """One thread begins anew and streams ever more columns, classes and tasks, the other asks for those of the start and those of the end."""
+    for numbers in ([0, 1, 2, 3, 4, 5], [3, 1, 5, 0, 4, 2]):
+        model = cls(grow=True)
+        y = np.array(numbers)[np.arange(len(X)) % 6] if is_classifier(model) else targets(model)
+        by = (lambda task: {"task": task}) if "task" in inspect.signature(model.predict).parameters else lambda task: {}
+        none, tasks = np.zeros(len(FEW), int), np.arange(len(X)) % 5
+
+        def stream(model=model, y=y, by=by):
+            model.fit(FEW, y[: len(FEW)] % 2, **by(none))
+            for k in range(6):
+                some = np.flatnonzero(np.arange(len(X)) % 6 <= k)[:: k + 1]
+                model.partial_fit(WIDE[some, : 7 + 4 * k], y[some], **by(tasks[some]))
+
+        def check(model=model, by=by):
+            for rows in (FEW, WIDE[: len(FEW)]):
+                found = model.predict(rows, **by(none))
+                assert len(found) == len(FEW)
+                assert not is_classifier(model) or np.isin(found, range(6)).all(), found
+            for name in ("coef_", "intercept_", "support_"):
+                getattr(model, name)
+            with suppress(ValueError):  # a task that has not come yet
+                model.predict(FEW, **by(tasks[: len(FEW)]))
+
+        stream()
+        side_by_side(stream, check, refused=NotFittedError)
+
+
+def refit(cls):
+    """One thread fits to few columns and to many, in turn; the other asks with both kinds of rows. Only crashes count."""
+    model, many = small(cls), np.hstack([FEW] * 200)
+    y, turn = targets(model)[: len(FEW)], iter(range(10**9))
+    model.fit(FEW, y)
+
+    def check():
+        for rows in (FEW, many):
+            for seen in looks(model, rows):
+                with suppress(Exception):  # rows of the other width are refused, and so is what is half there
+                    seen()
+
+    side_by_side(lambda: model.fit((FEW, many)[next(turn) % 2], y), check)
+
+
+STREAMING = [c for c in ESTIMATORS if hasattr(c(), "partial_fit")]
+LAWS = {
+    "train": (train, STREAMING),
+    "look": (look, ESTIMATORS),
+    "grow": (grow, [c for c in STREAMS if "grow" in c().get_params()]),
+    "refit": (refit, [*STREAMING, MultiTaskClassifier, MultiTaskRegressor]),  # those whose predictions are compiled loops
+}
+
+
+def main(*names):
+    """Run all laws over all classes, or over those named; the last name printed is that of a crash."""
+    warnings.simplefilter("ignore")
+    sys.setswitchinterval(2e-6)  # threads change places in the midst of almost everything
+    for name, (law, classes) in LAWS.items():
+        for cls in classes:
+            if not names or cls.__name__ in names:
+                print(name, cls.__name__, flush=True)
+                law(cls)

@@ -1,0 +1,173 @@
+"""A fitted model of every public class in every way that it can be fitted: what a model file must be able to hold."""
+
+import functools
+import inspect
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
+
+import tamis
+from tamis.terms import Huber
+
+N, P = 48, 6
+# Small settings, so that a fit takes a moment; a class not named here has its defaults.
+SMALL = {
+    "GMKLClassifier": {"max_iter": 20},
+    "GMKLRegressor": {"max_iter": 20},
+    "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-3},
+    "GroupLassoRegressorCV": {"alphas": 3, "cv": 2},
+    "SDist": {"n_steps": 5, "rho": 0.5},
+    "SDistClassifier": {"n_steps": 5, "rho": 0.5},
+    "SieveClassifier": {"n_paths": 2, "n_folds": 2, "n_sample": 20},
+    "SieveRegressor": {"n_paths": 2, "n_folds": 2, "n_sample": 20},
+    "SparseFourierFeatures": {"n_iter": 300, "n_components": 8},
+    "StabilitySelector": {"n_pairs": 2, "param_values": 3},
+    "StabilizedSGDClassifier": {"n_paths": 3, "max_iter": 2},
+    "StabilizedSGDClassifierCV": {"n_paths": 3, "max_iter": 2, "cv": 2, "eta_factors": (1.0,), "burn_ins": (1.0,)},
+    "StabilizedSGDRegressor": {"n_paths": 3, "max_iter": 2},
+    "StabilizedSGDRegressorCV": {"n_paths": 3, "max_iter": 2, "cv": 2, "eta_factors": (1.0,), "burn_ins": (1.0,)},
+}
+# Settings under which a class keeps other things, or keeps them in another form.
+FURTHER: dict[str, list[dict]] = {
+    "AROWClassifier": [{"covariance": "full"}, {"class_weight": "balanced"}],
+    "BCWClassifier": [{"solver": "kernel"}, {"solver": "raw"}, {"fit_intercept": False}],
+    "FOBOSClassifier": [{"average": True}, {"class_weight": "balanced", "grow": True}, {"loss": Huber(0.5), "fit_intercept": False}],
+    "GMKLClassifier": [{"probability": True, "share_weights": False}, {"kernels": [np.eye(N), np.ones((N, N))]}],
+    "GMKLRegressor": [{"max_rows": 20, "n_components": 10}],
+    "GroupLassoClassifier": [{"warm_start": True, "groups": [0, 0, 1, 1, 2, 2], "l1_ratio": 0.3}],
+    "GroupLassoRegressor": [{"warm_start": True}],
+    "LowRankClassifier": [{"dtype": "float32"}],
+    "LowRankFactorization": [{"dtype": "float32"}],
+    "LowRankLasso": [{"radius": np.inf}],
+    "OnlineClassifier": [{"rule": "adagrad"}, {"step": "passive_aggressive", "penalty": None, "loss": "hinge"}],
+    "OnlineGroupLassoClassifier": [{"groups": [[0, 1, 2], [2, 3], [4, 5]], "l1_ratio": 0.5}],
+    "OnlineMultiTaskRegressor": [{"penalty": "shared+sparse", "protocol": "stream"}],
+    "RobustSVC": [{"uncertainty": "ellipsoid"}],
+    "SDistClassifier": [{"max_order": 2, "rule": "margin"}],
+    "SOFSClassifier": [{"n_features": 3}],
+    "SieveClassifier": [{"per_class": True}],
+    "SparseBCWClassifier": [{"refit": True, "n_features": 3}, {"covariance": "identity", "fit_intercept": False}],
+    "StabilitySelector": [{"estimator": tamis.FOBOSClassifier(max_iter=3)}],
+    "TriClassSVC": [
+        {"kernel": "rbf", "probability": True},
+        {"kernel": "poly", "multi_class": "ovr"},
+        {"kernel": "precomputed"},
+        {"multi_class": "ovr", "probability": True},
+    ],
+}
+
+
+def estimators() -> list[type]:
+    """All public estimators."""
+    found = (getattr(tamis, name) for name in sorted(tamis._HOMES))
+    return [cls for cls in found if isinstance(cls, type) and issubclass(cls, BaseEstimator)]
+
+
+def made(cls, **parameters):
+    """A small model."""
+    known = inspect.signature(cls).parameters
+    usual = {"random_state": 0, "max_iter": 5, **SMALL.get(cls.__name__, {})}
+    return cls(**{name: value for name, value in (usual | parameters).items() if name in known})
+
+
+@functools.cache
+def data() -> dict:
+    """Rows, half zeros, and targets of every kind."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N, P)) * (rng.random((N, P)) < 0.7)
+    score = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=N)
+    three = np.digitize(score, np.quantile(score, [0.33, 0.66]))
+    return {
+        "X": X,
+        "two": (score > 0).astype(int),
+        "three": np.array(["low", "mid", "high"])[three],
+        "numbers": score,
+        "many": np.column_stack([score, X[:, 2] + 0.1 * rng.normal(size=N)]),
+        "labels": np.column_stack([score > 0, X[:, 2] > 0, X[:, 3] > 0.1]).astype(int),
+        "task": np.arange(N) % 3,
+        "weights": rng.integers(1, 4, N) / 2.0,
+    }
+
+
+def named(X):
+    """The rows as a table with names."""
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
+
+
+# --------------------------------------------------------------------------- ways to fit
+CHUNKS = [slice(0, 17), slice(17, 30)]  # in mid-stream: nothing divides these
+
+
+def rows_for(model, X=None):
+    """Rows that suit a model: numbers of rows, or rows by rows, where it has kernels of the user's."""
+    X = data()["X"] if X is None else X
+    if getattr(model, "kernel", None) == "precomputed":
+        return data()["X"] @ data()["X"].T
+    given = getattr(model, "kernels", None)
+    return np.arange(N)[:, None].astype(float) if isinstance(given, list) and given and isinstance(given[0], np.ndarray) else X
+
+
+def targets(model, several=False):
+    """Targets that suit a model."""
+    d = data()
+    if is_classifier(model) or not (is_regressor(model) or several):
+        return d["three" if several else "two"]
+    return d["many" if several else "numbers"]
+
+
+def beside(method, part=slice(None)) -> dict:
+    """The task of each row, for models that ask for it."""
+    return {"task": data()["task"][part]} if "task" in inspect.signature(method).parameters else {}
+
+
+def fit(model, y, X=None, **more):
+    """Fit all rows."""
+    return model.fit(rows_for(model, X), y, **beside(model.fit), **more)
+
+
+def stream(model, y, sparse=False, look=False):
+    """Walk two chunks, and look between them or not."""
+    X = sp.csr_array(data()["X"]) if sparse else data()["X"]
+    for number, part in enumerate(CHUNKS):
+        named = {"classes": np.unique(y)} if number == 0 and y.ndim == 1 and "classes" in inspect.signature(model.partial_fit).parameters else {}
+        model.partial_fit(X[part], y[part], **named, **beside(model.partial_fit, part))
+        if look:
+            model.predict(X, **beside(model.predict))
+    return model
+
+
+WAYS = {
+    "unfitted": lambda model: model,
+    "one output": lambda model: fit(model, targets(model)),
+    "several outputs": lambda model: fit(model, targets(model, True)),
+    "labels": lambda model: fit(model, data()["labels"] if is_classifier(model) else targets(model)),
+    "sparse": lambda model: fit(model, targets(model), sp.csr_array(data()["X"])),
+    "named": lambda model: fit(model, targets(model), named(data()["X"])),
+    "weighted": lambda model: fit(model, targets(model), sample_weight=data()["weights"]),
+    "sparsified": lambda model: fit(model, targets(model)).sparsify(),
+    "stream": lambda model: stream(model, targets(model)),
+    "stream of several": lambda model: stream(model, targets(model, True), sparse=True),
+    "stream, looked at": lambda model: stream(model, targets(model, True), look=True),
+}
+
+
+@functools.cache
+def specimen(cls, way: str, setting: int = 0):
+    """A model of a class, fitted in a way, with its usual setting or a further one; the error where the class does not know the way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return WAYS[way](made(cls, **([{}, *FURTHER.get(cls.__name__, [])][setting])))
+        except (ValueError, TypeError, AttributeError) as error:
+            return error
+
+
+def specimens(cls, ways=tuple(WAYS), further=True) -> dict:
+    """All models of a class by way and setting."""
+    settings = range(1 + (len(FURTHER.get(cls.__name__, [])) if further else 0))
+    found = {(way, setting): specimen(cls, way, setting) for setting in settings for way in ways}
+    return {key: model for key, model in found.items() if not isinstance(model, Exception)}

@@ -1,0 +1,47 @@
+"""Cutting planes that cannot close their gap stop, and say so."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+from tamis import RobustRegressor, RobustSVC
+from tamis.solvers.cutting import STALLED
+
+pytestmark = pytest.mark.usefixtures("bounded")
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 8))
+NUMBERS = 2.0 * X[:, 0] + 0.3 * RNG.normal(size=60)
+MODELS = [(RobustSVC, (NUMBERS > 0.0).astype(int)), (RobustSVC, np.digitize(NUMBERS, [-1.0, 1.0])), (RobustRegressor, NUMBERS)]
+
+
+@pytest.mark.parametrize(("cls", "y"), MODELS)
+@pytest.mark.parametrize(
+    ("rows", "weights"),
+    [
+        (1e40 * X, None),
+        (X * np.where(np.arange(8) % 2, 1e40, 1e-40), None),
+        (X, np.where(np.arange(60) % 2, 1e40, 1.0)),
+        (X, np.full(60, 1e40)),
+    ],
+    ids=["huge", "mixed columns", "mixed weights", "huge weights"],
+)
+def test_planes_in_vain_end_the_fit_and_are_told(cls, y, rows, weights):
+    """Most of these cannot close their gap; whether one can is for rounding to say, and for the model to tell."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = cls().fit(rows, y, sample_weight=weights)
+    told = [str(warning.message) for warning in caught]
+    assert len(told) == (model.gap_ > model.tol)
+    assert all(re.search(r"stopped after \d+ planes, .* relative gap is still \d.*Scale the columns, lower C", text) for text in told)
+    assert model.n_iter_ < 3 * STALLED
+    assert np.isfinite(model.coef_).all()
+    assert np.isfinite(model.intercept_).all()
+
+
+@pytest.mark.parametrize(("cls", "y"), MODELS)
+def test_constant_columns_leave_the_intercept(cls, y):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not cls().fit(np.full((60, 8), 3.0), y).coef_.any()

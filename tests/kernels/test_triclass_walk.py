@@ -54,7 +54,7 @@ def test_a_price_by_validation_in_a_pipeline():
     for price in (0.0, 0.01, 0.1):
         model = make_pipeline(MaxAbsScaler(), TriClassSVC("usvm", C=100.0, C_unlabeled=100.0 * price, unlabeled="open")).fit(X, labels)
         scores[price] = model.score(X[held], sides)
-    assert max(scores.values()) > 0.6  # twenty rows: half of them right is chance
+    assert np.mean(list(scores.values())) > 0.6  # twenty rows a price: a single one may fall to chance
 
 
 @pytest.mark.parametrize(

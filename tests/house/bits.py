@@ -27,16 +27,23 @@ def cases(cls):
     wide = tiny.matrix(60, 25, seed=5)
     yield "two", wide, (tiny.signs(wide) > 0).astype(int) if not is_regressor(cls()) else tiny.numbers(wide)
     yield "sparse", sp.csr_array(wide), (tiny.signs(wide) > 0).astype(int) if not is_regressor(cls()) else tiny.numbers(wide)
+    if hasattr(cls(), "partial_fit"):
+        yield "stream", sp.csr_array(wide), (tiny.signs(wide) > 0).astype(int) if not is_regressor(cls()) else tiny.numbers(wide)
+        yield "many, stream", wide, tiny.classes(60) if is_classifier(cls()) else tiny.numbers(wide, 3)
     yield "many", wide, tiny.classes(60) if is_classifier(cls()) else tiny.numbers(wide, 3)
 
 
-def shown(cls, X, y) -> dict:
-    """All numbers that a fit shows, as lists, or the sentence of its refusal."""
+def shown(cls, X, y, stream: bool) -> dict:
+    """All numbers that a fit, or a stream of two parts, shows, as lists, or the sentence of its refusal."""
     model = small(cls)
     if "random_state" in model.get_params():
         model.set_params(random_state=0)
     try:
-        model.fit(X, y)
+        if stream:
+            for part in (slice(0, 23), slice(23, None)):
+                model.partial_fit(X[part], y[part], **({"classes": np.unique(y)} if is_classifier(model) else {}))
+        else:
+            model.fit(X, y)
     except (TypeError, ValueError) as error:
         return {"refused": str(error)[:60]}
     found = {name: getattr(model, name) for name in SHOWN if hasattr(model, name)}
@@ -59,7 +66,7 @@ def main() -> None:
     """Fit all; write or compare."""
     warnings.simplefilter("ignore")
     path = Path(sys.argv[1])
-    now = {f"{cls.__name__}, {name}": shown(cls, X, y) for cls in ESTIMATORS for name, X, y in cases(cls)}
+    now = {f"{cls.__name__}, {name}": shown(cls, X, y, name.endswith("stream")) for cls in ESTIMATORS for name, X, y in cases(cls)}
     if not path.exists():
         path.write_text(json.dumps(now))
         print(f"{len(now)} fits of {len(ESTIMATORS)} estimators frozen.")

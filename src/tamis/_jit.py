@@ -1,5 +1,6 @@
 """The one door to Numba: compiled loops, terms, and the verbs that terms answer to."""
 
+import ast
 import functools
 import hashlib
 import os
@@ -13,6 +14,7 @@ from numba.core import types as numba_types
 from numba.extending import intrinsic, overload
 
 _CACHE = "NUMBA_CACHE_DIR"
+_HOME = Path(__file__).parents[1]  # the folder that tamis lies in
 VERBS: list[str] = []
 
 
@@ -42,8 +44,7 @@ class Loop:
         plain = self.plain
         twin = python_types.FunctionType(plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__)
         twin.__module__ = plain.__module__
-        room = plain.__module__.split(".")[1] if plain.__module__.startswith("tamis.") else "*"
-        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources(room))))}"
+        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources(plain.__code__.co_filename))))}"
         return _dispatcher(twin, not foreign, self.options)
 
     def signatures(self) -> int:
@@ -101,10 +102,30 @@ def _hexdigest(text: str) -> str:
 
 
 @functools.cache
-def _sources(room: str) -> str:
-    """Digest of the files that the compiled code of a room comes from, terms excepted; of a loop from outside, all rooms."""
-    home = Path(__file__).parent
-    return _hexdigest("".join(path.read_text() for path in [home / "_jit.py", *sorted(home.glob(f"{room}/*.py"))]))
+def _sources(path: str) -> str:
+    """Digest of all files that the compiled code of a file comes from: its own, and those of tamis that it imports, however deep."""
+    found, waiting = {Path(__file__)}, [Path(path)]
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            waiting += _imported(file)
+    return _hexdigest("".join(file.read_text() for file in sorted(found) if file.exists()))
+
+
+@functools.cache
+def _imported(path: Path) -> tuple[Path, ...]:
+    """Files of tamis that a file names in its imports."""
+    if not path.exists():  # typed at a prompt
+        return ()
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    places = [_HOME.joinpath(*name.split(".")) for name in named if name.split(".")[0] == "tamis"]
+    return tuple(file for place in places for file in (place.with_suffix(".py"), place / "__init__.py") if file.exists())
 
 
 def compiled(function) -> Loop:

@@ -1,4 +1,6 @@
-"""Benchmarks of tamis: speed, latency, memory, races and curves, written to docs/performance by ``make bench``."""
+"""Benchmarks of tamis: speed, latency, memory, races and curves, written to docs/performance by
+``make bench``.
+"""
 
 PARTS = {
     "speed": "nanoseconds per nonzero, against peers and a streaming read",

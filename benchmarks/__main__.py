@@ -10,8 +10,15 @@ from benchmarks import PARTS, clock
 def main() -> None:
     """Parse the command line and run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="part", help="; ".join(f"{name}: {what}" for name, what in PARTS.items()))
-    parser.add_argument("--quick", action="store_true", help="a small smoke run; its pages go to build/performance")
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="part",
+        help="; ".join(f"{name}: {what}" for name, what in PARTS.items()),
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="a small smoke run; its pages go to build/performance"
+    )
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
@@ -24,7 +31,11 @@ def main() -> None:
         page = importlib.import_module(f"benchmarks.{part}").run(given.quick)
         pages.show(page)
         pages.write(page, given.quick)
-        print(f"{part}: {time.perf_counter() - begin:.0f} s, written to {pages.folder(given.quick).relative_to(pages.ROOT)}/{part}.md", flush=True)
+        print(
+            f"{part}: {time.perf_counter() - begin:.0f} s, written to "
+            f"{pages.folder(given.quick).relative_to(pages.ROOT)}/{part}.md",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

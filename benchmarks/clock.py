@@ -1,4 +1,6 @@
-"""Time, measured fairly on a noisy machine: contestants in turn, several rounds, and fresh processes."""
+"""Time, measured fairly on a noisy machine: contestants in turn, several rounds, and fresh
+processes.
+"""
 
 import gc
 import os
@@ -15,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Times(NamedTuple):
-    """Seconds of one contestant: of its quietest round, which ratios are made of, and of its usual one."""
+    """Seconds of one contestant: of its quietest round, which ratios are made of, and of its usual
+    one.
+    """
 
     least: float
     median: float
@@ -28,14 +32,18 @@ class Times(NamedTuple):
 def one_thread() -> None:
     """Keep the threads of BLAS and OpenMP at one, here and in child processes."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
-        os.environ.setdefault(name, "1" if name != "NUMBA_NUM_THREADS" else str(os.cpu_count() or 1))
+        os.environ.setdefault(
+            name, "1" if name != "NUMBA_NUM_THREADS" else str(os.cpu_count() or 1)
+        )
 
 
-def interleaved(contestants: dict, rounds: int, warm: int = 1, clock: Callable = time.perf_counter) -> dict:
+def interleaved(
+    contestants: dict, rounds: int, warm: int = 1, clock: Callable = time.perf_counter
+) -> dict:
     """Times of each contestant over rounds A B C A B C, after `warm` rounds that do not count.
 
-    `clock` is wall time, or `time.thread_time`: that of the thread on its core, which other work does not stretch. A contestant
-    that returns a number has timed itself.
+    `clock` is wall time, or `time.thread_time`: that of the thread on its core, which other work
+    does not stretch. A contestant that returns a number has timed itself.
     """
     seconds: dict = {name: [] for name in contestants}
     gc.collect()
@@ -70,8 +78,17 @@ def fresh(code: str, environment: dict[str, str] | None = None) -> Child:
     """Run `code` in a new Python process."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     surroundings = {**os.environ, **(environment or {})}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=surroundings, cwd=ROOT, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=surroundings,
+        cwd=ROOT,
+        check=False,
+    )
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:
         raise RuntimeError(f"a child process ended with {done.returncode}:\n{done.stderr[-2000:]}")
-    return Child(wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout)
+    return Child(
+        wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stdout
+    )

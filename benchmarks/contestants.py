@@ -1,7 +1,9 @@
-"""Who runs in the races and draws the curves: sparse linear classifiers, each with its penalties and paces, all on the same rows.
+"""Who runs in the races and draws the curves: sparse linear classifiers, each with its penalties
+and paces, all on the same rows.
 
-A *strength* is the L1 penalty in a contestant's own units, a *pace* its step size. The units: `alpha` is per row, so that C of
-LogisticRegression is 1 / (alpha rows); gravity and the two `--l1` of Vowpal Wabbit have scales of their own.
+A *strength* is the L1 penalty in a contestant's own units, a *pace* its step size. The units:
+`alpha` is per row, so that C of LogisticRegression is 1 / (alpha rows); gravity and the two `--l1`
+of Vowpal Wabbit have scales of their own.
 """
 
 import functools
@@ -16,7 +18,13 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 
 from benchmarks import vw
-from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier, RDAClassifier, TruncatedGradientClassifier
+from tamis import (
+    FOBOSClassifier,
+    FTRLClassifier,
+    OnlineClassifier,
+    RDAClassifier,
+    TruncatedGradientClassifier,
+)
 
 PASSES = 10  # of every online contestant, rows in one order for all
 
@@ -58,8 +66,14 @@ class Contestant(NamedTuple):
         """Train on the fold and judge by its other rows."""
         seconds, scores, coef = self.train(fold, strength, pace)
         classes = np.unique(fold.y)
-        guesses = classes[(scores.ravel() > 0).astype(int)] if len(classes) == 2 else classes[scores.argmax(axis=1)]
-        return Outcome(seconds, float(np.mean(guesses != fold.y_test)), int((coef != 0).any(axis=0).sum()))
+        guesses = (
+            classes[(scores.ravel() > 0).astype(int)]
+            if len(classes) == 2
+            else classes[scores.argmax(axis=1)]
+        )
+        return Outcome(
+            seconds, float(np.mean(guesses != fold.y_test)), int((coef != 0).any(axis=0).sum())
+        )
 
     def settings(self) -> list[tuple]:
         """All pairs of strength and pace."""
@@ -68,21 +82,29 @@ class Contestant(NamedTuple):
 
 # --------------------------------------------------------------------------- ways to train
 def scikit(build: Callable) -> Callable:
-    """Training of a scikit-learn estimator; `build` makes it from strength, pace and number of rows."""
+    """Training of a scikit-learn estimator; `build` makes it from strength, pace and number of
+    rows.
+    """
 
     def train(fold: Fold, strength, pace):
         model = build(strength, pace, len(fold.y))
         begin = time.perf_counter()
         model.fit(fold.X, fold.y)
         seconds = time.perf_counter() - begin
-        coef = np.vstack([part.coef_ for part in model.estimators_]) if hasattr(model, "estimators_") else model.coef_
+        coef = (
+            np.vstack([part.coef_ for part in model.estimators_])
+            if hasattr(model, "estimators_")
+            else model.coef_
+        )
         return seconds, model.decision_function(fold.X_test), coef
 
     return train
 
 
 def wabbit(options: Callable) -> Callable:
-    """Training of Vowpal Wabbit from its cache; `options` makes its arguments from strength and pace."""
+    """Training of Vowpal Wabbit from its cache; `options` makes its arguments from strength and
+    pace.
+    """
 
     def train(fold: Fold, strength, pace):
         seconds, model = vw.weights(fold.wabbit, options(strength, pace), PASSES)
@@ -95,9 +117,13 @@ def batch(solver: str, **options) -> Callable:
     """Training of scikit-learn's L1 logistic regression, once a class where there are several."""
 
     def train(fold: Fold, strength, pace):
-        model = LogisticRegression(solver=solver, l1_ratio=1.0, C=1.0 / (strength * len(fold.y)), random_state=0, **options)
+        model = LogisticRegression(
+            solver=solver, l1_ratio=1.0, C=1.0 / (strength * len(fold.y)), random_state=0, **options
+        )
         many = len(np.unique(fold.y)) > 2
-        return scikit(lambda *_: OneVsRestClassifier(model) if many else model)(fold, strength, pace)
+        return scikit(lambda *_: OneVsRestClassifier(model) if many else model)(
+            fold, strength, pace
+        )
 
     return train
 
@@ -112,18 +138,29 @@ def ladder(strong: float, weak: float, steps: int) -> tuple[float, ...]:
 
 
 def contestants(steps: int) -> dict[str, Contestant]:
-    """All that keep few features, with `steps` strengths each; the first pace is the one of the curves."""
+    """All that keep few features, with `steps` strengths each; the first pace is the one of the
+    curves.
+    """
     per_row = ladder(1e-2, 1e-6, steps)
     everyone = [
         Contestant("tamis FOBOS", per_row, ("auto", 1.0), scikit(fobos)),
-        Contestant("tamis truncated gradient", ladder(1e-2, 1e-6, steps), ("auto", 1.0), scikit(truncated)),
+        Contestant(
+            "tamis truncated gradient", ladder(1e-2, 1e-6, steps), ("auto", 1.0), scikit(truncated)
+        ),
         Contestant("tamis RDA", per_row, ("auto", 0.1), scikit(rda)),
         Contestant("tamis FTRL", per_row, ("auto", 2.0), scikit(ftrl)),
         Contestant("tamis AdaGrad", per_row, ("auto", 0.1), scikit(adagrad)),
         Contestant("SGDClassifier l1", per_row, ("optimal", "constant"), scikit(sgd)),
         Contestant("liblinear l1", per_row, ("",), batch("liblinear", tol=1e-3)),
-        Contestant("Vowpal Wabbit --l1", ladder(1e-2, 1e-7, steps), ("default", "--adaptive"), wabbit(truncating_wabbit)),
-        Contestant("Vowpal Wabbit --ftrl", ladder(100.0, 0.01, steps), (2.0, 0.5), wabbit(leading_wabbit)),
+        Contestant(
+            "Vowpal Wabbit --l1",
+            ladder(1e-2, 1e-7, steps),
+            ("default", "--adaptive"),
+            wabbit(truncating_wabbit),
+        ),
+        Contestant(
+            "Vowpal Wabbit --ftrl", ladder(100.0, 0.01, steps), (2.0, 0.5), wabbit(leading_wabbit)
+        ),
     ]
     return {one.name: one for one in everyone}
 
@@ -160,11 +197,20 @@ def plain(strength, pace, rows):
 
 def sgd(strength, pace, rows):
     """SGD of scikit-learn."""
-    return SGDClassifier(loss="log_loss", penalty="l1" if strength else None, alpha=strength or 1e-4, learning_rate=pace, eta0=1.0, **STILL)
+    return SGDClassifier(
+        loss="log_loss",
+        penalty="l1" if strength else None,
+        alpha=strength or 1e-4,
+        learning_rate=pace,
+        eta0=1.0,
+        **STILL,
+    )
 
 
 def truncating_wabbit(strength, pace):
-    """Options of Vowpal Wabbit's truncated gradient, with its default updates or with adaptive ones alone."""
+    """Options of Vowpal Wabbit's truncated gradient, with its default updates or with adaptive ones
+    alone.
+    """
     return ["--l1", str(strength), *([pace] if pace != "default" else [])]
 
 

@@ -1,4 +1,6 @@
-"""Curves of test error against kept features: every strength of the penalty is shown, none is chosen."""
+"""Curves of test error against kept features: every strength of the penalty is shown, none is
+chosen.
+"""
 
 import csv
 import io
@@ -32,7 +34,10 @@ def draw(split, steps: int) -> Curves:
     """Strength, error and kept features of every contestant, strong to weak."""
     with tempfile.TemporaryDirectory() as place:
         fold = Fold(*split, Path(place), "whole")
-        return {name: [(s, one.run(fold, s, one.paces[0])) for s in one.strengths] for name, one in contestants(steps).items()}
+        return {
+            name: [(s, one.run(fold, s, one.paces[0])) for s in one.strengths]
+            for name, one in contestants(steps).items()
+        }
 
 
 def best_within(curve, budget: int) -> str:
@@ -44,8 +49,15 @@ def best_within(curve, budget: int) -> str:
 def table(name: str, split, curves: Curves) -> Table:
     """The curves of one set, read at a few numbers of features."""
     budgets = (*BUDGETS, split.X.shape[1])
-    rows = [[contestant, *(best_within(curve, budget) for budget in budgets)] for contestant, curve in curves.items()]
-    head = ["least error on the curve, %", *(f"up to {budget:,} features" for budget in BUDGETS), "any number"]
+    rows = [
+        [contestant, *(best_within(curve, budget) for budget in budgets)]
+        for contestant, curve in curves.items()
+    ]
+    head = [
+        "least error on the curve, %",
+        *(f"up to {budget:,} features" for budget in BUDGETS),
+        "any number",
+    ]
     return Table(f"{name}: {split.words()}", head, rows)
 
 
@@ -56,7 +68,10 @@ def write_points(found: dict[str, Curves], file: Path) -> None:
         writer.writerow(["set", "contestant", "strength", "kept", "error", "seconds"])
         for name, curves in found.items():
             for contestant, curve in curves.items():
-                writer.writerows([name, contestant, f"{s:g}", o.kept, f"{o.error:.4f}", f"{o.seconds:.4f}"] for s, o in curve)
+                writer.writerows(
+                    [name, contestant, f"{s:g}", o.kept, f"{o.error:.4f}", f"{o.seconds:.4f}"]
+                    for s, o in curve
+                )
 
 
 def picture(found: dict[str, Curves], file: Path) -> None:
@@ -69,20 +84,35 @@ def picture(found: dict[str, Curves], file: Path) -> None:
 
     columns = 3 if len(found) > 2 else 2
     lines = -(-(len(found) + 1) // columns)
-    figure, panels = plt.subplots(lines, columns, figsize=(4.2 * columns, 3.5 * lines), squeeze=False, layout="constrained")
+    figure, panels = plt.subplots(
+        lines, columns, figsize=(4.2 * columns, 3.5 * lines), squeeze=False, layout="constrained"
+    )
     panels = panels.ravel()
     for panel, (name, curves) in zip(panels, found.items(), strict=False):
         for contestant, curve in curves.items():
             colour, style, mark = COLOURS[contestant]
             points = [(o.kept, 100 * o.error) for _, o in curve if o.kept]
-            panel.plot(*zip(*points, strict=True), color=colour, linestyle=style, marker=mark, markersize=3.5, linewidth=1.4, label=contestant)
+            panel.plot(
+                *zip(*points, strict=True),
+                color=colour,
+                linestyle=style,
+                marker=mark,
+                markersize=3.5,
+                linewidth=1.4,
+                label=contestant,
+            )
         least = min(100 * o.error for curve in curves.values() for _, o in curve if o.kept)
         panel.set(xscale="log", title=name, ylim=(0, 3 * least + 3))
         panel.grid(alpha=0.25, which="both", linewidth=0.5)
         panel.spines[["top", "right"]].set_visible(False)
     for panel in panels[len(found) :]:
         panel.axis("off")
-    panels[len(found)].legend(*panels[0].get_legend_handles_labels(), loc="center", frameon=False, title="L1 penalty from strong (left) to weak")
+    panels[len(found)].legend(
+        *panels[0].get_legend_handles_labels(),
+        loc="center",
+        frameon=False,
+        title="L1 penalty from strong (left) to weak",
+    )
     for panel in panels[: len(found)]:
         panel.set(xlabel="features kept", ylabel="test error, %")
     full = io.BytesIO()
@@ -107,15 +137,20 @@ def run(quick: bool) -> Page:
             found[name] = draw(split, steps)
             page.tables.append(table(name, split, found[name]))
     page.opening = f"""
-        Test error against the number of features kept, over a path of {STEPS} penalties from strong to weak ({STEPS_MANY} for the set with 20
-        classes, where a feature is kept if any class keeps it). **No point is selected**: the curves show every penalty, and the tables read the
-        least test error off them, so they flatter every contestant alike; the [races](races.md) choose settings without test rows. One fixed step
-        size each (the default, but `--ftrl_alpha 2` for Vowpal Wabbit's FTRL), {PASSES} passes, rows of unit norm in
-        one random order. liblinear solves the batch problem (tolerance 1e-3). All points: [curves.csv](curves.csv)."""
+        Test error against the number of features kept, over a path of {STEPS} penalties from strong
+        to weak ({STEPS_MANY} for the set with 20 classes, where a feature is kept if any class
+        keeps it). **No point is selected**: the curves show every penalty, and the tables read the
+        least test error off them, so they flatter every contestant alike; the [races](races.md)
+        choose settings without test rows. One fixed step size each (the default, but `--ftrl_alpha
+        2` for Vowpal Wabbit's FTRL), {PASSES} passes, rows of unit norm in one random order.
+        liblinear solves the batch problem (tolerance 1e-3). All points:
+        [curves.csv](curves.csv)."""
     if len(found) == 1 and not quick:
         page.opening += f"\n\n{realsets.ABSENT}"
     place = folder(quick)
     write_points(found, place / "curves.csv")
     picture(found, place / "curves.png")
-    page.figures.append(("curves.png", "Test error against features kept, one panel a data set, one line a method"))
+    page.figures.append(
+        ("curves.png", "Test error against features kept, one panel a data set, one line a method")
+    )
     return page

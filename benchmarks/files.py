@@ -1,4 +1,6 @@
-"""From a file to a model: reading alone, learning alone, the whole command, against peers; and its memory."""
+"""From a file to a model: reading alone, learning alone, the whole command, against peers; and its
+memory.
+"""
 
 import json
 import os
@@ -18,7 +20,10 @@ MEGA, GIGA = 10**6, 10**9
 PROMISED = 300 * MEGA  # bytes beside the model
 METHODS = ("truncated", "sieve")
 READ = "import sys, tamis\nfor chunk in tamis.open_rows(sys.argv[1], zero_based=False): pass"
-VW = "import sys, vowpalwabbit\nvowpalwabbit.Workspace(arg_list=sys.argv[2:] + ['-d', sys.argv[1]]).finish()"
+VW = (
+    "import sys, vowpalwabbit\nvowpalwabbit.Workspace(arg_list=sys.argv[2:] + ['-d', "
+    "sys.argv[1]]).finish()"
+)
 FIT = """
 import sys
 from tamis.cli.main import main
@@ -54,7 +59,9 @@ class Ran(NamedTuple):
 
     @property
     def peak(self) -> int:
-        """Most memory that it held, as it says itself: what the system says of a child counts its parent's too."""
+        """Most memory that it held, as it says itself: what the system says of a child counts its
+        parent's too.
+        """
         return 1024 * int(self.remarks.split()[-1])
 
 
@@ -66,14 +73,20 @@ def run_child(*arguments: str) -> Ran:
             sys.executable,
             [sys.executable, *arguments],
             {**os.environ, "PYTHONPATH": str(ROOT / "src")},
-            file_actions=[(os.POSIX_SPAWN_DUP2, out.fileno(), 1), (os.POSIX_SPAWN_DUP2, err.fileno(), 2)],
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, out.fileno(), 1),
+                (os.POSIX_SPAWN_DUP2, err.fileno(), 2),
+            ],
         )
         _, status, used = os.wait4(pid, 0)
         wall = time.perf_counter() - begin
         out.seek(0)
         err.seek(0)
         if status:
-            raise RuntimeError(f"a child process ended with {os.waitstatus_to_exitcode(status)}:\n{err.read()[-2000:]}")
+            raise RuntimeError(
+                "a child process ended with "
+                f"{os.waitstatus_to_exitcode(status)}:\n{err.read()[-2000:]}"
+            )
         return Ran(wall, used.ru_utime + used.ru_stime, out.read(), err.read())
 
 
@@ -95,30 +108,56 @@ def race_text(folder: Path, size: int, rounds: int) -> tuple[Table, list[Goal]]:
             pass
 
     files = {"svmlight, 6 digits": path, "svmlight, 17 digits": long, "CSV, numbers alone": table}
-    peers = {"svmlight": lambda file: load_svmlight_file(str(file)), "CSV": lambda file: pandas.read_csv(file, engine="c")}
+    peers = {
+        "svmlight": lambda file: load_svmlight_file(str(file)),
+        "CSV": lambda file: pandas.read_csv(file, engine="c"),
+    }
     lines, ratios, speeds = [], {}, {}
     for name, file in files.items():
         peer = peers[name.split(",")[0]]
-        found = interleaved({"ours": lambda f=file: drain(f), "theirs": lambda f=file, p=peer: p(f)}, rounds, clock=time.process_time)
+        found = interleaved(
+            {"ours": lambda f=file: drain(f), "theirs": lambda f=file, p=peer: p(f)},
+            rounds,
+            clock=time.process_time,
+        )
         bytes_ = file.stat().st_size
         ours, theirs = bytes_ / found["ours"].least / MEGA, bytes_ / found["theirs"].least / MEGA
         ratios[name], speeds[name] = ours / theirs, ours
         whom = "pandas, C reader" if name.startswith("CSV") else "scikit-learn"
-        lines.append([name, f"{bytes_ / MEGA:.0f}", f"{ours:.0f}", whom, f"{theirs:.0f}", f"{ours / theirs:.1f}"])
+        lines.append(
+            [
+                name,
+                f"{bytes_ / MEGA:.0f}",
+                f"{ours:.0f}",
+                whom,
+                f"{theirs:.0f}",
+                f"{ours / theirs:.1f}",
+            ]
+        )
     worst = min(r for n, r in ratios.items() if n.startswith("svm"))
     slowest = min(s for n, s in speeds.items() if n.startswith("svm"))
-    note = """Megabytes a second of CPU time over all threads of the process, files in the system's cache. tamis makes CSR chunks,
-        scikit-learn one CSR matrix, pandas a frame."""
+    note = """Megabytes a second of CPU time over all threads of the process, files in the system's
+        cache. tamis makes CSR chunks, scikit-learn one CSR matrix, pandas a frame."""
     goals = [
-        Goal("svmlight text to CSR at least 10 times scikit-learn's speed", f"{worst:.1f} times", verdict(worst >= 10)),
-        Goal("svmlight text to CSR at least 300 MB/s on one core", f"{slowest:.0f} MB/s", verdict(slowest >= 300)),
+        Goal(
+            "svmlight text to CSR at least 10 times scikit-learn's speed",
+            f"{worst:.1f} times",
+            verdict(worst >= 10),
+        ),
+        Goal(
+            "svmlight text to CSR at least 300 MB/s on one core",
+            f"{slowest:.0f} MB/s",
+            verdict(slowest >= 300),
+        ),
         Goal(
             "CSV of numbers at least as fast as pandas' C reader",
             f"{ratios['CSV, numbers alone']:.1f} times",
             verdict(ratios["CSV, numbers alone"] >= 1),
         ),
     ]
-    return Table("Reading alone", ["text", "MB", "tamis, MB/s", "against", "MB/s", "ratio"], lines, note), goals
+    return Table(
+        "Reading alone", ["text", "MB", "tamis, MB/s", "against", "MB/s", "ratio"], lines, note
+    ), goals
 
 
 def _long_numbers(path: Path, target: Path) -> Path:
@@ -128,7 +167,18 @@ def _long_numbers(path: Path, target: Path) -> Path:
         for _, line in zip(range(16_000), source, strict=False):
             label, *pairs = line.split()
             values = random.random(len(pairs)).tolist()
-            file.write(" ".join([label, *(f"{pair.split(':')[0]}:{value!r}" for pair, value in zip(pairs, values, strict=True))]) + "\n")
+            file.write(
+                " ".join(
+                    [
+                        label,
+                        *(
+                            f"{pair.split(':')[0]}:{value!r}"
+                            for pair, value in zip(pairs, values, strict=True)
+                        ),
+                    ]
+                )
+                + "\n"
+            )
     return target
 
 
@@ -143,13 +193,27 @@ def _numeric_table(path: Path, size: int) -> None:
 
 # --------------------------------------------------------------------------- end to end
 def race_whole(folder: Path, size: int) -> tuple[list[Table], list[Goal]]:
-    """`tamis fit` over a large file against its parts and against Vowpal Wabbit; and its memory at several sizes."""
+    """`tamis fit` over a large file against its parts and against Vowpal Wabbit; and its memory at
+    several sizes.
+    """
     path, small, text = folder / "whole.svm", folder / "tenth.svm", folder / "whole.vw"
     rows = textfiles.write(path, size)
     textfiles.write(small, size // 10)
     textfiles.write(text, size, bar=True)
     read = run_child("-c", READ, str(path))
-    vw = run_child("-c", VW, str(text), "--loss_function", "logistic", "--l1", "1e-6", "--holdout_off", "--quiet", "-b", "18")
+    vw = run_child(
+        "-c",
+        VW,
+        str(text),
+        "--loss_function",
+        "logistic",
+        "--l1",
+        "1e-6",
+        "--holdout_off",
+        "--quiet",
+        "-b",
+        "18",
+    )
     text.unlink()
     lines, goals, memory = [["reading alone", f"{read.wall:.1f}", f"{read.cpu:.1f}", ""]], [], []
     for method in METHODS:
@@ -157,10 +221,18 @@ def race_whole(folder: Path, size: int) -> tuple[list[Table], list[Goal]]:
         whole = fit(method, [path])
         bound = max(read.wall, learn)
         lines.append([f"learning alone, {method}", f"{learn:.1f}", "", ""])
-        lines.append([f"tamis fit --method {method}", f"{whole.wall:.1f}", f"{whole.cpu:.1f}", f"{whole.wall / bound:.2f}"])
+        lines.append(
+            [
+                f"tamis fit --method {method}",
+                f"{whole.wall:.1f}",
+                f"{whole.cpu:.1f}",
+                f"{whole.wall / bound:.2f}",
+            ]
+        )
         goals.append(
             Goal(
-                f"tamis fit --method {method}: wall time at most 1.5 times the larger of reading and learning alone",
+                f"tamis fit --method {method}: wall time at most 1.5 times the larger of reading "
+                "and learning alone",
                 f"{whole.wall / bound:.2f} times",
                 verdict(whole.wall <= 1.5 * bound),
             )
@@ -172,26 +244,39 @@ def race_whole(folder: Path, size: int) -> tuple[list[Table], list[Goal]]:
                 verdict(whole.wall < vw.wall),
             )
         )
-        found = {size / 10: fit(method, [small]), size: whole} | ({5 * size: fit(method, [path] * 5)} if method == METHODS[0] else {})
+        found = {size / 10: fit(method, [small]), size: whole} | (
+            {5 * size: fit(method, [path] * 5)} if method == METHODS[0] else {}
+        )
         memory += [_memory(method, bytes_, one) for bytes_, one in found.items()]
     lines.append(["Vowpal Wabbit, --l1, from its text", f"{vw.wall:.1f}", f"{vw.cpu:.1f}", ""])
-    note = f"""{rows:,} distinct rows of 74 nonzeros over 47,000 columns, {size / GIGA:g} GB of text. Each line but learning alone is a process
-        of its own, its start included; learning alone is `partial_fit` over chunks in memory, ten times a tenth of the rows, then `refine`."""
-    tables = [Table("One pass from file to model", ["what", "wall, s", "CPU, s", "of the larger part"], lines, note)]
+    note = f"""{rows:,} distinct rows of 74 nonzeros over 47,000 columns, {size / GIGA:g} GB of
+        text. Each line but learning alone is a process of its own, its start included; learning
+        alone is `partial_fit` over chunks in memory, ten times a tenth of the rows, then
+        `refine`."""
+    tables = [
+        Table(
+            "One pass from file to model",
+            ["what", "wall, s", "CPU, s", "of the larger part"],
+            lines,
+            note,
+        )
+    ]
     tables.append(
         Table(
             "Peak memory of the whole command",
             ["method", "file, GB", "peak, MB", "model, MB", "beside the model, MB"],
             [m[0] for m in memory],
-            """The model in memory: 8 bytes a column for truncated gradient; for the sieve 288 bytes a column and its sample of 20,000 rows.
-            The largest file is the same one five times over.""",
+            """The model in memory: 8 bytes a column for truncated gradient; for the sieve 288
+            bytes a column and its sample of 20,000 rows. The largest file is the same one five
+            times over.""",
         )
     )
     for method in METHODS:
         worst = max(m[1] for m in memory if m[0][0] == method)
         goals.append(
             Goal(
-                f"tamis fit --method {method}: peak memory below 300 MB beside the model, whatever the file's size",
+                f"tamis fit --method {method}: peak memory below 300 MB beside the model, whatever "
+                "the file's size",
                 f"{worst / MEGA:.0f} MB",
                 verdict(worst < PROMISED),
             )
@@ -201,20 +286,29 @@ def race_whole(folder: Path, size: int) -> tuple[list[Table], list[Goal]]:
 
 def fit(method: str, paths) -> Ran:
     """The whole command."""
-    return run_child("-c", FIT, "fit", *map(str, paths), "--method", method, "--task", "classify", "--json")
+    return run_child(
+        "-c", FIT, "fit", *map(str, paths), "--method", method, "--task", "classify", "--json"
+    )
 
 
 def _memory(method: str, size: float, one: Ran) -> tuple[list[str], float]:
     columns = json.loads(one.text)["features"]
     model = columns * 8 if method == "truncated" else columns * 288 + 20_000 * 74 * 12
-    return [method, f"{size / GIGA:g}", f"{one.peak / MEGA:.0f}", f"{model / MEGA:.0f}", f"{(one.peak - model) / MEGA:.0f}"], one.peak - model
+    return [
+        method,
+        f"{size / GIGA:g}",
+        f"{one.peak / MEGA:.0f}",
+        f"{model / MEGA:.0f}",
+        f"{(one.peak - model) / MEGA:.0f}",
+    ], one.peak - model
 
 
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        How fast `tamis.open_rows` reads, how long `tamis fit` takes from a file to a model in one pass, and how much memory that needs.
-        Figures of the first table are CPU time, so that other work on the machine does not stretch them; the others are wall time."""
+        How fast `tamis.open_rows` reads, how long `tamis fit` takes from a file to a model in one
+        pass, and how much memory that needs. Figures of the first table are CPU time, so that other
+        work on the machine does not stretch them; the others are wall time."""
     page = Page("files", "Files", opening)
     with tempfile.TemporaryDirectory(dir=os.environ.get("TAMIS_SCRATCH")) as folder:
         table, goals = race_text(Path(folder), 4 * MEGA if quick else 60 * MEGA, 1 if quick else 5)

@@ -1,4 +1,6 @@
-"""Multiple kernel learning: a fit of Wdbc size, growth with kernels and rows, memory, and SimpleMKL as a loop over scikit-learn's SVC."""
+"""Multiple kernel learning: a fit of Wdbc size, growth with kernels and rows, memory, and SimpleMKL
+as a loop over scikit-learn's SVC.
+"""
 
 import json
 import time
@@ -12,8 +14,8 @@ from benchmarks.memory import MEBI, forget_peak, peak
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.simplemkl import Loop
 from tamis import GMKLClassifier, kernel_dictionary
-from tamis.solvers.kernel_machines import Machines, hinge_entries, learn_weights
-from tamis.solvers.kernel_store import KernelStore
+from tamis.methods.kernels.machines import Machines, hinge_entries, learn_weights
+from tamis.methods.kernels.matrices.store import KernelStore
 from tamis.solvers.standard import StandardRows, standard_units
 
 ROWS, COST, GAP = 284, 100.0, 1e-2
@@ -40,7 +42,14 @@ def planted(rows: int, columns: int):
 def store_of(X, kernels):
     """Packed kernels."""
     ones = np.ones(len(X))
-    return KernelStore.of(StandardRows.of(X, *standard_units(X, ones)), len(X), kernels, weights=ones, normalize="trace", max_bytes=np.inf)
+    return KernelStore.of(
+        StandardRows.of(X, *standard_units(X, ones)),
+        len(X),
+        kernels,
+        weights=ones,
+        normalize="trace",
+        max_bytes=np.inf,
+    )
 
 
 def machines_of(store, y):
@@ -54,8 +63,12 @@ def run_wdbc(rounds: int) -> tuple[dict, dict]:
     store, found = store_of(X, kernel_dictionary(X)), {}
     contestants = {}
     for name, mix in (("GMKL, mix 0.5", 0.5), ("L1-MKL, mix 1", 1.0), ("L2-MKL, mix 0", 0.0)):
-        contestants[f"{name}, kernels ready"] = lambda mix=mix: _keep(found, mix, learn_weights(machines_of(store, y), mix, 2.0, GAP, 500))
-        contestants[f"{name}, whole fit"] = lambda mix=mix: _keep(found, mix, None, GMKLClassifier(mix=mix, C=COST, tol=GAP).fit(X, y))
+        contestants[f"{name}, kernels ready"] = lambda mix=mix: _keep(
+            found, mix, learn_weights(machines_of(store, y), mix, 2.0, GAP, 500)
+        )
+        contestants[f"{name}, whole fit"] = lambda mix=mix: _keep(
+            found, mix, None, GMKLClassifier(mix=mix, C=COST, tol=GAP).fit(X, y)
+        )
     times = interleaved(contestants, rounds, warm=1, clock=time.thread_time)
     return times, found
 
@@ -63,7 +76,11 @@ def run_wdbc(rounds: int) -> tuple[dict, dict]:
 def _keep(found: dict, mix: float, learnt, model=None) -> None:
     """Remember gap, iterations and kernels of a run."""
     if learnt is not None:
-        found[mix] = (learnt.gap, len(learnt.history), int(np.count_nonzero(learnt.theta > 1e-6 * learnt.theta.max())))
+        found[mix] = (
+            learnt.gap,
+            len(learnt.history),
+            int(np.count_nonzero(learnt.theta > 1e-6 * learnt.theta.max())),
+        )
 
 
 def run_simplemkl(seconds: float) -> tuple[float, float, int]:
@@ -100,44 +117,122 @@ def child(rows: int) -> None:
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        Weights of 13 kernels on all columns and 13 on each, with a support vector machine, to a certified relative gap of 0.01 at C = 100.
-        Seconds of one core, the least of the rounds. The rival is SimpleMKL (reduced gradients, L1 only) as a loop over scikit-learn's SVC on
-        the full stack of kernels in memory; its kernels are ready before the clock starts."""
+        Weights of 13 kernels on all columns and 13 on each, with a support vector machine, to a
+        certified relative gap of 0.01 at C = 100. Seconds of one core, the least of the rounds. The
+        rival is SimpleMKL (reduced gradients, L1 only) as a loop over scikit-learn's SVC on the
+        full stack of kernels in memory; its kernels are ready before the clock starts."""
     page = Page("gmkl", "Multiple kernel learning", opening)
     times, found = run_wdbc(1 if quick else 5)
     rows = [[name, f"{t.least:.3f}", f"{t.median:.3f}"] for name, t in times.items()]
     spent, gap, solved = run_simplemkl(1.0 if quick else PATIENCE)
     word = "reached" if gap <= GAP else "stopped at"
-    rows.append([f"SimpleMKL over SVC, kernels ready ({word} gap {gap:.3g}, {solved} machines)", f"{spent:.2f}", "-"])
-    steps = "; ".join(f"mix {mix:g}: {figures[1]} iterations, {figures[2]} kernels, gap {figures[0]:.2g}" for mix, figures in found.items())
-    page.tables.append(Table("Wisconsin diagnostic set, 284 rows, 403 kernels", ["fit", "seconds", "median"], rows, steps + "."))
-    ready, whole = times["GMKL, mix 0.5, kernels ready"].least, times["GMKL, mix 0.5, whole fit"].least
-    page.goals.append(Goal(f"GMKL of 403 kernels and 284 rows, kernels built: at most {LEARN} s", f"{ready:.3f} s", verdict(ready <= LEARN)))
-    page.goals.append(Goal(f"the same, kernels included: at most {ALL} s", f"{whole:.3f} s", verdict(whole <= ALL)))
+    rows.append(
+        [
+            f"SimpleMKL over SVC, kernels ready ({word} gap {gap:.3g}, {solved} machines)",
+            f"{spent:.2f}",
+            "-",
+        ]
+    )
+    steps = "; ".join(
+        f"mix {mix:g}: {figures[1]} iterations, {figures[2]} kernels, gap {figures[0]:.2g}"
+        for mix, figures in found.items()
+    )
+    page.tables.append(
+        Table(
+            "Wisconsin diagnostic set, 284 rows, 403 kernels",
+            ["fit", "seconds", "median"],
+            rows,
+            steps + ".",
+        )
+    )
+    ready, whole = (
+        times["GMKL, mix 0.5, kernels ready"].least,
+        times["GMKL, mix 0.5, whole fit"].least,
+    )
+    page.goals.append(
+        Goal(
+            f"GMKL of 403 kernels and 284 rows, kernels built: at most {LEARN} s",
+            f"{ready:.3f} s",
+            verdict(ready <= LEARN),
+        )
+    )
+    page.goals.append(
+        Goal(
+            f"the same, kernels included: at most {ALL} s", f"{whole:.3f} s", verdict(whole <= ALL)
+        )
+    )
     ratio = spent / times["L1-MKL, mix 1, kernels ready"].least
     figure = f"{'' if gap <= GAP else 'more than '}{ratio:.0f} times"
-    page.goals.append(Goal(f"L1-MKL at equal gap at least {TIMES:.0f} times as fast as SimpleMKL over SVC", figure, verdict(ratio >= TIMES)))
+    page.goals.append(
+        Goal(
+            f"L1-MKL at equal gap at least {TIMES:.0f} times as fast as SimpleMKL over SVC",
+            figure,
+            verdict(ratio >= TIMES),
+        )
+    )
     _growth(page, quick)
     got = json.loads(
-        fresh(f"from benchmarks.gmkl import child; child({200 if quick else 500})", environment={"MALLOC_MMAP_THRESHOLD_": "65536"}).text
+        fresh(
+            f"from benchmarks.gmkl import child; child({200 if quick else 500})",
+            environment={"MALLOC_MMAP_THRESHOLD_": "65536"},
+        ).text
     )
-    figure = f"{got['grown'] / MEBI:.0f} MiB of {got['stack'] / MEBI:.0f} MiB, {got['grown'] / got['stack']:.2f}"
-    page.goals.append(Goal("peak memory of a fit at most half of the full stack of kernels", figure, verdict(got["grown"] <= 0.5 * got["stack"])))
+    figure = (
+        f"{got['grown'] / MEBI:.0f} MiB of {got['stack'] / MEBI:.0f} MiB, "
+        f"{got['grown'] / got['stack']:.2f}"
+    )
+    page.goals.append(
+        Goal(
+            "peak memory of a fit at most half of the full stack of kernels",
+            figure,
+            verdict(got["grown"] <= 0.5 * got["stack"]),
+        )
+    )
     return page
 
 
 def _growth(page: Page, quick: bool) -> None:
     """Time per iteration against kernels and rows."""
-    cases = [(200, columns, count) for columns, count in KERNELS] + [(rows, 5, 69) for rows in SIZES]
+    cases = [(200, columns, count) for columns, count in KERNELS] + [
+        (rows, 5, 69) for rows in SIZES
+    ]
     cases = cases[:2] if quick else cases
     run_growth(60, 5, 69)  # loads the loops
     table, rates = [], []
     for rows, columns, count in cases:
         built, step, steps = run_growth(rows, columns, count)
         rates.append(1e9 * step / (count * rows**2))
-        table.append([f"{count} x {rows}", f"{built:.3f}", f"{1e3 * step:.2f}", str(steps), f"{rates[-1]:.2f}"])
-    head = ["kernels x rows", "built, s", "an iteration, ms", "iterations", "ns per kernel and entry"]
-    page.tables.append(Table("Growth", head, table, "Entries are those of full matrices, rows x rows."))
-    worst = max(rates[3] / rates[0], rates[-1] / rates[4]) if len(rates) > 4 else rates[-1] / rates[0]
-    goal = "time of an iteration grows at most as kernels x rows^2 (69 to 793 kernels, 100 to 2000 rows)"
-    page.goals.append(Goal(goal, f"cost per kernel and entry at the far end {worst:.2f} of that at the near end", verdict(worst <= 1.1)))
+        table.append(
+            [
+                f"{count} x {rows}",
+                f"{built:.3f}",
+                f"{1e3 * step:.2f}",
+                str(steps),
+                f"{rates[-1]:.2f}",
+            ]
+        )
+    head = [
+        "kernels x rows",
+        "built, s",
+        "an iteration, ms",
+        "iterations",
+        "ns per kernel and entry",
+    ]
+    page.tables.append(
+        Table("Growth", head, table, "Entries are those of full matrices, rows x rows.")
+    )
+    worst = (
+        max(rates[3] / rates[0], rates[-1] / rates[4]) if len(rates) > 4 else rates[-1] / rates[0]
+    )
+    goal = (
+        "time of an iteration grows at most as kernels x rows^2 (69 to 793 kernels, 100 to "
+        "2000 "
+        "rows)"
+    )
+    page.goals.append(
+        Goal(
+            goal,
+            f"cost per kernel and entry at the far end {worst:.2f} of that at the near end",
+            verdict(worst <= 1.1),
+        )
+    )

@@ -1,7 +1,9 @@
-"""kill -9 at random moments of the real command: ``tamis fit`` with checkpoints, as a process of its own, started again until it is done.
+"""kill -9 at random moments of the real command: ``tamis fit`` with checkpoints, as a process of
+its own, started again until it is done.
 
-A life ends by SIGKILL at a moment drawn over its work, or by itself; then its model must be, byte for byte, that of a run that nobody disturbed.
-Beside the checkpoints lie files of others, with names like those of tamis: they must never change. `python -m benchmarks kills`.
+A life ends by SIGKILL at a moment drawn over its work, or by itself; then its model must be, byte
+for byte, that of a run that nobody disturbed. Beside the checkpoints lie files of others, with
+names like those of tamis: they must never change. `python -m benchmarks kills`.
 """
 
 import contextlib
@@ -27,11 +29,27 @@ BYTES = 4_000_000
 ANY, LOADING = (
     0.1,
     0.1,
-)  # shares of the kills drawn from the start of the process on, and from its claim of the folder on; the others fall into training
+    # shares of the kills drawn from the start of the process on, and from its claim of the folder on;
+    # the others fall into training
+)
 REACH = 0.5  # of the time from the first checkpoint to the end, over which those are drawn
 CHAINS = 2  # a method
-COMMAND = "fit rows.svm --passes 2 --chunk-rows 250 --every 500 --checkpoint ck --out model.tamis --json"
-METHODS = {"sieve": ["--set", "n_paths=2", "--set", "n_folds=2", "--set", "n_sample=800", "--threads", "1"], "ftrl": ["--method", "ftrl"]}
+COMMAND = (
+    "fit rows.svm --passes 2 --chunk-rows 250 --every 500 --checkpoint ck --out model.tamis --json"
+)
+METHODS = {
+    "sieve": [
+        "--set",
+        "n_paths=2",
+        "--set",
+        "n_folds=2",
+        "--set",
+        "n_sample=800",
+        "--threads",
+        "1",
+    ],
+    "ftrl": ["--method", "ftrl"],
+}
 OTHERS = ("model-0-500.tamis", "notes.txt", ".tamis-mine.tmp", "ck.json")
 MOMENTS = {
     "start": "before the work: Python and its imports",
@@ -75,18 +93,32 @@ class Chain:
         """The command, as a user would start it."""
         surroundings = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
         command = [sys.executable, "-m", "tamis", *COMMAND.split(), *self.more]
-        return subprocess.Popen(command, cwd=self.folder, env=surroundings, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=surroundings,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
 
     def undisturbed(self) -> None:
-        """Two whole runs: the second, with all compiled, says how long its parts take, and what the model's bytes are."""
+        """Two whole runs: the second, with all compiled, says how long its parts take, and what the
+        model's bytes are.
+        """
         for _ in range(2):
             begin, child = time.monotonic(), self.start()
             claimed = self._wait(child, self._has_claimed)
             written = self._wait(child, self._record)
             said = child.communicate()[1]
             if child.returncode:
-                raise RuntimeError(f"the command ended with {child.returncode}: {said.decode()[-500:]}")
-            self.spans = {"start": claimed - begin, "loading": written - claimed, "training": time.monotonic() - written}
+                raise RuntimeError(
+                    f"the command ended with {child.returncode}: {said.decode()[-500:]}"
+                )
+            self.spans = {
+                "start": claimed - begin,
+                "loading": written - claimed,
+                "training": time.monotonic() - written,
+            }
         self.wanted = hashlib.sha256(self.model.read_bytes()).hexdigest()
         self.model.unlink()
 
@@ -100,7 +132,10 @@ class Chain:
     def _has_claimed(self, child: subprocess.Popen) -> bool:
         """Whether a life has its folder. Asks the system: to try the lock would be to take it."""
         with contextlib.suppress(OSError):
-            return any(os.readlink(entry).endswith("/ck/checkpoint.lock") for entry in Path(f"/proc/{child.pid}/fd").iterdir())
+            return any(
+                os.readlink(entry).endswith("/ck/checkpoint.lock")
+                for entry in Path(f"/proc/{child.pid}/fd").iterdir()
+            )
         return False
 
     def _record(self, child: subprocess.Popen) -> int:
@@ -137,15 +172,28 @@ class Chain:
         else:
             self._judge()
             self._look_around()
-        self.touched += any(not path.exists() or path.read_bytes() != content for path, content in self.others.items())
+        self.touched += any(
+            not path.exists() or path.read_bytes() != content
+            for path, content in self.others.items()
+        )
 
     def _moment(self) -> str:
         """When a process died, by what it left."""
         names = os.listdir(self.ck) if self.ck.exists() else []
-        models, record = [name for name in names if name.startswith("model-")], "checkpoint.json" in names
+        models, record = (
+            [name for name in names if name.startswith("model-")],
+            "checkpoint.json" in names,
+        )
         if self.model.exists():
             return "clearing" if names and not record else "end"
-        if any(name.endswith(".tmp") for name in [*names, *(set(os.listdir(self.folder)) - {*OTHERS})]) or len(models) > 1 or (models and not record):
+        if (
+            any(
+                name.endswith(".tmp")
+                for name in [*names, *(set(os.listdir(self.folder)) - {*OTHERS})]
+            )
+            or len(models) > 1
+            or (models and not record)
+        ):
             return "writing"
         if not names:
             return "start"
@@ -160,7 +208,9 @@ class Chain:
         self.model.unlink()
 
     def _look_around(self) -> None:
-        """The command has ended by itself: nothing of it may be left but an empty folder, whose maker died before it wrote that it had made it."""
+        """The command has ended by itself: nothing of it may be left but an empty folder, whose
+        maker died before it wrote that it had made it.
+        """
         if self.ck.exists() and not os.listdir(self.ck):
             self.ck.rmdir()
         self.left += len(set(os.listdir(self.folder)) - {"rows.svm", *OTHERS})
@@ -191,33 +241,67 @@ def run(quick: bool) -> Page:
             folder = Path(place, f"{method}-{seed}")
             folder.mkdir()
             done[method].append(pool.submit(run_chain, method, count, folder, seed))
-        return _page({method: [one.result() for one in chains] for method, chains in done.items()}, time.monotonic() - begin)
+        return _page(
+            {method: [one.result() for one in chains] for method, chains in done.items()},
+            time.monotonic() - begin,
+        )
 
 
 def _page(chains: dict[str, list[Chain]], seconds: float) -> Page:
     """What was found."""
-    found = {name: {method: sum(getattr(one, name) for one in each) for method, each in chains.items()} for name in (*FIGURES, "lives")}
-    moments = [[words, *(str(sum(one.moments[name] for one in each)) for each in chains.values())] for name, words in MOMENTS.items()]
+    found = {
+        name: {method: sum(getattr(one, name) for one in each) for method, each in chains.items()}
+        for name in (*FIGURES, "lives")
+    }
+    moments = [
+        [words, *(str(sum(one.moments[name] for one in each)) for each in chains.values())]
+        for name, words in MOMENTS.items()
+    ]
     lines = [[words, *map(str, found[name].values())] for name, words in FIGURES.items()]
     for part, words in SPANS.items():
-        lines.append([words, *(f"{max(one.spans[part] for one in each):.1f}" for each in chains.values())])
-    kills, finished, differing, touched, left, lives = (sum(found[name].values()) for name in (*FIGURES, "lives"))
-    inside = kills - sum(one.moments["start"] + one.moments["survey"] for each in chains.values() for one in each)
-    opening = f"""`tamis fit` with `--checkpoint`, as a process of its own, killed by SIGKILL at {kills} random moments and started again by the same
-        command until its model is there. Eight in ten moments are drawn from a life's first checkpoint on, one in ten from its claim of the
-        folder on, one in ten from its start on. Beside the checkpoints lie files of others, with names like those of tamis.
+        lines.append(
+            [words, *(f"{max(one.spans[part] for one in each):.1f}" for each in chains.values())]
+        )
+    kills, finished, differing, touched, left, lives = (
+        sum(found[name].values()) for name in (*FIGURES, "lives")
+    )
+    inside = kills - sum(
+        one.moments["start"] + one.moments["survey"] for each in chains.values() for one in each
+    )
+    opening = f"""`tamis fit` with `--checkpoint`, as a process of its own, killed by SIGKILL at
+        {kills} random moments and started again by the same command until its model is there. Eight
+        in ten moments are drawn from a life's first checkpoint on, one in ten from its claim of the
+        folder on, one in ten from its start on. Beside the checkpoints lie files of others, with
+        names like those of tamis.
 
-        It took {seconds / 60:.0f} minutes, {CHAINS * len(chains)} chains of lives at the same time."""
-    note = "A kill is counted by what it left: a temporary file, a model without its record, a record in mid-pass, and so on."
+        It took {seconds / 60:.0f} minutes, {CHAINS * len(chains)} chains of lives at the same
+        time."""
+    note = (
+        "A kill is counted by what it left: a temporary file, a model without its record, a "
+        "record in mid-pass, and so on."
+    )
     goals = [
         Goal(
             "every model that gets finished has the bytes of an undisturbed run",
             f"{finished - differing} of {finished}, after {kills} kills",
             verdict(not differing),
         ),
-        Goal("no file of others is touched", f"after {touched} of {lives} lives", verdict(not touched)),
-        Goal("no temporary file is left beside a finished model", f"{left} files", verdict(not left)),
-        Goal("most kills fall into training or later, not into imports and loading", f"{inside} of {kills}", verdict(2 * inside > kills)),
+        Goal(
+            "no file of others is touched",
+            f"after {touched} of {lives} lives",
+            verdict(not touched),
+        ),
+        Goal(
+            "no temporary file is left beside a finished model", f"{left} files", verdict(not left)
+        ),
+        Goal(
+            "most kills fall into training or later, not into imports and loading",
+            f"{inside} of {kills}",
+            verdict(2 * inside > kills),
+        ),
     ]
-    tables = [Table("What was found", ["", *chains], lines), Table("When the kills fell", ["moment", *chains], moments, note)]
+    tables = [
+        Table("What was found", ["", *chains], lines),
+        Table("When the kills fell", ["moment", *chains], moments, note),
+    ]
     return Page("kills", "Kills", opening, tables, goals)

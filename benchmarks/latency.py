@@ -7,7 +7,8 @@ from benchmarks.pages import Goal, Page, Table, verdict
 
 ROWS = (
     "import numpy as np, scipy.sparse as sp; r = np.random.default_rng(0); "
-    "X = sp.random_array((500, 1000), density=0.02, format='csr', rng=r); y = r.integers(0, {classes}, 500)"
+    "X = sp.random_array((500, 1000), density=0.02, format='csr', rng=r); y = r.integers(0, "
+    "{classes}, 500)"
 )
 BASE = "import sklearn.linear_model, numba"
 IMPORTS = (
@@ -27,15 +28,19 @@ RECIPES = {
     "AdaGrad": "OnlineClassifier(rule='adagrad', max_iter=2, tol=None)",
 }
 MISSES = (
-    "import gc; from tamis._jit import Loop; loops = [o for o in gc.get_objects() if isinstance(o, Loop)]; "
+    "import gc; from tamis.base.jit import Loop; loops = [o for o in gc.get_objects() if "
+    "isinstance(o, Loop)]; "
     "print(sum(loop.misses() for loop in loops), sum(loop.signatures() for loop in loops))"
 )
 
 
 def fit_code(recipe: str, classes: int) -> str:
-    """A program that makes rows, fits the recipe and prints how many loops it compiled, and how many it used."""
+    """A program that makes rows, fits the recipe and prints how many loops it compiled, and how
+    many it used.
+    """
     return (
-        f"import warnings; warnings.simplefilter('ignore'); {ROWS.format(classes=classes)}; import tamis; tamis.{RECIPES[recipe]}.fit(X, y); {MISSES}"
+        f"import warnings; warnings.simplefilter('ignore'); {ROWS.format(classes=classes)}; "
+        f"import tamis; tamis.{RECIPES[recipe]}.fit(X, y); {MISSES}"
     )
 
 
@@ -50,17 +55,28 @@ def quietest(programs: dict, rounds: int, environments: dict | None = None) -> d
 
 def _least(child: Child, known: Child | None) -> Child:
     """The lower of each time, and what the new run printed."""
-    return child if known is None else Child(min(child.wall, known.wall), min(child.cpu, known.cpu), child.text)
+    return (
+        child
+        if known is None
+        else Child(min(child.wall, known.wall), min(child.cpu, known.cpu), child.text)
+    )
 
 
-def first_fits(cases: list[tuple[str, int]], rounds: int) -> dict[tuple[str, int], dict[str, Child]]:
-    """First fits with an empty cache folder, with a full one, and a process that only imports, for every recipe and number of classes."""
+def first_fits(
+    cases: list[tuple[str, int]], rounds: int
+) -> dict[tuple[str, int], dict[str, Child]]:
+    """First fits with an empty cache folder, with a full one, and a process that only imports, for
+    every recipe and number of classes.
+    """
     programs = {case: fit_code(*case) for case in cases}
     base = f"{ROWS.format(classes=2)}; {BASE}"
     cold: dict[tuple[str, int], Child] = {}
     with tempfile.TemporaryDirectory() as folder:
         for turn in range(2):
-            places = {case: {"NUMBA_CACHE_DIR": f"{folder}/{turn}-{number}"} for number, case in enumerate(cases)}
+            places = {
+                case: {"NUMBA_CACHE_DIR": f"{folder}/{turn}-{number}"}
+                for number, case in enumerate(cases)
+            }
             for case, child in quietest(programs, 1, places).items():
                 cold[case] = _least(child, cold.get(case))
         warm = quietest({"base": base, **programs}, rounds, places)
@@ -70,15 +86,33 @@ def first_fits(cases: list[tuple[str, int]], rounds: int) -> dict[tuple[str, int
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        Seconds of whole processes, started in turn; the least of several rounds. CPU seconds are what the wall clock shows on a quiet machine; the
-        wall seconds are stretched by other work on this one. Verdicts go by CPU seconds, and say so where wall seconds disagree."""
+        Seconds of whole processes, started in turn; the least of several rounds. CPU seconds are
+        what the wall clock shows on a quiet machine; the wall seconds are stretched by other work
+        on this one. Verdicts go by CPU seconds, and say so where wall seconds disagree."""
     page = Page("latency", "Latency", opening)
     found = quietest({name: name for name in IMPORTS}, 1 if quick else 9)
     base = found["import numpy"]
-    rows = [[f"`{name}`", f"{run.cpu:.3f}", f"{run.cpu - base.cpu:+.3f}", f"{run.wall - base.wall:+.3f}"] for name, run in found.items()]
-    note = "`import tamis` loads neither Numba nor scikit-learn; the first model that is named does."
-    page.tables.append(Table("Imports", ["process", "CPU, s", "more than NumPy, CPU", "wall"], rows, note))
-    more = {"import": (found["import numpy, tamis"].cpu - base.cpu, found["import numpy, tamis"].wall - base.wall)}
+    rows = [
+        [
+            f"`{name}`",
+            f"{run.cpu:.3f}",
+            f"{run.cpu - base.cpu:+.3f}",
+            f"{run.wall - base.wall:+.3f}",
+        ]
+        for name, run in found.items()
+    ]
+    note = (
+        "`import tamis` loads neither Numba nor scikit-learn; the first model that is named does."
+    )
+    page.tables.append(
+        Table("Imports", ["process", "CPU, s", "more than NumPy, CPU", "wall"], rows, note)
+    )
+    more = {
+        "import": (
+            found["import numpy, tamis"].cpu - base.cpu,
+            found["import numpy, tamis"].wall - base.wall,
+        )
+    }
     page.goals.append(_goal("import tamis at most 0.1 s more than import numpy", more, 0.1))
     cases = [("FOBOS", 2)] if quick else [*((name, 2) for name in RECIPES), ("FOBOS", 20)]
     fits = first_fits(cases, 1 if quick else 9)
@@ -91,7 +125,11 @@ def _goal(promise: str, seconds: dict[str, tuple[float, float]], most: float) ->
     """A verdict on the slowest by CPU time; `seconds` holds CPU and wall time of each."""
     slow = max(seconds, key=seconds.__getitem__)
     cpu, wall = seconds[slow][0], max(w for _, w in seconds.values())
-    said = verdict(cpu <= most) if (cpu <= most) == (wall <= most) else f"{verdict(cpu <= most)} in CPU time, {verdict(wall <= most)} in wall time"
+    said = (
+        verdict(cpu <= most)
+        if (cpu <= most) == (wall <= most)
+        else f"{verdict(cpu <= most)} in CPU time, {verdict(wall <= most)} in wall time"
+    )
     whose = f" ({slow}, the slowest of {len(seconds)})" if len(seconds) > 1 else ""
     return Goal(promise, f"{cpu:.2f} s{whose}; {wall:.2f} s by the wall clock", said)
 
@@ -99,13 +137,28 @@ def _goal(promise: str, seconds: dict[str, tuple[float, float]], most: float) ->
 def _judge(fits) -> list[Goal]:
     """The slowest binary recipe against the promises."""
     binary = {name: f for (name, classes), f in fits.items() if classes == 2}
-    waits = {name: (f["warm"].cpu - f["base"].cpu, f["warm"].wall - f["base"].wall) for name, f in binary.items()}
-    colds = {name: (f["cold"].cpu - f["warm"].cpu, f["cold"].wall - f["warm"].wall) for name, f in binary.items()}
+    waits = {
+        name: (f["warm"].cpu - f["base"].cpu, f["warm"].wall - f["base"].wall)
+        for name, f in binary.items()
+    }
+    colds = {
+        name: (f["cold"].cpu - f["warm"].cpu, f["cold"].wall - f["warm"].wall)
+        for name, f in binary.items()
+    }
     missed = sum(int(f["warm"].text.split()[0]) for f in fits.values())
     return [
-        _goal("first fit in a fresh process with a warm cache at most 0.6 s more than import sklearn.linear_model, numba", waits, 0.6),
+        _goal(
+            "first fit in a fresh process with a warm cache at most 0.6 s more than import "
+            "sklearn.linear_model, numba",
+            waits,
+            0.6,
+        ),
         _goal("cold compilation of one recipe at most 5 s", colds, 5.0),
-        Goal("a second process compiles nothing", f"{missed} cache misses over {len(fits)} recipes", verdict(missed == 0)),
+        Goal(
+            "a second process compiles nothing",
+            f"{missed} cache misses over {len(fits)} recipes",
+            verdict(missed == 0),
+        ),
     ]
 
 
@@ -127,8 +180,15 @@ def _table(fits) -> Table:
     for (name, classes), f in fits.items():
         cold, warm, base = f["cold"].cpu, f["warm"].cpu, f["base"].cpu
         missed, used = f["warm"].text.split()
-        figures = [f"{x:.2f}" for x in (cold, warm, cold - warm, base, warm - base, f["warm"].wall - f["base"].wall)]
-        rows.append([name, str(classes), *figures, f["cold"].text.split()[0], f"{missed} of {used}"])
-    note = f"""Each recipe starts from an empty cache folder of its own, so the loops of the border count for every one. Imports: a process that
-        makes the rows and runs `{BASE}`. Compiled: loops compiled with the cold cache; again: loops compiled anew in a process with the warm one."""
+        figures = [
+            f"{x:.2f}"
+            for x in (cold, warm, cold - warm, base, warm - base, f["warm"].wall - f["base"].wall)
+        ]
+        rows.append(
+            [name, str(classes), *figures, f["cold"].text.split()[0], f"{missed} of {used}"]
+        )
+    note = f"""Each recipe starts from an empty cache folder of its own, so the loops of the border
+        count for every one. Imports: a process that makes the rows and runs `{BASE}`. Compiled:
+        loops compiled with the cold cache; again: loops compiled anew in a process with the warm
+        one."""
     return Table("First fit", head, rows, note)

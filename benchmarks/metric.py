@@ -1,4 +1,6 @@
-"""Metric learning: sDist against NCA and LMNN, its growth with rows and columns, its memory, and its first fit."""
+"""Metric learning: sDist against NCA and LMNN, its growth with rows and columns, its memory, and
+its first fit.
+"""
 
 import json
 import os
@@ -18,12 +20,16 @@ from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.papers.metric.designs import madelon, simulate
 from benchmarks.papers.metric.rivals import LMNN
 from tamis import SDist, SDistClassifier
-from tamis.solvers.sdist import Boost
-from tamis.solvers.sdist_terms import Scaling
+from tamis.methods.metric.boosting import Boost
+from tamis.methods.metric.candidates import Scaling
 
 TIMES = 20.0
 ROOM = 300 * MEBI
-FAST = {"learning_rate": 0.3, "kappa": 8, "rule": "margin"}  # chosen on a quarter of 2,000 training digits of USPS
+FAST = {
+    "learning_rate": 0.3,
+    "kappa": 8,
+    "rule": "margin",
+}  # chosen on a quarter of 2,000 training digits of USPS
 LARGEST = (20_000, 5_000)
 USPS_ROWS = 3_000  # NCA needs a number for every pair of rows
 
@@ -37,14 +43,19 @@ def usps(folder: Path, seed: int):
 
 
 def race(X, y, X_test, y_test) -> list[tuple[str, float, float]]:
-    """Name, seconds of one core and test error of each contestant; all see standardised columns, all end in three neighbours."""
+    """Name, seconds of one core and test error of each contestant; all see standardised columns,
+    all end in three neighbours.
+    """
     scaler = StandardScaler().fit(X)
     Z, Z_test = scaler.transform(X), scaler.transform(X_test)
     SDistClassifier(n_steps=5, random_state=0).fit(X[::4], y[::4])  # loads the code
     found = []
     for name, model in (
         ("tamis sDist", SDistClassifier(random_state=0)),
-        *((f"tamis sDist, {n} longer steps", SDistClassifier(n_steps=n, **FAST, random_state=0)) for n in (80, 120, 160)),
+        *(
+            (f"tamis sDist, {n} longer steps", SDistClassifier(n_steps=n, **FAST, random_state=0))
+            for n in (80, 120, 160)
+        ),
         ("scikit-learn NCA", NeighborhoodComponentsAnalysis(random_state=0)),
         ("LMNN", LMNN()),
     ):
@@ -54,18 +65,30 @@ def race(X, y, X_test, y_test) -> list[tuple[str, float, float]]:
         if isinstance(model, SDistClassifier):
             error = 1.0 - model.score(X_test, y_test)
         else:
-            error = 1.0 - KNeighborsClassifier(3).fit(model.transform(Z), y).score(model.transform(Z_test), y_test)
+            error = 1.0 - KNeighborsClassifier(3).fit(model.transform(Z), y).score(
+                model.transform(Z_test), y_test
+            )
         print(f"  {name}: {seconds:.2f} s, error {error:.4f}", flush=True)
         found.append((name, seconds, float(error)))
     return found
 
 
 def step_time(rows: int, columns: int, steps: int = 60) -> tuple[float, float]:
-    """Seconds of the first search for neighbours, and of a step; no screening of columns, no refreshes."""
+    """Seconds of the first search for neighbours, and of a step; no screening of columns, no
+    refreshes.
+    """
     split = simulate("fixed2", "rings", rows, columns, 0, test=0)
     model = SDist(screen=None, max_order=2, refresh_every=0)
     scaling = Scaling(split.X, np.ones(rows), True)
-    boost = Boost(split.X, split.y, np.ones(rows), np.arange(rows), model._wishes(rows, columns), scaling, np.random.default_rng(0))
+    boost = Boost(
+        split.X,
+        split.y,
+        np.ones(rows),
+        np.arange(rows),
+        model._wishes(rows, columns),
+        scaling,
+        np.random.default_rng(0),
+    )
     times = [time.process_time()]
     boost.find_neighbours()
     times.append(time.process_time())
@@ -85,18 +108,32 @@ def child(rows: int, columns: int) -> None:
     before, begin = peak(), time.process_time()
     model = SDist(n_steps=200, max_order=2, random_state=0).fit(X, y)
     taken = time.process_time() - begin
-    print(json.dumps({"grown": peak() - before, "X": X.nbytes, "seconds": taken, "top": np.argsort(-model.feature_importances_)[:2].tolist()}))
+    print(
+        json.dumps(
+            {
+                "grown": peak() - before,
+                "X": X.nbytes,
+                "seconds": taken,
+                "top": np.argsort(-model.feature_importances_)[:2].tolist(),
+            }
+        )
+    )
 
 
 FIRST = (
-    "import warnings; warnings.simplefilter('ignore'); import numpy as np, time; from tamis import SDistClassifier; "
-    "r = np.random.default_rng(0); X = r.normal(size=(300, 40)); y = r.integers(0, 2, 300); b = time.process_time(); "
-    f"SDistClassifier(n_steps=20, random_state=0).fit(X, y); print(time.process_time() - b); {MISSES}"
+    "import warnings; warnings.simplefilter('ignore'); import numpy as np, time; from tamis import "
+    "SDistClassifier; "
+    "r = np.random.default_rng(0); X = r.normal(size=(300, 40)); y = r.integers(0, 2, 300); b = "
+    "time.process_time(); "
+    "SDistClassifier(n_steps=20, random_state=0).fit(X, y); print(time.process_time() - b); "
+    f"{MISSES}"
 )
 
 
 def first_fits() -> tuple[float, float, int]:
-    """Seconds of the first fit with an empty cache and with a full one, and loops that the second process compiled."""
+    """Seconds of the first fit with an empty cache and with a full one, and loops that the second
+    process compiled.
+    """
     with tempfile.TemporaryDirectory() as folder:
         cold, warm = (fresh(FIRST, {"NUMBA_CACHE_DIR": folder}).text.split() for _ in range(2))
     return float(cold[0]), float(warm[0]), int(warm[1])
@@ -105,10 +142,13 @@ def first_fits() -> tuple[float, float, int]:
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        sDist with its defaults against scikit-learn's NCA and an LMNN in factor form (section *rivals* of benchmarks/papers/metric), on Madelon (70 %
-        of its rows) and on USPS (3,000 training digits, all 2,007 test digits). *Longer steps* have learning rate 0.3, kappa=8 and the margin rule,
-        chosen on a quarter of the training digits; how many of them suffice for a rival's error is read off the test error. Seconds of one core. Then
-        what a step costs as rows and columns grow, the memory of the largest fit beside X, and the first fit of a process."""
+        sDist with its defaults against scikit-learn's NCA and an LMNN in factor form (section
+        *rivals* of benchmarks/papers/metric), on Madelon (70 % of its rows) and on USPS (3,000
+        training digits, all 2,007 test digits). *Longer steps* have learning rate 0.3, kappa=8 and
+        the margin rule, chosen on a quarter of the training digits; how many of them suffice for a
+        rival's error is read off the test error. Seconds of one core. Then what a step costs as
+        rows and columns grow, the memory of the largest fit beside X, and the first fit of a
+        process."""
     page = Page("metric", "Metric learning", opening)
     folder = os.environ.get("TAMIS_DATA")
     for name, read in (("Madelon", lambda f: madelon(f, 0)[:4]), ("USPS", lambda f: usps(f, 0))):
@@ -117,48 +157,108 @@ def run(quick: bool) -> Page:
     _growth(page, quick)
     _memory(page, quick)
     cold, warm, misses = first_fits()
-    page.goals.append(Goal("the first fit of a fresh process compiles for at most 5 s", f"{cold - warm:.1f} s", verdict(cold - warm <= 5.0)))
-    page.goals.append(Goal("a second process compiles nothing", f"{misses} cache misses", verdict(misses == 0)))
+    page.goals.append(
+        Goal(
+            "the first fit of a fresh process compiles for at most 5 s",
+            f"{cold - warm:.1f} s",
+            verdict(cold - warm <= 5.0),
+        )
+    )
+    page.goals.append(
+        Goal("a second process compiles nothing", f"{misses} cache misses", verdict(misses == 0))
+    )
     return page
 
 
 def _race(page, name, found) -> None:
     mine = [row for row in found if row[0].startswith("tamis")]
-    page.tables.append(Table(name, ["method", "seconds", "test error"], [[n, f"{s:.2f}", f"{e:.4f}"] for n, s, e in found]))
+    page.tables.append(
+        Table(
+            name,
+            ["method", "seconds", "test error"],
+            [[n, f"{s:.2f}", f"{e:.4f}"] for n, s, e in found],
+        )
+    )
     for rival, seconds, error in found[len(mine) :]:
         good = [row for row in mine if row[2] <= error]
         best = min(good, key=lambda row: row[1]) if good else None
-        usual = f"with the defaults {seconds / mine[0][1]:.1f} times at error {mine[0][2]:.4f} against {error:.4f}"
+        usual = (
+            f"with the defaults {seconds / mine[0][1]:.1f} times at error {mine[0][2]:.4f} "
+            f"against {error:.4f}"
+        )
         figure = (
-            usual if best is None else f"{usual}; {seconds / best[1]:.0f} times by the quickest setting that gets there ({best[0]}: {best[2]:.4f})"
+            usual
+            if best is None
+            else (
+                f"{usual}; {seconds / best[1]:.0f} times by the quickest setting that gets there "
+                f"({best[0]}: {best[2]:.4f})"
+            )
         )
         plainly = mine[0][2] <= error and seconds / mine[0][1] >= TIMES
         somehow = best is not None and seconds / best[1] >= TIMES
-        said = verdict(plainly) if plainly or not somehow else "met by a setting picked on the test error, not with the defaults"
-        page.goals.append(Goal(f"{name}: {TIMES:.0f} times as fast as {rival}, to the same or lower test error", figure, said))
+        said = (
+            verdict(plainly)
+            if plainly or not somehow
+            else "met by a setting picked on the test error, not with the defaults"
+        )
+        page.goals.append(
+            Goal(
+                f"{name}: {TIMES:.0f} times as fast as {rival}, to the same or lower test error",
+                figure,
+                said,
+            )
+        )
 
 
 def _growth(page, quick) -> None:
     sizes = (
-        [(500, 100), (1000, 100)] if quick else [*((5000, p) for p in (500, 1000, 2000, 5000)), *((n, 1000) for n in (1000, 2000, 10_000, 20_000))]
+        [(500, 100), (1000, 100)]
+        if quick
+        else [
+            *((5000, p) for p in (500, 1000, 2000, 5000)),
+            *((n, 1000) for n in (1000, 2000, 10_000, 20_000)),
+        ]
     )
     rows, seen = [], {}
     for n, p in sizes:
         first, step = step_time(n, p, 10 if quick else 40)
         seen[n, p] = step
-        rows.append([f"{n:,} x {p:,}", f"{first:.2f}", f"{1e3 * step:.2f}", f"{1e9 * step / (n * (np.sqrt(p) + 6)):.0f}"])
-    note = "A step draws the root of p columns. The last column should be level if a step costs what the drawn nonzeros and the edges cost."
+        rows.append(
+            [
+                f"{n:,} x {p:,}",
+                f"{first:.2f}",
+                f"{1e3 * step:.2f}",
+                f"{1e9 * step / (n * (np.sqrt(p) + 6)):.0f}",
+            ]
+        )
+    note = (
+        "A step draws the root of p columns. The last column should be level if a step costs "
+        "what the drawn nonzeros and the edges cost."
+    )
     head = ["rows x columns", "first search, s", "step, ms", "ns a row and (drawn column or edge)"]
     page.tables.append(Table("Growth, dense, products of order 2", head, rows, note))
     if not quick:
         ratio = seen[5000, 5000] / seen[5000, 500]
-        text = "ten times the columns (500 to 5,000, 5,000 rows) cost at most ten times a step, not a hundred"
+        text = (
+            "ten times the columns (500 to 5,000, 5,000 rows) cost at most ten times a step, "
+            "not a hundred"
+        )
         page.goals.append(Goal(text, f"{ratio:.1f} times", verdict(ratio <= 10.0)))
 
 
 def _memory(page, quick) -> None:
     rows, columns = (2000, 500) if quick else LARGEST
-    found = json.loads(fresh(f"from benchmarks.metric import child; child({rows}, {columns})", environment={"MALLOC_MMAP_THRESHOLD_": "65536"}).text)
-    figure = f"{found['grown'] / MEBI:.0f} MiB beside X, which has {found['X'] / MEBI:.0f} MiB; {found['seconds']:.0f} s of one core"
-    goal = f"{LARGEST[0]:,} x {LARGEST[1]:,} dense, 200 steps, max_order=2: at most 300 MiB beside X"
+    found = json.loads(
+        fresh(
+            f"from benchmarks.metric import child; child({rows}, {columns})",
+            environment={"MALLOC_MMAP_THRESHOLD_": "65536"},
+        ).text
+    )
+    figure = (
+        f"{found['grown'] / MEBI:.0f} MiB beside X, which has {found['X'] / MEBI:.0f} MiB; "
+        f"{found['seconds']:.0f} s of one core"
+    )
+    goal = (
+        f"{LARGEST[0]:,} x {LARGEST[1]:,} dense, 200 steps, max_order=2: at most 300 MiB beside X"
+    )
     page.goals.append(Goal(goal, figure, verdict(found["grown"] <= ROOM)))

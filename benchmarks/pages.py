@@ -1,4 +1,6 @@
-"""Results as pages: tables on the terminal, and Markdown under docs/performance with an index of all goals."""
+"""Results as pages: tables on the terminal, and Markdown under docs/performance with an index of
+all goals.
+"""
 
 import json
 import os
@@ -45,7 +47,9 @@ class Page:
     opening: str
     tables: list[Table] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
-    figures: list[tuple[str, str]] = field(default_factory=list)  # file name, words for those who cannot see it
+    figures: list[tuple[str, str]] = field(
+        default_factory=list
+    )  # file name, words for those who cannot see it
 
 
 def flow(text: str) -> str:
@@ -70,7 +74,11 @@ def machine() -> str:
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        names = [line.split(":", 1)[1].strip() for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line.split(":", 1)[1].strip()
+            for line in cpuinfo.read_text().splitlines()
+            if line.startswith("model name")
+        ]
         model = names[0] if names else model
     return f"{os.cpu_count()} cores, {model}"
 
@@ -90,9 +98,18 @@ def show(page: Page) -> None:
     """Print the page's tables and goals."""
     console = Console(width=max(Console().width, 150))
     console.rule(page.title)
-    goals = Table("Goals", ["goal", "found", "verdict"], [[g.promise, g.figure, g.verdict] for g in page.goals])
+    goals = Table(
+        "Goals",
+        ["goal", "found", "verdict"],
+        [[g.promise, g.figure, g.verdict] for g in page.goals],
+    )
     for table in [*page.tables, *([goals] if page.goals else [])]:
-        grid = Grid(title=table.caption, title_justify="left", caption=flow(table.note) or None, caption_justify="left")
+        grid = Grid(
+            title=table.caption,
+            title_justify="left",
+            caption=flow(table.note) or None,
+            caption_justify="left",
+        )
         for number, name in enumerate(table.head):
             grid.add_column(name, justify="left" if number == 0 else "right")
         for row in table.rows:
@@ -108,9 +125,18 @@ def write(page: Page, quick: bool) -> None:
     for name, words in page.figures:
         lines += [f"![{words}]({name})", ""]
     for table in page.tables:
-        lines += [f"## {table.caption}", "", *_pipe(table.head, table.rows), ""] + ([flow(table.note), ""] if table.note else [])
+        lines += [f"## {table.caption}", "", *_pipe(table.head, table.rows), ""] + (
+            [flow(table.note), ""] if table.note else []
+        )
     if page.goals:
-        lines += ["## Goals", "", *_pipe(["goal", "found", "verdict"], [[g.promise, g.figure, g.verdict] for g in page.goals]), ""]
+        lines += [
+            "## Goals",
+            "",
+            *_pipe(
+                ["goal", "found", "verdict"], [[g.promise, g.figure, g.verdict] for g in page.goals]
+            ),
+            "",
+        ]
     lines += ["## How this was made", "", f"`{command}` on {machine()}.", "", f"{versions()}.", ""]
     (place / f"{page.part}.md").write_text("\n".join(lines))
     _remember(page, place)
@@ -120,7 +146,10 @@ def write(page: Page, quick: bool) -> None:
 def _pipe(head, rows) -> list[str]:
     """A Markdown table; figures to the right."""
     rule = ["---", *(["---:"] * (len(head) - 1))]
-    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in [head, rule, *rows]]
+    return [
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
+        for row in [head, rule, *rows]
+    ]
 
 
 def _remember(page: Page, place: Path) -> None:
@@ -138,11 +167,18 @@ def _write_index(place: Path) -> None:
     goals = [goal for part in present for goal in known[part]["goals"]]
     met = sum(goal["verdict"] == MET for goal in goals)
     lines = ["# Performance", ""]
-    lines += [f"What tamis promised and what the benchmarks found: {met} of {len(goals)} goals met. Made by `make bench`.", ""]
+    lines += [
+        f"What tamis promised and what the benchmarks found: {met} of {len(goals)} goals met. Made "
+        "by `make bench`.",
+        "",
+    ]
     for part in present:
         if known[part]["goals"]:
             lines += [f"**{known[part]['title']}**", ""]
-            lines += [f"- {goal['promise']}: {goal['figure']}, **{goal['verdict']}**." for goal in known[part]["goals"]]
+            lines += [
+                f"- {goal['promise']}: {goal['figure']}, **{goal['verdict']}**."
+                for goal in known[part]["goals"]
+            ]
             lines += [""]
     lines += ["```{toctree}", ":maxdepth: 1", "", *present, "```", ""]
     (place / "index.md").write_text("\n".join(lines))

@@ -24,7 +24,7 @@ from tamis import (
     SOFSClassifier,
     TruncatedGradientClassifier,
 )
-from tamis._jit import compiled
+from tamis.base.jit import compiled
 
 ALPHA = 5e-5  # what tamis resolves "auto" to on these rows; the peers get the same
 EXTRA = 4  # passes by which the longer of two fits exceeds the shorter
@@ -52,12 +52,17 @@ SKLEARN = {
     PLAIN: lambda **o: SGDClassifier(loss="log_loss", penalty=None, **o),
     LASSO: lambda **o: SGDClassifier(loss="log_loss", penalty="l1", alpha=ALPHA, **o),
 }
-WABBIT = {"Vowpal Wabbit --l1": ["--l1", str(ALPHA)], "Vowpal Wabbit --sgd --l1": ["--sgd", "--l1", str(ALPHA)]}
+WABBIT = {
+    "Vowpal Wabbit --l1": ["--l1", str(ALPHA)],
+    "Vowpal Wabbit --sgd --l1": ["--sgd", "--l1", str(ALPHA)],
+}
 FAST_READ, PLAIN_READ = "a read, compiled, many at a time", "a read, NumPy's two sums"
 
 
 def by_partial_fit(makers, work: Workload, rounds: int, clock=time.thread_time) -> dict[str, Times]:
-    """Seconds a pass by `partial_fit` over the whole matrix, border included, the model going on from round to round."""
+    """Seconds a pass by `partial_fit` over the whole matrix, border included, the model going on
+    from round to round.
+    """
     classes = np.unique(work.y)
 
     def walk(model):
@@ -66,10 +71,17 @@ def by_partial_fit(makers, work: Workload, rounds: int, clock=time.thread_time) 
 
         return action
 
-    return interleaved({name: walk(new(shuffle=False)) for name, new in makers.items()}, rounds, warm=2, clock=clock)
+    return interleaved(
+        {name: walk(new(shuffle=False)) for name, new in makers.items()},
+        rounds,
+        warm=2,
+        clock=clock,
+    )
 
 
-def by_fit(makers, work: Workload, rounds: int, extra: int = EXTRA, shuffle: bool = False) -> dict[str, Times]:
+def by_fit(
+    makers, work: Workload, rounds: int, extra: int = EXTRA, shuffle: bool = False
+) -> dict[str, Times]:
     """Seconds a pass inside `fit`: a fit of 1 + `extra` passes less one of a single pass."""
 
     def whole(new, passes):
@@ -78,7 +90,11 @@ def by_fit(makers, work: Workload, rounds: int, extra: int = EXTRA, shuffle: boo
 
         return action
 
-    actions = {(name, passes): whole(new, passes) for name, new in makers.items() for passes in (1, 1 + extra)}
+    actions = {
+        (name, passes): whole(new, passes)
+        for name, new in makers.items()
+        for passes in (1, 1 + extra)
+    }
     times = interleaved(actions, rounds, clock=time.thread_time)
     return {name: between(times[name, 1], times[name, 1 + extra]).over(extra) for name in makers}
 
@@ -88,13 +104,19 @@ def by_cache(work: Workload, rounds: int) -> dict[str, Times]:
     few, many = VW_PASSES
     with tempfile.TemporaryDirectory() as folder:
         rows = vw.cache(work.X, work.y, Path(folder), "rows")
-        actions = {(name, k): (lambda options=options, k=k: vw.train(rows, options, k)) for name, options in WABBIT.items() for k in VW_PASSES}
+        actions = {
+            (name, k): (lambda options=options, k=k: vw.train(rows, options, k))
+            for name, options in WABBIT.items()
+            for k in VW_PASSES
+        }
         times = interleaved(actions, rounds)
     return {name: between(times[name, few], times[name, many]).over(many - few) for name in WABBIT}
 
 
 def by_reading(work: Workload, rounds: int) -> dict[str, Times]:
-    """Seconds of a plain read of values and indices: the limit that memory (or the largest cache) sets."""
+    """Seconds of a plain read of values and indices: the limit that memory (or the largest cache)
+    sets.
+    """
     X = work.X
     bits, indices = X.data.view(f"u{X.data.itemsize}"), X.indices.view(f"u{X.indices.itemsize}")
 
@@ -110,7 +132,9 @@ def by_reading(work: Workload, rounds: int) -> dict[str, Times]:
 
 @compiled
 def read_arrays(bits, indices):
-    """Sum of indices and of the values' bits: whole numbers, so that the compiler reads many at a time."""
+    """Sum of indices and of the values' bits: whole numbers, so that the compiler reads many at a
+    time.
+    """
     first, second = np.uint64(0), np.uint64(0)
     for k in range(np.uint64(len(indices))):
         first += np.uint64(indices[k])

@@ -1,7 +1,8 @@
 """Real data sets, read from the folder that the environment variable TAMIS_DATA names.
 
-The folder holds npz files of CSR parts: `data`, `indices`, `indptr`, `shape` and `y`, each with `_train` and `_test` (or `_valid`) after its name
-where the set has a fixed split; the others are split at random, seeded, 70 to 30.
+The folder holds npz files of CSR parts: `data`, `indices`, `indptr`, `shape` and `y`, each with
+`_train` and `_test` (or `_valid`) after its name where the set has a fixed split; the others are
+split at random, seeded, 70 to 30.
 """
 
 import os
@@ -12,7 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
-ABSENT = "The real data sets were skipped: the environment variable TAMIS_DATA, which names their folder, is not set."
+ABSENT = (
+    "The real data sets were skipped: the environment variable TAMIS_DATA, which names their "
+    "folder, is not set."
+)
 
 
 class Split(NamedTuple):
@@ -48,7 +52,15 @@ SETS = {
 def available() -> dict[str, Source]:
     """The sets whose files are there."""
     folder = os.environ.get("TAMIS_DATA")
-    return {name: source for name, source in SETS.items() if (Path(folder) / f"{source.file}.npz").exists()} if folder else {}
+    return (
+        {
+            name: source
+            for name, source in SETS.items()
+            if (Path(folder) / f"{source.file}.npz").exists()
+        }
+        if folder
+        else {}
+    )
 
 
 def read(name: str) -> Split:
@@ -63,7 +75,12 @@ def read(name: str) -> Split:
             first, rest = order[: len(order) * 7 // 10], order[len(order) * 7 // 10 :]
             X, y, X_test, y_test = whole[first], labels[first], whole[rest], labels[rest]
     order = np.random.default_rng(1).permutation(len(y))
-    return Split(_scaled(X[order], source.counts), y[order].astype(np.int64), _scaled(X_test, source.counts), y_test.astype(np.int64))
+    return Split(
+        _scaled(X[order], source.counts),
+        y[order].astype(np.int64),
+        _scaled(X_test, source.counts),
+        y_test.astype(np.int64),
+    )
 
 
 def _part(stored, mark: str):

@@ -1,4 +1,6 @@
-"""The sieve and stabilized descent: the cost of their passes, of whole fits against batch methods, threads and memory."""
+"""The sieve and stabilized descent: the cost of their passes, of whole fits against batch methods,
+threads and memory.
+"""
 
 import json
 import os
@@ -17,10 +19,10 @@ from benchmarks.papers.stabilized.methods import MODERN
 from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
-from tamis._checks import take_matrix
-from tamis.models.sieve_engine import hashed, settled_order, tabulate
-from tamis.solvers.bases import settings_for
-from tamis.solvers.descent import Group
+from tamis.base.border import take_matrix
+from tamis.methods.sieve.fit import hashed, settled_order, tabulate
+from tamis.methods.sieve.paths import Group
+from tamis.methods.sieve.settings import settings_for
 
 EXTRA = 3  # passes by which the longer of two fits exceeds the shorter
 PAIRS = ("graphics/space", "atheism/religion", "ibm/mac", "news20 even/odd", "a9a")
@@ -32,7 +34,14 @@ def _passes(model, work: Workload, **more):
     """Two fits, the second of EXTRA more passes."""
     first = more.pop("first", 1)
     makers = {"few": first, "many": first + EXTRA}
-    return {name: (lambda n=n: model(max_iter=n, tol=None, random_state=0, verbose=0, **more).fit(work.X, work.y)) for name, n in makers.items()}
+    return {
+        name: (
+            lambda n=n: model(max_iter=n, tol=None, random_state=0, verbose=0, **more).fit(
+                work.X, work.y
+            )
+        )
+        for name, n in makers.items()
+    }
 
 
 def sieve_walk(work: Workload):
@@ -44,7 +53,12 @@ def sieve_walk(work: Workload):
     table, _ = tabulate(rows, targets, np.zeros(0), order, 1, True)
     task = model._task()
     group = Group(
-        table, task, settings_for(table, task.loss, None, None, True)[0][0], np.arange(table.n_rows, dtype=np.uint64), [], np.ones(1, np.uint64)
+        table,
+        task,
+        settings_for(table, task.loss, None, None, True)[0][0],
+        np.arange(table.n_rows, dtype=np.uint64),
+        [],
+        np.ones(1, np.uint64),
     )
     group.tune()
     return lambda: [walk() for walk in group.walks(1)]
@@ -56,19 +70,46 @@ def pass_table(quick: bool) -> tuple[Table, list[Goal]]:
     plain = _passes(OnlineClassifier, work, penalty=None, step="constant", eta=0.5)
     wild = _passes(StabilizedSGDClassifier, work, n_paths=16, burn_in=100.0)
     voting = _passes(StabilizedSGDClassifier, work, n_paths=16, purge=0.0, first=2)
-    named = {(who, when): act for who, acts in (("SGD", plain), ("burn-in", wild), ("voting", voting)) for when, act in acts.items()}
-    times = interleaved({**named, ("sieve", "once"): sieve_walk(work)}, 2 if quick else 5, clock=time.thread_time)
+    named = {
+        (who, when): act
+        for who, acts in (("SGD", plain), ("burn-in", wild), ("voting", voting))
+        for when, act in acts.items()
+    }
+    times = interleaved(
+        {**named, ("sieve", "once"): sieve_walk(work)}, 2 if quick else 5, clock=time.thread_time
+    )
     per = 1e9 / work.X.nnz
     sgd = per * between(times["SGD", "few"], times["SGD", "many"]).least / EXTRA
-    burn, vote = (per * between(times[who, "few"], times[who, "many"]).least / EXTRA / 16 for who in ("burn-in", "voting"))
+    burn, vote = (
+        per * between(times[who, "few"], times[who, "many"]).least / EXTRA / 16
+        for who in ("burn-in", "voting")
+    )
     sieve = per * times["sieve", "once"].least
-    rows = [["plain SGD, shuffled", f"{sgd:.2f}", "1.00"], ["stabilized path, burn-in", f"{burn:.2f}", f"{burn / sgd:.2f}"]]
-    rows += [["stabilized path, voting, nothing purged", f"{vote:.2f}", f"{vote / sgd:.2f}"], ["sieve path", f"{sieve:.2f}", f"{sieve / sgd:.2f}"]]
-    goals = [
-        Goal("a stabilized path's pass before any purge at most 5 times a plain SGD pass", f"{vote / sgd:.2f}", verdict(vote <= 5 * sgd)),
-        Goal("a sieve path's pass at most 2.5 times a plain SGD pass", f"{sieve / sgd:.2f}", verdict(sieve <= 2.5 * sgd)),
+    rows = [
+        ["plain SGD, shuffled", f"{sgd:.2f}", "1.00"],
+        ["stabilized path, burn-in", f"{burn:.2f}", f"{burn / sgd:.2f}"],
     ]
-    return Table(f"One pass of one path, {describe('rcv1-like')}", ["pass", "ns per nonzero", "against SGD"], rows), goals
+    rows += [
+        ["stabilized path, voting, nothing purged", f"{vote:.2f}", f"{vote / sgd:.2f}"],
+        ["sieve path", f"{sieve:.2f}", f"{sieve / sgd:.2f}"],
+    ]
+    goals = [
+        Goal(
+            "a stabilized path's pass before any purge at most 5 times a plain SGD pass",
+            f"{vote / sgd:.2f}",
+            verdict(vote <= 5 * sgd),
+        ),
+        Goal(
+            "a sieve path's pass at most 2.5 times a plain SGD pass",
+            f"{sieve / sgd:.2f}",
+            verdict(sieve <= 2.5 * sgd),
+        ),
+    ]
+    return Table(
+        f"One pass of one path, {describe('rcv1-like')}",
+        ["pass", "ns per nonzero", "against SGD"],
+        rows,
+    ), goals
 
 
 def purge_table(quick: bool) -> Table:
@@ -76,14 +117,28 @@ def purge_table(quick: bool) -> Table:
     work = make("rcv1-like", quick)
     seconds, kept = [0.0], []
     for passes in range(1, 3 if quick else 7):
-        model = StabilizedSGDClassifier(rejection=0.9, purge=0.9, max_iter=passes, tol=None, random_state=0, verbose=0)
+        model = StabilizedSGDClassifier(
+            rejection=0.9, purge=0.9, max_iter=passes, tol=None, random_state=0, verbose=0
+        )
         seconds.append(min(_timed(lambda model=model: model.fit(work.X, work.y)) for _ in range(3)))
         kept.append(model.history_[-1]["kept"])
-    rows = [[str(k + 1), f"{kept[k]:,.0f}", f"{1e9 * (seconds[k + 1] - seconds[k]) / work.X.nnz / 16:.2f}"] for k in range(len(kept))]
+    rows = [
+        [
+            str(k + 1),
+            f"{kept[k]:,.0f}",
+            f"{1e9 * (seconds[k + 1] - seconds[k]) / work.X.nnz / 16:.2f}",
+        ]
+        for k in range(len(kept))
+    ]
     note = """
-        logistic, rejection 0.9, purge 0.9; the first pass is the burn-in. Per nonzero of X and path, whether its feature is still there or
-        not; starting costs are in the first."""
-    return Table("What a pass costs as features are purged", ["pass", "features left after it", "ns per nonzero of X"], rows, note)
+        logistic, rejection 0.9, purge 0.9; the first pass is the burn-in. Per nonzero of X and
+        path, whether its feature is still there or not; starting costs are in the first."""
+    return Table(
+        "What a pass costs as features are purged",
+        ["pass", "features left after it", "ns per nonzero of X"],
+        rows,
+        note,
+    )
 
 
 def _timed(action) -> float:
@@ -104,15 +159,35 @@ def fit_table(quick: bool) -> tuple[list[Table], list[Goal]]:
         split = sets.read(name, Path(folder))
         batch = LogisticRegressionCV(solver="liblinear", Cs=10, cv=5, **kind)
         ours = SieveClassifier(random_state=0)
-        times = interleaved({"sieve": lambda m=ours, s=split: m.fit(s.X, s.y), "batch": lambda m=batch, s=split: m.fit(s.X, s.y)}, 1 if quick else 2)
+        times = interleaved(
+            {
+                "sieve": lambda m=ours, s=split: m.fit(s.X, s.y),
+                "batch": lambda m=batch, s=split: m.fit(s.X, s.y),
+            },
+            1 if quick else 2,
+        )
         ratios[name] = times["batch"].least / times["sieve"].least
         errors = [1 - model.score(split.X_test, split.y_test) for model in (ours, batch)]
         sizes = [len(ours.support_), int((np.ravel(batch.coef_) != 0).sum())]
         if name != "a9a":
             lower.append(errors[0] < errors[1])
         cells = [f"{times[who].least:.2f}" for who in ("sieve", "batch")]
-        rows.append([name, *cells, f"{ratios[name]:.1f}", *(f"{100 * e:.2f} at {k:,}" for e, k in zip(errors, sizes, strict=True))])
-    head = ["set", "sieve, s", "LogisticRegressionCV, s", "times faster", "sieve, error % at features", "LogisticRegressionCV"]
+        rows.append(
+            [
+                name,
+                *cells,
+                f"{ratios[name]:.1f}",
+                *(f"{100 * e:.2f} at {k:,}" for e, k in zip(errors, sizes, strict=True)),
+            ]
+        )
+    head = [
+        "set",
+        "sieve, s",
+        "LogisticRegressionCV, s",
+        "times faster",
+        "sieve, error % at features",
+        "LogisticRegressionCV",
+    ]
     note = "Wall time, size choice included, one thread; l1, liblinear, 10 strengths, 5 folds."
     tables = [Table("A whole fit against cross-validated batch L1", head, rows, note)]
     least = min(ratios, key=lambda name: ratios[name])
@@ -122,7 +197,9 @@ def fit_table(quick: bool) -> tuple[list[Table], list[Goal]]:
             f"at least {ratios[least]:.1f} times faster ({least})",
             verdict(ratios[least] >= 10),
         ),
-        Goal("at lower error on the text sets", f"{sum(lower)} of {len(lower)}", verdict(all(lower))),
+        Goal(
+            "at lower error on the text sets", f"{sum(lower)} of {len(lower)}", verdict(all(lower))
+        ),
     ]
     return tables, goals
 
@@ -135,44 +212,83 @@ def stability_table(quick: bool) -> tuple[list[Table], list[Goal]]:
     split = sets.read("graphics/space", Path(folder))
     kind = {"l1_ratio": 1.0} if MODERN else {"penalty": "l1"}
     selector = StabilitySelector(
-        LogisticRegression(solver="liblinear", tol=1e-3, **kind), n_pairs=5 if quick else 25, param_values=10, random_state=0, verbose=False
+        LogisticRegression(solver="liblinear", tol=1e-3, **kind),
+        n_pairs=5 if quick else 25,
+        param_values=10,
+        random_state=0,
+        verbose=False,
     )
     runs = {
         "stability selection": lambda: selector.fit(split.X, split.y),
         "sieve": lambda: SieveClassifier(random_state=0).fit(split.X, split.y),
-        "stabilized SGD, 10 passes": lambda: StabilizedSGDClassifier(max_iter=10, tol=None, random_state=0, verbose=0).fit(split.X, split.y),
+        "stabilized SGD, 10 passes": lambda: StabilizedSGDClassifier(
+            max_iter=10, tol=None, random_state=0, verbose=0
+        ).fit(split.X, split.y),
     }
     times = interleaved(runs, 1)
     slow = times["stability selection"].least
-    rows = [[name, f"{found.least:.2f}", f"{slow / found.least:.1f}"] for name, found in times.items()]
-    worst = min(slow / found.least for name, found in times.items() if name != "stability selection")
-    goal = Goal(
-        "at least 10 times faster than stability selection (50 subsamples, 10 penalties, liblinear)", f"{worst:.0f} times", verdict(worst >= 10)
+    rows = [
+        [name, f"{found.least:.2f}", f"{slow / found.least:.1f}"] for name, found in times.items()
+    ]
+    worst = min(
+        slow / found.least for name, found in times.items() if name != "stability selection"
     )
-    return [Table("Against stability selection, graphics/space", ["fit", "s", "times faster"], rows)], [goal]
+    goal = Goal(
+        "at least 10 times faster than stability selection (50 subsamples, 10 penalties, liblinear)",
+        f"{worst:.0f} times",
+        verdict(worst >= 10),
+    )
+    return [
+        Table("Against stability selection, graphics/space", ["fit", "s", "times faster"], rows)
+    ], [goal]
 
 
 # --------------------------------------------------------------------------- threads
 def thread_table(quick: bool) -> tuple[Table, list[Goal]]:
-    """Wall time on one thread and on two, and what two separate fits at the same time reach on this machine."""
+    """Wall time on one thread and on two, and what two separate fits at the same time reach on this
+    machine.
+    """
     work = make("rcv1-like", quick)
     cases = {
-        "stabilized SGD, burn-in": lambda jobs: StabilizedSGDClassifier(burn_in=100.0, max_iter=3, tol=None, n_jobs=jobs, random_state=0, verbose=0),
-        "stabilized SGD": lambda jobs: StabilizedSGDClassifier(loss="hinge", max_iter=4, tol=None, n_jobs=jobs, random_state=0, verbose=0),
+        "stabilized SGD, burn-in": lambda jobs: StabilizedSGDClassifier(
+            burn_in=100.0, max_iter=3, tol=None, n_jobs=jobs, random_state=0, verbose=0
+        ),
+        "stabilized SGD": lambda jobs: StabilizedSGDClassifier(
+            loss="hinge", max_iter=4, tol=None, n_jobs=jobs, random_state=0, verbose=0
+        ),
         "sieve": lambda jobs: SieveClassifier(n_jobs=jobs, random_state=0),
     }
     rows, gains = [], {}
     for name, maker in cases.items():
-        times = interleaved({jobs: (lambda jobs=jobs, m=maker: m(jobs).fit(work.X, work.y)) for jobs in (1, 2)}, 1 if quick else 3)
+        times = interleaved(
+            {jobs: (lambda jobs=jobs, m=maker: m(jobs).fit(work.X, work.y)) for jobs in (1, 2)},
+            1 if quick else 3,
+        )
         gains[name] = times[1].least / times[2].least
-        same = np.array_equal(maker(1).fit(work.X, work.y).coef_, maker(2).fit(work.X, work.y).coef_)
-        rows.append([name, f"{times[1].least:.2f}", f"{times[2].least:.2f}", f"{gains[name]:.2f}", "yes" if same else "no"])
+        same = np.array_equal(
+            maker(1).fit(work.X, work.y).coef_, maker(2).fit(work.X, work.y).coef_
+        )
+        rows.append(
+            [
+                name,
+                f"{times[1].least:.2f}",
+                f"{times[2].least:.2f}",
+                f"{gains[name]:.2f}",
+                "yes" if same else "no",
+            ]
+        )
     note = f"Wall time on a machine of {os.cpu_count()} cores with other work on them."
     goals = [
-        Goal(f"{name}: two threads at least 1.6 times faster", f"{gains[name]:.2f}", verdict(gains[name] >= 1.6))
+        Goal(
+            f"{name}: two threads at least 1.6 times faster",
+            f"{gains[name]:.2f}",
+            verdict(gains[name] >= 1.6),
+        )
         for name in ("stabilized SGD", "sieve")
     ]
-    return Table("Threads", ["fit", "one, s", "two, s", "times faster", "equal bits"], rows, note), goals
+    return Table(
+        "Threads", ["fit", "one, s", "two, s", "times faster", "equal bits"], rows, note
+    ), goals
 
 
 # --------------------------------------------------------------------------- memory
@@ -192,31 +308,55 @@ def child(workload: str, rows: int, quick: bool) -> None:
     model.fit(X, y)
     seen = int((np.bincount(X.indices, minlength=1) > 0).sum())
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    found = {"grown": peak() - before, "seconds": time.perf_counter() - begin, "X": size, "seen": seen, "paths": model.resolved_params_["n_paths"]}
+    found = {
+        "grown": peak() - before,
+        "seconds": time.perf_counter() - begin,
+        "X": size,
+        "seen": seen,
+        "paths": model.resolved_params_["n_paths"],
+    }
     print(json.dumps(found))
 
 
 def memory_table(quick: bool) -> tuple[Table, list[Goal]]:
     """Peak memory of a sieve fit beyond X."""
     rows, worst = [], 0.0
-    for workload, n in (("columns-1e5", 20_000), ("million", 200_000), ("columns-1e7", 20_000))[: 1 if quick else 3]:
+    for workload, n in (("columns-1e5", 20_000), ("million", 200_000), ("columns-1e7", 20_000))[
+        : 1 if quick else 3
+    ]:
         code = f"from benchmarks.selection import child; child({workload!r}, {n}, {quick})"
         found = json.loads(fresh(code, environment={"MALLOC_MMAP_THRESHOLD_": "65536"}).text)
         promised = found["X"] + 24 * found["paths"] * found["seen"] + SLACK
         worst = max(worst, found["grown"] / promised)
         cells = [f"{found[key] / MEBI:,.0f}" for key in ("X", "grown")]
-        rows.append([f"{n:,} x {RECIPES[workload].columns:,}", f"{found['seen']:,}", *cells, f"{promised / MEBI:,.0f}", f"{found['seconds']:.1f}"])
+        rows.append(
+            [
+                f"{n:,} x {RECIPES[workload].columns:,}",
+                f"{found['seen']:,}",
+                *cells,
+                f"{promised / MEBI:,.0f}",
+                f"{found['seconds']:.1f}",
+            ]
+        )
     head = ["rows x columns", "columns seen", "X, MiB", "grown, MiB", "promised, MiB", "s"]
-    note = "Beyond X and y. Promised: X once more, in standard units, 24 bytes a path of a level and kept column, and 100 MiB."
-    goal = Goal("sieve: X, 24 bytes a path of a level and kept column, 100 MB", f"at worst {worst:.2f} of that", verdict(worst <= 1.0))
+    note = (
+        "Beyond X and y. Promised: X once more, in standard units, 24 bytes a path of a level "
+        "and kept column, and 100 MiB."
+    )
+    goal = Goal(
+        "sieve: X, 24 bytes a path of a level and kept column, 100 MB",
+        f"at worst {worst:.2f} of that",
+        verdict(worst <= 1.0),
+    )
     return Table("Memory of a sieve fit", head, rows, note), [goal]
 
 
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        What selecting costs. Passes are CPU time of one thread, the quietest of several rounds in turn; whole fits are wall time. The real sets
-        are read from the folder that TAMIS_DATA names."""
+        What selecting costs. Passes are CPU time of one thread, the quietest of several rounds in
+        turn; whole fits are wall time. The real sets are read from the folder that TAMIS_DATA
+        names."""
     page = Page("selection", "The sieve and stabilized descent", opening)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

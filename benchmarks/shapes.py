@@ -18,7 +18,11 @@ TYPES = ("rcv1-like", "float32", "int64")
 
 def chosen(quick: bool) -> list[str]:
     """Recipes shown in these tables (truncated gradient has the loop of FOBOS)."""
-    return ["tamis SGD", "tamis FOBOS"] if quick else ["tamis SGD", "tamis FOBOS", "tamis RDA", "tamis FTRL", "tamis AdaGrad"]
+    return (
+        ["tamis SGD", "tamis FOBOS"]
+        if quick
+        else ["tamis SGD", "tamis FOBOS", "tamis RDA", "tamis FTRL", "tamis AdaGrad"]
+    )
 
 
 def in_turn(way, makers, works: dict[str, Workload], turns: int) -> dict[tuple[str, str], float]:
@@ -29,7 +33,9 @@ def in_turn(way, makers, works: dict[str, Workload], turns: int) -> dict[tuple[s
             for name, times in way(makers, work, 3).items():
                 key = (name, work_name)
                 best[key] = min(best.get(key, times), times)
-    return {(name, work): 1e9 * times.least / works[work].X.nnz for (name, work), times in best.items()}
+    return {
+        (name, work): 1e9 * times.least / works[work].X.nnz for (name, work), times in best.items()
+    }
 
 
 def worst(ratios: dict[str, float]) -> str:
@@ -46,8 +52,14 @@ def across_strengths(quick: bool) -> tuple[list[Table], list[Goal]]:
     rows = []
     for alpha in STRENGTHS:
         ns = [1e9 * times[name, alpha].least / work.X.nnz for name in names]
-        rows.append([f"{alpha:g}", *(f"{x:.2f}" for x in ns), *(f"{x / ns[-1]:.2f}" for x in ns[:-1])])
-    head = ["alpha", *(f"{name}: ns" for name in names), *(f"{name} / sklearn" for name in names[:-1])]
+        rows.append(
+            [f"{alpha:g}", *(f"{x:.2f}" for x in ns), *(f"{x / ns[-1]:.2f}" for x in ns[:-1])]
+        )
+    head = [
+        "alpha",
+        *(f"{name}: ns" for name in names),
+        *(f"{name} / sklearn" for name in names[:-1]),
+    ]
     return [Table("Strength of the L1 penalty, inside fit, stored order", head, rows)], []
 
 
@@ -62,20 +74,42 @@ def across_columns(quick: bool) -> tuple[list[Table], list[Goal]]:
     """Time per nonzero as the columns, and with them the cache misses, grow."""
     works = {name: make(name, quick) for name in WIDTHS}
     makers = {name: TAMIS[name] for name in chosen(quick)} | {LASSO: SKLEARN[LASSO]}
-    found = {way: in_turn(measure, makers, works, 1 if quick else 4) for way, measure in (("fit", by_fit), ("partial_fit", by_partial_fit))}
+    found = {
+        way: in_turn(measure, makers, works, 1 if quick else 4)
+        for way, measure in (("fit", by_fit), ("partial_fit", by_partial_fit))
+    }
     rows, growth = [], {}
     for name in makers:
         for way, times in found.items():
             ns = [times[name, work] for work in WIDTHS]
-            rows.append([name, way, *(f"{x:.2f}" for x in ns), f"{ns[2] / ns[0]:.2f}", f"{ns[3] / ns[0]:.1f}"])
+            rows.append(
+                [
+                    name,
+                    way,
+                    *(f"{x:.2f}" for x in ns),
+                    f"{ns[2] / ns[0]:.2f}",
+                    f"{ns[3] / ns[0]:.1f}",
+                ]
+            )
             if way == "fit" and name in TAMIS:
                 growth[name] = ns[2] / ns[0]
-    head = ["ns per nonzero", "by", *(f"{RECIPES[work].columns:,} columns" for work in WIDTHS), "10^5 / 10^4", "10^7 / 10^4"]
-    note = """At 10^7 columns the weights fit in no cache. In fit every pass ends with a count of the kept features, which reads the state of all
-        columns once; partial_fit counts only when the stream has doubled."""
+    head = [
+        "ns per nonzero",
+        "by",
+        *(f"{RECIPES[work].columns:,} columns" for work in WIDTHS),
+        "10^5 / 10^4",
+        "10^7 / 10^4",
+    ]
+    note = """At 10^7 columns the weights fit in no cache. In fit every pass ends with a count of
+        the kept features, which reads the state of all columns once; partial_fit counts only when
+        the stream has doubled."""
     far = found["partial_fit"]["tamis FOBOS", "columns-1e7"]
     figure = f"{worst(growth)}; at 10^7 columns FOBOS takes {far:.1f} ns by partial_fit"
-    goal = Goal("time per nonzero at 10^5 columns within 1.5 times that at 10^4", figure, verdict(max(growth.values()) <= 1.5))
+    goal = Goal(
+        "time per nonzero at 10^5 columns within 1.5 times that at 10^4",
+        figure,
+        verdict(max(growth.values()) <= 1.5),
+    )
     return [Table("Columns", head, rows, note)], [goal]
 
 
@@ -90,38 +124,94 @@ def many_classes(quick: bool) -> tuple[list[Table], list[Goal]]:
         sweep, apart = np.inf, np.full(len(classes), np.inf)
         for _ in range(1 if quick else 3):
             sweep = min(sweep, by_fit(makers, work, rounds, extra=2)[name].least)
-            apart = np.minimum(apart, [by_fit(makers, half, 2, extra=2)[name].least for half in halves])
+            apart = np.minimum(
+                apart, [by_fit(makers, half, 2, extra=2)[name].least for half in halves]
+            )
         jobs = interleave_jobs(TAMIS[name], work, classes, rounds)
         whole = by_partial_fit(makers, work, rounds)[name].least
         pieces = sum(by_partial_fit(makers, half, 2)[name].least for half in halves)
         inside[name], streamed[name] = sweep / apart.sum(), whole / pieces
         ns = [1e9 * seconds / work.X.nnz for seconds in (sweep, apart.sum(), whole, pieces)]
         figures = [f"{x:.1f}" for x in ns]
-        rows.append([name, *figures[:2], f"{inside[name]:.2f}", *figures[2:], f"{streamed[name]:.2f}", f"{jobs[1].least / jobs[2].least:.2f}"])
-    head = ["ns per nonzero", "fit: sweep", "fit: 20 binary", "ratio", "partial_fit: sweep", "partial_fit: binary", "ratio", "n_jobs=2 speeds up"]
-    note = f"The speed-up is of wall time, on a machine of {os.cpu_count()} cores with other work on them."
+        rows.append(
+            [
+                name,
+                *figures[:2],
+                f"{inside[name]:.2f}",
+                *figures[2:],
+                f"{streamed[name]:.2f}",
+                f"{jobs[1].least / jobs[2].least:.2f}",
+            ]
+        )
+    head = [
+        "ns per nonzero",
+        "fit: sweep",
+        "fit: 20 binary",
+        "ratio",
+        "partial_fit: sweep",
+        "partial_fit: binary",
+        "ratio",
+        "n_jobs=2 speeds up",
+    ]
+    note = (
+        f"The speed-up is of wall time, on a machine of {os.cpu_count()} cores with other work "
+        "on them."
+    )
     figure = f"{worst(inside)} inside fit, {worst(streamed)} by partial_fit"
-    goal = Goal("20 classes in one sweep at most 0.6 of 20 binary passes", figure, verdict(max(inside.values()) <= 0.6))
+    goal = Goal(
+        "20 classes in one sweep at most 0.6 of 20 binary passes",
+        figure,
+        verdict(max(inside.values()) <= 0.6),
+    )
     return [Table(f"Many classes, {describe('classes-20')}", head, rows, note)], [goal]
 
 
 def interleave_jobs(new, work: Workload, classes, rounds: int) -> dict[int, Times]:
     """Wall seconds of a sweep on one thread and on two."""
     models = {jobs: new(n_jobs=jobs) for jobs in (1, 2)}
-    actions = {jobs: (lambda model=model: (model.partial_fit(work.X, work.y, classes=classes), None)[1]) for jobs, model in models.items()}
+    actions = {
+        jobs: (lambda model=model: (model.partial_fit(work.X, work.y, classes=classes), None)[1])
+        for jobs, model in models.items()
+    }
     return interleaved(actions, 2 * rounds, clock=time.perf_counter)
 
 
 def across_types(quick: bool) -> tuple[list[Table], list[Goal]]:
     """Single precision and 64-bit indices against the usual types."""
     names = chosen(quick)
-    ns = in_turn(by_fit, {name: TAMIS[name] for name in names}, {name: make(name, quick) for name in TYPES}, 2 if quick else 6)
+    ns = in_turn(
+        by_fit,
+        {name: TAMIS[name] for name in names},
+        {name: make(name, quick) for name in TYPES},
+        2 if quick else 6,
+    )
     ratios = {name: ns[name, "float32"] / ns[name, "rcv1-like"] for name in names}
     wide = {name: ns[name, "int64"] / ns[name, "rcv1-like"] for name in names}
-    rows = [[name, *(f"{ns[name, kind]:.2f}" for kind in TYPES), f"{ratios[name]:.2f}", f"{wide[name]:.2f}"] for name in names]
-    head = ["ns per nonzero, inside fit", "float64, int32", "float32, int32", "float64, int64", "float32 / float64", "int64 / int32"]
-    goal = Goal("float32 data at most 1.15 times the time of float64", worst(ratios), verdict(max(ratios.values()) <= 1.15))
-    return [Table("Number types", head, rows, "scikit-learn's SGDClassifier refuses int64 indices.")], [goal]
+    rows = [
+        [
+            name,
+            *(f"{ns[name, kind]:.2f}" for kind in TYPES),
+            f"{ratios[name]:.2f}",
+            f"{wide[name]:.2f}",
+        ]
+        for name in names
+    ]
+    head = [
+        "ns per nonzero, inside fit",
+        "float64, int32",
+        "float32, int32",
+        "float64, int64",
+        "float32 / float64",
+        "int64 / int32",
+    ]
+    goal = Goal(
+        "float32 data at most 1.15 times the time of float64",
+        worst(ratios),
+        verdict(max(ratios.values()) <= 1.15),
+    )
+    return [
+        Table("Number types", head, rows, "scikit-learn's SGDClassifier refuses int64 indices.")
+    ], [goal]
 
 
 def million(quick: bool) -> tuple[list[Table], list[Goal]]:
@@ -129,5 +219,19 @@ def million(quick: bool) -> tuple[list[Table], list[Goal]]:
     work = make("million", quick)
     makers = {name: TAMIS[name] for name in chosen(quick)} | SKLEARN
     times = by_partial_fit(makers, work, 1 if quick else 3)
-    rows = [[name, f"{1e9 * t.least / work.X.nnz:.2f}", f"{t.least:.2f}", f"{t.least / times[LASSO].least:.2f}"] for name, t in times.items()]
-    return [Table(f"A million, {describe('million')}", ["one partial_fit", "ns per nonzero", "seconds", "/ sklearn l1"], rows)], []
+    rows = [
+        [
+            name,
+            f"{1e9 * t.least / work.X.nnz:.2f}",
+            f"{t.least:.2f}",
+            f"{t.least / times[LASSO].least:.2f}",
+        ]
+        for name, t in times.items()
+    ]
+    return [
+        Table(
+            f"A million, {describe('million')}",
+            ["one partial_fit", "ns per nonzero", "seconds", "/ sklearn l1"],
+            rows,
+        )
+    ], []

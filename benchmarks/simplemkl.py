@@ -48,7 +48,9 @@ class Loop:
             weights, value, beta = self.step(weights, value, beta, forms)
 
     def step(self, weights, value, beta, forms):
-        """Walk along the direction to the face of the simplex as long as that descends, then halve the step until it does."""
+        """Walk along the direction to the face of the simplex as long as that descends, then halve
+        the step until it does.
+        """
         move = self.direction(weights, forms)
         while True:
             falling = move < 0

@@ -1,11 +1,13 @@
-"""Large text files of distinct rows, written by compiled code: svmlight, and the same rows for Vowpal Wabbit."""
+"""Large text files of distinct rows, written by compiled code: svmlight, and the same rows for
+Vowpal Wabbit.
+"""
 
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.workloads import BLOCK, SEED, Recipe, _draw, _label, _plant, _scatter
-from tamis._jit import compiled
+from tamis.base.jit import compiled
 
 RECIPE = Recipe(0, 47_000, 74)
 DIGITS = 6  # after the point
@@ -13,7 +15,9 @@ DIGITS = 6  # after the point
 
 @compiled
 def write_rows(columns, values, labels, bar, text):
-    """Write rows as ``label column:0.dddddd ...``, with a bar after the label for Vowpal Wabbit; the number of bytes."""
+    """Write rows as ``label column:0.dddddd ...``, with a bar after the label for Vowpal Wabbit;
+    the number of bytes.
+    """
     at = 0
     for i in range(columns.shape[0]):
         if labels[i] < 0:
@@ -54,10 +58,15 @@ def write(path: Path, size: int, bar: bool = False) -> int:
     with path.open("wb") as file:
         while plain < size:
             ranks, grades = _draw(RECIPE, np.random.default_rng([SEED, 9, rows]))
-            labels = _label(RECIPE, ranks, grades, planted, weights, np.random.default_rng([SEED, 9, rows, 1]))
+            labels = _label(
+                RECIPE, ranks, grades, planted, weights, np.random.default_rng([SEED, 9, rows, 1])
+            )
             columns = _scatter(ranks, RECIPE.columns)
             order = columns.argsort(axis=1)
-            columns, grades = np.take_along_axis(columns, order, 1), np.take_along_axis(grades, order, 1)
+            columns, grades = (
+                np.take_along_axis(columns, order, 1),
+                np.take_along_axis(grades, order, 1),
+            )
             values = grades / np.sqrt((grades * grades).sum(axis=1, keepdims=True))
             used = write_rows(columns, np.minimum(values, 0.999999), labels, bar, room)
             file.write(room[:used].tobytes())

@@ -1,4 +1,6 @@
-"""Support vector machines with unlabelled rows: the shared dual solver against scikit-learn's SVC, whole fits, and large text."""
+"""Support vector machines with unlabelled rows: the shared dual solver against scikit-learn's SVC,
+whole fits, and large text.
+"""
 
 import os
 import time
@@ -19,18 +21,27 @@ from benchmarks.papers.kernels.triclass_sets import draw
 from benchmarks.realsets import ABSENT
 from tamis import TriClassSVC
 from tamis.datasets import make_text
-from tamis.solvers.svm import solve_svm
+from tamis.solvers.support_vector.dual import solve_svm
 
-SIZES = {150: 0.3, 284: 0.5, 384: 1.3, 569: 3.7}  # rows of the breast cancer set, and promised milliseconds (those of 722 rows for 569)
+SIZES = {
+    150: 0.3,
+    284: 0.5,
+    384: 1.3,
+    569: 3.7,
+}  # rows of the breast cancer set, and promised milliseconds (those of 722 rows for 569)
 FIT, TEXT = 0.3, 10.0  # seconds promised
 UNLABELLED = 10_000
 
 
 def run_solver(rows: int, rounds: int) -> tuple[dict, int]:
-    """Times of one support vector problem over a mixture of kernels of unit trace, C = 100, by SVC and by ours, cold and warm."""
+    """Times of one support vector problem over a mixture of kernels of unit trace, C = 100, by SVC
+    and by ours, cold and warm.
+    """
     X, y = load_breast_cancer(return_X_y=True)
     X, signs = scale(X)[:rows], np.where(y[:rows] == 1, 1.0, -1.0)
-    kernel = sum(rbf_kernel(X, gamma=gamma) for gamma in (0.001, 0.01, 0.1)) + sum(rbf_kernel(X[:, [j]], gamma=0.5) for j in range(5))
+    kernel = sum(rbf_kernel(X, gamma=gamma) for gamma in (0.001, 0.01, 0.1)) + sum(
+        rbf_kernel(X[:, [j]], gamma=0.5) for j in range(5)
+    )
     kernel /= np.trace(kernel)
     ones, caps = np.ones(rows), np.full(rows, 100.0)
     done = solve_svm(kernel, signs, ones, caps)
@@ -45,9 +56,15 @@ def run_solver(rows: int, rounds: int) -> tuple[dict, int]:
 def run_fits(rounds: int) -> dict:
     """Times of whole fits on 200 labelled and 500 unlabelled rows of the Gaussian toy."""
     rows = draw("toy, first irrelevant", 200, 0.5, 0, None)
-    settings = {"linear, C = 0.01": {"C": 0.01, "C_unlabeled": 0.01}, "linear, C = 1": {}, "rbf, C = 1": {"kernel": "rbf"}}
+    settings = {
+        "linear, C = 0.01": {"C": 0.01, "C_unlabeled": 0.01},
+        "linear, C = 1": {},
+        "rbf, C = 1": {"kernel": "rbf"},
+    }
     contestants = {
-        (name, mode): lambda m=mode, g=given: TriClassSVC(m, unlabeled=None, balance=False, **g).fit(rows.X, rows.y)
+        (name, mode): lambda m=mode, g=given: TriClassSVC(
+            m, unlabeled=None, balance=False, **g
+        ).fit(rows.X, rows.y)
         for name, given in settings.items()
         for mode in ("svm", "usvm", "s3vm", "3c")
     }
@@ -55,14 +72,23 @@ def run_fits(rounds: int) -> dict:
 
 
 def text_rows(quick: bool):
-    """A pair of newsgroups with 20 labels a class and 10,000 unlabelled posts of all groups; made-up text where the set is not at hand."""
+    """A pair of newsgroups with 20 labels a class and 10,000 unlabelled posts of all groups;
+    made-up text where the set is not at hand.
+    """
     place = Path(os.environ.get("TAMIS_DATA", "")) / "20news_bydate_counts.npz"
     if os.environ.get("TAMIS_DATA") and place.exists():
         with np.load(place) as stored:
             parts = [
-                sp.csr_array(tuple(stored[f"{k}_{s}"] for k in ("data", "indices", "indptr")), shape=stored[f"shape_{s}"]) for s in ("train", "test")
+                sp.csr_array(
+                    tuple(stored[f"{k}_{s}"] for k in ("data", "indices", "indptr")),
+                    shape=stored[f"shape_{s}"],
+                )
+                for s in ("train", "test")
             ]
-            X, kind = sp.vstack(parts, format="csr"), np.concatenate([stored["y_train"], stored["y_test"]])
+            X, kind = (
+                sp.vstack(parts, format="csr"),
+                np.concatenate([stored["y_train"], stored["y_test"]]),
+            )
         X = TfidfTransformer(sublinear_tf=True).fit_transform(X)
         pair, name = (9, 10), "20 newsgroups: baseball against hockey"
     else:
@@ -73,7 +99,10 @@ def text_rows(quick: bool):
     labelled = np.concatenate([order[kind[order] == own][:20] for own in pair])
     rest = np.setdiff1d(order, labelled)
     own = random.permutation(rest[np.isin(kind[rest], pair)])
-    test, others = own[:500], random.permutation(np.setdiff1d(rest, own[:500]))[: UNLABELLED // (10 if quick else 1)]
+    test, others = (
+        own[:500],
+        random.permutation(np.setdiff1d(rest, own[:500]))[: UNLABELLED // (10 if quick else 1)],
+    )
     rows = np.concatenate([labelled, others])
     y = np.concatenate([kind[labelled], np.full(len(others), -1)])
     return name, X[rows], y, X[test], kind[test]
@@ -82,29 +111,50 @@ def text_rows(quick: bool):
 def run(quick: bool) -> Page:
     """All tables of this part."""
     opening = """
-        One solver of the support vector dual serves multiple kernel learning, the tri-class SVM and regression. Its times stand beside those of
-        scikit-learn's SVC on the same matrix, to the same tolerance. Seconds of one core, contestants in turn, the least of the rounds."""
+        One solver of the support vector dual serves multiple kernel learning, the tri-class SVM and
+        regression. Its times stand beside those of scikit-learn's SVC on the same matrix, to the
+        same tolerance. Seconds of one core, contestants in turn, the least of the rounds."""
     page = Page("triclass", "Support vector machines and few labels", opening)
     table = []
     for rows, promised in SIZES.items():
         times, steps = run_solver(rows, 5 if quick else 30)
         cells = [f"{1e3 * t.least:.2f}" for t in times.values()]
-        table.append([str(rows), str(steps), *cells, f"{times['SVC'].least / times['ours, cold'].least:.1f}"])
+        table.append(
+            [str(rows), str(steps), *cells, f"{times['SVC'].least / times['ours, cold'].least:.1f}"]
+        )
         if rows == 284:
             figure = f"{1e3 * times['ours, cold'].least:.2f} ms"
             page.goals.append(
-                Goal(f"one SVM of {rows} rows from nothing: at most {promised} ms", figure, verdict(1e3 * times["ours, cold"].least <= promised))
+                Goal(
+                    f"one SVM of {rows} rows from nothing: at most {promised} ms",
+                    figure,
+                    verdict(1e3 * times["ours, cold"].least <= promised),
+                )
             )
-    page.tables.append(Table("One problem, milliseconds", ["rows", "steps", "SVC", "ours, cold", "ours, warm", "SVC over ours"], table))
+    page.tables.append(
+        Table(
+            "One problem, milliseconds",
+            ["rows", "steps", "SVC", "ours, cold", "ours, warm", "SVC over ours"],
+            table,
+        )
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fits = run_fits(1 if quick else 3)
         names = list(dict.fromkeys(name for name, _ in fits))
         modes = list(dict.fromkeys(mode for _, mode in fits))
         table = [[name, *(f"{fits[name, mode].least:.3f}" for mode in modes)] for name in names]
-        page.tables.append(Table("Whole fits of 700 rows, 50 columns, seconds", ["kernel", *modes], table))
+        page.tables.append(
+            Table("Whole fits of 700 rows, 50 columns, seconds", ["kernel", *modes], table)
+        )
         worst = max(time_.least for time_ in fits.values())
-        page.goals.append(Goal(f"a fit of 700 rows takes at most {FIT} s, whatever the mode", f"{worst:.3f} s at worst", verdict(worst <= FIT)))
+        page.goals.append(
+            Goal(
+                f"a fit of 700 rows takes at most {FIT} s, whatever the mode",
+                f"{worst:.3f} s at worst",
+                verdict(worst <= FIT),
+            )
+        )
         _text(page, quick)
     return page
 
@@ -119,10 +169,26 @@ def _text(page: Page, quick: bool) -> None:
         model = TriClassSVC(mode, C=10.0, C_unlabeled=0.1, solver="coordinate").fit(X, y)
         taken = time.thread_time() - begin
         worst = max(worst, taken)
-        table.append([mode, f"{taken:.2f}", str(model.n_iter_), f"{model.gap_:.2g}", f"{model.score(X_test, truth):.3f}"])
+        table.append(
+            [
+                mode,
+                f"{taken:.2f}",
+                str(model.n_iter_),
+                f"{model.gap_:.2g}",
+                f"{model.score(X_test, truth):.3f}",
+            ]
+        )
     caption = f"{name}; {X.shape[0]:,} rows, {X.shape[1]:,} columns"
     page.tables.append(
-        Table("Sparse text", ["mode", "seconds", "convex problems", "gap", "accuracy"], table, caption + ", 40 of them labelled. C is not tuned.")
+        Table(
+            "Sparse text",
+            ["mode", "seconds", "convex problems", "gap", "accuracy"],
+            table,
+            caption + ", 40 of them labelled. C is not tuned.",
+        )
     )
-    goal = f"a linear machine of sparse text with {UNLABELLED:,} unlabelled rows in less than {TEXT:.0f} s"
+    goal = (
+        f"a linear machine of sparse text with {UNLABELLED:,} unlabelled rows in less than "
+        f"{TEXT:.0f} s"
+    )
     page.goals.append(Goal(goal, f"{worst:.2f} s at worst", verdict(worst < TEXT)))

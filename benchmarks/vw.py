@@ -1,7 +1,8 @@
 """Vowpal Wabbit at arm's length: rows to its text and cache, training from the cache, weights back.
 
-A feature keeps its column number as its name, which Vowpal Wabbit's hash leaves as it is; the table is large enough that neither
-two columns nor a column and the constant collide. The constant is free of the penalty, as the intercepts of tamis are.
+A feature keeps its column number as its name, which Vowpal Wabbit's hash leaves as it is; the table
+is large enough that neither two columns nor a column and the constant collide. The constant is free
+of the penalty, as the intercepts of tamis are.
 """
 
 import time
@@ -12,7 +13,14 @@ import numpy as np
 
 BITS = 18  # of the table, for one output
 CONSTANT = 11_650_396 % 2**BITS  # where the hash of the constant falls
-COMMON = ["--loss_function", "logistic", "--holdout_off", "--no_bias_regularization", "--quiet", "--predict_only_model"]
+COMMON = [
+    "--loss_function",
+    "logistic",
+    "--holdout_off",
+    "--no_bias_regularization",
+    "--quiet",
+    "--predict_only_model",
+]
 
 
 class Cached(NamedTuple):
@@ -38,7 +46,10 @@ class Weights(NamedTuple):
 def cache(X, y, folder: Path, name: str) -> Cached:
     """Write the rows as text, and have Vowpal Wabbit make its cache."""
     if X.shape[1] > CONSTANT:
-        raise ValueError(f"{X.shape[1]:,} columns: number {CONSTANT:,} would collide with the constant of Vowpal Wabbit in a table of {BITS} bits.")
+        raise ValueError(
+            f"{X.shape[1]:,} columns: number {CONSTANT:,} would collide with the constant of "
+            f"Vowpal Wabbit in a table of {BITS} bits."
+        )
     classes, codes = np.unique(y, return_inverse=True)
     labels = 2 * codes - 1 if len(classes) == 2 else codes + 1
     text = folder / f"{name}.txt"
@@ -53,10 +64,18 @@ def cache(X, y, folder: Path, name: str) -> Cached:
 
 
 def train(rows: Cached, options: list[str], passes: int, model: Path | None = None) -> float:
-    """Train from the cache, in this process; seconds of wall time (its reader runs on a thread of its own)."""
+    """Train from the cache, in this process; seconds of wall time (its reader runs on a thread of
+    its own).
+    """
     bits = BITS + rows.width.bit_length() - 1
     many = [] if len(rows.classes) == 2 else ["--oaa", str(len(rows.classes))]
-    files = ["-d", str(rows.text), "--cache_file", f"{rows.text}.cache", *(["-f", str(model)] if model else [])]
+    files = [
+        "-d",
+        str(rows.text),
+        "--cache_file",
+        f"{rows.text}.cache",
+        *(["-f", str(model)] if model else []),
+    ]
     begin = time.perf_counter()
     _run([*files, *COMMON, *many, "-b", str(bits), "--passes", str(passes), *options])
     return time.perf_counter() - begin

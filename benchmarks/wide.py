@@ -1,8 +1,9 @@
 """Matrices beyond 32 bits: more than 2^31 nonzeros on memory maps, and 10^8 columns.
 
-The wide matrix is a tile of rows, written once to small files, that the system maps many times in a row into one stretch of
-addresses: NumPy sees one plain array of more than 2^31 numbers, every entry of which is read, while disk and memory hold one tile.
-(A sparse file's holes would read as zeros, which are no entries of a matrix.) Labels and row pointers are ordinary arrays.
+The wide matrix is a tile of rows, written once to small files, that the system maps many times in a
+row into one stretch of addresses: NumPy sees one plain array of more than 2^31 numbers, every entry
+of which is read, while disk and memory hold one tile. (A sparse file's holes would read as zeros,
+which are no entries of a matrix.) Labels and row pointers are ordinary arrays.
 """
 
 import ctypes
@@ -25,7 +26,9 @@ NAMES = ("tamis FOBOS", "tamis RDA")
 
 
 class Repeated:
-    """A small array, seen as `times` copies of itself end to end: one stretch of addresses, one file."""
+    """A small array, seen as `times` copies of itself end to end: one stretch of addresses, one
+    file.
+    """
 
     def __init__(self, array: np.ndarray, times: int, file: Path):
         if array.nbytes % mmap.ALLOCATIONGRANULARITY:
@@ -34,12 +37,24 @@ class Repeated:
         self.length = array.nbytes * times
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.mmap.restype = ctypes.c_void_p
-        self.libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+        self.libc.mmap.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_long,
+        ]
         anonymous = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
         self.start = self._map(None, self.length, anonymous, -1)
         with file.open("rb") as opened:
             for k in range(times):  # each copy takes the place of a part of the reserved addresses
-                self._map(self.start + k * array.nbytes, array.nbytes, mmap.MAP_SHARED | 0x10, opened.fileno())  # 0x10: MAP_FIXED
+                self._map(
+                    self.start + k * array.nbytes,
+                    array.nbytes,
+                    mmap.MAP_SHARED | 0x10,
+                    opened.fileno(),
+                )  # 0x10: MAP_FIXED
         memory = (ctypes.c_char * self.length).from_address(self.start)
         self.array = np.frombuffer(memory, dtype=array.dtype)
         self.array.flags.writeable = False
@@ -56,8 +71,13 @@ class Repeated:
 
 
 def tiled(tile: Workload, times: int, folder: Path):
-    """The tile's rows `times` times over, as one CSR array of int64 indices, with its labels and its maps."""
-    data, indices = Repeated(tile.X.data, times, folder / "data"), Repeated(tile.X.indices, times, folder / "indices")
+    """The tile's rows `times` times over, as one CSR array of int64 indices, with its labels and
+    its maps.
+    """
+    data, indices = (
+        Repeated(tile.X.data, times, folder / "data"),
+        Repeated(tile.X.indices, times, folder / "indices"),
+    )
     rows, nonzeros = tile.X.shape[0] * times, tile.X.nnz * times
     X = sp.csr_array((rows, tile.X.shape[1]), dtype=tile.X.dtype)
     X.data, X.indices = data.array, indices.array
@@ -66,7 +86,9 @@ def tiled(tile: Workload, times: int, folder: Path):
 
 
 def learn_tiled(name: str, tile: Workload, times: int, folder: Path) -> dict:
-    """One `partial_fit` over the wide matrix, and the same rows tile by tile: the weights must agree bit for bit."""
+    """One `partial_fit` over the wide matrix, and the same rows tile by tile: the weights must
+    agree bit for bit.
+    """
     X, y, maps = tiled(tile, times, folder)
     model, classes = TAMIS[name](), np.unique(tile.y)
     TAMIS[name]().partial_fit(tile.X, tile.y, classes=classes)  # loads the loops
@@ -82,13 +104,24 @@ def learn_tiled(name: str, tile: Workload, times: int, folder: Path) -> dict:
     for _ in range(times):
         chunks.partial_fit(tile.X, tile.y, classes=classes)
     apart = time.perf_counter() - begin
-    same = np.array_equal(model.coef_, chunks.coef_) and np.array_equal(model.intercept_, chunks.intercept_)
+    same = np.array_equal(model.coef_, chunks.coef_) and np.array_equal(
+        model.intercept_, chunks.intercept_
+    )
     shown = {"kept": len(model.support_), "error": 1 - model.score(*tile)}
-    return {"stored": stored, "rows": rows, "seconds": seconds, "apart": apart, "same": same, **shown}
+    return {
+        "stored": stored,
+        "rows": rows,
+        "seconds": seconds,
+        "apart": apart,
+        "same": same,
+        **shown,
+    }
 
 
 def learn_columns(name: str, work: Workload) -> dict:
-    """Three calls of `partial_fit` over rows of 10^8 columns: the first makes the state, the first two count the kept features."""
+    """Three calls of `partial_fit` over rows of 10^8 columns: the first makes the state, the first
+    two count the kept features.
+    """
     model, classes, seconds = TAMIS[name](), np.unique(work.y), []
     for _ in range(3):
         begin = time.perf_counter()
@@ -109,35 +142,76 @@ def run(quick: bool) -> Page:
         needed = tile.X.data.nbytes + tile.X.indices.nbytes
         if shutil.disk_usage(folder).free < 4 * needed:
             raise OSError(f"the folder for temporary files has no room for {needed:,} bytes.")
-        found = {name: learn_tiled(name, tile, times, Path(folder)) for name in NAMES[: 1 if quick else None]}
+        found = {
+            name: learn_tiled(name, tile, times, Path(folder))
+            for name in NAMES[: 1 if quick else None]
+        }
         page.tables.append(_wide_table(found, tile, times))
         work = make("columns-1e8", quick)
         columns = {name: learn_columns(name, work) for name in NAMES[: 1 if quick else None]}
         page.tables.append(_columns_table(columns, work))
     entries, same = min(f["stored"] for f in found.values()), all(f["same"] for f in found.values())
-    figure = f"{entries:,} nonzeros in one call, weights {'equal to' if same else 'DIFFERENT from'} those of {times} calls with a tile each"
-    page.goals.append(Goal("a matrix of more than 2^31 nonzeros is learnt", figure, verdict(same and (quick or entries > MANY))))
+    figure = (
+        f"{entries:,} nonzeros in one call, weights "
+        f"{'equal to' if same else 'DIFFERENT from'} those of {times} calls with a tile each"
+    )
+    page.goals.append(
+        Goal(
+            "a matrix of more than 2^31 nonzeros is learnt",
+            figure,
+            verdict(same and (quick or entries > MANY)),
+        )
+    )
     first = columns[NAMES[0]]
-    figure = f"{first['seconds'][0]:.1f} s for {len(work.y):,} rows, the state made; training error {first['error']:.3f}"
+    figure = (
+        f"{first['seconds'][0]:.1f} s for {len(work.y):,} rows, the state made; training "
+        f"error {first['error']:.3f}"
+    )
     page.goals.append(Goal("10^8 columns are learnt", figure, verdict(first["error"] < 0.25)))
     return page
 
 
 def _columns_table(found, work) -> Table:
     """10^8 columns, recipe by recipe."""
-    head = ["one partial_fit", "first call, s", "second, s", "third, s", "ns per nonzero, third", "kept", "training error"]
+    head = [
+        "one partial_fit",
+        "first call, s",
+        "second, s",
+        "third, s",
+        "ns per nonzero, third",
+        "kept",
+        "training error",
+    ]
     rows = []
     for name, f in found.items():
         third = f"{1e9 * f['seconds'][2] / work.X.nnz:.1f}"
-        rows.append([name, *(f"{s:.2f}" for s in f["seconds"]), third, f"{f['kept']:,}", f"{f['error']:.3f}"])
-    note = """The first call makes the state of all columns. Calls in which the stream doubles (the first two) count the kept features, which reads
-        all columns."""
+        rows.append(
+            [
+                name,
+                *(f"{s:.2f}" for s in f["seconds"]),
+                third,
+                f"{f['kept']:,}",
+                f"{f['error']:.3f}",
+            ]
+        )
+    note = """The first call makes the state of all columns. Calls in which the stream doubles (the
+        first two) count the kept features, which reads all columns."""
     return Table(f"10^8 columns, {describe('columns-1e8')}, int64 indices", head, rows, note)
 
 
 def _wide_table(found, tile, times) -> Table:
     """The wide matrix, recipe by recipe."""
-    head = ["one partial_fit", "rows", "nonzeros", "seconds", "ns per nonzero", "tile by tile, ns", "equal bits", "kept", "error on a tile"]
+    head = [
+        "one partial_fit",
+        "rows",
+        "nonzeros",
+        "seconds",
+        "ns per nonzero",
+        "tile by tile, ns",
+        "equal bits",
+        "kept",
+        "error on a tile",
+    ]
     rows = [
         [
             name,
@@ -152,6 +226,7 @@ def _wide_table(found, tile, times) -> Table:
         ]
         for name, f in found.items()
     ]
-    note = f"""{times} copies of a tile of {tile.X.shape[0]:,} rows, {RECIPES["wide-tile"].columns:,} columns, float32 values, int64 indices; wall
-        time, border included."""
+    note = f"""{times} copies of a tile of {tile.X.shape[0]:,} rows,
+        {RECIPES["wide-tile"].columns:,} columns, float32 values, int64 indices; wall time, border
+        included."""
     return Table("More than 2^31 nonzeros", head, rows, note)

@@ -1,12 +1,14 @@
-"""Frozen seeded workloads: text-like sparse rows with Zipf columns, unit norm, and labels of a planted sparse model.
+"""Frozen seeded workloads: text-like sparse rows with Zipf columns, unit norm, and labels of a
+planted sparse model.
 
-A row draws its columns by rank from density 1 / (rank + 30) (a duplicate moves to the next free rank), scatters the ranks over
-the columns by a fixed affine permutation, and holds count times inverse-frequency values scaled to unit norm. A linear model of 200
-planted columns labels the rows, and one label in twenty is redrawn. All but the last division is integer arithmetic, so that every
+A row draws its columns by rank from density 1 / (rank + 30) (a duplicate moves to the next free
+rank), scatters the ranks over the columns by a fixed affine permutation, and holds count times
+inverse-frequency values scaled to unit norm. A linear model of 200 planted columns labels the rows,
+and one label in twenty is redrawn. All but the last division is integer arithmetic, so that every
 machine makes the same bits; checksums hold the workloads to that.
 
-Rows are made in blocks of 2,000, each from its own generator: memory is bounded by the result, and the first block (all that
-``--quick`` uses) is the beginning of the whole.
+Rows are made in blocks of 2,000, each from its own generator: memory is bounded by the result, and
+the first block (all that ``--quick`` uses) is the beginning of the whole.
 """
 
 import hashlib
@@ -55,7 +57,8 @@ RECIPES = {
     "wide-tile": Recipe(16_384, 1_000_000, 256, value="float32", index="int64"),
 }
 
-# First 16 hex digits of SHA-256 over data, indices, indptr and y: of the first block, and of the whole.
+# First 16 hex digits of SHA-256 over data, indices, indptr and y: of the first block, and of the
+# whole.
 CHECKSUMS = {
     "rcv1-like": ("6e8bebc9e2b9141c", "9bfbc3dcc9878ee3"),
     "columns-1e4": ("b5b97ae0111e744b", "26fcd6e1db6f1c8c"),
@@ -79,7 +82,10 @@ def make(name: str, quick: bool = False) -> Workload:
     work = _build(recipe)
     found, wanted = digest(work), CHECKSUMS[name][0 if quick else 1]
     if found != wanted:
-        raise RuntimeError(f"workload {name!r} has checksum {found}, not {wanted}: its figures cannot be compared with earlier ones.")
+        raise RuntimeError(
+            f"workload {name!r} has checksum {found}, not {wanted}: its figures cannot be compared "
+            "with earlier ones."
+        )
     return work
 
 
@@ -106,10 +112,15 @@ def _build(recipe: Recipe) -> Workload:
     for number, start in enumerate(range(0, n, BLOCK)):
         rows = min(BLOCK, n - start)
         ranks, grades = _draw(recipe, np.random.default_rng([SEED, number]))
-        y[start : start + rows] = _label(recipe, ranks, grades, planted, weights, np.random.default_rng([SEED, number, 1]))[:rows]
+        y[start : start + rows] = _label(
+            recipe, ranks, grades, planted, weights, np.random.default_rng([SEED, number, 1])
+        )[:rows]
         columns = _scatter(ranks, recipe.columns)
         order = columns.argsort(axis=1)
-        columns, grades = np.take_along_axis(columns, order, 1)[:rows], np.take_along_axis(grades, order, 1)[:rows]
+        columns, grades = (
+            np.take_along_axis(columns, order, 1)[:rows],
+            np.take_along_axis(grades, order, 1)[:rows],
+        )
         span = slice(start * m, (start + rows) * m)
         indices[span] = columns.ravel()
         data[span] = (grades / np.sqrt((grades * grades).sum(axis=1, keepdims=True))).ravel()
@@ -117,7 +128,9 @@ def _build(recipe: Recipe) -> Workload:
 
 
 def _draw(recipe: Recipe, random):
-    """Ranks of the columns of one block of rows, distinct in each, and their values as whole numbers."""
+    """Ranks of the columns of one block of rows, distinct in each, and their values as whole
+    numbers.
+    """
     m, p = recipe.nonzeros, recipe.columns
     u = random.random((BLOCK, m))
     ranks = np.sort((SHIFT * ((p + SHIFT) / SHIFT) ** u - SHIFT).astype(np.int64), axis=1)
@@ -130,20 +143,30 @@ def _draw(recipe: Recipe, random):
 
 
 def _plant(recipe: Recipe):
-    """Ranks of the planted columns, in neighbouring pairs, and their weights, opposite in each pair (so that classes balance)."""
+    """Ranks of the planted columns, in neighbouring pairs, and their weights, opposite in each pair
+    (so that classes balance).
+    """
     random = np.random.default_rng([SEED, recipe.classes, 2])
     outputs = 1 if recipe.classes == 2 else recipe.classes
-    firsts = 2 * np.unique(np.rint(np.geomspace(1, recipe.columns // 40, 4 * PLANTED)).astype(np.int64))
+    firsts = 2 * np.unique(
+        np.rint(np.geomspace(1, recipe.columns // 40, 4 * PLANTED)).astype(np.int64)
+    )
     firsts = np.sort(random.choice(firsts, PLANTED // 2, replace=False))
-    weights = random.integers(1, 9, size=(PLANTED // 2, outputs)) * random.choice((-1, 1), size=(PLANTED // 2, outputs))
-    return np.stack((firsts, firsts + 1), axis=1).ravel(), np.stack((weights, -weights), axis=1).reshape(PLANTED, outputs)
+    weights = random.integers(1, 9, size=(PLANTED // 2, outputs)) * random.choice(
+        (-1, 1), size=(PLANTED // 2, outputs)
+    )
+    return np.stack((firsts, firsts + 1), axis=1).ravel(), np.stack(
+        (weights, -weights), axis=1
+    ).reshape(PLANTED, outputs)
 
 
 def _label(recipe: Recipe, ranks, grades, planted, weights, random):
     """Labels by the planted model, some of them redrawn."""
     place = np.searchsorted(planted, ranks).clip(max=PLANTED - 1)
     known = np.where(planted[place] == ranks, grades, 0.0)
-    scores = np.stack([(known * column[place]).sum(axis=1) for column in weights.T.astype(np.float64)], axis=1)
+    scores = np.stack(
+        [(known * column[place]).sum(axis=1) for column in weights.T.astype(np.float64)], axis=1
+    )
     labels = (scores[:, 0] > 0).astype(np.int64) if recipe.classes == 2 else scores.argmax(axis=1)
     redrawn = random.random(BLOCK) < NOISE
     labels = np.where(redrawn, random.integers(0, recipe.classes, BLOCK), labels)

@@ -1,7 +1,8 @@
 """Run the Python blocks of the pages: ``python docs/check_pages.py [PAGE ...]``.
 
-A fenced block marked ``python`` is run: as a doctest where it has prompts, else as it stands. The blocks of a page share
-one namespace, from top to bottom, in an empty folder. Blocks marked otherwise (``text``, ``console``) are not run.
+A fenced block marked ``python`` is run: as a doctest where it has prompts, else as it stands. The
+blocks of a page share one namespace, from top to bottom, in an empty folder. Blocks marked
+otherwise (``text``, ``console``) are not run.
 """
 
 import doctest

@@ -1,7 +1,7 @@
 """Try the claims of the README's table on what is installed: ``python docs/check_peers.py``.
 
-scikit-learn is always there; Vowpal Wabbit and river come with the extra ``bench``. Each line is the outcome of a small
-experiment on made-up documents, not an opinion.
+scikit-learn is always there; Vowpal Wabbit and river come with the extra ``bench``. Each line is
+the outcome of a small experiment on made-up documents, not an opinion.
 """
 
 import importlib.util
@@ -32,7 +32,7 @@ def outcome(experiment) -> str:
         return f"refused ({type(error).__name__})"
 
 
-# --------------------------------------------------------------------------- scikit-learn's protocol
+# -------------------------------------------------------------------------- scikit-learn's protocol
 def sgd(**rest):
     """scikit-learn's SGD with L1 and rows in their order."""
     return SGDClassifier(loss="log_loss", penalty="l1", alpha=ALPHA, shuffle=False, **rest)
@@ -53,7 +53,11 @@ def in_calls(model, calls):
 def same_bits(make):
     """One call against forty."""
     one, forty = in_calls(make(), 1).coef_, in_calls(make(), 40).coef_
-    return "same bits" if (one == forty).all() else f"{np.count_nonzero(one):,} -> {np.count_nonzero(forty):,} nonzeros"
+    return (
+        "same bits"
+        if (one == forty).all()
+        else f"{np.count_nonzero(one):,} -> {np.count_nonzero(forty):,} nonzeros"
+    )
 
 
 def resumed(make):
@@ -93,7 +97,9 @@ def balanced(make):
 
 def grown(make):
     """A new column and a new class in mid-stream."""
-    model = make().partial_fit(X[:1000, :4000], y[:1000], classes=None if hasattr(make(), "grow") else [0, 1])
+    model = make().partial_fit(
+        X[:1000, :4000], y[:1000], classes=None if hasattr(make(), "grow") else [0, 1]
+    )
     model.partial_fit(X[1000:], y[1000:] + 1)
     return "yes"
 
@@ -121,7 +127,8 @@ def wabbit_damage():
     from vowpalwabbit import Workspace
 
     lines = [
-        f"{2 * label - 1} | {' '.join(f'{j}:{v:.4f}' for j, v in zip(row.indices, row.data, strict=True))}"
+        f"{2 * label - 1} | "
+        f"{' '.join(f'{j}:{v:.4f}' for j, v in zip(row.indices, row.data, strict=True))}"
         for row, label in zip(X[:300], y, strict=False)
     ]
     with tempfile.TemporaryDirectory() as folder:
@@ -179,7 +186,11 @@ if __name__ == "__main__":
         table.add_column(heading)
     for name, experiment in EXPERIMENTS.items():
         own = {"grow": True} if experiment is grown else {}
-        table.add_row(name, outcome(lambda e=experiment, o=own: e(lambda **r: ours(**o, **r))), outcome(lambda e=experiment: e(sgd)))
+        table.add_row(
+            name,
+            outcome(lambda e=experiment, o=own: e(lambda **r: ours(**o, **r))),
+            outcome(lambda e=experiment: e(sgd)),
+        )
     Console().print(table)
     print("tamis, model file:", tamis_damage())
     if importlib.util.find_spec("vowpalwabbit"):

@@ -64,7 +64,9 @@ viewcode_follow_imported_members = True
 
 
 def skip_foreign(app, what, name, thing, skip, options):
-    """Leave out what scikit-learn's mix-ins add (metadata routing and the like): it is documented there."""
+    """Leave out what scikit-learn's mix-ins add (metadata routing and the like): it is documented
+    there.
+    """
     home = getattr(thing, "__module__", None)
     if isinstance(thing, property):
         home = getattr(thing.fget, "__module__", None)
@@ -98,13 +100,17 @@ os.environ.setdefault("COLUMNS", "96")
 
 
 def escape_bars(app, what, name, thing, options, lines):
-    """The terms' docstrings write absolute values with bars, which reStructuredText takes for substitutions."""
+    """The terms' docstrings write absolute values with bars, which reStructuredText takes for
+    substitutions.
+    """
     if name.startswith("tamis.terms."):
         lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
 def name_terms(app, env, names):
-    """Take the digests off the terms' names, once the gallery has run: autodoc would call the terms aliases."""
+    """Take the digests off the terms' names, once the gallery has run: autodoc would call the terms
+    aliases.
+    """
     for term in shipped_terms().values():
         term.__name__ = term.__qualname__
 

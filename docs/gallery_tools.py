@@ -1,4 +1,6 @@
-"""What the gallery needs from Python: the order of the examples, and arguments for the one that writes a file."""
+"""What the gallery needs from Python: the order of the examples, and arguments for the one that
+writes a file.
+"""
 
 import tempfile
 from pathlib import Path
@@ -13,7 +15,9 @@ def in_order(folder_or_name, *_):
 
 
 def arguments(gallery_conf, script_vars):
-    """Arguments of an example: the demo writes its figure to a folder of its own, not among the sources."""
+    """Arguments of an example: the demo writes its figure to a folder of its own, not among the
+    sources.
+    """
     if Path(script_vars["src_file"]).name != "sieve_words.py":
         return []
     return [str(Path(tempfile.mkdtemp()) / "demo.png")]

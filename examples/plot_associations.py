@@ -2,8 +2,9 @@
 Which words go with a word
 ==========================
 
-The column of a word is the target, all other words are its predictors, and a low-rank matrix stands for the corpus. One factorisation
-answers any number of words; here a small corpus of made-up topics, in which each answer can be checked.
+The column of a word is the target, all other words are its predictors, and a low-rank matrix stands
+for the corpus. One factorisation answers any number of words; here a small corpus of made-up
+topics, in which each answer can be checked.
 """
 
 import matplotlib.pyplot as plt
@@ -44,8 +45,8 @@ for query, words in lists.items():
 # %%
 # How much rank does it take?
 # ---------------------------
-# Four singular values stand out: five topics, less the mean. The others are noise, as large as what is left out, and more components would
-# only follow it.
+# Four singular values stand out: five topics, less the mean. The others are noise, as large as what
+# is left out, and more components would only follow it.
 figure, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained")
 SingularValueDisplay.from_estimator(LowRankFactorization(12, random_state=0).fit(X), ax=axes[0])
 colours = dict(zip(topics, ["#00707a", "#4a7c2c", "#a34700", "#005b8f", "#7a4a8c"], strict=True))
@@ -66,5 +67,6 @@ axes[1].spines[["top", "right"]].set_visible(False)
 plt.show()
 
 # %%
-# Every list stays within its topic. A word of no topic, *day*, has hardly any weights: nothing predicts it.
+# Every list stays within its topic. A word of no topic, *day*, has hardly any weights: nothing
+# predicts it.
 print("weights of 'day':", np.round([weight for _, weight in lists["day"]], 3))

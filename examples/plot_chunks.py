@@ -2,12 +2,13 @@
 Does sparsity survive chunks?
 =============================
 
-The same rows in the same order, cut into 1, 2, 4, … 40 calls of ``partial_fit``. A stream has no natural chunk size, so
-nothing about a model should depend on it.
+The same rows in the same order, cut into 1, 2, 4, … 40 calls of ``partial_fit``. A stream has no
+natural chunk size, so nothing about a model should depend on it.
 
-scikit-learn's ``SGDClassifier(penalty="l1")`` opens its account of unpaid penalties anew in every call, and what the old
-account still held is never collected: the more calls, the more weights stay that should be zero. tamis keeps the
-account with the model, so the number of nonzero weights is the same for any cut. The weights are, to the last bit.
+scikit-learn's ``SGDClassifier(penalty="l1")`` opens its account of unpaid penalties anew in every
+call, and what the old account still held is never collected: the more calls, the more weights stay
+that should be zero. tamis keeps the account with the model, so the number of nonzero weights is the
+same for any cut. The weights are, to the last bit.
 """
 
 import matplotlib.pyplot as plt

@@ -2,11 +2,13 @@
 When should a classifier keep silent, and when should it ask?
 =============================================================
 
-A confidence-weighted learner keeps, beside each weight, a variance: how unsure it still is of it. So it knows of every message
-how sure its answer is. That is good for two things. In use it can abstain, and leave doubtful messages to a person. In
-training it can ask for the labels of doubtful messages alone, and spare the person the others.
+A confidence-weighted learner keeps, beside each weight, a variance: how unsure it still is of it.
+So it knows of every message how sure its answer is. That is good for two things. In use it can
+abstain, and leave doubtful messages to a person. In training it can ask for the labels of doubtful
+messages alone, and spare the person the others.
 
-:class:`~tamis.AROWClassifier` reads 20,000 messages over 2,000 words, once. Another 4,000 are for the test.
+:class:`~tamis.AROWClassifier` reads 20,000 messages over 2,000 words, once. Another 4,000 are for
+the test.
 """
 
 import matplotlib.pyplot as plt
@@ -21,8 +23,9 @@ train, test = slice(0, 20_000), slice(20_000, 24_000)
 # %%
 # Does confidence track error?
 # ----------------------------
-# ``predict_confidence`` is the probability that the sign of the margin is right, under the distribution of the weights. Among the
-# messages of each tenth between 0.5 and 1, how many were right?
+# ``predict_confidence`` is the probability that the sign of the margin is right, under the
+# distribution of the weights. Among the messages of each tenth between 0.5 and 1, how many were
+# right?
 model = AROWClassifier().partial_fit(X[train], y[train], classes=[0, 1])
 sure = model.predict_confidence(X[test])
 right = model.predict(X[test]) == y[test]
@@ -35,7 +38,8 @@ for b in range(0, 10, 3):
 # %%
 # Keep silent
 # -----------
-# Answer only the surest messages. Every share of them has its error; which to take depends on what a mistake costs.
+# Answer only the surest messages. Every share of them has its error; which to take depends on what
+# a mistake costs.
 order = np.argsort(-sure, kind="stable")
 shares = np.arange(1, len(order) + 1) / len(order)
 errors = np.cumsum(~right[order]) / np.arange(1, len(order) + 1)
@@ -45,8 +49,9 @@ for share in (1.0, 0.8, 0.5):
 # %%
 # Ask
 # ---
-# The learner reads the stream by hundreds. It asks for the labels of those messages that it is less sure of than a limit, and
-# learns from them alone. For comparison as many labels are bought blindly, in each hundred.
+# The learner reads the stream by hundreds. It asks for the labels of those messages that it is less
+# sure of than a limit, and learns from them alone. For comparison as many labels are bought
+# blindly, in each hundred.
 
 
 def taught(limit, blindly):
@@ -69,23 +74,41 @@ asking = np.array([taught(limit, blindly=False) for limit in limits])
 blind = np.array([taught(limit, blindly=True) for limit in limits])
 everything = 1 - model.score(X[test], y[test])
 bought, error = asking[limits.index(0.8)]
-print(f"asked below 0.8: {bought:.0f} labels, error {error:.1%}; all 20,000 labels: error {everything:.1%}")
+print(
+    f"asked below 0.8: {bought:.0f} labels, error {error:.1%}; all 20,000 labels: error "
+    f"{everything:.1%}"
+)
 
 # %%
-# Its word can be trusted here: of the messages it was 0.9 sure of, more than nine in ten were right. The surer half has a fifth of
-# the error of all. And with little more than half of the labels, asked for where it was in doubt, it does as well as with all of them.
-#
-# Two warnings. The confidence is that of a linear model in itself: where the classes are not linear, or the data drift, it is too sure.
-# And a learner that asks sees only doubtful messages; measure its error on others.
+# Its word can be trusted here: of the messages it was 0.9 sure of, more than nine in ten were
+# right. The surer half has a fifth of the error of all. And with little more than half of the
+# labels, asked for where it was in doubt, it does as well as with all of them.  Two warnings. The
+# confidence is that of a linear model in itself: where the classes are not linear, or the data
+# drift, it is too sure. And a learner that asks sees only doubtful messages; measure its error on
+# others.
 blue, gray = "#0072B2", "#8A8A8A"
 figure, (left, middle, last) = plt.subplots(1, 3, figsize=(11, 3.7), layout="constrained")
 left.plot([0.5, 1], [0.5, 1], color=gray, linewidth=1)
 left.plot(said, found, "o-", color=blue, linewidth=2)
-left.set(xlabel="confidence", ylabel="share that was right", title="It knows what it knows", xlim=(0.5, 1), ylim=(0.5, 1.02))
+left.set(
+    xlabel="confidence",
+    ylabel="share that was right",
+    title="It knows what it knows",
+    xlim=(0.5, 1),
+    ylim=(0.5, 1.02),
+)
 middle.plot(100 * shares[100:], 100 * errors[100:], color=blue, linewidth=2)
-middle.set(xlabel="messages answered, %", ylabel="error of the answers, %", title="Keep silent", xlim=(0, 100), ylim=(0, 100 * errors[-1] + 1))
+middle.set(
+    xlabel="messages answered, %",
+    ylabel="error of the answers, %",
+    title="Keep silent",
+    xlim=(0, 100),
+    ylim=(0, 100 * errors[-1] + 1),
+)
 last.plot(blind[:, 0], 100 * blind[:, 1], "s--", color=gray, linewidth=2, label="bought blindly")
-last.plot(asking[:, 0], 100 * asking[:, 1], "o-", color=blue, linewidth=2, label="asked when in doubt")
+last.plot(
+    asking[:, 0], 100 * asking[:, 1], "o-", color=blue, linewidth=2, label="asked when in doubt"
+)
 last.axhline(100 * everything, color="black", linewidth=0.9, linestyle=":")
 last.text(asking[0, 0], 100 * everything, "all 20,000 labels", va="bottom", fontsize=9)
 last.set(xlabel="labels", ylabel="error, %", title="Ask")

@@ -2,12 +2,12 @@
 What if new words and new classes arrive?
 =========================================
 
-A news desk sorts messages by topic, day by day. On the first day there are two topics and 2,000 known words. Words are added
-every day; a third topic opens on day 20, a fourth on day 40. On day 30 the machine is restarted, so the model goes
-through a file.
+A news desk sorts messages by topic, day by day. On the first day there are two topics and 2,000
+known words. Words are added every day; a third topic opens on day 20, a fourth on day 40. On day 30
+the machine is restarted, so the model goes through a file.
 
-With ``grow=True`` a model of tamis takes new columns and new classes in mid-stream. Each day's messages are first
-predicted and only then learnt, so the error below is that of a model in use.
+With ``grow=True`` a model of tamis takes new columns and new classes in mid-stream. Each day's
+messages are first predicted and only then learnt, so the error below is that of a model in use.
 """
 
 import tempfile
@@ -28,7 +28,8 @@ opens = {"politics": 0, "sports": 0, "science": 20, "weather": 40}
 # %%
 # The stream
 # ----------
-# Every topic has 60 words of its own, spread over the vocabulary; those far down it are only known on later days.
+# Every topic has 60 words of its own, spread over the vocabulary; those far down it are only known
+# on later days.
 rng = np.random.default_rng(0)
 vocabulary = 2000 + 100 * np.arange(DAYS)
 own = {topic: rng.choice(2000 + 100 * opens[topic], 60, replace=False) for topic in topics}
@@ -50,8 +51,8 @@ def messages(day):
 # %%
 # The walk
 # --------
-# Two strengths of the penalty take part. Words that a model has not met yet weigh nothing in ``predict``. On day 30 each
-# model is saved and loaded again.
+# Two strengths of the penalty take part. Words that a model has not met yet weigh nothing in
+# ``predict``. On day 30 each model is saved and loaded again.
 models = {alpha: FTRLClassifier(alpha=alpha, grow=True) for alpha in (1e-4, 1e-3)}
 errors = {alpha: [] for alpha in models}
 kept = {alpha: [] for alpha in models}
@@ -74,12 +75,12 @@ print(f"columns at the end: {model.n_features_in_:,}")
 # %%
 # The days
 # --------
-# The error jumps when a topic opens: its messages cannot be predicted before the first has been seen. Then it falls. The restart
-# leaves no trace. The vocabulary grows fourfold; the words kept follow the topics.
-#
-# The strong penalty is slow to accept a new topic. FTRL charges every word for every row of the stream, also for those
-# before the word was known, so a late word must first earn what it owes. That is the other side of looking back over
-# all rows. If news matters more than size, use a weaker penalty, or FOBOS.
+# The error jumps when a topic opens: its messages cannot be predicted before the first has been
+# seen. Then it falls. The restart leaves no trace. The vocabulary grows fourfold; the words kept
+# follow the topics.  The strong penalty is slow to accept a new topic. FTRL charges every word for
+# every row of the stream, also for those before the word was known, so a late word must first earn
+# what it owes. That is the other side of looking back over all rows. If news matters more than
+# size, use a weaker penalty, or FOBOS.
 looks = {1e-4: ("#0072B2", "alpha = 0.0001"), 1e-3: ("#B07500", "alpha = 0.001")}
 figure, (top, bottom) = plt.subplots(2, 1, figsize=(8, 5.8), sharex=True, layout="constrained")
 bottom.plot(vocabulary, color="#999999", linewidth=2)

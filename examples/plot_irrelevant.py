@@ -2,9 +2,10 @@
 Can rows of no class help?
 ==========================
 
-Ten labelled rows of each of two classes, fifty columns, of which two tell and 48 are noise of ten times their size. That is too little to
-learn from. But rows that are of *neither* class, such as other products, other topics, other patients, cost nothing, and they have the
-same noise. A machine that must score them near 0 learns which directions do not tell.
+Ten labelled rows of each of two classes, fifty columns, of which two tell and 48 are noise of ten
+times their size. That is too little to learn from. But rows that are of *neither* class, such as
+other products, other topics, other patients, cost nothing, and they have the same noise. A machine
+that must score them near 0 learns which directions do not tell.
 """
 
 import matplotlib.pyplot as plt
@@ -40,14 +41,17 @@ for _ in range(12):
     found["SVM, 20 labels"].append(scores[:1] * len(COUNTS))
 
 # %%
-# Accuracy rises from hardly better than chance towards the best that can be had, 0.95, without one more label.
-# Two cautions. Here the noise differs between columns: scaling each column by its deviation over all rows helps the plain SVM as well. And
-# where the plain SVM is already good, as on pictures of digits, rows of neither class bring little; :doc:`/few_labels` has figures.
+# Accuracy rises from hardly better than chance towards the best that can be had, 0.95, without one
+# more label. Two cautions. Here the noise differs between columns: scaling each column by its
+# deviation over all rows helps the plain SVM as well. And where the plain SVM is already good, as
+# on pictures of digits, rows of neither class bring little; :doc:`/few_labels` has figures.
 figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
 for (name, runs), colour in zip(found.items(), ("#7a766f", "#005b8f"), strict=True):
     mean, spread = np.mean(runs, axis=0), np.std(runs, axis=0)
     ax.plot(range(len(COUNTS)), mean, color=colour, marker="o", label=name)
-    ax.fill_between(range(len(COUNTS)), mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0)
+    ax.fill_between(
+        range(len(COUNTS)), mean - spread, mean + spread, color=colour, alpha=0.15, linewidth=0
+    )
 ax.set_xticks(range(len(COUNTS)), [f"{count:,}" for count in COUNTS])
 ax.set(xlabel="rows of neither class", ylabel="accuracy on 2,000 new rows", ylim=(0.5, 1.0))
 ax.spines[["top", "right"]].set_visible(False)

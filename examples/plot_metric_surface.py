@@ -2,8 +2,9 @@
 Which two of fifty columns make an XOR?
 =======================================
 
-Two classes lie in four clouds, crosswise, or on two rings. No single column tells them apart, and no straight line does. Three nearest
-neighbours would, on the two right columns; on all fifty they are lost among noise.
+Two classes lie in four clouds, crosswise, or on two rings. No single column tells them apart, and
+no straight line does. Three nearest neighbours would, on the two right columns; on all fifty they
+are lost among noise.
 
 :class:`~tamis.SDistClassifier` learns a metric that looks at few columns, and shows which.
 """
@@ -23,7 +24,9 @@ def clouds(shape, rows, columns, rng):
         inside = np.c_[side, side * (2 * y - 1)] + 0.5 * rng.normal(size=(rows, 2))
     else:
         angle = rng.uniform(0, 2 * np.pi, rows)
-        inside = np.where(y, 1.0, 2.0)[:, None] * np.c_[np.cos(angle), np.sin(angle)] + 0.3 * rng.normal(size=(rows, 2))
+        inside = np.where(y, 1.0, 2.0)[:, None] * np.c_[
+            np.cos(angle), np.sin(angle)
+        ] + 0.3 * rng.normal(size=(rows, 2))
     X = rng.normal(size=(rows, columns))
     X[:, :2] = inside / inside.std(axis=0)
     return X, y
@@ -39,14 +42,22 @@ for shape in ("XOR", "rings"):
     model = SDistClassifier(random_state=0).fit(X[:400], y[:400])
     plain = KNeighborsClassifier(3).fit(X[:400], y[:400])
     known = KNeighborsClassifier(3).fit(X[:400, :2], y[:400])
-    print(f"{shape}: error {1 - model.score(X[400:], y[400:]):.3f} with columns {model.support_.tolist()}; ", end="")
-    print(f"3-NN {1 - plain.score(X[400:], y[400:]):.3f}, on the two right columns {1 - known.score(X[400:, :2], y[400:]):.3f}")
+    print(
+        f"{shape}: error {1 - model.score(X[400:], y[400:]):.3f} with columns "
+        f"{model.support_.tolist()}; ",
+        end="",
+    )
+    print(
+        f"3-NN {1 - plain.score(X[400:], y[400:]):.3f}, on the two right columns "
+        f"{1 - known.score(X[400:, :2], y[400:]):.3f}"
+    )
     models[shape] = model, X[:400], y[:400]
 
 # %%
 # The surface
 # -----------
-# f is the mean squared distance to the three nearest rows of class 0 less that to those of class 1, as the two leading columns vary.
+# f is the mean squared distance to the three nearest rows of class 0 less that to those of class 1,
+# as the two leading columns vary.
 figure, axes = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 for axis, (shape, (model, X, y)) in zip(axes, models.items(), strict=True):
     MetricSurfaceDisplay.from_estimator(model, X, y, ax=axis)

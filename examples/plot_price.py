@@ -2,8 +2,9 @@
 How much does a feature cost?
 =============================
 
-Every penalty buys small models with error. How good is the bargain, and do you get the same features when the rows
-come in another order? Four recipes walk along seven strengths of their penalty, with five shuffles each.
+Every penalty buys small models with error. How good is the bargain, and do you get the same
+features when the rows come in another order? Four recipes walk along seven strengths of their
+penalty, with five shuffles each.
 """
 
 import itertools
@@ -16,16 +17,19 @@ import tamis
 from tamis.datasets import make_text
 
 # %%
-# Eight thousand documents over 20,000 words; half of them for training. The 100 words that matter are the goal.
+# Eight thousand documents over 20,000 words; half of them for training. The 100 words that matter
+# are the goal.
 X, y, planted = make_text(8000, 20_000, n_informative=100, noise=0.05, random_state=0)
 train, test = slice(0, 4000), slice(4000, 8000)
 
 # %%
-# An alpha is measured in units of the gradients, a gravity in units of the weights; half of one turns out to be a fair
-# grid for the other.
+# An alpha is measured in units of the gradients, a gravity in units of the weights; half of one
+# turns out to be a fair grid for the other.
 alphas = np.geomspace(3e-5, 1e-3, 7)
 recipes = {
-    "truncated gradient": lambda a, **rest: tamis.TruncatedGradientClassifier(gravity=a / 2, **rest),
+    "truncated gradient": lambda a, **rest: tamis.TruncatedGradientClassifier(
+        gravity=a / 2, **rest
+    ),
     "FOBOS": lambda a, **rest: tamis.FOBOSClassifier(alpha=a, **rest),
     "RDA": lambda a, **rest: tamis.RDAClassifier(alpha=a, **rest),
     "FTRL": lambda a, **rest: tamis.FTRLClassifier(alpha=a, **rest),
@@ -57,9 +61,10 @@ with warnings.catch_warnings():
 # -----------
 # Left: down and to the left is better. Right: how much of what two shuffles keep is the same.
 #
-# Truncated gradient and FOBOS look at the present weight alone, so the last rows they saw leave their words behind.
-# RDA and FTRL look at the sum of all gradients, and a word that came once stays out. That makes their models an order
-# of magnitude smaller at the same error, and nearly the same words come back in every shuffle.
+# Truncated gradient and FOBOS look at the present weight alone, so the last rows they saw leave
+# their words behind. RDA and FTRL look at the sum of all gradients, and a word that came once stays
+# out. That makes their models an order of magnitude smaller at the same error, and nearly the same
+# words come back in every shuffle.
 looks = {
     "truncated gradient": ("#56B4E9", "v"),
     "FOBOS": ("#E69F00", "^"),

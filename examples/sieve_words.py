@@ -3,12 +3,13 @@ Which recipe finds the words that matter?
 =========================================
 
 Short documents over a vocabulary of 20,000 words. Only 100 of the words decide the class. Some of
-those are in every second document, some in one of three hundred; all matter alike. Four recipes of tamis, plain gradient descent and
-scikit-learn's ``SGDClassifier`` get the same rows. Each may try seven strengths of its penalty; held-out rows choose
-the sparsest model whose error is within one standard error of the best.
+those are in every second document, some in one of three hundred; all matter alike. Four recipes of
+tamis, plain gradient descent and scikit-learn's ``SGDClassifier`` get the same rows. Each may try
+seven strengths of its penalty; held-out rows choose the sparsest model whose error is within one
+standard error of the best.
 
-``python examples/sieve_words.py`` needs no download, prints one table and writes one figure, ``demo.png``, into the
-current folder (or where its first argument says).
+``python examples/sieve_words.py`` needs no download, prints one table and writes one figure,
+``demo.png``, into the current folder (or where its first argument says).
 """
 
 import sys
@@ -37,8 +38,8 @@ rare = share < 0.01
 # %%
 # The recipes
 # -----------
-# All make 20 passes over the 2,500 training rows. An alpha is measured in units of the gradients, a gravity in units
-# of the weights; half of one turns out to be a fair grid for the other.
+# All make 20 passes over the 2,500 training rows. An alpha is measured in units of the gradients, a
+# gravity in units of the weights; half of one turns out to be a fair grid for the other.
 alphas = np.geomspace(2e-5, 2e-3, 7)
 common = {"max_iter": 20, "tol": None, "random_state": 0}
 contestants = {
@@ -69,9 +70,9 @@ def sieve(make, grid):
 # %%
 # The race
 # --------
-# The table shows the test error, the words kept, how many planted and how many rare planted ones are among them, and the
-# seconds of one fit. The first fit of a recipe in a new installation compiles its loop; a small fit before the clock
-# starts keeps that out of the table.
+# The table shows the test error, the words kept, how many planted and how many rare planted ones
+# are among them, and the seconds of one fit. The first fit of a recipe in a new installation
+# compiles its loop; a small fit before the clock starts keeps that out of the table.
 table = Table(title="100 planted words among 20,000")
 table.add_column("recipe")
 for heading in ("error", "kept", "planted", f"rare (of {rare.sum()})", "seconds"):
@@ -93,10 +94,11 @@ Console().print(table)
 # %%
 # The picture
 # -----------
-# Each line runs from the planted words that a model found to all the words that it kept: the shorter, the better the
-# sieve. Truncated gradient and FOBOS look at the present weight alone: the rows just seen leave their words behind, the rare planted
-# ones among them. RDA and FTRL look at the sum of all gradients, and a word must have proved itself. Their models are
-# small; they miss some of the rare words.
+# Each line runs from the planted words that a model found to all the words that it kept: the
+# shorter, the better the sieve. Truncated gradient and FOBOS look at the present weight alone: the
+# rows just seen leave their words behind, the rare planted ones among them. RDA and FTRL look at
+# the sum of all gradients, and a word must have proved itself. Their models are small; they miss
+# some of the rare words.
 figure, axes = plt.subplots(figsize=(9, 4), layout="constrained")
 names = list(results)[::-1]
 errors, kept, found = zip(*(results[name] for name in names), strict=True)

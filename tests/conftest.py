@@ -1,4 +1,6 @@
-"""What all tests share: quiet, repeatable property tests, seeds that can be shifted, and loops that run as Python."""
+"""What all tests share: quiet, repeatable property tests, seeds that can be shifted, and loops that
+run as Python.
+"""
 
 import faulthandler
 import os
@@ -17,14 +19,20 @@ settings.register_profile(
     derandomize=True,
     database=None,
     max_examples=10,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.differing_executors],
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.differing_executors,
+    ],
 )
 settings.load_profile("tamis")
 
 SHIFT = os.environ.get("TAMIS_TEST_SEED")
 if SHIFT:
     SHIFTED = str(Path(__file__).parent / "shifted")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [SHIFTED, os.environ.get("PYTHONPATH")]))  # the processes that tests start
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [SHIFTED, os.environ.get("PYTHONPATH")])
+    )  # the processes that tests start
     sys.path.insert(0, SHIFTED)
     sys.modules.pop("sitecustomize", None)
     import sitecustomize  # noqa: F401
@@ -32,44 +40,66 @@ if SHIFT:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """One worker for what compiles the same loops (``--dist loadgroup``): two that meet them at once would both compile them."""
+    """One worker for what compiles the same loops (``--dist loadgroup``): two that meet them at
+    once would both compile them.
+    """
     for item in items:
         given = getattr(item, "callspec", None)
-        models = [value if isinstance(value, type) else type(value) for value in given.params.values()] if given else []
+        models = (
+            [value if isinstance(value, type) else type(value) for value in given.params.values()]
+            if given
+            else []
+        )
         model = next((cls.__name__ for cls in models if issubclass(cls, BaseEstimator)), None)
-        checked = given and {"estimator", "check"} <= set(given.params)  # scikit-learn's checks have limits that fit their own seeds
+        checked = given and {"estimator", "check"} <= set(
+            given.params
+        )  # scikit-learn's checks have limits that fit their own seeds
         if SHIFT and (checked or item.get_closest_marker("own_seeds")):
             item.add_marker(pytest.mark.skip("true of its own seeds alone"))
         room = item.path.parent.name
         if room not in ("docs", "jit"):  # those start processes of their own, each for itself
-            item.add_marker(pytest.mark.xdist_group(room if room == "stabilized" else model if room == "laws" and model else str(item.path)))
+            item.add_marker(
+                pytest.mark.xdist_group(
+                    room
+                    if room == "stabilized"
+                    else model
+                    if room == "laws" and model
+                    else str(item.path)
+                )
+            )
 
 
 @pytest.fixture
 def unlimited(monkeypatch):
     """The border lets all finite numbers of float64 through: the guards behind it must hold, too."""
-    from tamis import _checks
+    from tamis.base import border as _checks
 
     word, unsigned, _, _ = _checks._BITS[8]
-    monkeypatch.setitem(_checks._BITS, 8, (word, unsigned, word(1), np.finfo(np.float64).max.view(word)))
+    monkeypatch.setitem(
+        _checks._BITS, 8, (word, unsigned, word(1), np.finfo(np.float64).max.view(word))
+    )
 
 
 @pytest.fixture
 def interpreted(monkeypatch):
     """Loops run as Python source: nothing is compiled. Call it with module constants to replace."""
-    from tamis import _jit
+    from tamis.base import jit as _jit
 
     def use(**constants):
         monkeypatch.setattr(_jit.Loop, "__call__", Interpreter(**constants).method())
 
     use()
-    with np.errstate(over="ignore"):  # the shuffle's uint64 products wrap around, and NumPy scalars say so
+    with np.errstate(
+        over="ignore"
+    ):  # the shuffle's uint64 products wrap around, and NumPy scalars say so
         yield use
 
 
 @pytest.fixture
 def bounded():
-    """A test that does not end is killed, and shows where it was: a limit far above what any machine needs."""
+    """A test that does not end is killed, and shows where it was: a limit far above what any
+    machine needs.
+    """
     faulthandler.dump_traceback_later(240, exit=True)
     yield
     faulthandler.cancel_dump_traceback_later()

@@ -1,7 +1,8 @@
-"""Loops without Numba: every helper that a loop calls is replaced by its Python source, all the way down.
+"""Loops without Numba: every helper that a loop calls is replaced by its Python source, all the way
+down.
 
-Nothing is compiled, so hundreds of combinations of terms cost milliseconds each; `settings` replaces module constants,
-which compiled code has frozen.
+Nothing is compiled, so hundreds of combinations of terms cost milliseconds each; `settings`
+replaces module constants, which compiled code has frozen.
 """
 
 import types
@@ -20,7 +21,9 @@ class _Plain:
         code = function.__code__
         if code not in self.done:
             names = dict(function.__globals__)
-            copy = types.FunctionType(code, names, function.__name__, function.__defaults__, function.__closure__)
+            copy = types.FunctionType(
+                code, names, function.__name__, function.__defaults__, function.__closure__
+            )
             self.done[code] = copy  # before its helpers: they may call each other
             for name, value in names.items():
                 if hasattr(value, "py_func") and name in code.co_names:

@@ -1,1 +1,3 @@
-"""The tables of the papers, made anew: one package a paper, run by ``python -m benchmarks.papers.NAME``."""
+"""The tables of the papers, made anew: one package a paper, run by ``python -m
+benchmarks.papers.NAME``.
+"""

@@ -3,61 +3,80 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # what type checkers and editors see; at run time names are loaded at their first use
+if (
+    TYPE_CHECKING
+):  # what type checkers and editors see; at run time names are loaded at their first use
     from tamis import datasets, terms, testing
     from tamis.judge.protocol import compare
     from tamis.judge.record import Record
     from tamis.judge.selector import StabilitySelector
     from tamis.judge.stability import selection_kappa, selection_stability
-    from tamis.models.arow import AROWClassifier, NAROWClassifier, SecondOrderPerceptron
-    from tamis.models.averaging import RDAClassifier, RDARegressor
-    from tamis.models.bcw import BCWClassifier
-    from tamis.models.cw import CWClassifier, SCWClassifier
-    from tamis.models.fobos import FOBOSClassifier, FOBOSRegressor
-    from tamis.models.fourier import SparseFourierFeatures
-    from tamis.models.gmkl import GMKLClassifier, GMKLRegressor
-    from tamis.models.group_lasso import GroupLassoClassifier, GroupLassoRegressor
-    from tamis.models.group_lasso_cv import GroupLassoClassifierCV, GroupLassoRegressorCV
-    from tamis.models.grouped import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor
-    from tamis.models.grouping import groups_by_correlation, groups_from_dummies, groups_from_names
-    from tamis.models.kernel_choice import kernel_dictionary
-    from tamis.models.leader import FTRLClassifier, FTRLRegressor
-    from tamis.models.lowrank import LowRankFactorization
-    from tamis.models.lowrank_classifier import LowRankClassifier
-    from tamis.models.lowrank_lasso import LowRankLasso
-    from tamis.models.lowrank_words import associations
-    from tamis.models.multitask import OnlineMultiTaskClassifier, OnlineMultiTaskRegressor
-    from tamis.models.online import OnlineClassifier, OnlineRegressor
-    from tamis.models.passive import PAClassifier, PARegressor
-    from tamis.models.rankone import RankOneLasso
-    from tamis.models.robust import RobustSVC
-    from tamis.models.robust_regressor import RobustRegressor
-    from tamis.models.sdist import SDist, SDistClassifier
-    from tamis.models.sieve import SieveClassifier, SieveRegressor
-    from tamis.models.sofs import SOFSClassifier
-    from tamis.models.sparse_bcw import SparseBCWClassifier
-    from tamis.models.stabilized import StabilizedSGDClassifier, StabilizedSGDRegressor
-    from tamis.models.stabilized_cv import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
-    from tamis.models.task_classifier import MultiTaskClassifier
-    from tamis.models.task_regressor import MultiTaskRegressor
-    from tamis.models.thresholded import ThresholdedClassifier
-    from tamis.models.thresholder import DataThresholder
-    from tamis.models.triclass import TriClassSVC
-    from tamis.models.truncated import TruncatedGradientClassifier, TruncatedGradientRegressor
+    from tamis.methods.batch_confidence.bcw import BCWClassifier
+    from tamis.methods.batch_confidence.sparse_bcw import SparseBCWClassifier
+    from tamis.methods.confidence.arow import AROWClassifier, NAROWClassifier, SecondOrderPerceptron
+    from tamis.methods.confidence.confidence_weighted import CWClassifier, SCWClassifier
+    from tamis.methods.confidence.passive_aggressive import PAClassifier, PARegressor
+    from tamis.methods.confidence.sofs import SOFSClassifier
+    from tamis.methods.few_labels.estimator import TriClassSVC
+    from tamis.methods.fourier.estimator import SparseFourierFeatures
+    from tamis.methods.groups.estimator import GroupLassoClassifier, GroupLassoRegressor
+    from tamis.methods.groups.estimator_cv import GroupLassoClassifierCV, GroupLassoRegressorCV
+    from tamis.methods.groups.finding import (
+        groups_by_correlation,
+        groups_from_dummies,
+        groups_from_names,
+    )
+    from tamis.methods.groups.online_estimator import (
+        OnlineGroupLassoClassifier,
+        OnlineGroupLassoRegressor,
+    )
+    from tamis.methods.kernels.choice import kernel_dictionary
+    from tamis.methods.kernels.estimator import GMKLClassifier, GMKLRegressor
+    from tamis.methods.low_rank.classifier import LowRankClassifier
+    from tamis.methods.low_rank.factorization import LowRankFactorization
+    from tamis.methods.low_rank.lasso import LowRankLasso
+    from tamis.methods.low_rank.rank_one import RankOneLasso
+    from tamis.methods.low_rank.words import associations
+    from tamis.methods.metric.estimator import SDist, SDistClassifier
+    from tamis.methods.online.dual_averaging import RDAClassifier, RDARegressor
+    from tamis.methods.online.fobos import FOBOSClassifier, FOBOSRegressor
+    from tamis.methods.online.ftrl import FTRLClassifier, FTRLRegressor
+    from tamis.methods.online.online import OnlineClassifier, OnlineRegressor
+    from tamis.methods.online.truncated import (
+        TruncatedGradientClassifier,
+        TruncatedGradientRegressor,
+    )
+    from tamis.methods.robust.estimator import RobustSVC
+    from tamis.methods.robust.regressor import RobustRegressor
+    from tamis.methods.sieve.estimator import SieveClassifier, SieveRegressor
+    from tamis.methods.stabilized.estimator import StabilizedSGDClassifier, StabilizedSGDRegressor
+    from tamis.methods.stabilized.search import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
+    from tamis.methods.tasks.classifier import MultiTaskClassifier
+    from tamis.methods.tasks.online_estimator import (
+        OnlineMultiTaskClassifier,
+        OnlineMultiTaskRegressor,
+    )
+    from tamis.methods.tasks.regressor import MultiTaskRegressor
+    from tamis.methods.thresholding.estimator import ThresholdedClassifier
+    from tamis.methods.thresholding.transformer import DataThresholder
     from tamis.persist import load, save
     from tamis.read.opening import open_rows
-    from tamis.report.data_display import DensityBiasDisplay, TrainingDisplay
-    from tamis.report.group_display import GroupPathDisplay, TaskMatrixDisplay
-    from tamis.report.kernel_display import KernelWeightsDisplay
-    from tamis.report.metric_columns import InteractionDisplay, PixelDisplay
-    from tamis.report.metric_display import MetricHistogramDisplay, MetricStepsDisplay, MetricSurfaceDisplay
-    from tamis.report.page import write_page
-    from tamis.report.rank_display import RankOnePathDisplay, SingularValueDisplay
-    from tamis.report.rank_page import write_association_page
-    from tamis.report.selection_display import SelectionPathDisplay, SelectionProbabilityDisplay
-    from tamis.report.stability_display import StabilityDisplay
-    from tamis.report.threshold_display import ThresholdDisplay
-    from tamis.report.tri_display import TriClassDisplay
+    from tamis.report.displays.few_labels import TriClassDisplay
+    from tamis.report.displays.groups import GroupPathDisplay, TaskMatrixDisplay
+    from tamis.report.displays.kernels import KernelWeightsDisplay
+    from tamis.report.displays.low_rank import RankOnePathDisplay, SingularValueDisplay
+    from tamis.report.displays.metric import (
+        MetricHistogramDisplay,
+        MetricStepsDisplay,
+        MetricSurfaceDisplay,
+    )
+    from tamis.report.displays.metric_columns import InteractionDisplay, PixelDisplay
+    from tamis.report.displays.selection import SelectionPathDisplay, SelectionProbabilityDisplay
+    from tamis.report.displays.stability import StabilityDisplay
+    from tamis.report.displays.thresholding import ThresholdDisplay
+    from tamis.report.displays.training import DensityBiasDisplay, TrainingDisplay
+    from tamis.report.page.page import write_page
+    from tamis.report.page.rank_page import write_association_page
     from tamis.training.walk import train
 
 __version__ = "0.1.0"
@@ -68,84 +87,84 @@ _HOMES = {
     "compare": "tamis.judge.protocol",
     "selection_kappa": "tamis.judge.stability",
     "selection_stability": "tamis.judge.stability",
-    "AROWClassifier": "tamis.models.arow",
-    "CWClassifier": "tamis.models.cw",
-    "BCWClassifier": "tamis.models.bcw",
-    "DataThresholder": "tamis.models.thresholder",
-    "FOBOSClassifier": "tamis.models.fobos",
-    "FOBOSRegressor": "tamis.models.fobos",
-    "FTRLClassifier": "tamis.models.leader",
-    "FTRLRegressor": "tamis.models.leader",
-    "GMKLClassifier": "tamis.models.gmkl",
-    "GMKLRegressor": "tamis.models.gmkl",
-    "LowRankClassifier": "tamis.models.lowrank_classifier",
-    "LowRankFactorization": "tamis.models.lowrank",
-    "LowRankLasso": "tamis.models.lowrank_lasso",
-    "NAROWClassifier": "tamis.models.arow",
-    "OnlineClassifier": "tamis.models.online",
-    "OnlineGroupLassoClassifier": "tamis.models.grouped",
-    "OnlineGroupLassoRegressor": "tamis.models.grouped",
-    "OnlineMultiTaskClassifier": "tamis.models.multitask",
-    "OnlineMultiTaskRegressor": "tamis.models.multitask",
-    "OnlineRegressor": "tamis.models.online",
-    "PAClassifier": "tamis.models.passive",
-    "PARegressor": "tamis.models.passive",
-    "RankOneLasso": "tamis.models.rankone",
-    "RDAClassifier": "tamis.models.averaging",
-    "RDARegressor": "tamis.models.averaging",
-    "RobustRegressor": "tamis.models.robust_regressor",
-    "RobustSVC": "tamis.models.robust",
-    "SCWClassifier": "tamis.models.cw",
-    "SDist": "tamis.models.sdist",
-    "SDistClassifier": "tamis.models.sdist",
-    "SecondOrderPerceptron": "tamis.models.arow",
-    "SieveClassifier": "tamis.models.sieve",
-    "SieveRegressor": "tamis.models.sieve",
-    "SOFSClassifier": "tamis.models.sofs",
-    "SparseFourierFeatures": "tamis.models.fourier",
-    "SparseBCWClassifier": "tamis.models.sparse_bcw",
-    "StabilizedSGDClassifier": "tamis.models.stabilized",
-    "StabilizedSGDClassifierCV": "tamis.models.stabilized_cv",
-    "StabilizedSGDRegressor": "tamis.models.stabilized",
-    "StabilizedSGDRegressorCV": "tamis.models.stabilized_cv",
-    "ThresholdedClassifier": "tamis.models.thresholded",
-    "TriClassSVC": "tamis.models.triclass",
-    "TruncatedGradientClassifier": "tamis.models.truncated",
-    "TruncatedGradientRegressor": "tamis.models.truncated",
-    "associations": "tamis.models.lowrank_words",
-    "groups_by_correlation": "tamis.models.grouping",
-    "groups_from_dummies": "tamis.models.grouping",
-    "groups_from_names": "tamis.models.grouping",
-    "kernel_dictionary": "tamis.models.kernel_choice",
+    "AROWClassifier": "tamis.methods.confidence.arow",
+    "CWClassifier": "tamis.methods.confidence.confidence_weighted",
+    "BCWClassifier": "tamis.methods.batch_confidence.bcw",
+    "DataThresholder": "tamis.methods.thresholding.transformer",
+    "FOBOSClassifier": "tamis.methods.online.fobos",
+    "FOBOSRegressor": "tamis.methods.online.fobos",
+    "FTRLClassifier": "tamis.methods.online.ftrl",
+    "FTRLRegressor": "tamis.methods.online.ftrl",
+    "GMKLClassifier": "tamis.methods.kernels.estimator",
+    "GMKLRegressor": "tamis.methods.kernels.estimator",
+    "LowRankClassifier": "tamis.methods.low_rank.classifier",
+    "LowRankFactorization": "tamis.methods.low_rank.factorization",
+    "LowRankLasso": "tamis.methods.low_rank.lasso",
+    "NAROWClassifier": "tamis.methods.confidence.arow",
+    "OnlineClassifier": "tamis.methods.online.online",
+    "OnlineGroupLassoClassifier": "tamis.methods.groups.online_estimator",
+    "OnlineGroupLassoRegressor": "tamis.methods.groups.online_estimator",
+    "OnlineMultiTaskClassifier": "tamis.methods.tasks.online_estimator",
+    "OnlineMultiTaskRegressor": "tamis.methods.tasks.online_estimator",
+    "OnlineRegressor": "tamis.methods.online.online",
+    "PAClassifier": "tamis.methods.confidence.passive_aggressive",
+    "PARegressor": "tamis.methods.confidence.passive_aggressive",
+    "RankOneLasso": "tamis.methods.low_rank.rank_one",
+    "RDAClassifier": "tamis.methods.online.dual_averaging",
+    "RDARegressor": "tamis.methods.online.dual_averaging",
+    "RobustRegressor": "tamis.methods.robust.regressor",
+    "RobustSVC": "tamis.methods.robust.estimator",
+    "SCWClassifier": "tamis.methods.confidence.confidence_weighted",
+    "SDist": "tamis.methods.metric.estimator",
+    "SDistClassifier": "tamis.methods.metric.estimator",
+    "SecondOrderPerceptron": "tamis.methods.confidence.arow",
+    "SieveClassifier": "tamis.methods.sieve.estimator",
+    "SieveRegressor": "tamis.methods.sieve.estimator",
+    "SOFSClassifier": "tamis.methods.confidence.sofs",
+    "SparseFourierFeatures": "tamis.methods.fourier.estimator",
+    "SparseBCWClassifier": "tamis.methods.batch_confidence.sparse_bcw",
+    "StabilizedSGDClassifier": "tamis.methods.stabilized.estimator",
+    "StabilizedSGDClassifierCV": "tamis.methods.stabilized.search",
+    "StabilizedSGDRegressor": "tamis.methods.stabilized.estimator",
+    "StabilizedSGDRegressorCV": "tamis.methods.stabilized.search",
+    "ThresholdedClassifier": "tamis.methods.thresholding.estimator",
+    "TriClassSVC": "tamis.methods.few_labels.estimator",
+    "TruncatedGradientClassifier": "tamis.methods.online.truncated",
+    "TruncatedGradientRegressor": "tamis.methods.online.truncated",
+    "associations": "tamis.methods.low_rank.words",
+    "groups_by_correlation": "tamis.methods.groups.finding",
+    "groups_from_dummies": "tamis.methods.groups.finding",
+    "groups_from_names": "tamis.methods.groups.finding",
+    "kernel_dictionary": "tamis.methods.kernels.choice",
     "load": "tamis.persist",
     "open_rows": "tamis.read.opening",
     "save": "tamis.persist",
-    "DensityBiasDisplay": "tamis.report.data_display",
-    "KernelWeightsDisplay": "tamis.report.kernel_display",
-    "RankOnePathDisplay": "tamis.report.rank_display",
-    "InteractionDisplay": "tamis.report.metric_columns",
-    "MetricHistogramDisplay": "tamis.report.metric_display",
-    "MetricStepsDisplay": "tamis.report.metric_display",
-    "MetricSurfaceDisplay": "tamis.report.metric_display",
-    "PixelDisplay": "tamis.report.metric_columns",
-    "SelectionPathDisplay": "tamis.report.selection_display",
-    "SelectionProbabilityDisplay": "tamis.report.selection_display",
-    "SingularValueDisplay": "tamis.report.rank_display",
-    "StabilityDisplay": "tamis.report.stability_display",
-    "ThresholdDisplay": "tamis.report.threshold_display",
-    "TrainingDisplay": "tamis.report.data_display",
-    "write_association_page": "tamis.report.rank_page",
-    "TriClassDisplay": "tamis.report.tri_display",
-    "write_page": "tamis.report.page",
+    "DensityBiasDisplay": "tamis.report.displays.training",
+    "KernelWeightsDisplay": "tamis.report.displays.kernels",
+    "RankOnePathDisplay": "tamis.report.displays.low_rank",
+    "InteractionDisplay": "tamis.report.displays.metric_columns",
+    "MetricHistogramDisplay": "tamis.report.displays.metric",
+    "MetricStepsDisplay": "tamis.report.displays.metric",
+    "MetricSurfaceDisplay": "tamis.report.displays.metric",
+    "PixelDisplay": "tamis.report.displays.metric_columns",
+    "SelectionPathDisplay": "tamis.report.displays.selection",
+    "SelectionProbabilityDisplay": "tamis.report.displays.selection",
+    "SingularValueDisplay": "tamis.report.displays.low_rank",
+    "StabilityDisplay": "tamis.report.displays.stability",
+    "ThresholdDisplay": "tamis.report.displays.thresholding",
+    "TrainingDisplay": "tamis.report.displays.training",
+    "write_association_page": "tamis.report.page.rank_page",
+    "TriClassDisplay": "tamis.report.displays.few_labels",
+    "write_page": "tamis.report.page.page",
     "train": "tamis.training.walk",
-    "GroupLassoClassifier": "tamis.models.group_lasso",
-    "GroupLassoRegressor": "tamis.models.group_lasso",
-    "GroupLassoClassifierCV": "tamis.models.group_lasso_cv",
-    "GroupLassoRegressorCV": "tamis.models.group_lasso_cv",
-    "MultiTaskClassifier": "tamis.models.task_classifier",
-    "MultiTaskRegressor": "tamis.models.task_regressor",
-    "GroupPathDisplay": "tamis.report.group_display",
-    "TaskMatrixDisplay": "tamis.report.group_display",
+    "GroupLassoClassifier": "tamis.methods.groups.estimator",
+    "GroupLassoRegressor": "tamis.methods.groups.estimator",
+    "GroupLassoClassifierCV": "tamis.methods.groups.estimator_cv",
+    "GroupLassoRegressorCV": "tamis.methods.groups.estimator_cv",
+    "MultiTaskClassifier": "tamis.methods.tasks.classifier",
+    "MultiTaskRegressor": "tamis.methods.tasks.regressor",
+    "GroupPathDisplay": "tamis.report.displays.groups",
+    "TaskMatrixDisplay": "tamis.report.displays.groups",
 }
 
 __all__ = [

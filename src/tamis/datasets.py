@@ -4,11 +4,14 @@ import numpy as np
 import scipy.sparse as sp
 
 
-def make_text(n_samples=2000, n_features=10000, *, n_informative=20, words=60, noise=0.02, random_state=None):
+def make_text(
+    n_samples=2000, n_features=10000, *, n_informative=20, words=60, noise=0.02, random_state=None
+):
     """Make text-like rows whose class hangs on a few words, some common and some rare.
 
-    A row is a bag of distinct words drawn by a Zipf law, each with an inverse-frequency weight, of unit norm. The informative words are spread
-    evenly over the ranks 5 to a tenth of `n_features`, so the rarer ones are seen in few rows but matter as much.
+    A row is a bag of distinct words drawn by a Zipf law, each with an inverse-frequency weight, of
+    unit norm. The informative words are spread evenly over the ranks 5 to a tenth of `n_features`,
+    so the rarer ones are seen in few rows but matter as much.
 
     Parameters
     ----------
@@ -68,10 +71,12 @@ def load_bag_of_words(path, vocabulary=None):
     Parameters
     ----------
     path : str or path-like
-        A docword file, also compressed (three lines with the numbers of documents, words and entries, then a line for each entry); an npz file
-        with `data`, `indices`, `indptr`, `shape` and `terms`; or plain text with one document a line.
+        A docword file, also compressed (three lines with the numbers of documents, words and
+        entries, then a line for each entry); an npz file with `data`, `indices`, `indptr`, `shape`
+        and `terms`; or plain text with one document a line.
     vocabulary : str, path-like or None, default=None
-        Words of the columns, one a line. None takes the file beside a docword file that has ``vocab`` in its name, or `terms`.
+        Words of the columns, one a line. None takes the file beside a docword file that has
+        ``vocab`` in its name, or `terms`.
 
     Returns
     -------

@@ -1,4 +1,6 @@
-"""Against hand-worked cases and short references: RDA, FTRL, truncated gradient, and what large penalties do."""
+"""Against hand-worked cases and short references: RDA, FTRL, truncated gradient, and what large
+penalties do.
+"""
 
 import math
 import warnings
@@ -30,7 +32,11 @@ def soft(v, a):
 
 # --------------------------------------------------------------------------- RDA by hand
 def test_rda_after_one_step_and_after_two():
-    """Xiao 2010, eq. 24, with methods/online.md section 2.4: w = -(sqrt(t) / gamma) T(G / t, lambda + gamma rho / sqrt(t))."""
+    """Xiao 2010, eq.
+
+    24, with methods/online.md section 2.4: w = -(sqrt(t) / gamma) T(G / t, lambda + gamma rho /
+    sqrt(t)).
+    """
     rows, y = np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([1.0, 2.0])
     alpha, gamma, rho = 0.3, 2.0, 0.05
     model = RDARegressor(alpha=alpha, gamma=gamma, rho=rho, **ONCE)
@@ -39,13 +45,20 @@ def test_rda_after_one_step_and_after_two():
     first = -(1.0 / gamma) * soft(np.array([-1.0, 2.0]), alpha + gamma * rho)
     assert model.coef_ == pytest.approx(first, rel=1e-14)
     assert first == pytest.approx([0.3, -0.8])
-    # Step 2: score 0.3 * 0.5 - 0.8 * 3 = -2.25, slope -4.25, gradient (-2.125, -12.75), sum (-3.125, -10.75).
+    # Step 2: score 0.3 * 0.5 - 0.8 * 3 = -2.25, slope -4.25, gradient (-2.125, -12.75), sum
+    # (-3.125, -10.75).
     model.partial_fit(rows[1:], y[1:])
-    assert model.coef_ == pytest.approx(-(math.sqrt(2) / gamma) * soft(np.array([-1.5625, -5.375]), alpha + gamma * rho / math.sqrt(2)), rel=1e-14)
+    assert model.coef_ == pytest.approx(
+        -(math.sqrt(2) / gamma)
+        * soft(np.array([-1.5625, -5.375]), alpha + gamma * rho / math.sqrt(2)),
+        rel=1e-14,
+    )
 
 
 def test_published_rda_constants_empty_the_model_on_unit_rows():
-    """gamma = 5000, rho = 0.005 on rows of norm 1: methods/online.md section 2.4 measured an empty model, which warns."""
+    """gamma = 5000, rho = 0.005 on rows of norm 1: methods/online.md section 2.4 measured an empty
+    model, which warns.
+    """
     rows = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
     with pytest.warns(UserWarning, match="kept no feature"):
         model = RDAClassifier(alpha=0.01, gamma=5000.0, rho=0.005, **ONCE).fit(rows, Y)
@@ -55,14 +68,19 @@ def test_published_rda_constants_empty_the_model_on_unit_rows():
 
 @pytest.mark.parametrize("rho", [0.0, 0.02])
 def test_the_composed_model_makes_rda(rho):
-    composed = OnlineRegressor(rule=DualAveraging(rho), penalty=L1(0.05), step=InverseSqrt(0.25, 1.0), **ONCE).fit(X, X[:, 0])
+    composed = OnlineRegressor(
+        rule=DualAveraging(rho), penalty=L1(0.05), step=InverseSqrt(0.25, 1.0), **ONCE
+    ).fit(X, X[:, 0])
     recipe = RDARegressor(alpha=0.05, gamma=4.0, rho=rho, **ONCE).fit(X, X[:, 0])
     assert np.array_equal(composed.coef_, recipe.coef_)
 
 
 # --------------------------------------------------------------------------- FTRL
 def test_ftrl_is_mcmahans_algorithm():
-    """McMahan et al. 2013, algorithm 1, ten lines; its lambdas are totals, ours are charged once a step."""
+    """McMahan et al.
+
+    2013, algorithm 1, ten lines; its lambdas are totals, ours are charged once a step.
+    """
     eta, beta, l1, l2 = 0.3, 0.7, 0.02, 0.01
     z, n, w = np.zeros(6), np.zeros(6), np.zeros(6)
     for t, (x, y) in enumerate(zip(X, 2 * Y - 1, strict=True), 1):
@@ -72,14 +90,18 @@ def test_ftrl_is_mcmahans_algorithm():
         n += g * g
         w = -soft(z, t * l1) / ((beta + np.sqrt(n)) / eta + t * l2)
     given = {"alpha": l1 + l2, "l1_ratio": l1 / (l1 + l2), "eta": eta, "beta": beta}
-    assert FTRLClassifier(**given, **ONCE).fit(X, Y).coef_[0] == pytest.approx(w, rel=1e-11, abs=1e-13)
+    assert FTRLClassifier(**given, **ONCE).fit(X, Y).coef_[0] == pytest.approx(
+        w, rel=1e-11, abs=1e-13
+    )
     assert np.count_nonzero(w) > 0
 
 
 @pytest.mark.parametrize("rule", [FTRL(), "adagrad"], ids=repr)
 @pytest.mark.parametrize("margin", [-50.0, -200.0, -370.0, -500.0, -700.0])
 def test_first_steps_of_adaptive_rates_are_at_most_eta(rule, margin):
-    """A feature first met in a row that is far on the right side: its gradient is tiny, and so its square may underflow."""
+    """A feature first met in a row that is far on the right side: its gradient is tiny, and so its
+    square may underflow.
+    """
     from tamis import OnlineClassifier
 
     model = OnlineClassifier(penalty=None, rule=rule, step=Constant(0.1), fit_intercept=False)
@@ -92,7 +114,10 @@ def test_first_steps_of_adaptive_rates_are_at_most_eta(rule, margin):
 # --------------------------------------------------------------------------- truncated gradient
 def test_truncated_gradient_by_hand():
     """Every second step all weights of at most theta move 2 * gravity towards 0."""
-    rows, y = np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0], [1.0, 1.0, 0.0]]), np.array([1.0, 1.0, 1.0])
+    rows, y = (
+        np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0], [1.0, 1.0, 0.0]]),
+        np.array([1.0, 1.0, 1.0]),
+    )
     given = {"gravity": 0.04, "burst": 2, "step": "constant", "eta": 0.5}
     plain = TruncatedGradientRegressor(**given, **ONCE)
     assert plain.partial_fit(rows[:1], y[:1]).coef_ == pytest.approx([0.5, 0.0, 0.25])
@@ -104,14 +129,20 @@ def test_truncated_gradient_by_hand():
 def test_gravity_is_in_units_of_the_weights():
     """No factor eta (methods/online.md, section 2.2): another step size, the same charge."""
     for eta in (0.5, 0.25):
-        model = TruncatedGradientRegressor(gravity=0.04, burst=1, step="constant", eta=eta, **ONCE).fit([[1.0]], [1.0])
+        model = TruncatedGradientRegressor(
+            gravity=0.04, burst=1, step="constant", eta=eta, **ONCE
+        ).fit([[1.0]], [1.0])
         assert model.coef_ == pytest.approx([eta - 0.04])
 
 
 # --------------------------------------------------------------------------- large penalties
-@pytest.mark.parametrize("cls", [FOBOSClassifier, RDAClassifier, FTRLClassifier, TruncatedGradientClassifier])
+@pytest.mark.parametrize(
+    "cls", [FOBOSClassifier, RDAClassifier, FTRLClassifier, TruncatedGradientClassifier]
+)
 def test_growing_penalties_empty_the_model(cls):
-    """Strengths from none to huge: the number of features falls to 0, and every zero is an exact one."""
+    """Strengths from none to huge: the number of features falls to 0, and every zero is an exact
+    one.
+    """
     name = "gravity" if cls is TruncatedGradientClassifier else "alpha"
     counts = []
     for strength in (0.0, 0.01, 0.1, 1.0, 100.0):
@@ -127,7 +158,9 @@ def test_growing_penalties_empty_the_model(cls):
 def test_ridge_shrinks_and_empties_nothing():
     norms = []
     for alpha in (0.0, 0.1, 1.0, 10.0):
-        model = OnlineRegressor(penalty="l2", alpha=alpha, step="constant", eta=0.05, **ONCE).fit(X, X[:, 0])
+        model = OnlineRegressor(penalty="l2", alpha=alpha, step="constant", eta=0.05, **ONCE).fit(
+            X, X[:, 0]
+        )
         norms.append(np.linalg.norm(model.coef_))
         assert len(model.support_) == 6
     assert norms == sorted(norms, reverse=True)

@@ -26,7 +26,13 @@ def ascend(X, y, C, squared, w, sweeps=1, weights=None):
         for i in range(len(y)):
             ridge, bound = (0.5 / cost[i], np.inf) if squared else (0.0, cost[i])
             bend = X[i] @ X[i] + ridge
-            new = bound if bend == 0.0 else min(max(alpha[i] - (y[i] * (w @ X[i]) - 1.0 + ridge * alpha[i]) / bend, 0.0), bound)
+            new = (
+                bound
+                if bend == 0.0
+                else min(
+                    max(alpha[i] - (y[i] * (w @ X[i]) - 1.0 + ridge * alpha[i]) / bend, 0.0), bound
+                )
+            )
             w += (new - alpha[i]) * y[i] * X[i]
             alpha[i] = new
     return w, alpha
@@ -56,27 +62,41 @@ def lengths_of_gradient(a, sigma):
     """Section 4.2 of the notes: sort, find the number of blocks at work, threshold."""
     ranked = np.sort(a)[::-1]
     total = np.cumsum(ranked)
-    at_work = max((m for m in range(1, len(a) + 1) if m == 1 or ranked[m - 1] * (sigma + m - 1) > total[m - 2]), default=1)
+    at_work = max(
+        (
+            m
+            for m in range(1, len(a) + 1)
+            if m == 1 or ranked[m - 1] * (sigma + m - 1) > total[m - 2]
+        ),
+        default=1,
+    )
     level = total[at_work - 1] / (sigma + at_work)
     return np.maximum(a - level, 0.0) / sigma, level
 
 
 def printed_pass(X, y, C, blocks, squared, sigma, sigmas):
-    """Algorithm 3 with its misprints mended: one pass, the printed step. Returns the mean over all columns."""
+    """Algorithm 3 with its misprints mended: one pass, the printed step.
+
+    Returns the mean over all columns.
+    """
     z = [np.zeros(len(block)) for block in blocks]
     roots = [np.linalg.cholesky(s) for s in sigmas]
     rows = [X[:, block] @ root for block, root in zip(blocks, roots, strict=True)]
 
     def weights():
         shares, _ = lengths_of_gradient(np.array([np.linalg.norm(part) for part in z]), sigma)
-        return [s * part / max(np.linalg.norm(part), 1e-300) for s, part in zip(shares, z, strict=True)]
+        return [
+            s * part / max(np.linalg.norm(part), 1e-300) for s, part in zip(shares, z, strict=True)
+        ]
 
     for i in range(len(y)):
         w = weights()
         short = 1.0 - y[i] * sum(part @ row[i] for part, row in zip(w, rows, strict=True))
         if short > 0:
             square = sum(row[i] @ row[i] for row in rows)
-            step = short / (square + 0.5 / C) if squared else min(short / square if square else C, C)
+            step = (
+                short / (square + 0.5 / C) if squared else min(short / square if square else C, C)
+            )
             z = [part + step * y[i] * row[i] for part, row in zip(z, rows, strict=True)]
     mean = np.zeros(X.shape[1])
     for block, root, part in zip(blocks, roots, weights(), strict=True):

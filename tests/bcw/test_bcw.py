@@ -28,7 +28,9 @@ def bare(**given):
 
 def solved(**given):
     """A model at the optimum."""
-    return BCWClassifier(**{"max_iter": 3000, "tol": 1e-13, "fit_intercept": False, "random_state": 0, **given})
+    return BCWClassifier(
+        **{"max_iter": 3000, "tol": 1e-13, "fit_intercept": False, "random_state": 0, **given}
+    )
 
 
 # --------------------------------------------------------------------------- one mean, four ways
@@ -39,14 +41,20 @@ def solved(**given):
 def test_every_solver_gives_the_mean_of_the_eigenvectors(form, solver, loss, weights):
     kept = slice(None) if weights is None else weights > 0
     own = None if weights is None else weights[kept]
-    mean, precision, _ = reference.batch(X[kept], Y[kept], 0.8, 0.3, loss == "squared_hinge", np.zeros(D), np.eye(D), 2, own)
-    model = bare(C=0.8, cov_C=0.3, loss=loss, solver=solver, max_iter=2, tol=None).fit(form(X), Y, sample_weight=weights)
+    mean, precision, _ = reference.batch(
+        X[kept], Y[kept], 0.8, 0.3, loss == "squared_hinge", np.zeros(D), np.eye(D), 2, own
+    )
+    model = bare(C=0.8, cov_C=0.3, loss=loss, solver=solver, max_iter=2, tol=None).fit(
+        form(X), Y, sample_weight=weights
+    )
     assert model.coef_[0] == pytest.approx(mean, abs=1e-10)
     covariance = np.linalg.inv(precision)
     assert model.variance_[0] == pytest.approx(covariance.diagonal(), rel=1e-10)
     margin, deviation = model.predict_margin(form(X[:7]))
     assert margin == pytest.approx(X[:7] @ mean, abs=1e-10)
-    assert deviation**2 == pytest.approx(np.einsum("ij,jk,ik->i", X[:7], covariance, X[:7]), rel=1e-9)
+    assert deviation**2 == pytest.approx(
+        np.einsum("ij,jk,ik->i", X[:7], covariance, X[:7]), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("carry", ["mean", "dual"])
@@ -59,7 +67,9 @@ def test_every_solver_carries_batches_on_alike(carry, solver):
         start = mean if carry == "mean" else np.linalg.solve(before, push)
         mean, precision, alpha = reference.batch(X[rows], Y[rows], 0.8, 0.3, True, start, precision)
         push = push + X[rows].T @ (alpha * Y[rows])
-        model.partial_fit(sp.csr_array(X[rows]) if solver == "raw" else X[rows], Y[rows], classes=[-1, 1])
+        model.partial_fit(
+            sp.csr_array(X[rows]) if solver == "raw" else X[rows], Y[rows], classes=[-1, 1]
+        )
         assert model.coef_[0] == pytest.approx(mean, abs=1e-10)
         assert model.variance_[0] == pytest.approx(np.linalg.inv(precision).diagonal(), rel=1e-9)
 
@@ -102,25 +112,38 @@ def test_dense_and_sparse_rows_may_follow_each_other(solver):
                 assert model.predict_margin(form(X))[1][0] > 0
         assert model.coef_ == pytest.approx(plain.coef_, abs=1e-12)
         for form in forms:
-            assert model.predict_margin(form(X))[1] == pytest.approx(plain.predict_margin(X)[1], abs=1e-12)
+            assert model.predict_margin(form(X))[1] == pytest.approx(
+                plain.predict_margin(X)[1], abs=1e-12
+            )
 
 
 def test_a_covariance_that_cannot_fit_is_refused_with_a_way_out():
-    with pytest.raises(ValueError, match=r"full covariance of 2,000,001 columns needs .* GB.*SparseBCWClassifier"):
+    with pytest.raises(
+        ValueError, match=r"full covariance of 2,000,001 columns needs .* GB.*SparseBCWClassifier"
+    ):
         BCWClassifier(solver="cholesky").fit(sp.eye_array(3, 2_000_000, format="csr"), [0, 1, 1])
 
 
 # --------------------------------------------------------------------------- special cases
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_without_covariance_a_pass_is_passive_aggressive(form):
-    """PA-I and PA-II from zero (Crammer et al. 2006) are one sweep of the dual of the SVM; an empty row changes nothing in them."""
+    """PA-I and PA-II from zero (Crammer et al.
+
+    2006) are one sweep of the dual of the SVM; an empty row changes nothing in them.
+    """
     for loss, softened in (("hinge", False), ("squared_hinge", True)):
         w = np.zeros(D)
         for x, y in zip(X, Y, strict=True):
             short = max(0.0, 1.0 - y * (w @ x))
             if x.any():
-                w += y * x * (short / (x @ x + 1.0 / (2 * 0.5)) if softened else min(0.5, short / (x @ x)))
-        assert bare(C=0.5, cov_C=0, loss=loss).fit(form(X), Y).coef_[0] == pytest.approx(w, abs=1e-12)
+                w += (
+                    y
+                    * x
+                    * (short / (x @ x + 1.0 / (2 * 0.5)) if softened else min(0.5, short / (x @ x)))
+                )
+        assert bare(C=0.5, cov_C=0, loss=loss).fit(form(X), Y).coef_[0] == pytest.approx(
+            w, abs=1e-12
+        )
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -128,8 +151,12 @@ def test_without_covariance_a_pass_is_passive_aggressive(form):
 def test_below_the_margin_a_pass_is_ridge_regression(solver, shuffle):
     """With weak costs every step meets its bound, and the order of the rows means nothing."""
     C = 1e-3
-    model = BCWClassifier(C=C, solver=solver, fit_intercept=False, shuffle=shuffle, random_state=0).fit(X, Y)
-    assert model.coef_[0] == pytest.approx(Ridge(alpha=1 / C, fit_intercept=False).fit(X, Y).coef_, abs=1e-12)
+    model = BCWClassifier(
+        C=C, solver=solver, fit_intercept=False, shuffle=shuffle, random_state=0
+    ).fit(X, Y)
+    assert model.coef_[0] == pytest.approx(
+        Ridge(alpha=1 / C, fit_intercept=False).fit(X, Y).coef_, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("carry", ["dual", "mean"])
@@ -145,15 +172,21 @@ def test_batches_below_the_margin_are_one_batch_if_duals_are_carried(carry):
 def test_the_optimum_is_liblinears_on_whitened_rows(loss):
     precision = np.eye(D) + 0.4 * X.T @ X
     L = np.linalg.cholesky(np.linalg.inv(precision))
-    svm = LinearSVC(C=0.7, loss=loss, dual=True, fit_intercept=False, tol=1e-10, max_iter=1_000_000).fit(X @ L, Y)
+    svm = LinearSVC(
+        C=0.7, loss=loss, dual=True, fit_intercept=False, tol=1e-10, max_iter=1_000_000
+    ).fit(X @ L, Y)
     model = solved(C=0.7, cov_C=0.4, loss=loss, tol=1e-12).fit(X, Y)
     assert model.coef_[0] == pytest.approx(L @ svm.coef_[0], abs=1e-5)
 
 
 def test_the_intercept_is_liblinears():
-    svm = LinearSVC(C=0.7, loss="squared_hinge", dual=True, intercept_scaling=2.0, tol=1e-10, max_iter=1_000_000).fit(X, Y)
+    svm = LinearSVC(
+        C=0.7, loss="squared_hinge", dual=True, intercept_scaling=2.0, tol=1e-10, max_iter=1_000_000
+    ).fit(X, Y)
     for form in (np.asarray, sp.csr_array):
-        model = solved(C=0.7, cov_C=0, loss="squared_hinge", fit_intercept=True, intercept_scaling=2.0).fit(form(X), Y)
+        model = solved(
+            C=0.7, cov_C=0, loss="squared_hinge", fit_intercept=True, intercept_scaling=2.0
+        ).fit(form(X), Y)
         assert model.intercept_ == pytest.approx(svm.intercept_, abs=1e-6)
         assert model.coef_ == pytest.approx(svm.coef_, abs=1e-6)
 
@@ -183,7 +216,10 @@ def test_the_gap_of_later_batches_closes_too():
 
 
 def test_too_few_sweeps_are_told():
-    with pytest.warns(ConvergenceWarning, match=r"made all 2 sweeps, and its relative duality gap is still .*Raise max_iter or tol"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"made all 2 sweeps, and its relative duality gap is still .*Raise max_iter or tol",
+    ):
         BCWClassifier(max_iter=2, tol=1e-12, random_state=0).fit(X, Y)
     model = BCWClassifier(random_state=0).fit(X, Y)  # one sweep is the method, not a failure
     assert model.n_iter_ == 1
@@ -225,14 +261,21 @@ def test_several_classes_are_one_against_the_rest_under_one_covariance():
 def test_rows_of_the_same_numbers_in_single_precision_give_the_same_mean():
     exact = X.astype(np.float32)
     for form in (np.asarray, sp.csr_array):
-        a, b = BCWClassifier(random_state=0).fit(form(exact), Y), BCWClassifier(random_state=0).fit(form(exact.astype(float)), Y)
+        a, b = (
+            BCWClassifier(random_state=0).fit(form(exact), Y),
+            BCWClassifier(random_state=0).fit(form(exact.astype(float)), Y),
+        )
         assert a.coef_ == pytest.approx(b.coef_, abs=1e-13)
-        assert a.decision_function(form(exact)) == pytest.approx(b.decision_function(form(exact.astype(float))), abs=1e-13)
+        assert a.decision_function(form(exact)) == pytest.approx(
+            b.decision_function(form(exact.astype(float))), abs=1e-13
+        )
 
 
 # --------------------------------------------------------------------------- what it is worth
 def test_on_digits_a_pass_is_worth_a_ridge_regression_and_the_accurate_mode_a_support_vector_machine():
-    """Even against odd digits: closer than the standard error of an error on so many rows, and the order of the rows matters less than that."""
+    """Even against odd digits: closer than the standard error of an error on so many rows, and the
+    order of the rows matters less than that.
+    """
     rows, digits = load_digits(return_X_y=True)
     rows, y = np.column_stack([rows / 16.0, np.ones(len(rows))]), digits % 2
     parts = train_test_split(rows, y, test_size=0.5, random_state=0, stratify=digits)
@@ -241,16 +284,26 @@ def test_on_digits_a_pass_is_worth_a_ridge_regression_and_the_accurate_mode_a_su
         return np.mean(model.fit(parts[0], parts[2]).predict(parts[1]) != parts[3])
 
     ridge = error(RidgeClassifier(alpha=1.0, fit_intercept=False))
-    passes = [error(BCWClassifier(loss="squared_hinge", fit_intercept=False, random_state=seed)) for seed in range(5)]
+    passes = [
+        error(BCWClassifier(loss="squared_hinge", fit_intercept=False, random_state=seed))
+        for seed in range(5)
+    ]
     spread = np.sqrt(ridge * (1.0 - ridge) / len(parts[3]))
     assert abs(np.mean(passes) - ridge) <= spread
     assert np.std(passes) <= 0.5 * spread
     svm = error(LinearSVC(C=1.0, fit_intercept=False, max_iter=10_000))
-    accurate = error(BCWClassifier(cov_C=0.01, loss="squared_hinge", max_iter=100, fit_intercept=False, random_state=0))
+    accurate = error(
+        BCWClassifier(
+            cov_C=0.01, loss="squared_hinge", max_iter=100, fit_intercept=False, random_state=0
+        )
+    )
     assert abs(accurate - svm) <= spread
 
 
 def test_less_covariance_needs_more_sweeps():
     """A covariance is a preconditioner: with a hundredth of it, or none, the same gap takes longer."""
-    sweeps = [solved(C=4.0, cov_C=share * 4.0, loss="squared_hinge", tol=1e-3).fit(X, Y).n_iter_ for share in (1.0, 0.01, 0.0)]
+    sweeps = [
+        solved(C=4.0, cov_C=share * 4.0, loss="squared_hinge", tol=1e-3).fit(X, Y).n_iter_
+        for share in (1.0, 0.01, 0.0)
+    ]
     assert sweeps[0] < sweeps[1] <= sweeps[2]

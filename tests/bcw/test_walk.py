@@ -1,4 +1,6 @@
-"""A user's path: frames with names, streams, files, confidence, an abstain rule; and the sweeps as plain Python."""
+"""A user's path: frames with names, streams, files, confidence, an abstain rule; and the sweeps as
+plain Python.
+"""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +35,11 @@ def model(request):
 
 
 # --------------------------------------------------------------------------- containers
-@pytest.mark.parametrize("frame", [lambda X: pd.DataFrame(X, columns=NAMES), lambda X: pl.DataFrame(X, schema=NAMES)], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    "frame",
+    [lambda X: pd.DataFrame(X, columns=NAMES), lambda X: pl.DataFrame(X, schema=NAMES)],
+    ids=["pandas", "polars"],
+)
 def test_frames_keep_their_names(model, frame):
     labels = np.where(Y > 0, "yes", "no")
     model.fit(frame(X), labels)
@@ -48,7 +54,9 @@ def test_frames_keep_their_names(model, frame):
 def test_input_is_never_changed(model):
     for form in (np.asarray, sp.csr_array, sp.csc_array):
         rows = form(X.copy())
-        for array in [rows] if isinstance(rows, np.ndarray) else [rows.data, rows.indices, rows.indptr]:
+        for array in (
+            [rows] if isinstance(rows, np.ndarray) else [rows.data, rows.indices, rows.indptr]
+        ):
             array.flags.writeable = False
         model.fit(rows, Y, sample_weight=np.arange(60.0) % 3)
         model.predict_margin(rows)
@@ -76,7 +84,9 @@ def test_what_is_wrong_is_said(model):
     with pytest.raises(ValueError, match="Input X contains NaN"):
         model.set_params(C=1.0).fit(np.where(X > 1, np.nan, X), Y)
     with pytest.raises(ValueError, match="classes must be passed"):
-        model.set_params(**({"refit": False} if "refit" in model.get_params() else {})).partial_fit(X, Y)
+        model.set_params(**({"refit": False} if "refit" in model.get_params() else {})).partial_fit(
+            X, Y
+        )
 
 
 def test_numbers_that_overflow_are_refused_and_the_model_stays_as_it_was(model, unlimited):
@@ -127,7 +137,11 @@ def test_a_mean_and_a_width_must_fit_in_a_file(tmp_path):
     model = BCWClassifier().fit(X, Y)
     model._belief.push = np.zeros((1, 3))
     tamis.save(model, tmp_path / "model.tamis")
-    with pytest.raises(tamis.persist.ModelFileError, match=r"BCWClassifier._belief.push, axis 1 of \(outputs, width\), has 3 width, but there are"):
+    with pytest.raises(
+        tamis.persist.ModelFileError,
+        match=r"BCWClassifier._belief.push, axis 1 of \(outputs, width\), has 3 width, but there "
+        r"are",
+    ):
         tamis.load(tmp_path / "model.tamis")
 
 
@@ -135,7 +149,10 @@ def test_a_mean_and_a_width_must_fit_in_a_file(tmp_path):
 def test_confident_rows_are_more_often_right_and_abstaining_helps():
     rows, y = load_breast_cancer(return_X_y=True)
     given = train_test_split(scale(rows), y, test_size=0.5, random_state=0)
-    for model in (BCWClassifier(random_state=0), SparseBCWClassifier(n_features=15, random_state=0)):
+    for model in (
+        BCWClassifier(random_state=0),
+        SparseBCWClassifier(n_features=15, random_state=0),
+    ):
         model.fit(given[0], given[2])
         sure, right = model.predict_confidence(given[1]), model.predict(given[1]) == given[3]
         assert sure.min() >= 0.5
@@ -153,8 +170,17 @@ def test_a_feature_that_is_never_seen_keeps_its_variance():
 
 # --------------------------------------------------------------------------- plain Python
 SETTINGS = [
-    *(BCWClassifier(solver=s, loss=loss, random_state=0) for s in ("cholesky", "kernel", "raw") for loss in ("hinge", "squared_hinge")),
-    *(SparseBCWClassifier(n_features=4, block_size=2, solver=s, max_iter=3, tol=None, random_state=0) for s in ("mkl", "exact", "online")),
+    *(
+        BCWClassifier(solver=s, loss=loss, random_state=0)
+        for s in ("cholesky", "kernel", "raw")
+        for loss in ("hinge", "squared_hinge")
+    ),
+    *(
+        SparseBCWClassifier(
+            n_features=4, block_size=2, solver=s, max_iter=3, tol=None, random_state=0
+        )
+        for s in ("mkl", "exact", "online")
+    ),
 ]
 
 

@@ -16,7 +16,16 @@ def tamis(*arguments, given=None, cwd=None, **environment) -> Done:
     """Run `tamis` with the arguments; `given` is its standard input."""
     command = [sys.executable, "-m", "tamis", *map(str, arguments)]
     surroundings = {**os.environ, **environment}
-    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=cwd, env=surroundings, timeout=300, check=False)
+    done = subprocess.run(
+        command,
+        input=given,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=surroundings,
+        timeout=300,
+        check=False,
+    )
     assert "Traceback" not in done.stderr, done.stderr
     return Done(done.returncode, done.stdout, done.stderr)
 

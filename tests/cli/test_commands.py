@@ -10,7 +10,7 @@ import pytest
 from cli.commands import here, tamis
 
 from tamis import load
-from tamis.cli.demo import write_svmlight
+from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
 
 pytestmark = pytest.mark.quick
@@ -26,7 +26,10 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("files")
     write_svmlight(X[:300], 2 * Y[:300] - 1, folder / "train.svm")
     write_svmlight(X[300:], 2 * Y[300:] - 1, folder / "test.svm")
-    lines = [f"{k % 7},{COLOURS[k % 3]},{(k * 37) % 11},{'yes' if k % 3 == 1 else 'no'}" for k in range(300)]
+    lines = [
+        f"{k % 7},{COLOURS[k % 3]},{(k * 37) % 11},{'yes' if k % 3 == 1 else 'no'}"
+        for k in range(300)
+    ]
     (folder / "table.csv").write_text("\n".join(["age,colour,size,bought", *lines]) + "\n")
     return folder
 
@@ -37,9 +40,28 @@ def run(*arguments, capsys):
 
 # --------------------------------------------------------------------------- fit, predict, inspect
 def test_fit_prints_a_table_and_writes_a_model(folder, tmp_path, capsys):
-    done = run("fit", folder / "train.svm", *QUICK, "--test", folder / "test.svm", "--out", tmp_path / "m.tamis", "--top", 5, capsys=capsys)
+    done = run(
+        "fit",
+        folder / "train.svm",
+        *QUICK,
+        "--test",
+        folder / "test.svm",
+        "--out",
+        tmp_path / "m.tamis",
+        "--top",
+        5,
+        capsys=capsys,
+    )
     assert done.code == 0
-    for words in ("SieveClassifier", "rows      300", "kept", "on the test rows", "probability", "m.tamis", "+ speaks for 1"):
+    for words in (
+        "SieveClassifier",
+        "rows      300",
+        "kept",
+        "on the test rows",
+        "probability",
+        "m.tamis",
+        "+ speaks for 1",
+    ):
         assert words in done.out
     assert "columns count from 1" in done.err
     model = load(tmp_path / "m.tamis")
@@ -49,7 +71,18 @@ def test_fit_prints_a_table_and_writes_a_model(folder, tmp_path, capsys):
 
 @pytest.mark.parametrize("method", ["truncated", "fobos", "rda", "ftrl", "online"])
 def test_other_methods_and_json(folder, method, capsys):
-    done = run("fit", folder / "train.svm", "--method", method, "--passes", 3, "--json", "--test", folder / "test.svm", capsys=capsys)
+    done = run(
+        "fit",
+        folder / "train.svm",
+        "--method",
+        method,
+        "--passes",
+        3,
+        "--json",
+        "--test",
+        folder / "test.svm",
+        capsys=capsys,
+    )
     found = json.loads(done.out)
     assert done.code == 0
     assert found["rows"] == 900
@@ -69,7 +102,17 @@ def test_the_same_command_gives_the_same_bytes(folder, tmp_path, capsys):
 
 
 def test_a_table_with_words(folder, tmp_path, capsys):
-    done = run("fit", folder / "table.csv", "--method", "ftrl", "--passes", 5, "--out", tmp_path / "m", capsys=capsys)
+    done = run(
+        "fit",
+        folder / "table.csv",
+        "--method",
+        "ftrl",
+        "--passes",
+        5,
+        "--out",
+        tmp_path / "m",
+        capsys=capsys,
+    )
     assert "colour=green" in done.out
     assert "+ speaks for yes" in done.out
     done = run("predict", tmp_path / "m", folder / "table.csv", capsys=capsys)
@@ -80,8 +123,20 @@ def test_a_table_with_words(folder, tmp_path, capsys):
 
 
 def test_numbers_as_targets(tmp_path, capsys):
-    (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(f"{k % 7},{k % 5},{2.5 * (k % 7) - 1:.2f}\n" for k in range(400)))
-    done = run("fit", tmp_path / "a.csv", "--method", "ftrl", "--passes", 30, "--out", tmp_path / "m", capsys=capsys)
+    (tmp_path / "a.csv").write_text(
+        "a,b,y\n" + "".join(f"{k % 7},{k % 5},{2.5 * (k % 7) - 1:.2f}\n" for k in range(400))
+    )
+    done = run(
+        "fit",
+        tmp_path / "a.csv",
+        "--method",
+        "ftrl",
+        "--passes",
+        30,
+        "--out",
+        tmp_path / "m",
+        capsys=capsys,
+    )
     assert "FTRLRegressor" in done.out
     assert "the targets look like numbers" in done.err
     done = run("predict", tmp_path / "m", tmp_path / "a.csv", "-o", tmp_path / "out", capsys=capsys)
@@ -91,9 +146,21 @@ def test_numbers_as_targets(tmp_path, capsys):
 
 
 def test_hashed_features_are_named(tmp_path, capsys):
-    text = "".join(f"{1 if k % 2 else -1} |w {'good' if k % 2 else 'bad'}:2 filler{k % 9} |u x{k % 4}\n" for k in range(200))
+    text = "".join(
+        f"{1 if k % 2 else -1} |w {'good' if k % 2 else 'bad'}:2 filler{k % 9} |u x{k % 4}\n"
+        for k in range(200)
+    )
     (tmp_path / "a.vw").write_text(text)
-    done = run("fit", tmp_path / "a.vw", "--method", "ftrl", "--out", tmp_path / "m", "--json", capsys=capsys)
+    done = run(
+        "fit",
+        tmp_path / "a.vw",
+        "--method",
+        "ftrl",
+        "--out",
+        tmp_path / "m",
+        "--json",
+        capsys=capsys,
+    )
     names = {line["name"] for line in json.loads(done.out)["top"]}
     assert {"w^good", "w^bad"} <= names
     done = run("inspect", tmp_path / "m", "--csv", capsys=capsys)
@@ -103,22 +170,46 @@ def test_hashed_features_are_named(tmp_path, capsys):
 def test_predictions_and_probabilities(folder, tmp_path, capsys):
     run("fit", folder / "train.svm", "--method", "ftrl", "--out", tmp_path / "m", capsys=capsys)
     model, text = load(tmp_path / "m"), (folder / "test.svm").read_text()
-    (tmp_path / "bare.svm").write_text("".join(line.split(" ", 1)[1] for line in text.splitlines(True)))
+    (tmp_path / "bare.svm").write_text(
+        "".join(line.split(" ", 1)[1] for line in text.splitlines(True))
+    )
     bare = run("predict", tmp_path / "m", tmp_path / "bare.svm", capsys=capsys)
-    assert [int(line) for line in bare.out.split()] == model.predict(X[300:, : model.n_features_in_]).tolist()
+    assert [int(line) for line in bare.out.split()] == model.predict(
+        X[300:, : model.n_features_in_]
+    ).tolist()
     assert "error" not in bare.err
-    head, *lines = run("predict", tmp_path / "m", folder / "test.svm", "--proba", capsys=capsys).out.splitlines()
+    head, *lines = run(
+        "predict", tmp_path / "m", folder / "test.svm", "--proba", capsys=capsys
+    ).out.splitlines()
     assert head == "-1\t1"
-    assert np.allclose([[float(p) for p in line.split("\t")] for line in lines], model.predict_proba(X[300:, : model.n_features_in_]), atol=1e-8)
+    assert np.allclose(
+        [[float(p) for p in line.split("\t")] for line in lines],
+        model.predict_proba(X[300:, : model.n_features_in_]),
+        atol=1e-8,
+    )
 
 
 def test_inspect(folder, tmp_path, capsys):
-    run("fit", folder / "train.svm", "--method", "ftrl", "--loss", "hinge", "--set", "alpha=1e-4", "--out", tmp_path / "m", capsys=capsys)
+    run(
+        "fit",
+        folder / "train.svm",
+        "--method",
+        "ftrl",
+        "--loss",
+        "hinge",
+        "--set",
+        "alpha=1e-4",
+        "--out",
+        tmp_path / "m",
+        capsys=capsys,
+    )
     done = run("inspect", tmp_path / "m", "--top", 4, capsys=capsys)
     assert "alpha=0.0001" in done.out
     assert "loss=hinge" in done.out
     found = json.loads(run("inspect", tmp_path / "m", "--json", capsys=capsys).out)
-    listed = list(csv.DictReader(io.StringIO(run("inspect", tmp_path / "m", "--csv", capsys=capsys).out)))
+    listed = list(
+        csv.DictReader(io.StringIO(run("inspect", tmp_path / "m", "--csv", capsys=capsys).out))
+    )
     assert found["kept"] == len(listed) == len(load(tmp_path / "m").support_)
     assert [line["name"] for line in found["top"]] == [line["name"] for line in listed[:30]]
     assert run("predict", tmp_path / "m", folder / "test.svm", "--proba", capsys=capsys).code == 2
@@ -127,7 +218,18 @@ def test_inspect(folder, tmp_path, capsys):
 # --------------------------------------------------------------------------- check, compare, report
 def test_check(folder, tmp_path, capsys):
     found = json.loads(run("check", folder / "train.svm", "--json", capsys=capsys).out)
-    assert set(found) >= {"files", "format", "rows", "features", "nonzeros", "density", "labels", "bad", "memory_bytes", "suggested"}
+    assert set(found) >= {
+        "files",
+        "format",
+        "rows",
+        "features",
+        "nonzeros",
+        "density",
+        "labels",
+        "bad",
+        "memory_bytes",
+        "suggested",
+    }
     assert (found["rows"], found["format"], found["suggested"]) == (300, "svmlight", "sieve")
     assert found["labels"] == {"-1": int((Y[:300] == 0).sum()), "1": int((Y[:300] == 1).sum())}
     assert found["nonzeros"] == X[:300].nnz
@@ -143,21 +245,46 @@ def test_compare_and_report(folder, tmp_path, capsys, monkeypatch):
     import sys
 
     pages = []
-    stand_in = types.ModuleType("tamis.report.page")
+    stand_in = types.ModuleType("tamis.report.page.page")
     stand_in.write_page = lambda path, **given: pages.append((path, given))
-    monkeypatch.setitem(sys.modules, "tamis.report.page", stand_in)
+    monkeypatch.setitem(sys.modules, "tamis.report.page.page", stand_in)
     if "tamis.report" not in sys.modules:
         package = types.ModuleType("tamis.report")
         package.page = stand_in
         monkeypatch.setitem(sys.modules, "tamis.report", package)
-    options = ["--methods", "ftrl,rda", "--runs", 3, "--threads", 1, "--report", tmp_path / "page.html"]
-    done = run("compare", folder / "train.svm", "--test", folder / "test.svm", *options, "--json", capsys=capsys)
+    options = [
+        "--methods",
+        "ftrl,rda",
+        "--runs",
+        3,
+        "--threads",
+        1,
+        "--report",
+        tmp_path / "page.html",
+    ]
+    done = run(
+        "compare",
+        folder / "train.svm",
+        "--test",
+        folder / "test.svm",
+        *options,
+        "--json",
+        capsys=capsys,
+    )
     record = json.loads(done.out)
     assert record["rows"][0]["model"] == "ftrl"
     assert record["settings"]["test_rows"] == 100
     assert pages[0][1]["record"].to_dict()["rows"] == record["rows"]
     assert pages[0][1]["audit"]["rows"] == 300
-    run("fit", folder / "table.csv", "--method", "ftrl", "--report", tmp_path / "fit.html", capsys=capsys)
+    run(
+        "fit",
+        folder / "table.csv",
+        "--method",
+        "ftrl",
+        "--report",
+        tmp_path / "fit.html",
+        capsys=capsys,
+    )
     path, given = pages[1]
     assert path == str(tmp_path / "fit.html")
     assert set(given) == {"title", "audit", "model", "names", "density", "history", "facts"}
@@ -167,7 +294,7 @@ def test_compare_and_report(folder, tmp_path, capsys, monkeypatch):
     assert given["history"][-1]["rows"] == 300
 
 
-# --------------------------------------------------------------------------- in processes of their own
+# ------------------------------------------------------------------------ in processes of their own
 def test_from_standard_input_to_standard_output(folder, tmp_path):
     text = (folder / "train.svm").read_text()
     done = tamis("fit", "-", "--method", "ftrl", "--passes", 2, "--out", tmp_path / "m", given=text)

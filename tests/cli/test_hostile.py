@@ -1,4 +1,6 @@
-"""Names from data that attack a terminal or a spreadsheet: no command lets them through, judged by the characters that come out."""
+"""Names from data that attack a terminal or a spreadsheet: no command lets them through, judged by
+the characters that come out.
+"""
 
 import ast
 import csv
@@ -23,7 +25,7 @@ from pyarrow import parquet
 
 import tamis.cli
 from tamis import FTRLClassifier, Record, load, open_rows, save
-from tamis._screen import for_csv, for_json, for_line, for_terminal
+from tamis.base.machine.screen import for_csv, for_json, for_line, for_terminal
 from tamis.persist import ModelFileError
 from tamis.read.rows import ReadError
 
@@ -50,7 +52,14 @@ CLASSES = ["yes\x1b[31m\u202e", "=no\n"]
 
 def unseen(text):
     """Characters that a terminal must not be sent."""
-    return {c for c in text if c != "\n" and (unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") or c in INVISIBLE)}
+    return {
+        c
+        for c in text
+        if c != "\n"
+        and (
+            unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") or c in INVISIBLE
+        )
+    }
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +67,13 @@ def folder(tmp_path_factory):
     """A table whose columns, classes and file have such names, and a model that keeps them all."""
     folder = tmp_path_factory.mktemp("hostile")
     random = np.random.default_rng(0)
-    table = {name: random.normal(size=120).tolist() for name in NAMES} | {"target": [CLASSES[k % 2] for k in range(120)]}
+    table = {name: random.normal(size=120).tolist() for name in NAMES} | {
+        "target": [CLASSES[k % 2] for k in range(120)]
+    }
     parquet.write_table(arrow.table(table), folder / "\x1b[2J\u202e.parquet")
-    (folder / "text.txt").write_text("ship [bold]sea\u202e wave \x1b[31mred ship sea\n" * 3 + "\x1b[31mred wave ship\n")
+    (folder / "text.txt").write_text(
+        "ship [bold]sea\u202e wave \x1b[31mred ship sea\n" * 3 + "\x1b[31mred wave ship\n"
+    )
     return folder
 
 
@@ -88,12 +101,33 @@ def check(done, code=0):
 
 # --------------------------------------------------------------------------- commands
 def test_fit_and_check(data, folder, capsys):
-    done = check(here("fit", data, "--method", "ftrl", "--out", folder / "\u202eout", "--set", "alpha=1e-9", capsys=capsys))
-    for words in (r"\x1b[2J\x1b[31mred", r"a\u202egnp.exe", "[bold red]markup[/] :smile:", "yes\\x1b[31m\\u202e"):
+    done = check(
+        here(
+            "fit",
+            data,
+            "--method",
+            "ftrl",
+            "--out",
+            folder / "\u202eout",
+            "--set",
+            "alpha=1e-9",
+            capsys=capsys,
+        )
+    )
+    for words in (
+        r"\x1b[2J\x1b[31mred",
+        r"a\u202egnp.exe",
+        "[bold red]markup[/] :smile:",
+        "yes\\x1b[31m\\u202e",
+    ):
         assert words in done.out
     for more in ([], ["--json"]):
         check(here("check", data, *more, capsys=capsys))
-    found = json.loads(check(here("fit", data, "--method", "ftrl", "--json", "--set", "alpha=1e-9", capsys=capsys)).out)
+    found = json.loads(
+        check(
+            here("fit", data, "--method", "ftrl", "--json", "--set", "alpha=1e-9", capsys=capsys)
+        ).out
+    )
     assert set(NAMES) - {line["name"] for line in found["top"]} <= set()
     assert set(found["classes"]) == set(CLASSES)
 
@@ -101,15 +135,27 @@ def test_fit_and_check(data, folder, capsys):
 def test_inspect(model, capsys):
     done = check(here("inspect", model, "--top", 50, capsys=capsys))
     assert "[bold red]markup[/] :smile:" in done.out
-    assert {line["name"] for line in json.loads(check(here("inspect", model, "--json", capsys=capsys)).out)["top"]} == set(NAMES)
+    assert {
+        line["name"]
+        for line in json.loads(check(here("inspect", model, "--json", capsys=capsys)).out)["top"]
+    } == set(NAMES)
 
 
 def test_csv_holds_no_formula(model, capsys):
     done = check(here("inspect", model, "--csv", capsys=capsys))
     lines = list(csv.DictReader(io.StringIO(done.out)))
     assert len(lines) == len(NAMES)
-    assert [float(line["weight"]) for line in lines] == sorted((float(line["weight"]) for line in lines), key=abs, reverse=True)
-    assert {"'=cmd|' /C calc'!A0", "'@SUM(1+1)*cmd", "'+1+cmd", "'-2+3", 'quo"ted, name', "two\\nlines"} <= {line["name"] for line in lines}
+    assert [float(line["weight"]) for line in lines] == sorted(
+        (float(line["weight"]) for line in lines), key=abs, reverse=True
+    )
+    assert {
+        "'=cmd|' /C calc'!A0",
+        "'@SUM(1+1)*cmd",
+        "'+1+cmd",
+        "'-2+3",
+        'quo"ted, name',
+        "two\\nlines",
+    } <= {line["name"] for line in lines}
     for line in lines:
         assert not line["name"].lstrip().startswith(("=", "+", "-", "@"))
         assert not line["class"].startswith("=")
@@ -129,7 +175,9 @@ def test_predictions_stay_one_a_line_and_keep_what_a_line_can_hold(model, data, 
 
 def test_predictions_on_a_terminal(model, data):
     mine, theirs = pty.openpty()
-    child = subprocess.Popen([sys.executable, "-m", "tamis", "predict", model, data], stdout=theirs, stderr=theirs)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tamis", "predict", model, data], stdout=theirs, stderr=theirs
+    )
     os.close(theirs)
     seen = b""
     while True:
@@ -148,16 +196,52 @@ def test_predictions_on_a_terminal(model, data):
 
 
 def test_compare(data, capsys, tmp_path):
-    done = check(here("compare", data, "--methods", "ftrl", "--runs", 2, "--threads", 1, "--report", tmp_path / "\x1b.html", capsys=capsys))
+    done = check(
+        here(
+            "compare",
+            data,
+            "--methods",
+            "ftrl",
+            "--runs",
+            2,
+            "--threads",
+            1,
+            "--report",
+            tmp_path / "\x1b.html",
+            capsys=capsys,
+        )
+    )
     assert r"page: " in done.out
-    check(here("compare", data, "--methods", "ftrl", "--runs", 2, "--threads", 1, "--json", capsys=capsys))
+    check(
+        here(
+            "compare",
+            data,
+            "--methods",
+            "ftrl",
+            "--runs",
+            2,
+            "--threads",
+            1,
+            "--json",
+            capsys=capsys,
+        )
+    )
     page = (tmp_path / "\x1b.html").read_text()
     assert "\x1b" not in page
     check(here("compare", data, "--methods", "\x1b[2J", capsys=capsys), 2)
 
 
 def test_names_of_models_in_a_record():
-    row = {"pick": "given", "error": 0.1, "error_sd": 0.01, "kept": 0.02, "kept_sd": 0.001, "kappa": 0.9, "stability": 0.9, "seconds": 0.1}
+    row = {
+        "pick": "given",
+        "error": 0.1,
+        "error_sd": 0.01,
+        "kept": 0.02,
+        "kept_sd": 0.001,
+        "kappa": 0.9,
+        "stability": 0.9,
+        "seconds": 0.1,
+    }
     record = Record(rows=[{"model": "\x1b[2J[bold]x\u202e", **row}])
     assert not unseen(record.table())
     from rich.console import Console
@@ -171,22 +255,52 @@ def test_names_of_models_in_a_record():
 def test_associate(folder, capsys, tmp_path):
     words = ["ship", "[bold]sea\u202e", "\x1b[31mred", "wave\n"]
     X = sp.csr_array(np.random.default_rng(0).poisson(1.0, (40, 4)).astype(float))
-    np.savez(tmp_path / "c.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, terms=np.array(words))
+    np.savez(
+        tmp_path / "c.npz",
+        data=X.data,
+        indices=X.indices,
+        indptr=X.indptr,
+        shape=X.shape,
+        terms=np.array(words),
+    )
     asked = [part for word in words for part in ("--query", word)]
-    done = check(here("associate", tmp_path / "c.npz", *asked, "--components", 3, "--radius", 5, capsys=capsys))
+    done = check(
+        here(
+            "associate", tmp_path / "c.npz", *asked, "--components", 3, "--radius", 5, capsys=capsys
+        )
+    )
     assert "[bold]sea\\u202e" in done.out
-    check(here("associate", tmp_path / "c.npz", *asked, "--components", 3, "--json", "--page", tmp_path / "p\u202e", capsys=capsys))
+    check(
+        here(
+            "associate",
+            tmp_path / "c.npz",
+            *asked,
+            "--components",
+            3,
+            "--json",
+            "--page",
+            tmp_path / "p\u202e",
+            capsys=capsys,
+        )
+    )
     check(here("associate", tmp_path / "c.npz", "--query", "\x1b[2J", capsys=capsys), 1)
-    check(here("associate", folder / "text.txt", "--query", "ship", "--components", 2, capsys=capsys))
+    check(
+        here("associate", folder / "text.txt", "--query", "ship", "--components", 2, capsys=capsys)
+    )
 
 
 # --------------------------------------------------------------------------- errors
-@pytest.mark.parametrize("command", ["fit", "check", "predict", "inspect", "compare", "associate", "\x1b[2J\u202e"])
+@pytest.mark.parametrize(
+    "command", ["fit", "check", "predict", "inspect", "compare", "associate", "\x1b[2J\u202e"]
+)
 def test_errors_of_every_command(command, tmp_path, capsys):
     wrong = tmp_path / "\x1b[31m\u202e.csv"
     wrong.write_bytes(b'"\x1b[2J",b,y\n\x1b[2J,\xe2\x80\xae,1\n\xff\x9b\n')
     more = {"predict": [wrong], "check": ["--on-bad", "error"]}.get(command, [])
-    check(here(command, wrong, *more, capsys=capsys), 2 if command in ("associate", "\x1b[2J\u202e") else 1)
+    check(
+        here(command, wrong, *more, capsys=capsys),
+        2 if command in ("associate", "\x1b[2J\u202e") else 1,
+    )
     check(here("fit", tmp_path / "none\x1b[2J", "--method", "ftrl", capsys=capsys), 1)
     check(here("fit", wrong, "--\x1b[2J", capsys=capsys), 2)
 
@@ -243,14 +357,27 @@ def test_the_laws_of_safe_text(text):
         float(cell)
 
 
-@pytest.mark.parametrize("text", ["plain", "naïve café", "日本語", "Ωμέγα", "emoji 🎉", r"C:\new", "[a] {b} <c>", "a_b^c=d"])
+@pytest.mark.parametrize(
+    "text",
+    ["plain", "naïve café", "日本語", "Ωμέγα", "emoji 🎉", r"C:\new", "[a] {b} <c>", "a_b^c=d"],
+)
 def test_ordinary_names_stay(text):
     assert for_terminal(text) == for_line(text) == for_csv(text) == for_json(text) == text
 
 
 @pytest.mark.parametrize(
     ("value", "cell"),
-    [(1, 1), (-1.5, -1.5), ("-1", "-1"), ("+1e5", "+1e5"), ("-.5", "-.5"), ("-inf", "'-inf"), ("-1-1", "'-1-1"), (" =1", "' =1"), (None, None)],
+    [
+        (1, 1),
+        (-1.5, -1.5),
+        ("-1", "-1"),
+        ("+1e5", "+1e5"),
+        ("-.5", "-.5"),
+        ("-inf", "'-inf"),
+        ("-1-1", "'-1-1"),
+        (" =1", "' =1"),
+        (None, None),
+    ],
 )
 def test_numbers_stay_numbers_in_cells(value, cell):
     assert for_csv(value) == cell
@@ -261,6 +388,16 @@ def test_there_is_one_way_to_the_terminal():
     found = set()
     for path in Path(tamis.cli.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in ("print", "console.print", "sys.stdout.write", "sys.stderr.write"):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
+                "print",
+                "console.print",
+                "sys.stdout.write",
+                "sys.stderr.write",
+            ):
                 found.add((path.stem, ast.unparse(node.func)))
-    assert found == {("say", "print"), ("show", "print"), ("show", "console.print"), ("compare", "console.print")}
+    assert found == {
+        ("say", "print"),
+        ("show", "print"),
+        ("show", "console.print"),
+        ("compare", "console.print"),
+    }

@@ -1,4 +1,7 @@
-"""kill -9 at any moment: the same command again ends in the same bytes. (`python -m benchmarks kills` does two hundred.)"""
+"""kill -9 at any moment: the same command again ends in the same bytes.
+
+(`python -m benchmarks kills` does two hundred.)
+"""
 
 import os
 import signal
@@ -8,12 +11,17 @@ import time
 
 import numpy as np
 
-COMMAND = "fit a.svm --passes 3 --chunk-rows 300 --every 600 --checkpoint ck --out m --json --set n_paths=2 --set n_folds=2 --set n_sample=400"
+COMMAND = (
+    "fit a.svm --passes 3 --chunk-rows 300 --every 600 --checkpoint ck --out m --json --set "
+    "n_paths=2 --set n_folds=2 --set n_sample=400"
+)
 
 
 def start(folder):
     command = [sys.executable, "-m", "tamis", *COMMAND.split()]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
 
 
 def changed(path):
@@ -21,7 +29,12 @@ def changed(path):
 
 
 def test_killed_and_begun_again(tmp_path):
-    (tmp_path / "a.svm").write_text("".join(f"{k % 3 % 2} {1 + k % 70}:{k % 3} {80 + k % 13}:0.5 {99 + k % 5}:1\n" for k in range(6000)))
+    (tmp_path / "a.svm").write_text(
+        "".join(
+            f"{k % 3 % 2} {1 + k % 70}:{k % 3} {80 + k % 13}:0.5 {99 + k % 5}:1\n"
+            for k in range(6000)
+        )
+    )
     assert start(tmp_path).wait(timeout=300) == 0
     wanted = (tmp_path / "m").read_bytes()
     (tmp_path / "m").unlink()
@@ -42,4 +55,9 @@ def test_killed_and_begun_again(tmp_path):
     assert (tmp_path / "m").read_bytes() == wanted
     assert not (tmp_path / "ck").exists()
     assert all(path.read_bytes() == content for path, content in others.items())
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".tamis-mine.tmp", "a.svm", "m", "model-0-600.tamis"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        ".tamis-mine.tmp",
+        "a.svm",
+        "m",
+        "model-0-600.tamis",
+    ]

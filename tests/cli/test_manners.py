@@ -1,4 +1,6 @@
-"""Manners of a Unix command: light help, exit codes, one line on standard error, pipes, interruptions."""
+"""Manners of a Unix command: light help, exit codes, one line on standard error, pipes,
+interruptions.
+"""
 
 import os
 import signal
@@ -19,9 +21,12 @@ COMMANDS = ["fit", "predict", "inspect", "compare", "check", "demo", "warm"]
 @pytest.mark.own_seeds  # a process whose seeds are shifted has loaded NumPy for that
 def test_help_is_light():
     loaded = run_process(
-        "import sys\nfrom tamis.cli.main import main\ntry:\n    main(['--help'])\nexcept SystemExit:\n    print(*sys.modules)"
+        "import sys\nfrom tamis.cli.main import main\ntry:\n    main(['--help'])\nexcept "
+        "SystemExit:\n    print(*sys.modules)"
     ).split()
-    assert not [name for name in ("numba", "sklearn", "scipy", "numpy", "rich", "pandas") if name in loaded]
+    assert not [
+        name for name in ("numba", "sklearn", "scipy", "numpy", "rich", "pandas") if name in loaded
+    ]
     assert all(command in loaded for command in ("fit", "compare")) or "usage:" in loaded
 
 
@@ -35,7 +40,8 @@ def test_every_command_has_help(command, capsys):
 @pytest.mark.parametrize(
     "line",
     [
-        "fit a --method ftrl --loss hinge --passes 2 --test t --out o --report p --checkpoint c --every 5 --seed 1 --threads 2",
+        "fit a --method ftrl --loss hinge --passes 2 --test t --out o --report p --checkpoint c "
+        "--every 5 --seed 1 --threads 2",
         "predict m f -o out --proba",
         "inspect m --top 30 --csv",
         "compare a --test t --runs 10",
@@ -52,7 +58,12 @@ def test_promised_options_are_there(line):
 @pytest.mark.parametrize("command", ["fit", "check"])
 def test_bad_files_give_one_line(name, command, tmp_path, capsys):
     (tmp_path / name).write_bytes(BAD[name][0])
-    done = here(command, tmp_path / name, *(["--method", "ftrl"] if command == "fit" else ["--on-bad", "error"]), capsys=capsys)
+    done = here(
+        command,
+        tmp_path / name,
+        *(["--method", "ftrl"] if command == "fit" else ["--on-bad", "error"]),
+        capsys=capsys,
+    )
     assert done.code == 1
     assert not done.out
     assert len(done.err.strip().splitlines()) == 1
@@ -69,7 +80,11 @@ def test_bad_files_give_one_line(name, command, tmp_path, capsys):
         (["fit", "a.svm", "--out", "nowhere/m"], 2, "its folder does not exist"),
         (["fit", "a.svm", "--method", "ftrl", "--set", "alpha"], 2, "NAME=VALUE"),
         (["fit", "a.svm", "--method", "ftrl", "--set", "alpha=-1"], 1, "alpha"),
-        (["fit", "a.svm", "--method", "ftrl", "--loss", "none"], 1, "'loss' parameter must be one of"),
+        (
+            ["fit", "a.svm", "--method", "ftrl", "--loss", "none"],
+            1,
+            "'loss' parameter must be one of",
+        ),
         (["fit", "a.svm", "-"], 2, "cannot be read together"),
         (["predict", "a.svm", "a.svm"], 1, "not a model file of tamis"),
         (["inspect", "none"], 1, "No such file"),
@@ -91,7 +106,10 @@ def test_wrong_requests(arguments, code, words, tmp_path, monkeypatch, capsys):
 def test_a_reader_that_goes_away(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 40_000)
     assert tamis("fit", tmp_path / "a.svm", "--method", "ftrl", "--out", tmp_path / "m").code == 0
-    command = f"{sys.executable} -m tamis predict {tmp_path}/m {tmp_path}/a.svm | head -1; echo ${{PIPESTATUS[0]}}"
+    command = (
+        f"{sys.executable} -m tamis predict {tmp_path}/m {tmp_path}/a.svm | head -1; echo "
+        f"${{PIPESTATUS[0]}}"
+    )
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.stdout == "1\n141\n"
     assert "Traceback" not in done.stderr
@@ -100,7 +118,9 @@ def test_a_reader_that_goes_away(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
-    (tmp_path / "a.svm").write_text("".join(f"{k % 2} {1 + k % 700}:1 {800 + k % 13}:0.5\n" for k in range(30_000)))
+    (tmp_path / "a.svm").write_text(
+        "".join(f"{k % 2} {1 + k % 700}:1 {800 + k % 13}:0.5\n" for k in range(30_000))
+    )
     arguments = [
         "fit",
         "a.svm",
@@ -117,7 +137,13 @@ def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
         "--out",
         "m",
     ]
-    child = subprocess.Popen([sys.executable, "-m", "tamis", *arguments], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tamis", *arguments],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     while not (tmp_path / "ck" / "checkpoint.json").exists():
         time.sleep(0.05)
         assert child.poll() is None, child.stderr.read()
@@ -133,11 +159,27 @@ def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
 
 
 def test_tables_with_words_are_read_beside_pandas(tmp_path):
-    """Commands keep pandas away, which pyarrow asks for; in a process of their own, since here it may be loaded already."""
+    """Commands keep pandas away, which pyarrow asks for; in a process of their own, since here it
+    may be loaded already.
+    """
     arrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
-    parquet.write_table(arrow.table({"a": ["u", "v", "w", None] * 9, "b": [1.0, 2.0] * 18, "y": ["no", "yes"] * 18}), tmp_path / "a.parquet")
-    done = tamis("fit", tmp_path / "a.parquet", "--method", "ftrl", "--missing", "zero", "--out", tmp_path / "m")
+    parquet.write_table(
+        arrow.table(
+            {"a": ["u", "v", "w", None] * 9, "b": [1.0, 2.0] * 18, "y": ["no", "yes"] * 18}
+        ),
+        tmp_path / "a.parquet",
+    )
+    done = tamis(
+        "fit",
+        tmp_path / "a.parquet",
+        "--method",
+        "ftrl",
+        "--missing",
+        "zero",
+        "--out",
+        tmp_path / "m",
+    )
     assert done.code == 0, done.err
     assert tamis("predict", tmp_path / "m", tmp_path / "a.parquet").out.split()[:2] == ["no", "yes"]

@@ -1,4 +1,6 @@
-"""The confidence-weighted family by its formulas, row by row on dense arrays: rank-one updates, nothing clever."""
+"""The confidence-weighted family by its formulas, row by row on dense arrays: rank-one updates,
+nothing clever.
+"""
 
 import math
 
@@ -24,7 +26,11 @@ def narrowed(a, v, phi):
 def pa(m, v, w, C=1.0, variant="PA-I"):
     if m >= 1:
         return 0.0, 0.0
-    return {"PA": (1 - m) / v, "PA-I": min(C * w, (1 - m) / v), "PA-II": (1 - m) / (v + 1 / (2 * C * w))}[variant], 0.0
+    return {
+        "PA": (1 - m) / v,
+        "PA-I": min(C * w, (1 - m) / v),
+        "PA-II": (1 - m) / (v + 1 / (2 * C * w)),
+    }[variant], 0.0
 
 
 def sop(m, v, w, a=1.0):
@@ -48,7 +54,9 @@ def cw(m, v, w, eta=0.7, form="variance"):
         return scw(m, v, 1.0, eta=eta, C=math.inf)
     if m >= phi * v:
         return 0.0, 0.0
-    a = (-(1 + 2 * phi * m) + math.sqrt((1 + 2 * phi * m) ** 2 - 8 * phi * (m - phi * v))) / (4 * phi * v)
+    a = (-(1 + 2 * phi * m) + math.sqrt((1 + 2 * phi * m) ** 2 - 8 * phi * (m - phi * v))) / (
+        4 * phi * v
+    )
     return a, 2 * a * phi
 
 
@@ -76,7 +84,9 @@ GAINS = {
 
 
 def walk(name, X, sides, weights, covariance="diagonal", intercept=True, **parameters):
-    """Mean and covariance after one pass over the rows, the constant column last; and the numbers of the rows that moved them."""
+    """Mean and covariance after one pass over the rows, the constant column last; and the numbers
+    of the rows that moved them.
+    """
     X = np.hstack([X, np.full((len(X), 1), float(intercept))])
     start = 1.0 / parameters.get("a", 1.0)
     mean, sigma, moved = np.zeros(X.shape[1]), start * np.eye(X.shape[1]), []

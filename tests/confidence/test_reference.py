@@ -1,4 +1,6 @@
-"""Models against the formulas written out, for every member, variant, covariance and kind of weight; compiled against plain Python."""
+"""Models against the formulas written out, for every member, variant, covariance and kind of
+weight; compiled against plain Python.
+"""
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
 import tamis
-from tamis import SOFSClassifier, _jit
+from tamis import SOFSClassifier
+from tamis.base import jit as _jit
 
 N = 60
 X = tiny.matrix(N, 6)
@@ -39,7 +42,12 @@ def test_one_output(interpreted, name, parameters, covariance, intercept, weighe
     if not cls(**parameters)._gain().weighs():
         loads = (loads > 0) * 1.0
     given = {"sample_weight": loads} if weighed else {}
-    model = quiet(one_pass(cls, covariance=covariance, fit_intercept=intercept, **parameters).fit, X, Y, **given)
+    model = quiet(
+        one_pass(cls, covariance=covariance, fit_intercept=intercept, **parameters).fit,
+        X,
+        Y,
+        **given,
+    )
     mean, sigma, moved = reference.walk(name, X, Y, loads, covariance, intercept, **parameters)
     assert len(moved) > 5
     assert model.coef_[0] == pytest.approx(mean[:-1], rel=1e-9, abs=1e-11)
@@ -48,7 +56,9 @@ def test_one_output(interpreted, name, parameters, covariance, intercept, weighe
     rows = np.hstack([X, np.full((N, 1), float(intercept))])
     margin, deviation = model.predict_margin(X)
     assert margin == pytest.approx(rows @ mean, rel=1e-9, abs=1e-10)
-    assert deviation**2 == pytest.approx(np.einsum("ij,jk,ik->i", rows, sigma, rows), rel=1e-9, abs=1e-12)
+    assert deviation**2 == pytest.approx(
+        np.einsum("ij,jk,ik->i", rows, sigma, rows), rel=1e-9, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("covariance", ["diagonal", "full"])
@@ -77,7 +87,11 @@ def test_passive_aggressive_regression(interpreted, variant, C):
             w = w + np.sign(y - w @ x) * reference.pa(1 - short, sqnorm, 1.0, C, variant)[0] * x
     assert np.r_[model.coef_, model.intercept_] == pytest.approx(w, rel=1e-9, abs=1e-12)
     assert model.predict_margin(X)[0] == pytest.approx(model.predict(X))
-    two = quiet(one_pass(tamis.PARegressor, variant=variant, C=C, epsilon=0.2).fit, X, np.c_[targets, -targets])
+    two = quiet(
+        one_pass(tamis.PARegressor, variant=variant, C=C, epsilon=0.2).fit,
+        X,
+        np.c_[targets, -targets],
+    )
     assert np.array_equal(two.coef_[0], model.coef_)
     assert two.predict_margin(X)[1].shape == (N, 2)
 
@@ -98,7 +112,11 @@ def test_running_losses_are_what_the_margins_lacked(interpreted):
 def test_compiled_equals_plain_python(cls, many, covariance, monkeypatch):
     if covariance == "full" and (cls is SOFSClassifier or many):
         return  # no such form; or the same loop
-    y = (tiny.classes(N) if many else Y) if is_classifier(cls()) else tiny.numbers(X, 3 if many else 1)
+    y = (
+        (tiny.classes(N) if many else Y)
+        if is_classifier(cls())
+        else tiny.numbers(X, 3 if many else 1)
+    )
     given = {"random_state": 1, "max_iter": 2, "tol": None}
     given |= {"n_features": 2} if cls is SOFSClassifier else {"covariance": covariance}
     compiled = quiet(cls(**given).fit, X, y, sample_weight=tiny.weights(N))

@@ -16,7 +16,9 @@ THREE = tiny.classes(N)
 
 
 def selected_by_sorting(rows, sides, n_features, r):
-    """The same learner without a heap: after each step the columns of least variance stay, those inside before those outside."""
+    """The same learner without a heap: after each step the columns of least variance stay, those
+    inside before those outside.
+    """
     mean, spread, kept = np.zeros(P), np.ones(P), set(range(n_features))
     for x, y in zip(rows, sides, strict=True):
         m, v = y * (mean @ x), (spread * x * x).sum()
@@ -36,7 +38,9 @@ def selected_by_sorting(rows, sides, n_features, r):
 
 @pytest.mark.parametrize("n_features", [1, 3, 7])
 def test_the_heap_keeps_what_sorting_keeps(interpreted, n_features):
-    model = quiet(one_pass(SOFSClassifier, n_features=n_features, r=0.5, fit_intercept=False).fit, X, Y)
+    model = quiet(
+        one_pass(SOFSClassifier, n_features=n_features, r=0.5, fit_intercept=False).fit, X, Y
+    )
     mean, spread, kept = selected_by_sorting(X, Y, n_features, 0.5)
     assert set(model._engine.kept[0].tolist()) == kept
     assert model.coef_[0] == pytest.approx(mean, rel=1e-10)

@@ -1,4 +1,6 @@
-"""A user's way: text to rows, a stream, doubt, questions, a file; and scikit-learn's tools around the models."""
+"""A user's way: text to rows, a stream, doubt, questions, a file; and scikit-learn's tools around
+the models.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +10,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tamis
-from tamis import AROWClassifier, CWClassifier, PAClassifier, PARegressor, SCWClassifier, SOFSClassifier
+from tamis import (
+    AROWClassifier,
+    CWClassifier,
+    PAClassifier,
+    PARegressor,
+    SCWClassifier,
+    SOFSClassifier,
+)
 from tamis.datasets import make_text
 from tamis.testing import expected_failed_checks
 
@@ -28,7 +37,9 @@ def test_common_checks_of_scikit_learn_beyond_the_defaults(estimator, check):
 
 
 def test_a_desk_that_asks_when_in_doubt(tmp_path):
-    """Days of messages: answer the sure ones, ask for the labels of the others, learn from those, stop, go on."""
+    """Days of messages: answer the sure ones, ask for the labels of the others, learn from those,
+    stop, go on.
+    """
     X, y, _ = make_text(n_samples=6000, n_features=500, random_state=0)
     names = np.array(["ham", "spam"])[y]
     model = AROWClassifier().partial_fit(X[:500], names[:500], classes=["ham", "spam"])
@@ -51,21 +62,35 @@ def test_a_desk_that_asks_when_in_doubt(tmp_path):
 
 
 def test_text_in_a_pipeline():
-    texts = ["cheap pills now", "meeting at noon", "cheap cheap offer", "lunch at noon?", "offer of pills", "see you at the meeting"] * 5
+    texts = [
+        "cheap pills now",
+        "meeting at noon",
+        "cheap cheap offer",
+        "lunch at noon?",
+        "offer of pills",
+        "see you at the meeting",
+    ] * 5
     labels = ["spam", "ham"] * 15
-    model = make_pipeline(HashingVectorizer(n_features=2**18), SCWClassifier(random_state=0)).fit(texts, labels)
+    model = make_pipeline(HashingVectorizer(n_features=2**18), SCWClassifier(random_state=0)).fit(
+        texts, labels
+    )
     assert model.predict(["pills offer", "noon meeting"]).tolist() == ["spam", "ham"]
 
 
 def test_a_grid_over_what_matters():
     X, y, _ = make_text(n_samples=2000, n_features=300, random_state=0)
-    search = GridSearchCV(AROWClassifier(random_state=0), {"r": [0.1, 1.0, 10.0], "covariance": ["diagonal"]}, cv=3).fit(X, y)
+    search = GridSearchCV(
+        AROWClassifier(random_state=0), {"r": [0.1, 1.0, 10.0], "covariance": ["diagonal"]}, cv=3
+    ).fit(X, y)
     assert search.best_params_["r"] in (0.1, 1.0, 10.0)
     assert search.best_score_ > 0.6
 
 
 def test_select_then_learn():
     X, y, _ = make_text(n_samples=2000, n_features=1000, random_state=0)
-    model = make_pipeline(SOFSClassifier(n_features=200, random_state=0), AROWClassifier(covariance="full", random_state=0)).fit(X[:1500], y[:1500])
+    model = make_pipeline(
+        SOFSClassifier(n_features=200, random_state=0),
+        AROWClassifier(covariance="full", random_state=0),
+    ).fit(X[:1500], y[:1500])
     assert model[-1].n_features_in_ == 200
     assert model.score(X[1500:], y[1500:]) > 0.65

@@ -1,4 +1,6 @@
-"""The Python blocks of the pages, the README and CONTRIBUTING run as printed; the reference lists every public name."""
+"""The Python blocks of the pages, the README and CONTRIBUTING run as printed; the reference lists
+every public name.
+"""
 
 import sys
 from pathlib import Path

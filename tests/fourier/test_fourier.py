@@ -1,4 +1,6 @@
-"""Sparse Fourier features: the prior without labels, the kernel, planted columns, and a user's path."""
+"""Sparse Fourier features: the prior without labels, the kernel, planted columns, and a user's
+path.
+"""
 
 import numpy as np
 import pytest
@@ -9,10 +11,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from tamis import SparseFourierFeatures, load, save
-from tamis.loops.fourier import Prior, begin
-from tamis.solvers.fourier import _new_chain, _new_draft, effective_size, split_r_hat
+from tamis.methods.fourier.chain import _new_chain, _new_draft, effective_size, split_r_hat
+from tamis.methods.fourier.loop import Prior, begin
 
-pytestmark = [pytest.mark.delicate, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
+pytestmark = [
+    pytest.mark.delicate,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 SHORT = {"n_iter": 2000, "n_refreshes": 0, "random_state": 0}
 
 
@@ -25,19 +30,34 @@ def checkers(n=300, p=10, seed=0):
 # --------------------------------------------------------------------------- laws
 @pytest.mark.long
 def test_without_labels_the_chain_returns_the_prior():
-    """Numbers of frequencies: truncated Poisson. Lengths of walks: fresh walks end with chance `stop` at every step."""
+    """Numbers of frequencies: truncated Poisson.
+
+    Lengths of walks: fresh walks end with chance `stop` at every step.
+    """
     X, y = checkers(20, 6)
     model = SparseFourierFeatures(
-        sharpness=0.0, mean_frequencies=5.0, max_frequencies=12, n_iter=40_000, thin=1, n_chains=1, burn_in=0.05, n_refreshes=0, random_state=1
+        sharpness=0.0,
+        mean_frequencies=5.0,
+        max_frequencies=12,
+        n_iter=40_000,
+        thin=1,
+        n_chains=1,
+        burn_in=0.05,
+        n_refreshes=0,
+        random_state=1,
     ).fit(X, y)
     counts = np.bincount(model.trace_["n_frequencies"][0, 2000:], minlength=13)[1:]
     prior = poisson.pmf(np.arange(1, 13), 5.0)
     assert 0.5 * np.abs(counts / counts.sum() - prior / prior.sum()).sum() < 0.03
-    assert model.inclusion_share_.std() < 0.4 * model.inclusion_share_.mean()  # no column is preferred
+    assert (
+        model.inclusion_share_.std() < 0.4 * model.inclusion_share_.mean()
+    )  # no column is preferred
 
 
 def test_walks_follow_the_urn():
-    """One column: each step ends the walk by a Pólya urn of two colours that begins with half a ball of each."""
+    """One column: each step ends the walk by a Pólya urn of two colours that begins with half a
+    ball of each.
+    """
     columns = (np.ones(2), np.array([0, 1]), np.array([0, 2]))
     other, prior = np.array([1, 0]), Prior(5.0, 1.0, 0.5, 1.0, 0.5, 0.0)
     lengths = []
@@ -46,12 +66,19 @@ def test_walks_follow_the_urn():
         begin(chain, _new_draft(2), 2, columns, other, other, 1, prior, np.uint64(key))
         lengths.append(chain.lengths.copy())
     first, second = np.array(lengths).T
-    assert [np.mean(first == k) for k in (1, 2, 3, 6)] == pytest.approx(urn_lengths(0.5)[[0, 1, 2, 5]], abs=0.02)
-    assert [np.mean(second[first == 1] == k) for k in (1, 2, 3)] == pytest.approx(urn_lengths(1.5)[:3], abs=0.02)
+    assert [np.mean(first == k) for k in (1, 2, 3, 6)] == pytest.approx(
+        urn_lengths(0.5)[[0, 1, 2, 5]], abs=0.02
+    )
+    assert [np.mean(second[first == 1] == k) for k in (1, 2, 3)] == pytest.approx(
+        urn_lengths(1.5)[:3], abs=0.02
+    )
 
 
 def urn_lengths(ends, goes=0.5, longest=32):
-    """Chances of the lengths 1, 2, ... of a walk whose steps end it or go on by an urn with these balls, given that it is not too long."""
+    """Chances of the lengths 1, 2, ...
+
+    of a walk whose steps end it or go on by an urn with these balls, given that it is not too long.
+    """
     chances, still = [], 1.0
     for _ in range(longest):
         chances.append(still * ends / (ends + goes))
@@ -79,7 +106,9 @@ def test_the_kernel_depends_on_differences_and_is_one_on_the_diagonal():
     np.testing.assert_allclose((Z * Z).sum(axis=1), 1.0)
     model.n_components = None
     Z = model.transform(X)
-    direct = (model.frequency_weights_ * np.cos((X[:3] - X[3:6]) @ model.frequencies_.T.toarray())).sum(axis=1)
+    direct = (
+        model.frequency_weights_ * np.cos((X[:3] - X[3:6]) @ model.frequencies_.T.toarray())
+    ).sum(axis=1)
     np.testing.assert_allclose((Z[:3] * Z[3:6]).sum(axis=1), direct, atol=1e-10)
 
 
@@ -87,7 +116,10 @@ def test_threads_and_storage_change_nothing():
     X, y = checkers(120)
     X[np.abs(X) < 0.5] = 0.0
     one = SparseFourierFeatures(**SHORT).fit(X, y)
-    for other in (SparseFourierFeatures(**SHORT, n_jobs=2).fit(X, y), SparseFourierFeatures(**SHORT).fit(sp.csc_array(X), y)):
+    for other in (
+        SparseFourierFeatures(**SHORT, n_jobs=2).fit(X, y),
+        SparseFourierFeatures(**SHORT).fit(sp.csc_array(X), y),
+    ):
         np.testing.assert_allclose(one.frequency_weights_, other.frequency_weights_)
         np.testing.assert_allclose(one.transform(X), other.transform(sp.csr_array(X)), atol=1e-12)
 
@@ -102,7 +134,9 @@ def test_planted_columns_rank_first_and_permuted_labels_find_nothing():
     fresh, truth = checkers(400, 20, seed=1)
     near = y[np.argmax(found.transform(fresh) @ Z.T, axis=1)]
     assert np.mean(near == truth) > 0.75
-    shuffled = SparseFourierFeatures(n_iter=6000, random_state=0).fit(X, np.random.default_rng(0).permutation(y))
+    shuffled = SparseFourierFeatures(n_iter=6000, random_state=0).fit(
+        X, np.random.default_rng(0).permutation(y)
+    )
     near = y[np.argmax(shuffled.transform(fresh) @ shuffled.transform(X).T, axis=1)]
     assert np.mean(near == truth) < 0.65
 
@@ -122,7 +156,10 @@ def test_pipeline_save_and_load(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = checkers()
     frame = pd.DataFrame(X, columns=[f"gene{k}" for k in range(10)])
-    model = make_pipeline(SparseFourierFeatures(n_components=200, n_iter=4000, random_state=0), LogisticRegression(C=100)).fit(frame, y)
+    model = make_pipeline(
+        SparseFourierFeatures(n_components=200, n_iter=4000, random_state=0),
+        LogisticRegression(C=100),
+    ).fit(frame, y)
     assert model.score(frame, y) > 0.85
     features = model[0]
     width = features.transform(frame).shape[1]
@@ -137,7 +174,9 @@ def test_pipeline_save_and_load(tmp_path):
 def test_chains_that_disagree_are_said():
     X, y = checkers()
     with pytest.warns(ConvergenceWarning, match="split R-hat of the log-likelihood"):
-        SparseFourierFeatures(sharpness=60.0, n_iter=400, n_refreshes=0, burn_in=0.1, random_state=0).fit(X, y)
+        SparseFourierFeatures(
+            sharpness=60.0, n_iter=400, n_refreshes=0, burn_in=0.1, random_state=0
+        ).fit(X, y)
 
 
 def test_one_class_is_refused():

@@ -1,4 +1,6 @@
-"""The whole problem of generalized multiple kernel learning as one cone program, for Clarabel: no level method, no SMO."""
+"""The whole problem of generalized multiple kernel learning as one cone program, for Clarabel: no
+level method, no SMO.
+"""
 
 import clarabel
 import numpy as np
@@ -6,7 +8,10 @@ import scipy.sparse as sp
 
 
 def optimum(kernels, signs, linear, caps, v, rows=None):
-    """Least value over the weights. The support function of the set is min over lam of lam + sum [s - lam v]_+^2 / (4 lam (1 - v))."""
+    """Least value over the weights.
+
+    The support function of the set is min over lam of lam + sum [s - lam v]_+^2 / (4 lam (1 - v)).
+    """
     count, n, m = len(kernels), len(kernels[0]), len(signs)
     rows = np.arange(m) if rows is None else rows
     to_beta = np.zeros((n, m))
@@ -29,7 +34,12 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
     sides.append(np.zeros(1))
     cones.append(clarabel.ZeroConeT(1))
     box = np.vstack([np.eye(m, size), -np.eye(m, size)])
-    lower = rows_of([(q, r + q, 1.0) for q in range(count)] + [(q, lam, -v) for q in range(count)] + [(q, w + q, -1.0) for q in range(count)], count)
+    lower = rows_of(
+        [(q, r + q, 1.0) for q in range(count)]
+        + [(q, lam, -v) for q in range(count)]
+        + [(q, w + q, -1.0) for q in range(count)],
+        count,
+    )
     nonneg = rows_of([(q, w + q, -1.0) for q in range(count)] + [(count, lam, -1.0)], count + 1)
     blocks.append(np.vstack([box, lower, nonneg]))
     sides.append(np.r_[caps, np.zeros(m + 2 * count + 1)])
@@ -44,7 +54,18 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
         cones.append(clarabel.SecondOrderConeT(n + 2))
         if v < 1.0:
             scale = 4.0 * (1.0 - v)
-            blocks.append(rows_of([(0, z + q, -1.0), (0, lam, -scale), (1, z + q, -1.0), (1, lam, scale), (2, w + q, -2.0)], 3))
+            blocks.append(
+                rows_of(
+                    [
+                        (0, z + q, -1.0),
+                        (0, lam, -scale),
+                        (1, z + q, -1.0),
+                        (1, lam, scale),
+                        (2, w + q, -2.0),
+                    ],
+                    3,
+                )
+            )
             sides.append(np.zeros(3))
             cones.append(clarabel.SecondOrderConeT(3))
         else:
@@ -54,5 +75,7 @@ def optimum(kernels, signs, linear, caps, v, rows=None):
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     matrix = sp.csc_matrix(np.vstack(blocks))
-    found = clarabel.DefaultSolver(sp.csc_matrix((size, size)), cost, matrix, np.concatenate(sides), cones, settings).solve()
+    found = clarabel.DefaultSolver(
+        sp.csc_matrix((size, size)), cost, matrix, np.concatenate(sides), cones, settings
+    ).solve()
     return -found.obj_val

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tamis.solvers.kernel_machines import Machines, hinge_entries
-from tamis.solvers.kernel_store import KernelStore
+from tamis.methods.kernels.machines import Machines, hinge_entries
+from tamis.methods.kernels.matrices.store import KernelStore
 from tamis.solvers.standard import StandardRows
 
 N, D = 40, 3
@@ -19,7 +19,13 @@ def gaussian(columns, width):
 
 def some_kernels():
     """Seven kernels of unit trace: of all columns, of single ones, linear ones."""
-    made = [gaussian([0, 1, 2], 1.0), gaussian([0, 1, 2], 3.0), *(gaussian([j], 0.7) for j in range(D)), X @ X.T, np.outer(X[:, 0], X[:, 0])]
+    made = [
+        gaussian([0, 1, 2], 1.0),
+        gaussian([0, 1, 2], 3.0),
+        *(gaussian([j], 0.7) for j in range(D)),
+        X @ X.T,
+        np.outer(X[:, 0], X[:, 0]),
+    ]
     return [kernel / np.trace(kernel) for kernel in made]
 
 
@@ -27,7 +33,9 @@ def store_of(kernels, **options):
     """A store of matrices."""
     n = len(kernels[0])
     options = {"weights": np.ones(n), "normalize": None, "max_bytes": np.inf, **options}
-    return KernelStore.of(StandardRows(X), n, [lambda a, b, k=kernel: k[a:b] for kernel in kernels], **options)
+    return KernelStore.of(
+        StandardRows(X), n, [lambda a, b, k=kernel: k[a:b] for kernel in kernels], **options
+    )
 
 
 def machines_of(kernels, C=20.0, signs=Y):

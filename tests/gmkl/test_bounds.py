@@ -1,13 +1,15 @@
-"""Weights of kernels whose bounds do not meet: machines that fail, bounds that stay, values that are no numbers."""
+"""Weights of kernels whose bounds do not meet: machines that fail, bounds that stay, values that
+are no numbers.
+"""
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tamis import GMKLClassifier
-from tamis.models import gmkl
-from tamis.solvers.level import FAILED, STALLED, Cut, level_method, norm_method
-from tamis.solvers.mixes import Mix
+from tamis.methods.kernels import estimator as gmkl
+from tamis.methods.kernels.level.method import FAILED, STALLED, Cut, level_method, norm_method
+from tamis.methods.kernels.level.mixes import Mix
 
 pytestmark = pytest.mark.usefixtures("bounded")
 METHODS = {
@@ -54,7 +56,15 @@ def test_values_that_are_no_numbers_are_an_error(method):
 
 def test_machines_behind_the_probabilities_are_told(monkeypatch):
     real = gmkl.solve_svm
-    monkeypatch.setattr(gmkl, "solve_svm", lambda *entries, **options: real(*entries, **options)._replace(converged=False, gap=7.0))
+    monkeypatch.setattr(
+        gmkl,
+        "solve_svm",
+        lambda *entries, **options: real(*entries, **options)._replace(converged=False, gap=7.0),
+    )
     X = np.random.default_rng(0).normal(size=(60, 3))
-    with pytest.warns(ConvergenceWarning, match=r"5 machines behind the probabilities of GMKLClassifier did not converge; .* gap is 7\. Lower C"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"5 machines behind the probabilities of GMKLClassifier did not converge; .* gap is "
+        r"7\. Lower C",
+    ):
         GMKLClassifier(probability=True, random_state=0).fit(X, X[:, 0] > 0.0)

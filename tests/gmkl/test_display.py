@@ -33,7 +33,11 @@ def test_cells_are_weights():
 
 
 def test_own_weights_and_kernels_of_users():
-    model = GMKLClassifier([linear_kernel, *kernel_dictionary(X, widths=[1.0], degrees=[])], share_weights=False, tol=1e-2).fit(X, Y)
+    model = GMKLClassifier(
+        [linear_kernel, *kernel_dictionary(X, widths=[1.0], degrees=[])],
+        share_weights=False,
+        tol=1e-2,
+    ).fit(X, Y)
     display = KernelWeightsDisplay.from_estimator(model, output=2)
     assert display.weights[0, 0] == model.kernel_weights_[2, 0]
     assert np.isnan(display.weights[0, 1])
@@ -42,7 +46,9 @@ def test_own_weights_and_kernels_of_users():
 
 
 def test_refusals():
-    with pytest.raises(TypeError, match="weights of kernels, which LogisticRegression does not have"):
+    with pytest.raises(
+        TypeError, match="weights of kernels, which LogisticRegression does not have"
+    ):
         KernelWeightsDisplay.from_estimator(LogisticRegression().fit(X, Y))
     with pytest.raises(ValueError, match="2 rows and 3 kinds"):
         KernelWeightsDisplay(weights=np.zeros((2, 2)), rows=["a", "b"], kinds=["x", "y", "z"])

@@ -1,4 +1,6 @@
-"""What must hold of the learnt weights: the value of a cone solver, bounds, symmetry, closed forms, and the machines of scikit-learn."""
+"""What must hold of the learnt weights: the value of a cone solver, bounds, symmetry, closed forms,
+and the machines of scikit-learn.
+"""
 
 import numpy as np
 import pytest
@@ -6,9 +8,9 @@ from gmkl import conic
 from gmkl.data import N, X, Y, gaussian, machines_of, some_kernels, store_of
 from sklearn.svm import SVC, SVR
 
-from tamis.solvers.kernel_machines import Machines, learn_weights, tube_entries
-from tamis.solvers.level import fixed_weights, level_method
-from tamis.solvers.mixes import Mix
+from tamis.methods.kernels.level.method import fixed_weights, level_method
+from tamis.methods.kernels.level.mixes import Mix
+from tamis.methods.kernels.machines import Machines, learn_weights, tube_entries
 
 pytestmark = pytest.mark.delicate
 
@@ -93,7 +95,9 @@ def test_norm_balls(p):
 
 
 def test_both_ways_to_the_ball_agree():
-    assert learnt(0.0, tol=1e-5).upper == pytest.approx(level_method(machines_of(KERNELS), Mix(0.0), len(KERNELS), 1e-5, 500).upper, rel=2e-5)
+    assert learnt(0.0, tol=1e-5).upper == pytest.approx(
+        level_method(machines_of(KERNELS), Mix(0.0), len(KERNELS), 1e-5, 500).upper, rel=2e-5
+    )
 
 
 def test_one_kernel_is_a_support_vector_machine():
@@ -101,14 +105,18 @@ def test_one_kernel_is_a_support_vector_machine():
     theirs = SVC(kernel="precomputed", C=20.0, tol=1e-8).fit(KERNELS[0], Y)
     machine = found.machine[0]
     assert found.theta.tolist() == [1.0]
-    assert KERNELS[0] @ machine.beta + machine.intercept == pytest.approx(theirs.decision_function(KERNELS[0]), abs=2e-4)
+    assert KERNELS[0] @ machine.beta + machine.intercept == pytest.approx(
+        theirs.decision_function(KERNELS[0]), abs=2e-4
+    )
 
 
 def test_equal_weights_are_a_machine_on_the_mean_kernel():
     found = learn_weights(machines_of(KERNELS), 0.5, 2.0, 1e-7, 500, uniform=True)
     mean = np.mean(KERNELS, axis=0)
     theirs = SVC(kernel="precomputed", C=20.0, tol=1e-8).fit(mean, Y)
-    assert mean @ found.machine[0].beta + found.machine[0].intercept == pytest.approx(theirs.decision_function(mean), abs=2e-4)
+    assert mean @ found.machine[0].beta + found.machine[0].intercept == pytest.approx(
+        theirs.decision_function(mean), abs=2e-4
+    )
     assert set(found.theta) == {1 / len(KERNELS)}
     assert found.gap <= 1e-7
 

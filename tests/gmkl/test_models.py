@@ -24,19 +24,41 @@ FEW = kernel_dictionary(X, widths=[0.5, 1.0, 4.0], degrees=[1, 2])
 
 
 def fitted(cls=GMKLClassifier, y=Y, rows=X, **parameters):
-    return cls(**{"kernels": FEW, "C": 1000.0, "tol": 1e-2, **parameters}).fit(rows[TRAIN], y[TRAIN])
+    return cls(**{"kernels": FEW, "C": 1000.0, "tol": 1e-2, **parameters}).fit(
+        rows[TRAIN], y[TRAIN]
+    )
 
 
 # --------------------------------------------------------------------------- dictionaries
 def test_dictionary_counts_and_names():
-    assert [len(kernel_dictionary(np.zeros((2, d)))) for d in (20, 30, 60, 6, 8)] == [273, 403, 793, 91, 117]
+    assert [len(kernel_dictionary(np.zeros((2, d)))) for d in (20, 30, 60, 6, 8)] == [
+        273,
+        403,
+        793,
+        91,
+        117,
+    ]
     frame = pd.DataFrame(X, columns=["age", "height", "dose", "day"])
-    kernels = kernel_dictionary(frame, widths=[2], degrees=[3], groups=["age", "dose", "he"], whole=False)
+    kernels = kernel_dictionary(
+        frame, widths=[2], degrees=[3], groups=["age", "dose", "he"], whole=False
+    )
     assert [k.name for k in kernels][:2] == ["gaussian(age, width=2)", "polynomial(age, degree=3)"]
-    grouped = kernel_dictionary(np.zeros((2, 6)), widths=[1], degrees=[], single=False, groups=[0, 0, 1, 1, 1, 1])
-    assert [k.name for k in grouped] == ["gaussian(all, width=1)", "gaussian(x0+x1, width=1)", "gaussian(x2..x5 (4 columns), width=1)"]
+    grouped = kernel_dictionary(
+        np.zeros((2, 6)), widths=[1], degrees=[], single=False, groups=[0, 0, 1, 1, 1, 1]
+    )
+    assert [k.name for k in grouped] == [
+        "gaussian(all, width=1)",
+        "gaussian(x0+x1, width=1)",
+        "gaussian(x2..x5 (4 columns), width=1)",
+    ]
     assert kernel_dictionary(X.tolist())[0] == kernel_dictionary(X)[0]
-    for wrong in ({"widths": [0]}, {"widths": [np.inf]}, {"degrees": [1.5]}, {"degrees": [0]}, {"whole": False, "single": False}):
+    for wrong in (
+        {"widths": [0]},
+        {"widths": [np.inf]},
+        {"degrees": [1.5]},
+        {"degrees": [0]},
+        {"whole": False, "single": False},
+    ):
         with pytest.raises(ValueError, match=r"widths must|degrees must|dictionary is empty"):
             kernel_dictionary(X, **wrong)
 
@@ -59,7 +81,15 @@ def test_the_relevant_columns_are_found_and_named():
 
 # --------------------------------------------------------------------------- settings
 @pytest.mark.parametrize(
-    "parameters", [{"mix": 0}, {"mix": 0, "p": 1.3}, {"mix": 0.5}, {"mix": 1}, {"weights": "uniform"}, {"normalize": None, "C": 3.0}]
+    "parameters",
+    [
+        {"mix": 0},
+        {"mix": 0, "p": 1.3},
+        {"mix": 0.5},
+        {"mix": 1},
+        {"weights": "uniform"},
+        {"normalize": None, "C": 3.0},
+    ],
 )
 def test_every_setting_learns(parameters):
     model = fitted(**parameters)
@@ -73,7 +103,9 @@ def test_every_setting_learns(parameters):
 
 def test_units_do_not_matter_and_can_be_kept():
     a, b = fitted(), fitted(rows=X * [1.0, 1000.0, 1.0, 0.01] + 5)
-    assert a.decision_function(X) == pytest.approx(b.decision_function(X * [1.0, 1000.0, 1.0, 0.01] + 5), abs=1e-2)
+    assert a.decision_function(X) == pytest.approx(
+        b.decision_function(X * [1.0, 1000.0, 1.0, 0.01] + 5), abs=1e-2
+    )
     assert not np.allclose(fitted(standardize=False).kernel_weights_, a.kernel_weights_)
 
 
@@ -104,15 +136,21 @@ def test_a_row_of_weight_two_is_a_row_that_comes_twice_whatever_the_order():
 
 
 def test_class_weights_move_the_border():
-    plain, pushed = (fitted(class_weight=w, C=20.0).predict(X[TEST]).mean() for w in (None, {0: 1, 1: 20}))
+    plain, pushed = (
+        fitted(class_weight=w, C=20.0).predict(X[TEST]).mean() for w in (None, {0: 1, 1: 20})
+    )
     assert pushed > plain
 
 
 # --------------------------------------------------------------------------- several outputs
 def test_several_classes_share_weights_or_have_their_own():
     rows, y = load_iris(return_X_y=True)
-    shared = GMKLClassifier(kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0).fit(rows[::2], y[::2])
-    own = GMKLClassifier(kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0, share_weights=False).fit(rows[::2], y[::2])
+    shared = GMKLClassifier(
+        kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0
+    ).fit(rows[::2], y[::2])
+    own = GMKLClassifier(
+        kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0, share_weights=False
+    ).fit(rows[::2], y[::2])
     assert shared.kernel_weights_.shape == (20,)
     assert own.kernel_weights_.shape == (3, 20)
     assert own.objective_ <= shared.objective_ * (1 + 1e-3)
@@ -120,7 +158,9 @@ def test_several_classes_share_weights_or_have_their_own():
     for model in (shared, own):
         assert model.decision_function(rows).shape == (150, 3)
         assert model.score(rows[1::2], y[1::2]) > 0.9
-    alone = GMKLClassifier(kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0).fit(rows[::2], y[::2] == 1)
+    alone = GMKLClassifier(
+        kernel_dictionary(rows, widths=[0.5, 2.0], degrees=[1, 2]), C=1000.0
+    ).fit(rows[::2], y[::2] == 1)
     assert own.kernel_weights_[1] == pytest.approx(alone.kernel_weights_, abs=1e-9)
 
 
@@ -133,20 +173,27 @@ def test_labels_and_targets():
     numbers = fitted(GMKLRegressor, y=targets, epsilon=0.05)
     assert numbers.predict(X).shape == (160, 2)
     assert numbers.score(X[TEST], targets[TEST]) > 0.8
-    assert fitted(GMKLRegressor, y=targets, share_weights=False).kernel_weights_.shape == (2, len(FEW))
+    assert fitted(GMKLRegressor, y=targets, share_weights=False).kernel_weights_.shape == (
+        2,
+        len(FEW),
+    )
 
 
 # --------------------------------------------------------------------------- probabilities
 def test_probabilities_are_calibrated_and_follow_the_scores():
     rows, y = make_classification(300, 5, flip_y=0.3, random_state=0)
-    model = GMKLClassifier(kernel_dictionary(rows, widths=[2.0], degrees=[1]), probability=True, tol=1e-2).fit(rows[:200], y[:200])
+    model = GMKLClassifier(
+        kernel_dictionary(rows, widths=[2.0], degrees=[1]), probability=True, tol=1e-2
+    ).fit(rows[:200], y[:200])
     P = model.predict_proba(rows[200:])
     assert P.sum(axis=1) == pytest.approx(1.0)
     order = np.argsort(model.decision_function(rows[200:]))
     assert (np.diff(P[order, 1]) >= 0).all()
     assert log_loss(y[200:], P) < log_loss(y[200:], np.full((100, 2), 0.5))
     assert np.exp(model.predict_log_proba(rows[200:])) == pytest.approx(P)
-    plain = GMKLClassifier(kernel_dictionary(rows, widths=[2.0], degrees=[1]), tol=1e-2).fit(rows[:200], y[:200])
+    plain = GMKLClassifier(kernel_dictionary(rows, widths=[2.0], degrees=[1]), tol=1e-2).fit(
+        rows[:200], y[:200]
+    )
     assert np.array_equal(plain.kernel_weights_, model.kernel_weights_)
     assert not hasattr(plain, "predict_proba")
     many = fitted(y=np.digitize(X[:, 0], [-0.3, 0.3]), probability=True)
@@ -156,21 +203,36 @@ def test_probabilities_are_calibrated_and_follow_the_scores():
 
 # --------------------------------------------------------------------------- other kernels
 def test_matrices_and_callables_are_the_same_kernels():
-    narrow, wide = functools.partial(rbf_kernel, gamma=3.0), functools.partial(rbf_kernel, gamma=0.1)
-    called = GMKLClassifier([narrow, wide, linear_kernel], C=1000.0, tol=1e-6).fit(X[TRAIN], Y[TRAIN])
+    narrow, wide = (
+        functools.partial(rbf_kernel, gamma=3.0),
+        functools.partial(rbf_kernel, gamma=0.1),
+    )
+    called = GMKLClassifier([narrow, wide, linear_kernel], C=1000.0, tol=1e-6).fit(
+        X[TRAIN], Y[TRAIN]
+    )
     matrices = [k(X, X) for k in (narrow, wide, linear_kernel)]
     numbers = np.arange(160)[:, None]
     given = GMKLClassifier(np.array(matrices), C=1000.0, tol=1e-6).fit(numbers[TRAIN], Y[TRAIN])
-    assert called.decision_function(X) == pytest.approx(given.decision_function(numbers), abs=1e-2)  # both end within tol of the optimum
+    assert called.decision_function(X) == pytest.approx(
+        given.decision_function(numbers), abs=1e-2
+    )  # both end within tol of the optimum
     assert called.objective_ == pytest.approx(given.objective_, rel=1e-5)
-    assert called.kernel_names_.tolist() == ["rbf_kernel(gamma=3.0)", "rbf_kernel(gamma=0.1)", "linear_kernel"]
+    assert called.kernel_names_.tolist() == [
+        "rbf_kernel(gamma=3.0)",
+        "rbf_kernel(gamma=0.1)",
+        "linear_kernel",
+    ]
     assert given.kernel_names_.tolist() == ["matrix 0", "matrix 1", "matrix 2"]
-    assert cross_val_score(GMKLClassifier(matrices, C=1000.0, tol=1e-2), numbers, Y, cv=3).mean() > 0.7
+    assert (
+        cross_val_score(GMKLClassifier(matrices, C=1000.0, tol=1e-2), numbers, Y, cv=3).mean() > 0.7
+    )
     mixed = GMKLClassifier([*FEW, narrow], C=1000.0, tol=1e-2).fit(X[TRAIN], Y[TRAIN])
     assert len(mixed.kernel_weights_) == len(FEW) + 1
     assert mixed.score(X[TEST], Y[TEST]) > 0.8
     one = GMKLClassifier([narrow], mix=1.0, normalize=None, C=2.0, tol=1e-6).fit(X[TRAIN], Y[TRAIN])
-    assert one.decision_function(X) == pytest.approx(SVC(gamma=3.0, C=2.0, tol=1e-7).fit(X[TRAIN], Y[TRAIN]).decision_function(X), abs=2e-3)
+    assert one.decision_function(X) == pytest.approx(
+        SVC(gamma=3.0, C=2.0, tol=1e-7).fit(X[TRAIN], Y[TRAIN]).decision_function(X), abs=2e-3
+    )
 
 
 def test_kernels_without_trace_are_dropped_with_a_word():
@@ -196,7 +258,10 @@ def test_kernels_without_trace_are_dropped_with_a_word():
         ({"kernels": [np.eye(160)]}, "one column of row numbers"),
         ({"kernels": [lambda a, b: np.ones((2, 2))]}, "gave an array of shape"),
         ({"kernels": [lambda a, b: np.full((len(a), len(b)), np.nan)]}, "not finite"),
-        ({"kernels": kernel_dictionary(np.zeros((1, 9)))}, "looks at column 4, but X has 4 columns"),
+        (
+            {"kernels": kernel_dictionary(np.zeros((1, 9)))},
+            "looks at column 4, but X has 4 columns",
+        ),
         ({"p": 3, "mix": 0.5}, "only at mix=0"),
         ({"mix": 1.5}, "The 'mix' parameter"),
         ({"p": 1}, "The 'p' parameter"),
@@ -215,7 +280,9 @@ def test_too_many_columns_for_auto():
 
 
 def test_a_fit_cut_short_warns_with_the_gap():
-    with pytest.warns(ConvergenceWarning, match=r"after 2 iterations with a relative gap of .*max_iter") as said:
+    with pytest.warns(
+        ConvergenceWarning, match=r"after 2 iterations with a relative gap of .*max_iter"
+    ) as said:
         model = fitted(max_iter=2, tol=1e-6)
     assert model.gap_ > 1e-6
     assert said[0].filename == __file__
@@ -227,14 +294,19 @@ def test_many_rows_take_a_sample_and_its_features():
     rows = rng.uniform(-1, 1, size=(1200, 3))
     y = (np.sin(4 * rows[:, 0]) > 0).astype(int)
     kernels = kernel_dictionary(rows, widths=[0.3, 1.0], degrees=[1])
-    exact, some = (GMKLClassifier(kernels, C=1000.0, tol=1e-2, max_rows=n, n_components=200, random_state=0) for n in (600, 500))
+    exact, some = (
+        GMKLClassifier(kernels, C=1000.0, tol=1e-2, max_rows=n, n_components=200, random_state=0)
+        for n in (600, 500)
+    )
     exact.fit(rows[:600], y[:600])
     some.fit(rows[:600], y[:600])
     assert exact.exact_
     assert not some.exact_
     assert some.dual_coef_.shape == (1, 200)
     assert (exact.predict(rows[600:]) == some.predict(rows[600:])).mean() > 0.97
-    numbers = GMKLRegressor(kernels, C=1000.0, tol=1e-2, max_rows=500, n_components=200, random_state=0).fit(rows[:600], np.sin(4 * rows[:600, 0]))
+    numbers = GMKLRegressor(
+        kernels, C=1000.0, tol=1e-2, max_rows=500, n_components=200, random_state=0
+    ).fit(rows[:600], np.sin(4 * rows[:600, 0]))
     assert numbers.score(rows[600:], np.sin(4 * rows[600:, 0])) > 0.95
 
 
@@ -244,7 +316,9 @@ def test_models_come_back_from_disk(kind, tmp_path):
     rows = {"matrices": np.arange(160)[:, None], "sparse": sp.csr_array(X)}.get(kind, X)
     cls, y = (GMKLRegressor, X[:, 0] ** 2) if kind == "regressor" else (GMKLClassifier, Y)
     kernels = {"auto": "auto", "matrices": [rbf_kernel(X), linear_kernel(X)]}.get(kind, FEW)
-    model = cls(kernels, tol=1e-1, **({"probability": True} if cls is GMKLClassifier else {})).fit(rows[TRAIN], y[TRAIN])
+    model = cls(kernels, tol=1e-1, **({"probability": True} if cls is GMKLClassifier else {})).fit(
+        rows[TRAIN], y[TRAIN]
+    )
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     assert np.array_equal(again.predict(rows), model.predict(rows))
@@ -256,7 +330,10 @@ def test_models_come_back_from_disk(kind, tmp_path):
 
 def test_functions_are_not_saved_and_the_message_says_so(tmp_path):
     model = GMKLClassifier([linear_kernel, rbf_kernel]).fit(X[TRAIN], Y[TRAIN])
-    with pytest.raises(TypeError, match=r"kernel 0 of `kernels`, linear_kernel, is a function of yours.*kernel_dictionary"):
+    with pytest.raises(
+        TypeError,
+        match=r"kernel 0 of `kernels`, linear_kernel, is a function of yours.*kernel_dictionary",
+    ):
         save(model, tmp_path / "model")
     assert not (tmp_path / "model").exists()
 
@@ -265,5 +342,7 @@ def test_forged_files_are_refused(tmp_path):
     model = fitted()
     model._scales = model._scales[:-1]
     save(model, tmp_path / "model")
-    with pytest.raises(ValueError, match=r"GMKLClassifier._scales.* has \d+ kernels, but there are"):
+    with pytest.raises(
+        ValueError, match=r"GMKLClassifier._scales.* has \d+ kernels, but there are"
+    ):
         load(tmp_path / "model")

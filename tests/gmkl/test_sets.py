@@ -1,10 +1,12 @@
-"""The set of weights and its level sets: closed forms against a cone solver, bounds that are bounds."""
+"""The set of weights and its level sets: closed forms against a cone solver, bounds that are
+bounds.
+"""
 
 import numpy as np
 import pytest
 
-from tamis.solvers.level_set import Planes, conic_nearest_below, nearest_below
-from tamis.solvers.mixes import Mix
+from tamis.methods.kernels.level.level_set import Planes, conic_nearest_below, nearest_below
+from tamis.methods.kernels.level.mixes import Mix
 
 pytestmark = pytest.mark.delicate
 
@@ -31,8 +33,12 @@ def test_projection_is_that_of_a_cone_solver(v):
         point = scale * rng.normal(size=12)
         theta, multiplier = mix.project(point)
         theirs = conic_nearest_below(mix, FREE, point, 1.0).theta
-        assert np.sum((theta - point) ** 2) <= np.sum((theirs - point) ** 2) * (1.0 + 1e-6)  # an inner point method: nearer in the distance
-        assert theta == pytest.approx(theirs, abs=1e-3)  # than in the place, which is off by the root of the distance's error
+        assert np.sum((theta - point) ** 2) <= np.sum((theirs - point) ** 2) * (
+            1.0 + 1e-6
+        )  # an inner point method: nearer in the distance
+        assert theta == pytest.approx(
+            theirs, abs=1e-3
+        )  # than in the place, which is off by the root of the distance's error
         assert mix.used(theta) <= 1.0 + 1e-12
         assert (theta >= 0.0).all()
         assert (multiplier > 0.0) == (mix.used(np.maximum(point, 0.0)) > 1.0)
@@ -73,12 +79,18 @@ def test_level_sets_against_a_cone_solver(v, seed):
     low = max(planes.bound(mix, shares) for shares in rng.random((300, 5)))
     for share in (-0.5, 0.3, 0.7):
         level = low + share * (high - low)
-        mine, theirs = nearest_below(mix, planes, center, level), conic_nearest_below(mix, planes, center, level)
+        mine, theirs = (
+            nearest_below(mix, planes, center, level),
+            conic_nearest_below(mix, planes, center, level),
+        )
         assert (mine.theta is None) == (theirs.theta is None)
         if mine.theta is None:
             assert mine.bound >= level
         else:
-            assert np.sum((mine.theta - center) ** 2) <= np.sum((theirs.theta - center) ** 2) * (1.0 + 1e-6) + 1e-12
+            assert (
+                np.sum((mine.theta - center) ** 2)
+                <= np.sum((theirs.theta - center) ** 2) * (1.0 + 1e-6) + 1e-12
+            )
             assert mine.theta == pytest.approx(theirs.theta, abs=1e-3)
             assert planes.height(mine.theta) <= level * (1 + 1e-8)
             assert mix.used(mine.theta) <= 1 + 1e-9
@@ -88,7 +100,9 @@ def test_level_sets_against_a_cone_solver(v, seed):
 
 def test_newton_seldom_needs_the_cone_solver():
     asked = [
-        nearest_below(Mix(v), planes, Mix(v).uniform(12), 0.9 * planes.height(Mix(v).uniform(12))).conic
+        nearest_below(
+            Mix(v), planes, Mix(v).uniform(12), 0.9 * planes.height(Mix(v).uniform(12))
+        ).conic
         for v in (0.2, 0.5)
         for planes in [random_planes(seed)[0] for seed in range(10)]
     ]

@@ -1,18 +1,24 @@
-"""Packed kernels: mixtures and forms against plain formulas; blocks made again, sparse rows and plain Python give the same."""
+"""Packed kernels: mixtures and forms against plain formulas; blocks made again, sparse rows and
+plain Python give the same.
+"""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from gmkl.data import X
 
-from tamis.models.kernel_choice import make_dictionary
-from tamis.solvers.kernel_kinds import Kernel, cross_mixture
-from tamis.solvers.kernel_store import KernelStore
+from tamis.methods.kernels.choice import make_dictionary
+from tamis.methods.kernels.matrices.kinds import Kernel, cross_mixture
+from tamis.methods.kernels.matrices.store import KernelStore
 from tamis.solvers.standard import StandardRows, standard_units
 
 N = len(X)
 WEIGHTS = np.random.default_rng(5).integers(1, 4, N).astype(float)
-KERNELS = [*make_dictionary(3, groups=[[0, 2]]), Kernel("gaussian", 0.9, (1,), "odd"), Kernel("polynomial", 2.0, (0, 1), "pair")]
+KERNELS = [
+    *make_dictionary(3, groups=[[0, 2]]),
+    Kernel("gaussian", 0.9, (1,), "odd"),
+    Kernel("polynomial", 2.0, (0, 1), "pair"),
+]
 
 
 def plain(rows, kernel):
@@ -27,7 +33,12 @@ def plain(rows, kernel):
 
 def made(matrix=X, kernels=KERNELS, **options):
     rows = StandardRows.of(matrix, *standard_units(matrix, WEIGHTS))
-    return KernelStore.of(rows, N, kernels, **{"weights": WEIGHTS, "normalize": "trace", "max_bytes": np.inf, **options})
+    return KernelStore.of(
+        rows,
+        N,
+        kernels,
+        **{"weights": WEIGHTS, "normalize": "trace", "max_bytes": np.inf, **options},
+    )
 
 
 def expected():
@@ -39,18 +50,27 @@ def expected():
 
 def test_mixtures_and_forms_are_those_of_the_formulas():
     store, stack, rng = made(), expected(), np.random.default_rng(6)
-    theta, betas = rng.random(len(KERNELS)) * (rng.random(len(KERNELS)) < 0.5), rng.normal(size=(2, N)) * (rng.random((2, N)) < 0.7)
+    theta, betas = (
+        rng.random(len(KERNELS)) * (rng.random(len(KERNELS)) < 0.5),
+        rng.normal(size=(2, N)) * (rng.random((2, N)) < 0.7),
+    )
     assert store.mixture(theta) == pytest.approx(np.tensordot(theta, stack, axes=1), abs=2e-6)
     assert np.array_equal(store.mixture(theta), store.mixture(theta).T)
     forms = np.einsum("mi,qij,mj->q", betas, stack, betas)
     assert store.forms(betas) == pytest.approx(forms, rel=2e-5, abs=1e-6)
     for k in range(len(KERNELS)):  # each on its own: none stands in for another
-        assert store.mixture(np.eye(len(KERNELS))[k]) == pytest.approx(stack[k], abs=1e-6 * stack[k].max())
+        assert store.mixture(np.eye(len(KERNELS))[k]) == pytest.approx(
+            stack[k], abs=1e-6 * stack[k].max()
+        )
 
 
 def test_kernels_made_again_in_blocks_give_the_same_bits(monkeypatch):
-    whole, theta, beta = made(), np.linspace(0, 1, len(KERNELS)), np.random.default_rng(7).normal(size=N)
-    monkeypatch.setattr("tamis.solvers.kernel_store.SCRATCH", 4000)
+    whole, theta, beta = (
+        made(),
+        np.linspace(0, 1, len(KERNELS)),
+        np.random.default_rng(7).normal(size=N),
+    )
+    monkeypatch.setattr("tamis.methods.kernels.matrices.store.SCRATCH", 4000)
     again = made(max_bytes=0)
     assert all(stack is None for stack in again.stacks)
     assert again.mixture(theta) == pytest.approx(whole.mixture(theta), rel=1e-12)
@@ -71,13 +91,17 @@ def test_wide_sparse_columns():
     wide = sp.random_array((N, 500), density=0.05, rng=rng, format="csr")
     kernels = make_dictionary(500, single=False, groups=[list(range(100))])
     theta = np.ones(len(kernels))
-    assert made(wide, kernels).mixture(theta) == pytest.approx(made(wide.toarray(), kernels).mixture(theta), rel=1e-5)
+    assert made(wide, kernels).mixture(theta) == pytest.approx(
+        made(wide.toarray(), kernels).mixture(theta), rel=1e-5
+    )
 
 
 def test_training_and_prediction_see_the_same_kernels():
     theta, store = np.linspace(0, 1, len(KERNELS)), made()
     rows = StandardRows.of(X, *standard_units(X, WEIGHTS))
-    assert cross_mixture(KERNELS, theta * store.scales, rows, rows) == pytest.approx(store.mixture(theta), rel=1e-5)
+    assert cross_mixture(KERNELS, theta * store.scales, rows, rows) == pytest.approx(
+        store.mixture(theta), rel=1e-5
+    )
 
 
 def test_memory_is_a_quarter_of_the_full_stack():

@@ -9,7 +9,14 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Lasso, LogisticRegression, MultiTaskLasso
 
-from tamis import GroupLassoClassifier, GroupLassoClassifierCV, GroupLassoRegressor, GroupLassoRegressorCV, load, save
+from tamis import (
+    GroupLassoClassifier,
+    GroupLassoClassifierCV,
+    GroupLassoRegressor,
+    GroupLassoRegressorCV,
+    load,
+    save,
+)
 from tamis.terms import Huber
 
 pytestmark = pytest.mark.delicate
@@ -31,7 +38,11 @@ def slope_of(model, X, y, s=None):
     scores = X @ np.atleast_2d(model.coef_).T + model.intercept_
     if isinstance(model, GroupLassoRegressor):
         slopes = scores - y.reshape(len(X), -1)
-        slopes = np.clip(slopes, -model.loss.delta, model.loss.delta) if isinstance(model.loss, Huber) else slopes
+        slopes = (
+            np.clip(slopes, -model.loss.delta, model.loss.delta)
+            if isinstance(model.loss, Huber)
+            else slopes
+        )
     elif len(model.classes_) == 2:
         signs = np.where(y == model.classes_[1], 1.0, -1.0)[:, None]
         slopes = -signs / (1.0 + np.exp(signs * scores))
@@ -65,7 +76,9 @@ def test_optimality_of_regressors(data, solver, ratio, kind):
     X = np.where(X > 0.5, X, 0.0) if kind == "sparse" else X
     given = sp.csr_array(X) if kind == "sparse" else X
     for loss in ("squared_error", Huber(1.0)):
-        model = GroupLassoRegressor(GROUPS, 0.1, ratio, solver=solver, loss=loss, tol=1e-12, max_iter=200).fit(given, y)
+        model = GroupLassoRegressor(
+            GROUPS, 0.1, ratio, solver=solver, loss=loss, tol=1e-12, max_iter=200
+        ).fit(given, y)
         assert_optimal(model, X, y, lambda d: (1.0 - ratio) * np.sqrt(d), ratio, 2e-5)
         assert 0 < len(model.support_) < 30
 
@@ -74,12 +87,18 @@ def test_optimality_of_regressors(data, solver, ratio, kind):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_optimality_of_classifiers(data, solver, classes):
     X, y = data
-    labels = np.array(["a", "b", "c"])[np.digitize(y, [np.median(y)] if classes == 2 else np.quantile(y, [0.3, 0.6]))]
+    labels = np.array(["a", "b", "c"])[
+        np.digitize(y, [np.median(y)] if classes == 2 else np.quantile(y, [0.3, 0.6]))
+    ]
     s = np.random.default_rng(1).uniform(0.5, 2.0, 80)
-    model = GroupLassoClassifier(GROUPS, 0.02, 0.2, solver=solver, tol=1e-11, max_iter=200).fit(X, labels, s)
+    model = GroupLassoClassifier(GROUPS, 0.02, 0.2, solver=solver, tol=1e-11, max_iter=200).fit(
+        X, labels, s
+    )
     assert_optimal(model, X, labels, lambda d: 0.8 * np.sqrt(d), 0.2, 2e-5, s)
     assert model.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(80))
-    assert (model.predict_proba(X).argmax(axis=1) == np.searchsorted(model.classes_, model.predict(X))).all()
+    assert (
+        model.predict_proba(X).argmax(axis=1) == np.searchsorted(model.classes_, model.predict(X))
+    ).all()
 
 
 def test_against_scikit_learn(data):
@@ -94,7 +113,9 @@ def test_against_scikit_learn(data):
     labels = y > np.median(y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = LogisticRegression(penalty="l1", solver="saga", C=1 / (80 * 0.02), tol=1e-9, max_iter=20000).fit(X, labels)
+        theirs = LogisticRegression(
+            penalty="l1", solver="saga", C=1 / (80 * 0.02), tol=1e-9, max_iter=20000
+        ).fit(X, labels)
     mine = GroupLassoClassifier(alpha=0.02, tol=1e-10).fit(X, labels)
     assert mine.coef_ == pytest.approx(theirs.coef_, abs=1e-3)
 
@@ -103,7 +124,9 @@ def test_orthonormal_columns_have_a_closed_form():
     rng = np.random.default_rng(0)
     X = np.linalg.qr(rng.normal(size=(40, 9)))[0] * np.sqrt(40)
     y = rng.normal(size=40)
-    model = GroupLassoRegressor(np.repeat([0, 1, 2], 3), 0.05, fit_intercept=False, tol=1e-14).fit(X, y)
+    model = GroupLassoRegressor(np.repeat([0, 1, 2], 3), 0.05, fit_intercept=False, tol=1e-14).fit(
+        X, y
+    )
     pulls = (X.T @ y / 40).reshape(3, 3)
     norms = np.linalg.norm(pulls, axis=1, keepdims=True)
     wanted = pulls * np.maximum(1.0 - 0.05 * np.sqrt(3) / norms, 0.0)
@@ -129,7 +152,9 @@ def test_the_gap_is_a_bound_and_screened_groups_stay_out(data):
         rough = GroupLassoRegressor(GROUPS, 0.3, tol=tol).fit(X, y)
         assert rough.dual_gap_ <= tol * y.var() / 2 * (1 + 1e-9)
         assert -1e-12 <= rough.objective_ - exact.objective_ <= rough.dual_gap_ + 1e-12
-    again = GroupLassoRegressor(GROUPS, 0.3, tol=1e-3, warm_start=True).fit(X, y)  # from near the solution, where the gap proves something
+    again = GroupLassoRegressor(GROUPS, 0.3, tol=1e-3, warm_start=True).fit(
+        X, y
+    )  # from near the solution, where the gap proves something
     again.set_params(tol=1e-14, max_iter=500).fit(X, y)
     assert again.history_[-1]["screened"] > 0
     assert again.history_[-1]["screened"] + len(exact.group_support_) <= 10
@@ -139,10 +164,16 @@ def test_the_gap_is_a_bound_and_screened_groups_stay_out(data):
 def test_special_cases_are_one_model(data):
     X, y = data
     lasso = GroupLassoRegressor(alpha=0.1, tol=1e-13).fit(X, y).coef_
-    assert GroupLassoRegressor(GROUPS, 0.1, 1.0, tol=1e-13).fit(X, y).coef_ == pytest.approx(lasso, abs=1e-7)
-    assert GroupLassoRegressor(GROUPS, 0.1, group_weights=0.0, l1_weights=1.0, tol=1e-13).fit(X, y).coef_ == pytest.approx(lasso, abs=1e-7)
+    assert GroupLassoRegressor(GROUPS, 0.1, 1.0, tol=1e-13).fit(X, y).coef_ == pytest.approx(
+        lasso, abs=1e-7
+    )
+    assert GroupLassoRegressor(GROUPS, 0.1, group_weights=0.0, l1_weights=1.0, tol=1e-13).fit(
+        X, y
+    ).coef_ == pytest.approx(lasso, abs=1e-7)
     group = GroupLassoRegressor(GROUPS, 0.1, tol=1e-13).fit(X, y)
-    listed = GroupLassoRegressor([np.flatnonzero(g == GROUPS) for g in range(10)], 0.1, l1_weights=0.0, tol=1e-13).fit(X, y)
+    listed = GroupLassoRegressor(
+        [np.flatnonzero(g == GROUPS) for g in range(10)], 0.1, l1_weights=0.0, tol=1e-13
+    ).fit(X, y)
     assert listed.coef_ == pytest.approx(group.coef_, abs=1e-7)
     scaled = GroupLassoRegressor(GROUPS, 0.1 * 8, tol=1e-13).fit(X * 8, y)
     assert scaled.coef_ * 8 == pytest.approx(group.coef_, abs=1e-7)
@@ -152,7 +183,9 @@ def test_overlapping_groups_are_the_duplicated_columns(data):
     X, y = data
     groups = [[0, 1, 2, 3], [3, 4, 5], [5, 6, 7, 8], [9, 0]]
     order = np.concatenate(groups)
-    copies = GroupLassoRegressor(np.repeat(np.arange(4), [len(g) for g in groups]), 0.2, tol=1e-13).fit(X[:, order], y)
+    copies = GroupLassoRegressor(
+        np.repeat(np.arange(4), [len(g) for g in groups]), 0.2, tol=1e-13
+    ).fit(X[:, order], y)
     latent = GroupLassoRegressor(groups, 0.2, tol=1e-13).fit(X[:, :10], y)
     wanted = np.zeros(10)
     np.add.at(wanted, order, copies.coef_)
@@ -161,7 +194,9 @@ def test_overlapping_groups_are_the_duplicated_columns(data):
     assert set(latent.support_) == {j for g in latent.group_support_ for j in latent.groups_[g]}
     labels = y > np.median(y)
     for solver in ("blocks", "fista"):
-        model = GroupLassoClassifier(groups, 0.01, solver=solver, tol=1e-10).fit(sp.csc_array(X[:, :10]), labels)
+        model = GroupLassoClassifier(groups, 0.01, solver=solver, tol=1e-10).fit(
+            sp.csc_array(X[:, :10]), labels
+        )
         assert model.dual_gap_ <= 1e-10
 
 
@@ -177,7 +212,9 @@ def test_free_columns_and_positive_weights(data):
         ordinary = np.linalg.lstsq(np.c_[X[:, :2], np.ones(80)], y, rcond=None)[0]
         assert strong.coef_[:2] == pytest.approx(ordinary[:2], abs=1e-4)
         assert not strong.coef_[2:].any()
-        positive = GroupLassoRegressor(GROUPS, 0.05, 0.2, positive=True, tol=1e-11, max_iter=300, solver=solver).fit(X, y)
+        positive = GroupLassoRegressor(
+            GROUPS, 0.05, 0.2, positive=True, tol=1e-11, max_iter=300, solver=solver
+        ).fit(X, y)
         assert (positive.coef_ >= 0.0).all()
         slope, _ = slope_of(positive, X, y)
         assert (slope[:, 0] > -0.05 * (0.8 * np.sqrt(3) + 0.2) - 1e-6).all()
@@ -187,7 +224,9 @@ def test_weights_are_repeats_and_zero_weights_are_nothing(data):
     X, y = data
     s = np.random.default_rng(0).integers(0, 4, 80)
     weighed = GroupLassoRegressor(GROUPS, 0.1, tol=1e-12).fit(X, y, s)
-    repeated = GroupLassoRegressor(GROUPS, 0.1, tol=1e-12).fit(np.repeat(X, s, axis=0), np.repeat(y, s))
+    repeated = GroupLassoRegressor(GROUPS, 0.1, tol=1e-12).fit(
+        np.repeat(X, s, axis=0), np.repeat(y, s)
+    )
     assert weighed.coef_ == pytest.approx(repeated.coef_, abs=1e-6)
     again = GroupLassoRegressor(GROUPS, 0.1, tol=1e-12).fit(X[s > 0], y[s > 0], s[s > 0])
     assert np.array_equal(weighed.coef_, again.coef_)
@@ -221,7 +260,7 @@ def test_sparse_tables_stay_sparse():
     assert 0 < len(model.support_) < 60_000
 
 
-# --------------------------------------------------------------------------- paths, cross-validation, manners
+# ----------------------------------------------------------------- paths, cross-validation, manners
 def test_a_path_is_a_row_of_fits(data):
     X, y = data
     model = GroupLassoRegressor(GROUPS, tol=1e-10)
@@ -243,14 +282,20 @@ def test_the_one_standard_error_rule(data):
     assert means[best] <= found["limit"]
     assert best == 0 or means[best - 1] > found["limit"]
     low = means.argmin()
-    assert found["limit"] == pytest.approx(means[low] + found["split_test_loss"][low].std(ddof=1) / 2.0)
+    assert found["limit"] == pytest.approx(
+        means[low] + found["split_test_loss"][low].std(ddof=1) / 2.0
+    )
     least = GroupLassoRegressorCV(GROUPS, alphas=12, cv=4, se=0.0).fit(X, y)
     assert least.best_index_ == low
     assert len(model.group_support_) <= len(least.group_support_)
-    assert model.coef_ == pytest.approx(GroupLassoRegressor(GROUPS, model.alpha_).fit(X, y).coef_, abs=1e-2)
+    assert model.coef_ == pytest.approx(
+        GroupLassoRegressor(GROUPS, model.alpha_).fit(X, y).coef_, abs=1e-2
+    )
     folds = [(np.arange(40), np.arange(40, 80))]
     assert GroupLassoRegressorCV(GROUPS, alphas=[0.5, 0.1], cv=folds).fit(X, y).alpha_ in (0.5, 0.1)
-    three = GroupLassoClassifierCV(GROUPS, alphas=4, cv=3).fit(X, np.digitize(y, np.quantile(y, [0.3, 0.6])))
+    three = GroupLassoClassifierCV(GROUPS, alphas=4, cv=3).fit(
+        X, np.digitize(y, np.quantile(y, [0.3, 0.6]))
+    )
     assert three.coef_.shape == (3, 30)
 
 
@@ -264,7 +309,9 @@ def test_warm_start_begins_at_the_last_solution(data):
     model = GroupLassoRegressor(GROUPS, 0.1, warm_start=True).fit(X, y)
     assert model.fit(X, y).n_iter_ == 1
     cold = GroupLassoRegressor(GROUPS, 0.05).fit(X, y)
-    assert model.set_params(alpha=0.05).fit(X, y).objective_ == pytest.approx(cold.objective_, rel=1e-5)
+    assert model.set_params(alpha=0.05).fit(X, y).objective_ == pytest.approx(
+        cold.objective_, rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("loss", ["hinge", "epsilon_insensitive"])
@@ -306,6 +353,11 @@ def test_columns_that_are_read_in_place_give_the_same_model(rows):
         assert other.objective_ == pytest.approx(by_rows.objective_, rel=1e-9)
         assert other.coef_ == pytest.approx(by_rows.coef_, abs=1e-3)
         slope = X.T @ (other.predict(X) - y) / rows
-        value = 0.5 * np.mean((y - other.predict(X)) ** 2) + alpha * np.sqrt(5) * np.sqrt((other.coef_.reshape(-1, 5) ** 2).sum(axis=1)).sum()
+        value = (
+            0.5 * np.mean((y - other.predict(X)) ** 2)
+            + alpha * np.sqrt(5) * np.sqrt((other.coef_.reshape(-1, 5) ** 2).sum(axis=1)).sum()
+        )
         assert value == pytest.approx(other.objective_, rel=1e-10)  # as near as was asked for
-        assert np.sqrt((slope.reshape(-1, 5) ** 2).sum(axis=1)).max() <= alpha * np.sqrt(5) * (1 + 1e-4)
+        assert np.sqrt((slope.reshape(-1, 5) ** 2).sum(axis=1)).max() <= alpha * np.sqrt(5) * (
+            1 + 1e-4
+        )

@@ -1,4 +1,6 @@
-"""Group solvers where rounding rules: constant columns, extreme scales, no penalty, numbers beyond double precision."""
+"""Group solvers where rounding rules: constant columns, extreme scales, no penalty, numbers beyond
+double precision.
+"""
 
 import warnings
 
@@ -8,12 +10,12 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from tamis import GroupLassoClassifier, GroupLassoRegressor, MultiTaskClassifier, MultiTaskRegressor
-from tamis._checks import Csr
-from tamis.loops.blocks import Blocks
-from tamis.solvers.group_design import Design, TaskDesign, flat_columns
-from tamis.solvers.group_losses import RowLosses
-from tamis.solvers.group_models import GramStore
-from tamis.solvers.group_solver import Problem, solve
+from tamis.base.rows import Csr
+from tamis.solvers.block_descent.design import Design, TaskDesign, flat_columns
+from tamis.solvers.block_descent.loop_blocks import Blocks
+from tamis.solvers.block_descent.losses import RowLosses
+from tamis.solvers.block_descent.models import GramStore
+from tamis.solvers.block_descent.solver import Problem, solve
 from tamis.terms import GroupL2, Logistic, Squared
 
 pytestmark = pytest.mark.usefixtures("bounded")
@@ -60,12 +62,23 @@ def test_constant_columns_beside_others_change_nothing(table):
 
 
 def test_which_columns_are_constant():
-    table = np.column_stack([np.full(5, 2.0), np.zeros(5), [1e6, 1e6, 1e6 + 1e-8, 1e6, 1e6], [1.0, 1.0, 1.0, 2.0, 1.0], 1e9 + np.arange(5)])
+    table = np.column_stack(
+        [
+            np.full(5, 2.0),
+            np.zeros(5),
+            [1e6, 1e6, 1e6 + 1e-8, 1e6, 1e6],
+            [1.0, 1.0, 1.0, 2.0, 1.0],
+            1e9 + np.arange(5),
+        ]
+    )
     assert flat_columns(table).tolist() == flat_columns(sp.csc_array(table)).tolist() == [0, 2]
     assert len(flat_columns(table[:0])) == len(flat_columns(sp.csc_array(table[:0]))) == 0
 
 
-@pytest.mark.parametrize(("cls", "y"), [(MultiTaskClassifier, CLASSES), (MultiTaskClassifier, THREE), (MultiTaskRegressor, NUMBERS)])
+@pytest.mark.parametrize(
+    ("cls", "y"),
+    [(MultiTaskClassifier, CLASSES), (MultiTaskClassifier, THREE), (MultiTaskRegressor, NUMBERS)],
+)
 def test_a_column_may_be_constant_in_one_task(cls, y):
     task = np.arange(80) % 2
     assert not quiet(cls(), np.full((80, 10), 0.1), y, task=task).coef_.any()
@@ -92,7 +105,13 @@ def test_a_warm_start_forgets_columns_that_became_constant():
 
 
 @pytest.mark.parametrize(
-    ("cls", "y"), [(GroupLassoClassifier, CLASSES), (GroupLassoClassifier, THREE), (GroupLassoRegressor, NUMBERS), (MultiTaskClassifier, THREE)]
+    ("cls", "y"),
+    [
+        (GroupLassoClassifier, CLASSES),
+        (GroupLassoClassifier, THREE),
+        (GroupLassoRegressor, NUMBERS),
+        (MultiTaskClassifier, THREE),
+    ],
 )
 @pytest.mark.parametrize("scale", [1e40, 1e-40])
 def test_scales_of_all_columns_only_scale_the_weights(cls, y, scale):
@@ -103,13 +122,28 @@ def test_scales_of_all_columns_only_scale_the_weights(cls, y, scale):
 @pytest.mark.parametrize("loss", ["squared_error", "huber"])
 def test_small_targets_have_an_intercept(loss):
     model = quiet(GroupLassoRegressor(loss=loss), X, 1e-20 * NUMBERS)
-    assert np.allclose(1e20 * model.predict(X), quiet(GroupLassoRegressor(), X, NUMBERS).predict(X), rtol=1e-4, atol=1e-4)
+    assert np.allclose(
+        1e20 * model.predict(X),
+        quiet(GroupLassoRegressor(), X, NUMBERS).predict(X),
+        rtol=1e-4,
+        atol=1e-4,
+    )
 
 
 @pytest.mark.parametrize(
-    ("cls", "y"), [(GroupLassoClassifier, CLASSES), (GroupLassoClassifier, THREE), (GroupLassoRegressor, NUMBERS), (MultiTaskClassifier, CLASSES)]
+    ("cls", "y"),
+    [
+        (GroupLassoClassifier, CLASSES),
+        (GroupLassoClassifier, THREE),
+        (GroupLassoRegressor, NUMBERS),
+        (MultiTaskClassifier, CLASSES),
+    ],
 )
-@pytest.mark.parametrize("columns", [X, np.repeat(X[:, :1], 10, axis=1), np.column_stack([X, 10.0 * CLASSES])], ids=["plain", "equal", "separable"])
+@pytest.mark.parametrize(
+    "columns",
+    [X, np.repeat(X[:, :1], 10, axis=1), np.column_stack([X, 10.0 * CLASSES])],
+    ids=["plain", "equal", "separable"],
+)
 def test_no_penalty_ends_with_a_closed_gap(cls, y, columns):
     model = quiet(cls(alpha=0.0), columns, y)
     assert np.isfinite(model.coef_).all()
@@ -118,13 +152,22 @@ def test_no_penalty_ends_with_a_closed_gap(cls, y, columns):
 
 def test_no_penalty_is_least_squares():
     model = quiet(GroupLassoRegressor(alpha=0.0), X, NUMBERS)
-    assert np.allclose(np.r_[model.intercept_, model.coef_], np.linalg.lstsq(np.column_stack([np.ones(80), X]), NUMBERS)[0], atol=1e-6)
+    assert np.allclose(
+        np.r_[model.intercept_, model.coef_],
+        np.linalg.lstsq(np.column_stack([np.ones(80), X]), NUMBERS)[0],
+        atol=1e-6,
+    )
 
 
 @pytest.mark.parametrize("cls", [GroupLassoRegressor, MultiTaskRegressor])
 def test_a_gap_that_is_rounding_ends_the_fit_and_is_told(cls):
-    weights = np.where(np.arange(80) == 0, 1e40, 1.0)  # one row bears all, and the loss of the others is below its last digit
-    with pytest.warns(ConvergenceWarning, match=r"stopped after \d+ iterations.*duality gap, \d.*rounding: scale the columns") as caught:
+    weights = np.where(
+        np.arange(80) == 0, 1e40, 1.0
+    )  # one row bears all, and the loss of the others is below its last digit
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"stopped after \d+ iterations.*duality gap, \d.*rounding: scale the columns",
+    ) as caught:
         model = cls().fit(X, NUMBERS, sample_weight=weights)
     assert len(caught) == 1
     assert model.n_iter_ < 20
@@ -137,13 +180,21 @@ def test_a_gap_that_is_rounding_ends_the_fit_and_is_told(cls):
 @pytest.mark.parametrize("tasks", [False, True])
 def test_numbers_beyond_double_precision_end_at_the_last_finite_point(solver, loss, tasks):
     weights, table = np.full(80, 1.0 / 80.0), 1e200 * X
-    targets = np.where(CLASSES == 1, 1.0, -1.0)[:, None] * (1.0 if isinstance(loss, Logistic) else 1e160)
+    targets = np.where(CLASSES == 1, 1.0, -1.0)[:, None] * (
+        1.0 if isinstance(loss, Logistic) else 1e160
+    )
     design = Design(table, weights, 1, True)
     if tasks:
         rows = sp.csr_array(table)
         rows = Csr(rows.data, rows.indices.astype(np.uint32), rows.indptr.astype(np.uint64), 10)
         design = TaskDesign(rows, np.zeros(80, dtype=np.int64), weights, 1, 1, True)
-    blocks = Blocks(np.arange(10, dtype=np.uint64), np.arange(11, dtype=np.uint64), np.ones(10), np.zeros(10), 10)
+    blocks = Blocks(
+        np.arange(10, dtype=np.uint64),
+        np.arange(11, dtype=np.uint64),
+        np.ones(10),
+        np.zeros(10),
+        10,
+    )
     problem = Problem(design, RowLosses(loss, targets, weights), blocks, True, solver, GramStore())
     with np.errstate(all="ignore"):
         found = solve(problem, GroupL2(1e-3, 0.0), 1e-6, 100)

@@ -1,4 +1,6 @@
-"""Overlapping groups and graphs against a cone program, and group lasso against celer and skglm where they are installed."""
+"""Overlapping groups and graphs against a cone program, and group lasso against celer and skglm
+where they are installed.
+"""
 
 import clarabel
 import numpy as np
@@ -22,24 +24,42 @@ def data():
 
 
 def cone_program(X, y, groups, alpha, l1_weight):
-    """The least objective, and the weights, by an interior point method: one vector a group, its norm bounded by a variable of its own."""
+    """The least objective, and the weights, by an interior point method: one vector a group, its
+    norm bounded by a variable of its own.
+    """
     X, y = X - X.mean(axis=0), y - y.mean()
     members = np.concatenate(groups)
     sizes, places = [len(g) for g in groups], len(members)
-    copies, count = X[:, members], places + len(groups) + places  # vectors, bounds of norms, bounds of sizes
-    quadratic = sp.block_diag([copies.T @ copies / len(y), sp.csc_matrix((count - places, count - places))], format="csc")
-    linear = np.concatenate([-copies.T @ y / len(y), alpha * np.sqrt(sizes), np.full(places, alpha * l1_weight)])
+    copies, count = (
+        X[:, members],
+        places + len(groups) + places,
+    )  # vectors, bounds of norms, bounds of sizes
+    quadratic = sp.block_diag(
+        [copies.T @ copies / len(y), sp.csc_matrix((count - places, count - places))], format="csc"
+    )
+    linear = np.concatenate(
+        [-copies.T @ y / len(y), alpha * np.sqrt(sizes), np.full(places, alpha * l1_weight)]
+    )
     rows, cones, start = [], [clarabel.NonnegativeConeT(2 * places)], 0
     for sign in (1.0, -1.0):
-        rows += [sp.hstack([sign * sp.eye(places), sp.csr_matrix((places, len(groups))), -sp.eye(places)])]
+        rows += [
+            sp.hstack(
+                [sign * sp.eye(places), sp.csr_matrix((places, len(groups))), -sp.eye(places)]
+            )
+        ]
     for g, size in enumerate(sizes):
-        picks = sp.csr_matrix((np.ones(size + 1), (range(size + 1), [places + g, *range(start, start + size)])), shape=(size + 1, count))
+        picks = sp.csr_matrix(
+            (np.ones(size + 1), (range(size + 1), [places + g, *range(start, start + size)])),
+            shape=(size + 1, count),
+        )
         rows, start = [*rows, -picks], start + size
         cones.append(clarabel.SecondOrderConeT(size + 1))
     table, settings = sp.vstack(rows, format="csc"), clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    found = clarabel.DefaultSolver(sp.triu(quadratic, format="csc"), linear, table, np.zeros(table.shape[0]), cones, settings).solve()
+    found = clarabel.DefaultSolver(
+        sp.triu(quadratic, format="csc"), linear, table, np.zeros(table.shape[0]), cones, settings
+    ).solve()
     coef = np.bincount(members, weights=np.asarray(found.x)[:places], minlength=X.shape[1])
     return found.obj_val + 0.5 * np.mean(y**2), coef
 
@@ -50,7 +70,9 @@ def cone_program(X, y, groups, alpha, l1_weight):
 def test_latent_overlap_is_the_cone_program(data, groups, l1_weight, solver):
     X, y = data
     least, coef = cone_program(X, y, groups, 0.15, l1_weight)
-    model = GroupLassoRegressor(groups, 0.15, l1_weights=l1_weight, tol=1e-11, max_iter=500, solver=solver).fit(X, y)
+    model = GroupLassoRegressor(
+        groups, 0.15, l1_weights=l1_weight, tol=1e-11, max_iter=500, solver=solver
+    ).fit(X, y)
     assert model.objective_ == pytest.approx(least, rel=1e-8)
     assert model.coef_ == pytest.approx(coef, abs=1e-4)
     assert 0 < len(model.group_support_) < len(groups)
@@ -65,8 +87,14 @@ def test_other_libraries_find_the_same_weights(library, kind):
     y = X[:, :5].sum(axis=1) + 0.3 * rng.normal(size=60)
     given = np.asfortranarray(X) if kind == "dense" else sp.csc_matrix(X)
     if library == "celer":
-        theirs = module.GroupLasso(groups=5, alpha=0.05 * np.sqrt(5), fit_intercept=False, tol=1e-12).fit(given, y)
+        theirs = module.GroupLasso(
+            groups=5, alpha=0.05 * np.sqrt(5), fit_intercept=False, tol=1e-12
+        ).fit(given, y)
     else:
-        theirs = module.GroupLasso(5, alpha=0.05, weights=np.full(8, np.sqrt(5)), fit_intercept=False, tol=1e-10).fit(given, y)
-    mine = GroupLassoRegressor(np.arange(40) // 5, 0.05, fit_intercept=False, tol=1e-13).fit(given, y)
+        theirs = module.GroupLasso(
+            5, alpha=0.05, weights=np.full(8, np.sqrt(5)), fit_intercept=False, tol=1e-10
+        ).fit(given, y)
+    mine = GroupLassoRegressor(np.arange(40) // 5, 0.05, fit_intercept=False, tol=1e-13).fit(
+        given, y
+    )
     assert mine.coef_ == pytest.approx(theirs.coef_, abs=1e-6)

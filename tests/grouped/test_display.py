@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from tamis import GroupLassoRegressorCV, GroupPathDisplay, MultiTaskClassifier, MultiTaskRegressor, TaskMatrixDisplay
+from tamis import (
+    GroupLassoRegressorCV,
+    GroupPathDisplay,
+    MultiTaskClassifier,
+    MultiTaskRegressor,
+    TaskMatrixDisplay,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -46,7 +52,9 @@ def test_features_by_tasks(rows):
     model = MultiTaskRegressor(alpha=0.5).fit(X, y, np.array(["x", "y", "z"])[task])
     display = TaskMatrixDisplay.from_estimator(model)
     assert set(display.features_) == set(model.support_)
-    assert np.array_equal(np.asarray(display.image_.get_array()), model.coef_[:, display.features_].T)
+    assert np.array_equal(
+        np.asarray(display.image_.get_array()), model.coef_[:, display.features_].T
+    )
     assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["x", "y", "z"]
     three = np.digitize(y, [-1.0, 1.0])
     for given, tasks in ((task, 3), (None, 1)):

@@ -1,4 +1,6 @@
-"""Batch multi-task models: scikit-learn's MultiTaskLasso, the special cases of B.4, tasks beside the rows."""
+"""Batch multi-task models: scikit-learn's MultiTaskLasso, the special cases of B.4, tasks beside
+the rows.
+"""
 
 import numpy as np
 import pytest
@@ -7,7 +9,12 @@ import sklearn
 from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.model_selection import cross_validate
 
-from tamis import GroupLassoClassifier, MultiTaskClassifier, MultiTaskRegressor, OnlineMultiTaskRegressor
+from tamis import (
+    GroupLassoClassifier,
+    MultiTaskClassifier,
+    MultiTaskRegressor,
+    OnlineMultiTaskRegressor,
+)
 
 pytestmark = pytest.mark.delicate
 
@@ -24,9 +31,13 @@ def data():
 
 def test_the_same_rows_in_all_tasks_are_scikit_learns_multi_task_lasso(data):
     X = data[0][:60]
-    Y = np.c_[X[:, 0] + X[:, 1], X[:, 0] - 2 * X[:, 3]] + 0.1 * np.random.default_rng(1).normal(size=(60, 2))
+    Y = np.c_[X[:, 0] + X[:, 1], X[:, 0] - 2 * X[:, 3]] + 0.1 * np.random.default_rng(1).normal(
+        size=(60, 2)
+    )
     theirs = MultiTaskLasso(alpha=0.1, tol=1e-12).fit(X, Y)
-    mine = MultiTaskRegressor(alpha=0.1, tol=1e-13, max_iter=300).fit(np.r_[X, X], np.r_[Y[:, 0], Y[:, 1]], np.repeat([0, 1], 60))
+    mine = MultiTaskRegressor(alpha=0.1, tol=1e-13, max_iter=300).fit(
+        np.r_[X, X], np.r_[Y[:, 0], Y[:, 1]], np.repeat([0, 1], 60)
+    )
     assert mine.coef_ == pytest.approx(theirs.coef_, abs=1e-6)
     assert mine.intercept_ == pytest.approx(theirs.intercept_, abs=1e-6)
 
@@ -36,7 +47,9 @@ def test_one_task_is_the_lasso(data, penalty):
     X, y, _ = data
     price = 1.3 if penalty == "shared+sparse" else 1.0
     mine = MultiTaskRegressor(0.1, penalty, tol=1e-13, max_iter=300).fit(X, y)
-    assert mine.coef_ == pytest.approx(Lasso(alpha=0.1 * price, tol=1e-12).fit(X, y).coef_, abs=1e-6)
+    assert mine.coef_ == pytest.approx(
+        Lasso(alpha=0.1 * price, tol=1e-12).fit(X, y).coef_, abs=1e-6
+    )
     assert mine.predict(X) == pytest.approx(X @ mine.coef_ + mine.intercept_[0])
 
 
@@ -48,7 +61,9 @@ def test_penalties_are_what_they_say(data):
         assert individual.coef_[k] == pytest.approx(alone.coef_, abs=1e-4)
     shared = MultiTaskRegressor(0.3, "shared", tol=1e-11, max_iter=300).fit(X, y, task)
     assert set((shared.coef_ != 0).sum(axis=0)) <= {0, 4}
-    none = MultiTaskRegressor(0.3, "shared+sparse", l1_weight=0.0, tol=1e-11, max_iter=300).fit(X, y, task)
+    none = MultiTaskRegressor(0.3, "shared+sparse", l1_weight=0.0, tol=1e-11, max_iter=300).fit(
+        X, y, task
+    )
     assert none.coef_ == pytest.approx(shared.coef_, abs=1e-5)
     some = MultiTaskRegressor(0.3, "shared+sparse", l1_weight=2.0, tol=1e-9).fit(X, y, task)
     assert 0 < np.count_nonzero(some.coef_) < np.count_nonzero(shared.coef_)
@@ -59,7 +74,11 @@ def test_tasks_have_names_and_permute(data):
     names = np.array(["d", "a", "c", "b"])
     one = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(X, y, task)
     other = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(sp.csr_array(X), y, names[task])
-    assert other.tasks_.tolist() == [names[t] for t in one.tasks_] == list(dict.fromkeys(names[task].tolist()))
+    assert (
+        other.tasks_.tolist()
+        == [names[t] for t in one.tasks_]
+        == list(dict.fromkeys(names[task].tolist()))
+    )
     assert other.coef_ == pytest.approx(one.coef_, abs=1e-5)
     back = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(X[::-1], y[::-1], task[::-1])
     places = [back.tasks_.tolist().index(t) for t in one.tasks_]
@@ -80,7 +99,9 @@ def test_classifier(data):
     labels = np.where(y > np.median(y), "yes", "no")
     model = MultiTaskClassifier(0.05).fit(X, labels, task)
     assert model.score(X, labels, task) > 0.8
-    assert model.predict_proba(X, task)[:, 1] == pytest.approx(1 / (1 + np.exp(-model.decision_function(X, task))))
+    assert model.predict_proba(X, task)[:, 1] == pytest.approx(
+        1 / (1 + np.exp(-model.decision_function(X, task)))
+    )
     assert np.isfinite(model.predict_log_proba(X, task)).all()
 
 
@@ -135,7 +156,9 @@ def test_sample_weight_within_a_task(data):
     X, y, task = data
     s = np.random.default_rng(0).integers(0, 3, 240)
     weighed = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(X, y, task, s)
-    repeated = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(np.repeat(X, s, axis=0), np.repeat(y, s), np.repeat(task, s))
+    repeated = MultiTaskRegressor(0.2, tol=1e-11, max_iter=300).fit(
+        np.repeat(X, s, axis=0), np.repeat(y, s), np.repeat(task, s)
+    )
     assert weighed.coef_ == pytest.approx(repeated.coef_, abs=1e-5)
 
 
@@ -143,12 +166,17 @@ def test_the_task_is_routed(data):
     X, y, task = data
     with sklearn.config_context(enable_metadata_routing=True):
         model = MultiTaskRegressor(0.1).set_fit_request(task=True).set_score_request(task=True)
-        scores = cross_validate(model, X, y, cv=3, params={"task": task}, error_score="raise")["test_score"]
+        scores = cross_validate(model, X, y, cv=3, params={"task": task}, error_score="raise")[
+            "test_score"
+        ]
     assert (scores > 0.8).all()
 
 
 def test_the_figures_of_the_method_note():
-    """B.4: twenty tasks, twelve shared features. Selection together finds them all, with fewer others, and explains more than selection alone."""
+    """B.4: twenty tasks, twelve shared features.
+
+    Selection together finds them all, with fewer others, and explains more than selection alone.
+    """
     rng = np.random.default_rng(0)
     counts = rng.integers(30, 120, 20)
     task = np.repeat(np.arange(20), counts)
@@ -166,7 +194,9 @@ def test_the_figures_of_the_method_note():
         top = MultiTaskRegressor(1.0, penalty, fit_intercept=False).fit(X, y, task).alpha_max_
         model = MultiTaskRegressor(0.15 * top, penalty, fit_intercept=False).fit(X, y, task)
         rest = wanted - model.predict(new, fresh)
-        explained[penalty] = np.mean([1.0 - rest[fresh == q].var() / wanted[fresh == q].var() for q in range(20)])
+        explained[penalty] = np.mean(
+            [1.0 - rest[fresh == q].var() / wanted[fresh == q].var() for q in range(20)]
+        )
         kept[penalty], found[penalty] = np.count_nonzero(model.coef_), set(model.support_.tolist())
     for penalty in ("shared", "shared+sparse"):
         assert set(range(12)) <= found[penalty]

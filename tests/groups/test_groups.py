@@ -1,16 +1,21 @@
-"""Groups as users give them: index arrays, labels, names and prefixes; and the helpers that find groups."""
+"""Groups as users give them: index arrays, labels, names and prefixes; and the helpers that find
+groups.
+"""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from tamis import groups_by_correlation, groups_from_dummies, groups_from_names
-from tamis.models.groups import take_groups
+from tamis.solvers.block_descent.groups import take_groups
 
 
 def sets(blocks):
     """The groups as lists of columns."""
-    return [blocks.members[a:b].astype(int).tolist() for a, b in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)]
+    return [
+        blocks.members[a:b].astype(int).tolist()
+        for a, b in zip(blocks.starts[:-1], blocks.starts[1:], strict=True)
+    ]
 
 
 def test_without_groups_every_column_is_one():
@@ -35,12 +40,20 @@ def test_labels_one_per_column():
     blocks = take_groups([1, -1, None, -1, 1], 5)
     assert sets(blocks) == [[0, 4], [1], [3], [2]]
     assert blocks.weights.tolist() == [np.sqrt(2.0), 1.0, 1.0, 0.0]
-    assert take_groups(np.array([0.0, np.nan, 0.0]), 3, l1_ratio=0.5).l1_weights.tolist() == [0.5, 0.0]
+    assert take_groups(np.array([0.0, np.nan, 0.0]), 3, l1_ratio=0.5).l1_weights.tolist() == [
+        0.5,
+        0.0,
+    ]
 
 
 def test_prefixes_take_the_longest_that_fits():
     names = ["age", "colour_red", "colour_blue", "colour_dark_red", "town_a"]
-    assert sets(take_groups(["colour_", "town", "colour_dark"], 5, names)) == [[1, 2], [4], [3], [0]]
+    assert sets(take_groups(["colour_", "town", "colour_dark"], 5, names)) == [
+        [1, 2],
+        [4],
+        [3],
+        [0],
+    ]
 
 
 def test_weights():
@@ -90,7 +103,9 @@ def test_names():
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_names_of_a_table(library):
-    frame = pytest.importorskip(library).DataFrame({"age": [1.0, 2.0], "town_a": [0.0, 1.0], "town_b": [1.0, 0.0]})
+    frame = pytest.importorskip(library).DataFrame(
+        {"age": [1.0, 2.0], "town_a": [0.0, 1.0], "town_b": [1.0, 0.0]}
+    )
     assert groups_from_names(frame).tolist() == ["age", "town", "town"]
 
 
@@ -110,7 +125,16 @@ def test_dummies(form):
 def test_correlated_columns(form):
     rng = np.random.default_rng(0)
     base = rng.normal(size=(300, 3))
-    X = np.column_stack([base[:, 0], base[:, 1], base[:, 0] + 0.2 * rng.normal(size=300), np.ones(300), -base[:, 1], base[:, 2]])
+    X = np.column_stack(
+        [
+            base[:, 0],
+            base[:, 1],
+            base[:, 0] + 0.2 * rng.normal(size=300),
+            np.ones(300),
+            -base[:, 1],
+            base[:, 2],
+        ]
+    )
     assert groups_by_correlation(form(X)).tolist() == [0, 1, 0, 2, 1, 3]
     assert groups_by_correlation(form(X), threshold=0.9999).tolist() == [0, 1, 2, 3, 1, 4]
     assert len(set(groups_by_correlation(form(X), threshold=0.0))) == 1

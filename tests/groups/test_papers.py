@@ -1,4 +1,6 @@
-"""The parts of the slides' tables that are easily got wrong: strongest penalties, correlations, cells that are taken up again, words."""
+"""The parts of the slides' tables that are easily got wrong: strongest penalties, correlations,
+cells that are taken up again, words.
+"""
 
 import json
 
@@ -70,7 +72,12 @@ def test_explained_variance_within_tasks_takes_their_means_away():
 
 def test_a_verdict_needs_more_than_two_standard_errors():
     def cells(shift):
-        return {f"synthetic/online/25/{k}": _cell(0.5 + 0.01 * k, 0.49 + 0.01 * k + shift + 0.02 * (k % 2)) for k in range(6)}
+        return {
+            f"synthetic/online/25/{k}": _cell(
+                0.5 + 0.01 * k, 0.49 + 0.01 * k + shift + 0.02 * (k % 2)
+            )
+            for k in range(6)
+        }
 
     for shift, word in ((0.1, "higher"), (-0.1, "lower"), (0.001, "equal")):
         assert [w for _, _, w in verdict.paired(cells(shift), "DA-GL", "L1-RDA", 0)] == [word]

@@ -1,4 +1,6 @@
-"""Online multi-task models: protocols against the equations, scikit-learn's MultiTaskLasso, late tasks, chunks, routing."""
+"""Online multi-task models: protocols against the equations, scikit-learn's MultiTaskLasso, late
+tasks, chunks, routing.
+"""
 
 import numpy as np
 import pytest
@@ -36,7 +38,9 @@ def stream(cuts, task=TASK, **given):
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("balance", [True, False], ids=["balanced", "plain"])
 def test_a_stream_is_eager(interpreted, penalty, balance):
-    """Tasks come one after the other; each row charges alpha over the tasks so far, and weighs N / (Q N_q) by the counts so far."""
+    """Tasks come one after the other; each row charges alpha over the tasks so far, and weighs N /
+    (Q N_q) by the counts so far.
+    """
     model = stream([], penalty=penalty, balance_tasks=balance)
     order = list(dict.fromkeys(TASK))
     eager, counts = eager_of(penalty, 3), dict.fromkeys(order, 0)
@@ -55,7 +59,9 @@ def test_a_stream_is_eager(interpreted, penalty, balance):
 
 @pytest.mark.parametrize("penalty", PENALTIES)
 def test_a_round_is_eager(interpreted, penalty):
-    """Without shuffling a round takes the next row of every task, short tasks beginning again; all see the same weights."""
+    """Without shuffling a round takes the next row of every task, short tasks beginning again; all
+    see the same weights.
+    """
     given = {"alpha": 0.1, "penalty": penalty, "shuffle": False, "max_iter": 2, "tol": None}
     model = quiet(OnlineMultiTaskRegressor(**given).fit, X, NUMBERS, TASK)
     order = list(dict.fromkeys(TASK))
@@ -67,7 +73,13 @@ def test_a_round_is_eager(interpreted, penalty):
             taken = []
             for q, rows in enumerate(mine):
                 i = rows[r % len(rows)]
-                taken.append((X[i], np.array([X[i] @ weights[:, q] + intercepts[q] - NUMBERS[i]]), slice(q, q + 1)))
+                taken.append(
+                    (
+                        X[i],
+                        np.array([X[i] @ weights[:, q] + intercepts[q] - NUMBERS[i]]),
+                        slice(q, q + 1),
+                    )
+                )
             eager.absorb(taken)
     weights, intercepts = eager.shown()
     assert np.allclose(model.coef_.T, weights, rtol=0, atol=1e-12 * max(1.0, abs(weights).max()))
@@ -77,7 +89,9 @@ def test_a_round_is_eager(interpreted, penalty):
 
 @pytest.mark.parametrize("penalty", ["shared", "shared+sparse"])
 def test_a_stream_of_several_classes_is_eager(interpreted, penalty):
-    """Each task has its own softmax; a block holds a feature's weights for all classes of all tasks."""
+    """Each task has its own softmax; a block holds a feature's weights for all classes of all
+    tasks.
+    """
     codes, order = tiny.classes(N), list(dict.fromkeys(TASK))
     model = OnlineMultiTaskClassifier(penalty, alpha=0.05, balance_tasks=False)
     quiet(model.partial_fit, X, codes, TASK, classes=[0, 1, 2])
@@ -94,7 +108,9 @@ def test_a_stream_of_several_classes_is_eager(interpreted, penalty):
 
 # --------------------------------------------------------------------------- the limit
 def shared_rows(seed=0, n=150, tasks=4):
-    """Every task has the same rows: then scikit-learn's MultiTaskLasso has the same objective at the same alpha."""
+    """Every task has the same rows: then scikit-learn's MultiTaskLasso has the same objective at
+    the same alpha.
+    """
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, 15))
     truth = np.zeros((15, tasks))
@@ -114,10 +130,20 @@ def test_both_protocols_approach_multi_task_lasso_at_the_same_alpha(protocol):
     stacked, y, task = np.vstack([rows] * tasks), Z.T.ravel(), np.repeat(np.arange(tasks), n)
     passes = 150
     horizon = 0.3 * passes * (n if protocol == "round" else n * tasks)
-    model = OnlineMultiTaskRegressor(alpha=0.4, fit_intercept=False, protocol=protocol, max_iter=passes, tol=None, t0=horizon, random_state=0)
+    model = OnlineMultiTaskRegressor(
+        alpha=0.4,
+        fit_intercept=False,
+        protocol=protocol,
+        max_iter=passes,
+        tol=None,
+        t0=horizon,
+        random_state=0,
+    )
     model.fit(stacked, y, task)
     order = np.argsort(model.tasks_)
-    gap = (objective(model.coef_[order]) - objective(oracle.coef_)) / (objective(0 * oracle.coef_) - objective(oracle.coef_))
+    gap = (objective(model.coef_[order]) - objective(oracle.coef_)) / (
+        objective(0 * oracle.coef_) - objective(oracle.coef_)
+    )
     assert -1e-9 <= gap < 0.01
     assert set(model.support_) == set(np.flatnonzero(oracle.coef_.any(axis=0)))
     assert set(np.count_nonzero(model.coef_, axis=0)) <= {0, tasks}  # shared rows are whole
@@ -128,13 +154,22 @@ def test_one_task_is_the_lasso_for_all_penalties(interpreted):
     given = {"alpha": 0.05, "shuffle": False, "max_iter": 2, "tol": None}
     lasso = quiet(OnlineGroupLassoRegressor(l1_ratio=1.0, **given).fit, X, NUMBERS).coef_
     for penalty, strength in (("individual", 1.0), ("shared", 1.0), ("shared+sparse", 1.0 / 1.3)):
-        model = quiet(OnlineMultiTaskRegressor(penalty=penalty, **{**given, "alpha": 0.05 * strength}).fit, X, NUMBERS)
+        model = quiet(
+            OnlineMultiTaskRegressor(penalty=penalty, **{**given, "alpha": 0.05 * strength}).fit,
+            X,
+            NUMBERS,
+        )
         assert np.allclose(model.coef_, lasso, rtol=0, atol=1e-14)
         assert model.tasks_.tolist() == [0]
 
 
 def test_without_l1_the_sparse_penalty_is_the_shared_one(interpreted):
-    assert np.allclose(stream([], penalty="shared+sparse", l1_weight=0.0).coef_, stream([], penalty="shared").coef_, rtol=0, atol=1e-14)
+    assert np.allclose(
+        stream([], penalty="shared+sparse", l1_weight=0.0).coef_,
+        stream([], penalty="shared").coef_,
+        rtol=0,
+        atol=1e-14,
+    )
 
 
 def test_renamed_tasks_change_nothing_and_permuted_ones_permute(interpreted):
@@ -143,7 +178,9 @@ def test_renamed_tasks_change_nothing_and_permuted_ones_permute(interpreted):
     assert [names[t] for t in model.tasks_] == other.tasks_.tolist()
     assert np.array_equal(model.coef_, other.coef_)
     given = {"alpha": 0.1, "shuffle": False, "max_iter": 2, "tol": None}
-    by_task = np.argsort(TASK, kind="stable")  # rounds see each task's rows in their order; only the order of the tasks is another
+    by_task = np.argsort(
+        TASK, kind="stable"
+    )  # rounds see each task's rows in their order; only the order of the tasks is another
     a = quiet(OnlineMultiTaskRegressor(**given).fit, X, NUMBERS, TASK)
     b = quiet(OnlineMultiTaskRegressor(**given).fit, X[by_task], NUMBERS[by_task], TASK[by_task])
     places = [b.tasks_.tolist().index(t) for t in a.tasks_]
@@ -168,15 +205,22 @@ def test_a_late_task_starts_empty_and_leaves_the_others(interpreted):
     assert model.tasks_.tolist()[-1] == "new"
     assert model.coef_.shape == (4, P)
     assert np.array_equal(model._engine.state.reshape(P, 4)[:, :3], sums)
-    assert np.flatnonzero(model._engine.state.reshape(P, 4)[:, 3]).tolist() == np.flatnonzero(X[0]).tolist()
-    with pytest.raises(ValueError, match="task 'nobody' is unknown; the tasks of this OnlineMultiTaskRegressor are"):
+    assert (
+        np.flatnonzero(model._engine.state.reshape(P, 4)[:, 3]).tolist()
+        == np.flatnonzero(X[0]).tolist()
+    )
+    with pytest.raises(
+        ValueError, match="task 'nobody' is unknown; the tasks of this OnlineMultiTaskRegressor are"
+    ):
         model.predict(X[:1], ["nobody"])
 
 
-# --------------------------------------------------------------------------- classes, weights, routing
+# ------------------------------------------------------------------------ classes, weights, routing
 @pytest.mark.parametrize("y", [SIGNS, tiny.classes(N)], ids=["two", "three"])
 def test_classifier(y):
-    model = quiet(OnlineMultiTaskClassifier(alpha=0.05, random_state=0, max_iter=5, tol=None).fit, X, y, TASK)
+    model = quiet(
+        OnlineMultiTaskClassifier(alpha=0.05, random_state=0, max_iter=5, tol=None).fit, X, y, TASK
+    )
     assert model.coef_.shape == ((3, P) if len(model.classes_) == 2 else (3, 3, P))
     scores, likely = model.decision_function(X, TASK), model.predict_proba(X, TASK)
     for q, task in enumerate(model.tasks_):
@@ -194,7 +238,9 @@ def test_rows_of_weight_0_are_nothing(interpreted, protocol):
     given = {"alpha": 0.1, "shuffle": False, "max_iter": 2, "tol": None, "protocol": protocol}
     kept = W > 0
     model = quiet(OnlineMultiTaskRegressor(**given).fit, X, NUMBERS, TASK, W)
-    without = quiet(OnlineMultiTaskRegressor(**given).fit, X[kept], NUMBERS[kept], TASK[kept], W[kept])
+    without = quiet(
+        OnlineMultiTaskRegressor(**given).fit, X[kept], NUMBERS[kept], TASK[kept], W[kept]
+    )
     places = [without.tasks_.tolist().index(t) for t in model.tasks_]
     assert np.allclose(model.coef_, without.coef_[places], rtol=0, atol=1e-13)
     scaled = quiet(OnlineMultiTaskRegressor(**given).fit, X, NUMBERS, TASK, 4.0 * W)
@@ -221,9 +267,20 @@ def test_tasks_are_routed_through_cross_validation():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: OnlineMultiTaskRegressor().fit(X, NUMBERS, TASK[:-1]), "task has 59 entries for 60 rows"),
-        (lambda: OnlineMultiTaskRegressor(protocol="round").partial_fit(X, NUMBERS, TASK), "partial_fit streams"),
-        (lambda: quiet(OnlineMultiTaskRegressor(max_iter=1, tol=None).fit, X, NUMBERS, TASK).predict(X), "knows 3 tasks; pass task, one a row"),
+        (
+            lambda: OnlineMultiTaskRegressor().fit(X, NUMBERS, TASK[:-1]),
+            "task has 59 entries for 60 rows",
+        ),
+        (
+            lambda: OnlineMultiTaskRegressor(protocol="round").partial_fit(X, NUMBERS, TASK),
+            "partial_fit streams",
+        ),
+        (
+            lambda: quiet(
+                OnlineMultiTaskRegressor(max_iter=1, tol=None).fit, X, NUMBERS, TASK
+            ).predict(X),
+            "knows 3 tasks; pass task, one a row",
+        ),
         (lambda: OnlineMultiTaskRegressor(penalty="both").fit(X, NUMBERS), "'penalty' parameter"),
     ],
     ids=["length", "round", "predict", "penalty"],

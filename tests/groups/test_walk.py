@@ -1,4 +1,6 @@
-"""A user's path: a table with categories, dummies, groups by name, a search over alpha, a saved model that goes on."""
+"""A user's path: a table with categories, dummies, groups by name, a search over alpha, a saved
+model that goes on.
+"""
 
 import numpy as np
 import pytest
@@ -26,7 +28,11 @@ def table(n=600, seed=0):
             "colour": rng.choice(list("rgb"), n),
         }
     )
-    score = 2.0 * frame["price"] + frame["shop"].map({"a": 2.0, "b": -2.0, "c": 1.0, "d": -1.0, "e": 0.0}) + 0.3 * rng.normal(size=n)
+    score = (
+        2.0 * frame["price"]
+        + frame["shop"].map({"a": 2.0, "b": -2.0, "c": 1.0, "d": -1.0, "e": 0.0})
+        + 0.3 * rng.normal(size=n)
+    )
     return pd.get_dummies(frame, dtype=float), np.where(score > 0, "yes", "no")
 
 
@@ -36,7 +42,10 @@ def test_from_a_table_to_a_saved_model(tmp_path):
     assert groups.tolist() == ["price", "width", *["shop"] * 5, *["day"] * 4, *["colour"] * 3]
     by_content = groups_from_dummies(X)
     assert [len(set(by_content[groups == name])) for name in ("shop", "day", "colour")] == [1, 1, 1]
-    model = make_pipeline(MaxAbsScaler().set_output(transform="pandas"), OnlineGroupLassoClassifier(groups, random_state=0, max_iter=20, tol=None))
+    model = make_pipeline(
+        MaxAbsScaler().set_output(transform="pandas"),
+        OnlineGroupLassoClassifier(groups, random_state=0, max_iter=20, tol=None),
+    )
     search = GridSearchCV(model, {"onlinegrouplassoclassifier__alpha": [0.03, 0.05, 1.0]}, cv=3)
     best = quiet(search.fit, X, y).best_estimator_[-1]
     names = [groups[best.groups_[g][0]] for g in best.group_support_]

@@ -1,12 +1,18 @@
-"""Dual averaging under block penalties as the equations say it: dense, every weight made anew before every row."""
+"""Dual averaging under block penalties as the equations say it: dense, every weight made anew
+before every row.
+"""
 
 import numpy as np
 
 
 class Eager:
-    """Textbook state: U (columns, outputs), the sum of slopes, and Ub; weights are a function of it."""
+    """Textbook state: U (columns, outputs), the sum of slopes, and Ub; weights are a function of
+    it.
+    """
 
-    def __init__(self, groups, weights, l1_weights, shape, alpha, rho=0.0, gamma=None, t0=3e4, intercept=True):
+    def __init__(
+        self, groups, weights, l1_weights, shape, alpha, rho=0.0, gamma=None, t0=3e4, intercept=True
+    ):
         self.groups, self.weights, self.l1_weights = groups, weights, l1_weights
         self.U, self.Ub = np.zeros(shape), np.zeros(shape[1])
         self.alpha, self.rho, self.gamma, self.t0, self.intercept = alpha, rho, gamma, t0, intercept
@@ -48,7 +54,11 @@ class Eager:
             self.U[:, outputs] += np.outer(x, s)
             self.Ub[outputs] += s
             self.longest = max(self.longest, x @ x)
-        self.t, self.total, self.charge = self.t + 1, self.total + weight, self.charge + weight * share
+        self.t, self.total, self.charge = (
+            self.t + 1,
+            self.total + weight,
+            self.charge + weight * share,
+        )
 
 
 def softmax_slope(code, count):

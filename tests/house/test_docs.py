@@ -1,4 +1,6 @@
-"""Docstrings: every public estimator and function says, in numpydoc's sections, what it takes, holds and shows."""
+"""Docstrings: every public estimator and function says, in numpydoc's sections, what it takes,
+holds and shows.
+"""
 
 import inspect
 import re
@@ -10,16 +12,31 @@ from sklearn.base import BaseEstimator
 
 import tamis
 from tamis import terms
-from tamis._jit import VERBS
-from tamis.models.linear import OnlineLinear
+from tamis.base.jit import VERBS
+from tamis.base.stream import OnlineLinear
 
 pytestmark = pytest.mark.quick
 
 PUBLIC = {name: getattr(tamis, name) for name in tamis._HOMES}
-MODELS = {name: thing for name, thing in PUBLIC.items() if isinstance(thing, type) and issubclass(thing, BaseEstimator)}
+MODELS = {
+    name: thing
+    for name, thing in PUBLIC.items()
+    if isinstance(thing, type) and issubclass(thing, BaseEstimator)
+}
 ONLINE = {name: thing for name, thing in MODELS.items() if issubclass(thing, OnlineLinear)}
 FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction(thing)}
-METHODS = [(name, method) for name in ONLINE for method in ("fit", "partial_fit", "predict", "decision_function", "predict_proba", "sparsify")]
+METHODS = [
+    (name, method)
+    for name in ONLINE
+    for method in (
+        "fit",
+        "partial_fit",
+        "predict",
+        "decision_function",
+        "predict_proba",
+        "sparsify",
+    )
+]
 
 
 def names_in(section):
@@ -37,7 +54,9 @@ def test_models_describe_every_parameter(name):
         default = inspect.signature(MODELS[name]).parameters[entry.name].default
         said = re.search(r"default=(.*)$", entry.type)
         assert said, f"{entry.name} does not say its default"
-        assert eval(said[1], {}) == default, f"{entry.name} says default={said[1]}, but it is {default!r}"
+        assert eval(said[1], {}) == default, (
+            f"{entry.name} says default={said[1]}, but it is {default!r}"
+        )
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -58,11 +77,21 @@ def test_attributes_described_exist_after_a_fit(name):
     described = set(names_in(ClassDoc(MODELS[name])["Attributes"]))
     rows = np.random.default_rng(0).normal(size=(30, 4))
     classifies = hasattr(MODELS[name], "decision_function")
-    model = MODELS[name](max_iter=1, tol=None).fit(rows, (rows[:, 0] > 0).astype(int) if classifies else rows[:, 0])
+    model = MODELS[name](max_iter=1, tol=None).fit(
+        rows, (rows[:, 0] > 0).astype(int) if classifies else rows[:, 0]
+    )
     assert {"coef_", "intercept_", "support_", "n_iter_", "history_", "n_features_in_"} <= described
     assert not classifies or "classes_" in described
-    assert not [attribute for attribute in described if attribute != "feature_names_in_" and not hasattr(model, attribute)]
-    shown = {attribute for attribute in vars(model) if attribute.endswith("_") and not attribute.startswith("_")}
+    assert not [
+        attribute
+        for attribute in described
+        if attribute != "feature_names_in_" and not hasattr(model, attribute)
+    ]
+    shown = {
+        attribute
+        for attribute in vars(model)
+        if attribute.endswith("_") and not attribute.startswith("_")
+    }
     assert shown <= described
 
 
@@ -72,7 +101,9 @@ def test_methods_describe_their_parameters(name, method):
     if function is None:
         return
     doc = FunctionDoc(function)
-    assert names_in(doc["Parameters"]) == [p for p in inspect.signature(function).parameters if p != "self"]
+    assert names_in(doc["Parameters"]) == [
+        p for p in inspect.signature(function).parameters if p != "self"
+    ]
     assert doc["Returns"]
 
 
@@ -83,14 +114,16 @@ def test_functions_describe_their_parameters_and_show_an_example(name):
     assert ">>> " in "\n".join(doc["Examples"])
 
 
-@pytest.mark.parametrize("name", [name for name in terms.__all__ if isinstance(getattr(terms, name), type)])
+@pytest.mark.parametrize(
+    "name", [name for name in terms.__all__ if isinstance(getattr(terms, name), type)]
+)
 def test_terms_say_what_they_are(name):
     assert inspect.getdoc(getattr(terms, name)).split("\n")[0].strip()
     assert not inspect.getdoc(getattr(terms, name)).startswith(f"{name}(")
 
 
 def test_verbs_are_documented_at_the_door():
-    from tamis import _jit
+    from tamis.base import jit as _jit
 
     for verb in VERBS:
         assert inspect.getdoc(getattr(_jit, verb)), verb

@@ -1,4 +1,6 @@
-"""Every loop has a bound that one can see; those that end for another reason are named here with it."""
+"""Every loop has a bound that one can see; those that end for another reason are named here with
+it.
+"""
 
 import ast
 from pathlib import Path
@@ -15,7 +17,8 @@ REASONS = {
     "loops/sbcw.py:fill_shares": "the level rises over a set of lengths that shrinks",
     "loops/spg.py:cut": "the number of entries shrinks, or the threshold stays and it ends",
     "loops/svm.py:descend": "counts its steps",
-    "training/checkpoint.py:_claim": "tries again only where another process has just removed the folder",
+    "training/checkpoint.py:_claim": "tries again only where another process has just removed the "
+    "folder",
     "solvers/svm.py:solve_svm": "counts its steps",
 }
 
@@ -24,18 +27,26 @@ def endless(source: str):
     """Functions of a file with a loop whose condition is a constant."""
     for function in ast.walk(ast.parse(source)):
         if isinstance(function, ast.FunctionDef) and any(
-            isinstance(node, ast.While) and isinstance(node.test, ast.Constant) for node in ast.walk(function)
+            isinstance(node, ast.While) and isinstance(node.test, ast.Constant)
+            for node in ast.walk(function)
         ):
             yield function.name
 
 
 @pytest.mark.parametrize("room", ["terms", "loops", "solvers", "models", "judge", "training"])
 def test_no_loop_without_a_bound(room):
-    found = {f"{file.relative_to(ROOT).as_posix()}:{name}" for file in (ROOT / room).rglob("*.py") for name in endless(file.read_text())}
+    found = {
+        f"{file.relative_to(ROOT).as_posix()}:{name}"
+        for file in (ROOT / room).rglob("*.py")
+        for name in endless(file.read_text())
+    }
     assert found <= set(REASONS), (
-        f"{sorted(found - set(REASONS))}: give the loop a counter and say what happens at its end, or name here why it ends."
+        f"{sorted(found - set(REASONS))}: give the loop a counter and say what happens at its end, "
+        "or name here why it ends."
     )
 
 
 def test_the_search_sees_such_loops():
-    assert list(endless("def f():\n    while True:\n        pass\n\ndef g():\n    while x:\n        pass\n")) == ["f"]
+    assert list(
+        endless("def f():\n    while True:\n        pass\n\ndef g():\n    while x:\n        pass\n")
+    ) == ["f"]

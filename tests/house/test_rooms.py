@@ -1,4 +1,6 @@
-"""The house: rooms import only what lies to their left, one door to Numba, light imports, small files."""
+"""The house: rooms import only what lies to their left, one door to Numba, light imports, small
+files.
+"""
 
 import ast
 import importlib
@@ -10,8 +12,20 @@ from processes import run_process
 import tamis
 
 HOME = Path(tamis.__file__).parent
-WALK = ["read", "terms", "loops", "solvers", "models", "judge", "report", "persist", "training", "cli"]
-# Common ground, and the rooms that may stand on it. `terms` and `loops` know nothing of users' arrays, checks or screens.
+WALK = [
+    "read",
+    "terms",
+    "loops",
+    "solvers",
+    "models",
+    "judge",
+    "report",
+    "persist",
+    "training",
+    "cli",
+]
+# Common ground, and the rooms that may stand on it. `terms` and `loops` know nothing of users'
+# arrays, checks or screens.
 GROUND = {
     "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
     "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
@@ -52,13 +66,17 @@ def imports_of(path):
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: relative import"
             yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "tamis")
+            yield from (
+                f"{node.module}.{alias.name}" for alias in node.names if node.module == "tamis"
+            )
 
 
 def rooms_used(path):
     """Rooms of tamis that a file imports from, its own left out."""
     used = {name.split(".")[1] for name in imports_of(path) if name.startswith("tamis.")}
-    return {name for name in used if (HOME / name).is_dir() or (HOME / f"{name}.py").exists()} - {room_of(path)}
+    return {name for name in used if (HOME / name).is_dir() or (HOME / f"{name}.py").exists()} - {
+        room_of(path)
+    }
 
 
 def allowed(room):
@@ -76,7 +94,10 @@ def test_imports_go_one_way(path):
     room = room_of(path)
     assert room in WALK or room in GROUND or room in BESIDE, f"{room} is not on the plan"
     wrong = rooms_used(path) - allowed(room)
-    assert not wrong, f"{named(path)} imports from {sorted(wrong)}; {room} may import from {sorted(allowed(room))}"
+    assert not wrong, (
+        f"{named(path)} imports from {sorted(wrong)}; {room} may import from "
+        f"{sorted(allowed(room))}"
+    )
 
 
 def test_the_plan_itself():
@@ -105,7 +126,14 @@ def test_only_the_door_imports_numba(path):
 @pytest.mark.parametrize("room", ["loops", "terms"])
 def test_inner_rooms_know_no_libraries_for_users(room):
     for path in (HOME / room).rglob("*.py"):
-        assert not {name.split(".")[0] for name in imports_of(path)} & {"sklearn", "scipy", "pandas", "polars", "rich", "matplotlib"}, path
+        assert not {name.split(".")[0] for name in imports_of(path)} & {
+            "sklearn",
+            "scipy",
+            "pandas",
+            "polars",
+            "rich",
+            "matplotlib",
+        }, path
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)
@@ -116,14 +144,21 @@ def test_files_are_small_and_say_what_they_are(path):
 
 
 def test_no_room_for_odds_and_ends():
-    assert not [path for path in FILES if path.stem in ("utils", "util", "misc", "helpers", "common", "tools")]
+    assert not [
+        path
+        for path in FILES
+        if path.stem in ("utils", "util", "misc", "helpers", "common", "tools")
+    ]
 
 
 # --------------------------------------------------------------------------- the front door
 HEAVY = ("numba", "llvmlite", "sklearn", "scipy", "pandas", "joblib", "rich", "numpy")
 
 
-@pytest.mark.parametrize("statement", ["import tamis", "import tamis; dir(tamis); tamis.__version__", "import tamis.testing"])
+@pytest.mark.parametrize(
+    "statement",
+    ["import tamis", "import tamis; dir(tamis); tamis.__version__", "import tamis.testing"],
+)
 def test_the_front_door_is_light(statement):
     loaded = run_process(f"import sys\n{statement}\nprint(*sys.modules)").split()
     assert not [name for name in HEAVY if name in loaded]

@@ -1,4 +1,6 @@
-"""Compiled code: few signatures, a second process compiles nothing, foreign and edited terms, unwritable caches."""
+"""Compiled code: few signatures, a second process compiles nothing, foreign and edited terms,
+unwritable caches.
+"""
 
 import ctypes
 import json
@@ -32,8 +34,8 @@ COUNT = """
         return len([kind for _, kind in compilations.buffer if kind.is_start])
 
     def loops():
-        from tamis import _jit
-        import tamis.loops.border, tamis.loops.online, tamis.loops.weights
+        from tamis.base import jit as _jit
+        import tamis.base.rows, tamis.solvers.first_order.loop, tamis.solvers.first_order.weights
         modules = [m for name, m in sys.modules.items() if name.startswith("tamis.loops")]
         return {v.__name__: v for m in modules for v in vars(m).values() if isinstance(v, _jit.Loop)}
 """
@@ -80,7 +82,9 @@ def test_a_second_process_compiles_nothing(first):
 
 
 def test_signatures_are_few_whatever_the_input(tmp_path):
-    """Two types of values times two of indices, for one output and for many; nothing else makes a new compilation or a new load."""
+    """Two types of values times two of indices, for one output and for many; nothing else makes a
+    new compilation or a new load.
+    """
     code = (
         DATA
         + COUNT
@@ -143,7 +147,7 @@ def test_signatures_are_few_whatever_the_input(tmp_path):
 # --------------------------------------------------------------------------- terms from outside
 TERM = '''
 from typing import NamedTuple
-from tamis._jit import term
+from tamis.base.jit import term
 
 @term
 class Mine(NamedTuple):
@@ -174,7 +178,9 @@ USE = (
 
 @pytest.mark.xdist_group("warm cache")
 def test_edited_and_deleted_foreign_terms(tmp_path, warm):
-    """A module rewritten on disk gives the new results in the next process; once it is gone, other processes do not notice."""
+    """A module rewritten on disk gives the new results in the next process; once it is gone, other
+    processes do not notice.
+    """
     home, cache = tmp_path / "home", {"NUMBA_CACHE_DIR": warm}
     home.mkdir()
     by_factor = {}
@@ -186,7 +192,10 @@ def test_edited_and_deleted_foreign_terms(tmp_path, warm):
     assert by_factor["1.0"] != by_factor["2.0"]
     kept = [path.name for path in Path(warm).rglob("*") if path.is_file()]
     shutil.rmtree(home)
-    after = DATA + "    from tamis import FOBOSClassifier\n    print(json.dumps(FOBOSClassifier(shuffle=False).fit(X, y).coef_.tolist()))"
+    after = DATA + (
+        "    from tamis import FOBOSClassifier\n    "
+        "print(json.dumps(FOBOSClassifier(shuffle=False).fit(X, y).coef_.tolist()))"
+    )
     assert json.loads(run_process(after, env=cache)) == shipped
     again = [path.name for path in Path(warm).rglob("*") if path.is_file()]
     assert sorted(kept) == sorted(again)
@@ -217,7 +226,9 @@ def test_redefined_terms_of_one_name_in_one_process(warm):
 
 # --------------------------------------------------------------------------- read-only installs
 def obey_permissions():
-    """Give up root's right to write into read-only folders; for the child process, before it starts."""
+    """Give up root's right to write into read-only folders; for the child process, before it
+    starts.
+    """
     drop_from_bounding_set, override_permissions = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
     if ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions, 0, 0, 0):
         raise OSError("this root cannot give up its rights")
@@ -226,7 +237,9 @@ def obey_permissions():
 @pytest.mark.parametrize("home", ["writeable", "no folder", "read-only"])
 def test_a_read_only_install_falls_back_to_a_folder_of_the_user(tmp_path, home):
     site, own, scratch = tmp_path / "site", tmp_path / "own", tmp_path / "scratch"
-    shutil.copytree(Path(tamis.__file__).parent, site / "tamis", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(tamis.__file__).parent, site / "tamis", ignore=shutil.ignore_patterns("__pycache__")
+    )
     for folder in (own, scratch):
         folder.mkdir()
         folder.chmod(0o777)
@@ -235,7 +248,11 @@ def test_a_read_only_install_falls_back_to_a_folder_of_the_user(tmp_path, home):
         own.chmod(0o555)
     for folder in (site, *site.rglob("*")):
         folder.chmod(folder.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
-    keep = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "PYTHONPATH", "XDG_CACHE_HOME")}
+    keep = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("NUMBA_CACHE_DIR", "PYTHONPATH", "XDG_CACHE_HOME")
+    }
     env = {
         **keep,
         "PYTHONPATH": str(site),
@@ -247,7 +264,7 @@ def test_a_read_only_install_falls_back_to_a_folder_of_the_user(tmp_path, home):
 import os, numpy as np, tamis
 assert tamis.__file__.startswith(os.environ["PYTHONPATH"]), tamis.__file__
 assert not os.access(os.path.dirname(tamis.__file__), os.W_OK)
-from tamis.loops.border import inspect_rows
+from tamis.base.rows import inspect_rows
 rows = np.array([0, 1], dtype=np.uint64), np.zeros(1, dtype=np.uint32), np.ones(1).view(np.uint64)
 assert not any(inspect_rows(*rows, np.uint64(2**63 - 1), np.uint64(1), np.uint64(2**63 - 1), np.uint64(1)))
 assert inspect_rows.misses() == 1
@@ -256,7 +273,14 @@ assert "NUMBA_CACHE_DIR" not in os.environ, "other users of Numba in this proces
     first = obey_permissions if os.getuid() == 0 else None
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code], env=env, cwd=scratch, capture_output=True, text=True, timeout=300, check=False, preexec_fn=first
+            [sys.executable, "-c", code],
+            env=env,
+            cwd=scratch,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            preexec_fn=first,
         )
     except subprocess.SubprocessError:
         pytest.skip("root that cannot give up its rights")
@@ -265,11 +289,16 @@ assert "NUMBA_CACHE_DIR" not in os.environ, "other users of Numba in this proces
             folder.chmod(0o755)
     assert done.returncode == 0, done.stderr[-3000:]
     assert not list(site.rglob("*.nbi"))
-    assert list(own.rglob("*.nbi")) if home == "writeable" else list(scratch.rglob("*.nbi")), "nothing was cached"
+    assert list(own.rglob("*.nbi")) if home == "writeable" else list(scratch.rglob("*.nbi")), (
+        "nothing was cached"
+    )
 
 
 def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(tmp_path):
     blocked = tmp_path / "file"
     blocked.write_text("not a folder")
-    code = DATA + "    from tamis import FOBOSClassifier\n    print(FOBOSClassifier(max_iter=1, tol=None).fit(X, y).predict(X).sum())"
+    code = DATA + (
+        "    from tamis import FOBOSClassifier\n    print(FOBOSClassifier(max_iter=1, "
+        "tol=None).fit(X, y).predict(X).sum())"
+    )
     assert run_process(code, env={"NUMBA_CACHE_DIR": blocked / "inside"}).strip().isdigit()

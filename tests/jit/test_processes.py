@@ -1,4 +1,6 @@
-"""Processes and threads: a fork after a fit, two fits at once, joblib's workers, and a Python without compilation."""
+"""Processes and threads: a fork after a fit, two fits at once, joblib's workers, and a Python
+without compilation.
+"""
 
 import json
 
@@ -22,7 +24,9 @@ DATA = """
 
 @pytest.mark.parametrize("way", ["os.fork", "multiprocessing", "pool"])
 def test_a_fork_after_a_fit(way):
-    """The parent has compiled code, threads and locks; the child must be able to go on fitting with them."""
+    """The parent has compiled code, threads and locks; the child must be able to go on fitting with
+    them.
+    """
     ways = {
         "os.fork": """
     import os
@@ -55,12 +59,19 @@ def test_a_fork_after_a_fit(way):
         result = [pool.apply_async(fit, (1,)).get(120), pool.apply_async(fit, (2, RDAClassifier)).get(120)]
     """,
     }
-    code = DATA + "    wanted = [fit(1), fit(2, RDAClassifier)]\n" + ways[way] + "\n    assert result == wanted\n    assert fit(1) == wanted[0]\n"
+    code = (
+        DATA
+        + "    wanted = [fit(1), fit(2, RDAClassifier)]\n"
+        + ways[way]
+        + "\n    assert result == wanted\n    assert fit(1) == wanted[0]\n"
+    )
     run_process(code, timeout=240)
 
 
 def test_fits_in_several_threads_at_once(tmp_path):
-    """Compilation, cache and loops under four threads; the cache is cold, so that they also compile at once."""
+    """Compilation, cache and loops under four threads; the cache is cold, so that they also compile
+    at once.
+    """
     code = (
         DATA
         + """
@@ -120,5 +131,8 @@ FITS = (
 
 def test_without_compilation_the_same_bits():
     """NUMBA_DISABLE_JIT=1, numba's own switch: fit, save, load, go on, predict."""
-    compiled, interpreted = (json.loads(run_process(FITS, env={"NUMBA_DISABLE_JIT": switch}, timeout=240)) for switch in "01")
+    compiled, interpreted = (
+        json.loads(run_process(FITS, env={"NUMBA_DISABLE_JIT": switch}, timeout=240))
+        for switch in "01"
+    )
     assert compiled == interpreted

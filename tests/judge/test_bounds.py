@@ -1,22 +1,38 @@
-"""The bounds of stability selection: closed forms, exact cases, their order, and that no allowed distribution escapes."""
+"""The bounds of stability selection: closed forms, exact cases, their order, and that no allowed
+distribution escapes.
+"""
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tamis.judge.bounds import ASSUMPTIONS, concave_tail, effective_threshold, false_selections, largest_runs, least_threshold, settle_promises
+from tamis.judge.bounds import (
+    ASSUMPTIONS,
+    concave_tail,
+    effective_threshold,
+    false_selections,
+    largest_runs,
+    least_threshold,
+    settle_promises,
+)
 
 
 def test_closed_forms():
     assert false_selections(20, 1000, 0.9, 50) == pytest.approx(400 / (0.8 * 1000))
-    assert false_selections(20, 1000, 0.75, 50, "unimodal") == pytest.approx(0.4 / (2 * (0.5 - 0.01)))
-    assert false_selections(20, 1000, 0.9, 50, "unimodal") == pytest.approx(0.4 * 4 * (0.1 + 0.01) / 1.02)
+    assert false_selections(20, 1000, 0.75, 50, "unimodal") == pytest.approx(
+        0.4 / (2 * (0.5 - 0.01))
+    )
+    assert false_selections(20, 1000, 0.9, 50, "unimodal") == pytest.approx(
+        0.4 * 4 * (0.1 + 0.01) / 1.02
+    )
     assert false_selections(0, 1000, 0.9, 50) == 0.0
     assert false_selections(1000, 1000, 0.51, 50) == 1000  # never more than there are
 
 
 def test_one_pair_and_threshold_one_is_an_equality():
-    """Both halves, independent of each other, pick a feature with probability q/p: q^2/p features are picked twice."""
+    """Both halves, independent of each other, pick a feature with probability q/p: q^2/p features
+    are picked twice.
+    """
     assert false_selections(7, 50, 1.0, 1) == pytest.approx(50 * (7 / 50) ** 2)
 
 
@@ -25,7 +41,9 @@ def test_one_pair_and_threshold_one_is_an_equality():
 @pytest.mark.parametrize("threshold", [0.55, 0.6, 0.75, 0.8, 0.9, 1.0])
 @pytest.mark.parametrize("n_pairs", [5, 25, 50])
 def test_blind_drawing_stays_below_every_bound(assumption, q, threshold, n_pairs):
-    """Halves that draw blindly: counts are binomial, so the expected number of selected features is known."""
+    """Halves that draw blindly: counts are binomial, so the expected number of selected features is
+    known.
+    """
     p = 300
     counted = round(effective_threshold(threshold, n_pairs) * 2 * n_pairs)
     truth = p * binom.sf(counted - 1, 2 * n_pairs, q / p)
@@ -34,7 +52,9 @@ def test_blind_drawing_stays_below_every_bound(assumption, q, threshold, n_pairs
 
 def test_more_assumed_is_a_smaller_bound_and_more_kept_a_larger():
     for threshold in (0.6, 0.75, 0.9):
-        none, unimodal, concave = (false_selections(28, 1000, threshold, 50, a) for a in ASSUMPTIONS)
+        none, unimodal, concave = (
+            false_selections(28, 1000, threshold, 50, a) for a in ASSUMPTIONS
+        )
         assert none > unimodal > concave > 0.0
     for assumption in ASSUMPTIONS:
         found = [false_selections(q, 500, 0.8, 30, assumption) for q in range(1, 120, 7)]
@@ -64,7 +84,9 @@ def test_no_concave_mass_has_a_heavier_tail(power):
 
 
 def test_the_heaviest_tail_is_reached():
-    """(a + i)^-2, cut off after k steps, is one of the masses allowed: with its mean the bound cannot be lower."""
+    """(a + i)^-2, cut off after k steps, is one of the masses allowed: with its mean the bound
+    cannot be lower.
+    """
     at = np.arange(21.0)
     for cut in (12, 16, 20):
         mass = np.where(at <= cut, (0.5 + at) ** -2.0, 0.0)
@@ -77,16 +99,26 @@ def test_the_heaviest_tail_is_reached():
 @pytest.mark.parametrize("assumption", ASSUMPTIONS)
 def test_solutions_keep_the_promise_and_no_larger_one_does(assumption):
     q = largest_runs(1.0, 800, 0.75, 50, assumption)
-    assert false_selections(q, 800, 0.75, 50, assumption) <= 1.0 < false_selections(q + 1, 800, 0.75, 50, assumption)
+    assert (
+        false_selections(q, 800, 0.75, 50, assumption)
+        <= 1.0
+        < false_selections(q + 1, 800, 0.75, 50, assumption)
+    )
     threshold = least_threshold(1.0, 800, 20, 50, assumption)
     assert false_selections(20, 800, threshold, 50, assumption) <= 1.0
-    assert threshold == pytest.approx(0.51) or false_selections(20, 800, threshold - 0.01, 50, assumption) > 1.0
+    assert (
+        threshold == pytest.approx(0.51)
+        or false_selections(20, 800, threshold - 0.01, 50, assumption) > 1.0
+    )
 
 
 def test_any_two_promises_give_the_third():
     assert settle_promises(0.9, 12, None, 500, 50, "none") == (0.9, 12)
     assert settle_promises(0.9, None, 2.0, 500, 50, "none") == (0.9, 28)  # sqrt(2 * 0.8 * 500)
-    assert settle_promises(None, 12, 1.0, 500, 50, "none") == (pytest.approx(0.65), 12)  # 144 / 500 = 0.288 = 2 pi - 1
+    assert settle_promises(None, 12, 1.0, 500, 50, "none") == (
+        pytest.approx(0.65),
+        12,
+    )  # 144 / 500 = 0.288 = 2 pi - 1
     assert settle_promises(None, None, None, 500, 50, "none") == (0.75, 15)
     assert settle_promises(0.6, None, None, 500, 50, "none") == (0.6, None)
     assert settle_promises(None, 900, None, 500, 50, "none") == (0.75, 500)

@@ -1,4 +1,6 @@
-"""compare and Record: the same rows for all, tuning without test rows, figures by hand, plain data that comes back."""
+"""compare and Record: the same rows for all, tuning without test rows, figures by hand, plain data
+that comes back.
+"""
 
 import json
 import sys
@@ -11,7 +13,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import Lasso
 from sklearn.pipeline import make_pipeline
 
-from tamis import FTRLClassifier, RDAClassifier, Record, StabilitySelector, compare, selection_kappa, selection_stability
+from tamis import (
+    FTRLClassifier,
+    RDAClassifier,
+    Record,
+    StabilitySelector,
+    compare,
+    selection_kappa,
+    selection_stability,
+)
 from tamis.datasets import make_text
 from tamis.judge.fits import Candidate, pick_settings
 
@@ -21,7 +31,9 @@ SEEN: list = []
 
 
 class Witness(ClassifierMixin, BaseEstimator):
-    """Writes down what it is given; keeps `level` features and errs on rows whose first column is above it."""
+    """Writes down what it is given; keeps `level` features and errs on rows whose first column is
+    above it.
+    """
 
     def __init__(self, level=1, random_state=None):
         self.level = level
@@ -45,7 +57,15 @@ def test_orders_are_permutations_shared_by_all_models_and_test_rows_are_never_tr
     SEEN.clear()
     rows, y = numbered(100)
     test, y_test = numbered(20, 1000)
-    compare({"a": Witness(), "b": Witness(2)}, rows, y, X_test=test, y_test=y_test, runs=3, random_state=0)
+    compare(
+        {"a": Witness(), "b": Witness(2)},
+        rows,
+        y,
+        X_test=test,
+        y_test=y_test,
+        runs=3,
+        random_state=0,
+    )
     assert len(SEEN) == 6
     assert all(sorted(order) == list(range(100)) for _, _, order, _ in SEEN)
     a, b = SEEN[:3], SEEN[3:]
@@ -58,7 +78,9 @@ def test_subsamples_hold_their_share_of_every_class():
     SEEN.clear()
     rows, _ = numbered(100)
     y = (np.arange(100) < 20).astype(int)
-    compare([Witness()], rows, y, X_test=rows[:10], y_test=y[:10], runs=4, subsample=0.8, random_state=0)
+    compare(
+        [Witness()], rows, y, X_test=rows[:10], y_test=y[:10], runs=4, subsample=0.8, random_state=0
+    )
     for _, _, order, labels in SEEN:
         assert len(order) == len(set(order)) == 80
         assert sum(labels) == 16
@@ -69,7 +91,16 @@ def test_folds_are_the_same_for_all_and_inside_the_training_rows():
     SEEN.clear()
     rows, y = numbered(80)
     tune = {"a": {"level": [1, 2]}, "b": {"level": [3]}}
-    record = compare({"a": Witness(), "b": Witness()}, rows, y, tune=tune, folds=4, runs=2, test_size=0.25, random_state=0)
+    record = compare(
+        {"a": Witness(), "b": Witness()},
+        rows,
+        y,
+        tune=tune,
+        folds=4,
+        runs=2,
+        test_size=0.25,
+        random_state=0,
+    )
     fits = SEEN[:12]
     folds = [tuple(s[2]) for s in fits]
     assert folds[:4] == folds[4:8] == folds[8:12]
@@ -96,7 +127,16 @@ def test_two_picks():
 
 def test_the_standard_error_is_that_of_the_held_out_rows():
     rows, y = numbered(100)
-    record = compare({"w": Witness()}, rows, y, tune={"w": {"level": [0]}}, runs=2, X_test=rows, y_test=y, random_state=0)
+    record = compare(
+        {"w": Witness()},
+        rows,
+        y,
+        tune={"w": {"level": [0]}},
+        runs=2,
+        X_test=rows,
+        y_test=y,
+        random_state=0,
+    )
     assert record.rows[0]["tuning_error"] == 1.0
     assert record.rows[0]["error"] == 1.0
     assert record.rows[0]["kept"] == 0.0
@@ -104,7 +144,9 @@ def test_the_standard_error_is_that_of_the_held_out_rows():
 
 @pytest.mark.parametrize("subsample", [None, 0.7])
 def test_figures_by_hand(subsample):
-    record = compare({"rda": RDA}, X, Y, runs=4, subsample=subsample, keep_supports=True, random_state=3)
+    record = compare(
+        {"rda": RDA}, X, Y, runs=4, subsample=subsample, keep_supports=True, random_state=3
+    )
     row, runs = record.rows[0], record.runs
     supports = [run["support"] for run in runs]
     assert row["error"] == pytest.approx(np.mean([run["error"] for run in runs]))
@@ -118,8 +160,19 @@ def test_figures_by_hand(subsample):
 
 def test_jobs_and_kinds_of_rows_do_not_change_the_figures():
     def figures(rows, **options):
-        record = compare({"rda": RDA, "ftrl": FTRL}, rows, Y, tune={"rda": {"alpha": [1e-3, 1e-2]}}, runs=3, random_state=1, **options)
-        return [[row[name] for name in ("model", "pick", "error", "kept", "kappa", "stability")] for row in record.rows]
+        record = compare(
+            {"rda": RDA, "ftrl": FTRL},
+            rows,
+            Y,
+            tune={"rda": {"alpha": [1e-3, 1e-2]}},
+            runs=3,
+            random_state=1,
+            **options,
+        )
+        return [
+            [row[name] for name in ("model", "pick", "error", "kept", "kappa", "stability")]
+            for row in record.rows
+        ]
 
     one = figures(X)
     assert one == figures(X.toarray()) == figures(sp.csc_matrix(X))
@@ -135,13 +188,22 @@ def test_regression_and_pipelines_with_a_selector():
     assert record.settings["task"] == "regression"
     assert record.rows[0]["error"] < 0.1
     assert "squared error" in record.table()
-    piped = make_pipeline(StabilitySelector(RDA, n_pairs=2, param_values=2, threshold=0.6, n_selected=20), RDA)
+    piped = make_pipeline(
+        StabilitySelector(RDA, n_pairs=2, param_values=2, threshold=0.6, n_selected=20), RDA
+    )
     found = compare({"stability": piped}, X, Y, runs=2, random_state=0)
     assert 0 < found.rows[0]["kept"] <= 20 / 150
 
 
 def test_a_record_is_plain_data_that_comes_back():
-    record = compare([RDA, RDA], X, Y, tune={"RDAClassifier": {"alpha": np.array([1e-3, 1e-2]), "loss": ["hinge"]}}, runs=2, random_state=0)
+    record = compare(
+        [RDA, RDA],
+        X,
+        Y,
+        tune={"RDAClassifier": {"alpha": np.array([1e-3, 1e-2]), "loss": ["hinge"]}},
+        runs=2,
+        random_state=0,
+    )
     stored = json.loads(json.dumps(record.to_dict(), allow_nan=True))
     again = Record.from_dict(stored)
     assert again.to_dict()["runs"] == record.to_dict()["runs"]

@@ -10,7 +10,9 @@ from tamis.datasets import make_text
 
 def fitted(estimator):
     X, y, _ = make_text(300, 400, random_state=0)
-    return X, tamis.StabilitySelector(estimator, n_pairs=3, param_values=3, random_state=0, verbose=False).fit(X, y)
+    return X, tamis.StabilitySelector(
+        estimator, n_pairs=3, param_values=3, random_state=0, verbose=False
+    ).fit(X, y)
 
 
 def test_a_selector_around_a_model_of_tamis_comes_back(tmp_path):
@@ -25,6 +27,9 @@ def test_a_selector_around_a_model_of_tamis_comes_back(tmp_path):
 
 def test_a_selector_around_a_foreign_model_is_refused_by_name(tmp_path):
     _, selector = fitted(LogisticRegression(solver="liblinear"))
-    with pytest.raises(TypeError, match=r"StabilitySelector\.estimator: LogisticRegression is not a public estimator of tamis"):
+    with pytest.raises(
+        TypeError,
+        match=r"StabilitySelector\.estimator: LogisticRegression is not a public estimator of tamis",
+    ):
         tamis.save(selector, tmp_path / "selector.tamis")
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,6 @@
-"""StabilitySelector: scikit-learn's checks, the same answer whatever the backend, sparse input, names, paths and refusals."""
+"""StabilitySelector: scikit-learn's checks, the same answer whatever the backend, sparse input,
+names, paths and refusals.
+"""
 
 import warnings
 
@@ -29,10 +31,14 @@ FAST = RDAClassifier(max_iter=3, tol=None)
 
 
 def quick(estimator=FAST, **options):
-    return StabilitySelector(estimator, **{"n_pairs": 5, "param_values": 4, "random_state": 0, **options})
+    return StabilitySelector(
+        estimator, **{"n_pairs": 5, "param_values": 4, "random_state": 0, **options}
+    )
 
 
-@parametrize_with_checks([quick(None), quick(Lasso(), assumption="r-concave"), quick(FAST, threshold=0.6)])
+@parametrize_with_checks(
+    [quick(None), quick(Lasso(), assumption="r-concave"), quick(FAST, threshold=0.6)]
+)
 @pytest.mark.filterwarnings("ignore")
 def test_common_checks_of_scikit_learn(estimator, check):
     check(estimator)
@@ -68,7 +74,13 @@ def test_every_row_is_as_likely_in_either_half():
 
 # --------------------------------------------------------------------------- what is found
 @pytest.mark.parametrize(
-    "estimator", [None, FTRLClassifier(max_iter=5, tol=None), LinearSVC(penalty="l1", dual=False), FOBOSClassifier(max_iter=3, tol=None)]
+    "estimator",
+    [
+        None,
+        FTRLClassifier(max_iter=5, tol=None),
+        LinearSVC(penalty="l1", dual=False),
+        FOBOSClassifier(max_iter=3, tol=None),
+    ],
 )
 def test_planted_features_are_found(estimator):
     selector = quick(estimator, n_pairs=10, max_false=0.5).fit(X, CLASSES)
@@ -126,12 +138,16 @@ def test_the_path_of_frequencies_rises_to_the_selection_probability():
 def test_without_a_limit_q_is_the_mean_number_that_came_in():
     selector = quick(Lasso(), threshold=0.8, param_values=[0.3, 0.1]).fit(X, NUMBERS)
     assert selector.n_selected_ == pytest.approx(selector.selection_probability_.sum())
-    assert selector.expected_false_selections_ == pytest.approx(selector.n_selected_**2 / (0.6 * 40))
+    assert selector.expected_false_selections_ == pytest.approx(
+        selector.n_selected_**2 / (0.6 * 40)
+    )
 
 
 def test_independent_halves():
     selector = quick(Lasso(), complementary=False, threshold=0.8, n_selected=4).fit(X, NUMBERS)
-    assert np.allclose(selector.selection_probability_ * 10, np.rint(selector.selection_probability_ * 10))
+    assert np.allclose(
+        selector.selection_probability_ * 10, np.rint(selector.selection_probability_ * 10)
+    )
     assert {0, 1, 2} <= set(selector.support_)
     with pytest.raises(ValueError, match="complementary=True"):
         quick(complementary=False, assumption="unimodal").fit(X, CLASSES)
@@ -177,7 +193,9 @@ def test_jobs_backends_and_memory_layout_do_not_change_it():
         same(one, quick(max_false=0.5, n_jobs=2).fit(X, CLASSES))
     same(one, quick(max_false=0.5, n_jobs=2).fit(np.asfortranarray(X), CLASSES))
     same(one, quick(max_false=0.5, random_state=check_random_state(0)).fit(X, CLASSES))
-    noise = np.random.default_rng(1).permutation(CLASSES)  # clear data is selected alike whatever the halves
+    noise = np.random.default_rng(1).permutation(
+        CLASSES
+    )  # clear data is selected alike whatever the halves
     a, b = (quick(max_false=0.5, random_state=seed).fit(X, noise) for seed in (0, 1))
     assert (a.stability_path_ != b.stability_path_).nnz
 
@@ -218,7 +236,14 @@ def test_names_and_output_formats():
     out = selector.set_output(transform="pandas").transform(frame)
     assert list(out.columns) == ["word 0", "word 1", "word 2"]
     polars = pl.DataFrame(X, schema=names)
-    assert quick(Lasso(), n_selected=3).set_output(transform="polars").fit(polars, NUMBERS).transform(polars).columns == out.columns.tolist()
+    assert (
+        quick(Lasso(), n_selected=3)
+        .set_output(transform="polars")
+        .fit(polars, NUMBERS)
+        .transform(polars)
+        .columns
+        == out.columns.tolist()
+    )
     assert np.array_equal(selector.get_support(indices=True), selector.support_)
 
 
@@ -229,12 +254,16 @@ def test_an_empty_selection_is_told():
 
 
 def test_unfinished_fits_are_told_once():
-    with pytest.warns(ConvergenceWarning, match="fits inside StabilitySelector used all their passes") as told:
+    with pytest.warns(
+        ConvergenceWarning, match="fits inside StabilitySelector used all their passes"
+    ) as told:
         quick(RDAClassifier(max_iter=2)).fit(X, CLASSES)
     assert len(told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quick(FAST, param_values=[1e3, 1e-3]).fit(X, CLASSES)  # empty fits at the strong end are as they should be
+        quick(FAST, param_values=[1e3, 1e-3]).fit(
+            X, CLASSES
+        )  # empty fits at the strong end are as they should be
 
 
 @pytest.mark.parametrize(

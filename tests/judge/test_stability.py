@@ -14,7 +14,9 @@ from tamis import selection_kappa, selection_stability
 
 pytestmark = pytest.mark.quick
 
-MATRICES = st.tuples(st.integers(2, 7), st.integers(2, 9)).flatmap(lambda shape: arrays(bool, shape))
+MATRICES = st.tuples(st.integers(2, 7), st.integers(2, 9)).flatmap(
+    lambda shape: arrays(bool, shape)
+)
 
 
 def nogueira_by_loops(Z):
@@ -26,7 +28,12 @@ def nogueira_by_loops(Z):
     bottom = mean / d * (1 - mean / d)
     value = 1 - top / bottom
     influence = [
-        (sum(Z[i, f] * p[f] for f in range(d)) / d - k[i] * mean / d**2 + value / 2 * (2 * mean * k[i] / d**2 - k[i] / d - mean / d + 1)) / bottom
+        (
+            sum(Z[i, f] * p[f] for f in range(d)) / d
+            - k[i] * mean / d**2
+            + value / 2 * (2 * mean * k[i] / d**2 - k[i] / d - mean / d + 1)
+        )
+        / bottom
         for i in range(M)
     ]
     return value, 4 / M**2 * sum((x - np.mean(influence)) ** 2 for x in influence)
@@ -57,14 +64,19 @@ def test_nogueira_is_the_papers_formula(Z):
 
 @given(MATRICES)
 def test_jaccard_by_sets(Z):
-    wanted = [len(a & b) / len(a | b) if a | b else 1.0 for a, b in itertools.combinations([set(np.flatnonzero(z)) for z in Z], 2)]
+    wanted = [
+        len(a & b) / len(a | b) if a | b else 1.0
+        for a, b in itertools.combinations([set(np.flatnonzero(z)) for z in Z], 2)
+    ]
     assert selection_stability(Z, measure="jaccard").value == pytest.approx(np.mean(wanted))
 
 
 def test_kuncheva_by_its_formula_and_as_the_equal_sized_case_of_the_others():
     random = np.random.default_rng(0)
     sets = [random.choice(40, 6, replace=False) for _ in range(7)]
-    wanted = np.mean([(len(set(a) & set(b)) * 40 - 36) / (6 * 34) for a, b in itertools.combinations(sets, 2)])
+    wanted = np.mean(
+        [(len(set(a) & set(b)) * 40 - 36) / (6 * 34) for a, b in itertools.combinations(sets, 2)]
+    )
     assert selection_stability(sets, 40, measure="kuncheva").value == pytest.approx(wanted)
     assert selection_stability(sets, 40).value == pytest.approx(wanted)
     assert selection_kappa(sets, 40) == pytest.approx(wanted)
@@ -77,7 +89,9 @@ def test_limits(measure):
     assert selection_stability([[], [], []], 9, measure=measure).value == 1.0
     assert selection_stability([range(9)] * 3, 9, measure=measure).value == 1.0
     apart = selection_stability([[0, 1], [2, 3], [4, 5], [6, 7]], 8, measure=measure)
-    assert apart.value == pytest.approx(0.0 if measure == "jaccard" else -1 / 3)  # -1 / (M - 1), the least there is
+    assert apart.value == pytest.approx(
+        0.0 if measure == "jaccard" else -1 / 3
+    )  # -1 / (M - 1), the least there is
 
 
 def test_empty_against_full_and_against_some_is_chance():
@@ -95,7 +109,9 @@ def test_random_sets_are_near_zero_whatever_their_sizes():
     assert abs(selection_kappa(Z)) < 0.01
     a, b = shares[:, None], shares[None, :]
     by_chance = (a * b / (a + b - a * b))[~np.eye(60, dtype=bool)].mean()
-    assert selection_stability(Z, measure="jaccard").value == pytest.approx(by_chance, abs=0.02)  # jaccard is not corrected for chance
+    assert selection_stability(Z, measure="jaccard").value == pytest.approx(
+        by_chance, abs=0.02
+    )  # jaccard is not corrected for chance
 
 
 @given(MATRICES, st.integers(0, 100))
@@ -118,12 +134,16 @@ def test_two_runs_give_no_interval_and_confidence_widens_it():
 
 @pytest.mark.parametrize(("measure", "least"), [("nogueira", 0.9), ("jaccard", 0.9)])
 def test_the_interval_covers_the_truth(measure, least):
-    """Runs that differ in size as well as in features: 30 of them, 95 % intervals; without theorem 7's last term coverage is lost."""
+    """Runs that differ in size as well as in features: 30 of them, 95 % intervals; without theorem
+    7's last term coverage is lost.
+    """
     random = np.random.default_rng(5)
     shares = np.where(np.arange(150) < 12, 0.7, 0.03)
 
     def draw(runs):
-        return random.random((runs, 150)) < np.clip(shares * random.choice([0.4, 1.4], size=(runs, 1)), 0, 1)
+        return random.random((runs, 150)) < np.clip(
+            shares * random.choice([0.4, 1.4], size=(runs, 1)), 0, 1
+        )
 
     many = sp.csr_array(draw(2000))
     truth = selection_stability(many, measure=measure).value
@@ -139,7 +159,11 @@ def test_ten_million_features_are_no_matter():
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"measure": "dice"}, "'nogueira', 'jaccard', 'kuncheva'"), ({"confidence": 1.0}, "between 0 and 1"), ({"measure": "kuncheva"}, "keep 1 to 2")],
+    [
+        ({"measure": "dice"}, "'nogueira', 'jaccard', 'kuncheva'"),
+        ({"confidence": 1.0}, "between 0 and 1"),
+        ({"measure": "kuncheva"}, "keep 1 to 2"),
+    ],
 )
 def test_refusals(options, words):
     with pytest.raises(ValueError, match=words):

@@ -50,7 +50,10 @@ def test_fitted_models():
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 6))
     y = (X[:, 1] > 0).astype(int)
-    ours, three = FOBOSClassifier(alpha=0.05, random_state=0).fit(X, y), FOBOSClassifier(alpha=0.05, random_state=0).fit(X, y + (X[:, 2] > 1))
+    ours, three = (
+        FOBOSClassifier(alpha=0.05, random_state=0).fit(X, y),
+        FOBOSClassifier(alpha=0.05, random_state=0).fit(X, y + (X[:, 2] > 1)),
+    )
     lasso = Lasso(0.1).fit(X, X[:, 1])
     piped = make_pipeline(StandardScaler(), Lasso(0.1)).fit(X, X[:, 1])
     chosen = SelectKBest(k=2).fit(X, y)

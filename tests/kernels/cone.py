@@ -7,14 +7,24 @@ import scipy.sparse as sp
 
 def solve(kernel, signs, linear, caps, rows):
     """Dual variables, value and intercept of the problem of `solve_svm`."""
-    spread = sp.csr_array((signs, (rows, np.arange(len(signs)))), shape=(len(kernel), len(signs))).toarray()
+    spread = sp.csr_array(
+        (signs, (rows, np.arange(len(signs)))), shape=(len(kernel), len(signs))
+    ).toarray()
     quadratic = spread.T @ kernel @ spread + 1e-12 * np.eye(len(signs))
     capped = np.flatnonzero(np.isfinite(caps))
-    bounds = sp.vstack([sp.csc_array(signs[None]), -sp.eye_array(len(signs)), sp.eye_array(len(signs)).tocsr()[capped]]).tocsc()
+    bounds = sp.vstack(
+        [
+            sp.csc_array(signs[None]),
+            -sp.eye_array(len(signs)),
+            sp.eye_array(len(signs)).tocsr()[capped],
+        ]
+    ).tocsc()
     right = np.r_[0.0, np.zeros(len(signs)), caps[capped]]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(len(right) - 1)]
-    found = clarabel.DefaultSolver(sp.triu(sp.csc_array(quadratic)).tocsc(), -linear, bounds, right, cones, settings).solve()
+    found = clarabel.DefaultSolver(
+        sp.triu(sp.csc_array(quadratic)).tocsc(), -linear, bounds, right, cones, settings
+    ).solve()
     return np.array(found.x), -found.obj_val, found.z[0]

@@ -1,4 +1,6 @@
-"""The one support vector dual against scikit-learn, a cone program and its own optimality conditions."""
+"""The one support vector dual against scikit-learn, a cone program and its own optimality
+conditions.
+"""
 
 import numpy as np
 import pytest
@@ -6,8 +8,8 @@ from kernels import cone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 
-from tamis.solvers import svm
-from tamis.solvers.svm import feasible, solve_svm
+from tamis.solvers.support_vector import dual as svm
+from tamis.solvers.support_vector.dual import feasible, solve_svm
 
 pytestmark = pytest.mark.delicate
 
@@ -27,7 +29,12 @@ def tube(eps, cap):
 
 
 def regression(eps, cap):
-    return np.repeat([1.0, -1.0], N), np.r_[NUMBERS - eps, -NUMBERS - eps], np.full(2 * N, cap), TWICE
+    return (
+        np.repeat([1.0, -1.0], N),
+        np.r_[NUMBERS - eps, -NUMBERS - eps],
+        np.full(2 * N, cap),
+        TWICE,
+    )
 
 
 def mixed(cap=0.7):
@@ -44,13 +51,22 @@ def mixed(cap=0.7):
 @pytest.mark.parametrize("weights", [None, CAPS], ids=["plain", "weighed"])
 def test_hinge_rows_are_svc(C, weights):
     caps = C * (np.ones(N) if weights is None else weights)
-    kept = np.flatnonzero(caps)  # scikit-learn mistakes the rows of a precomputed kernel where some weigh 0
+    kept = np.flatnonzero(
+        caps
+    )  # scikit-learn mistakes the rows of a precomputed kernel where some weigh 0
     ours = solve_svm(KERNEL, SIGNS, np.ones(N), caps, tol=1e-8)
-    theirs = SVC(C=C, kernel="precomputed", tol=1e-8).fit(KERNEL[np.ix_(kept, kept)], SIGNS[kept], sample_weight=caps[kept] / C)
+    theirs = SVC(C=C, kernel="precomputed", tol=1e-8).fit(
+        KERNEL[np.ix_(kept, kept)], SIGNS[kept], sample_weight=caps[kept] / C
+    )
     alone = theirs.decision_function(KERNEL[:, kept]) - theirs.intercept_
     assert ours.scores == pytest.approx(alone, abs=2e-5)  # theirs is of single precision
-    loss = [caps @ np.maximum(0.0, 1.0 - SIGNS * (ours.scores + b)) for b in (ours.intercept, theirs.intercept_[0])]
-    assert loss[0] == pytest.approx(loss[1], abs=2e-5 * caps.sum())  # where every entry lies at a bound, many intercepts are optimal
+    loss = [
+        caps @ np.maximum(0.0, 1.0 - SIGNS * (ours.scores + b))
+        for b in (ours.intercept, theirs.intercept_[0])
+    ]
+    assert loss[0] == pytest.approx(
+        loss[1], abs=2e-5 * caps.sum()
+    )  # where every entry lies at a bound, many intercepts are optimal
     assert ours.beta[kept[theirs.support_]] == pytest.approx(theirs.dual_coef_[0], abs=2e-5 * C)
     assert ours.converged
 
@@ -63,7 +79,11 @@ def test_tubes_around_numbers_are_svr(C, eps):
     assert ours.scores + ours.intercept == pytest.approx(theirs.predict(KERNEL), abs=2e-5)
 
 
-@pytest.mark.parametrize("problem", [mixed(), mixed(20.0), regression(0.1, 2.0), tube(0.2, 1.0)], ids=["mixed", "hard", "svr", "tube"])
+@pytest.mark.parametrize(
+    "problem",
+    [mixed(), mixed(20.0), regression(0.1, 2.0), tube(0.2, 1.0)],
+    ids=["mixed", "hard", "svr", "tube"],
+)
 def test_values_of_a_cone_program(problem):
     signs, linear, caps, rows = problem
     ours = solve_svm(KERNEL, signs, linear, caps, rows=rows, tol=1e-9)
@@ -90,7 +110,9 @@ def test_the_gap_is_a_certificate(tol):
     loose = solve_svm(KERNEL, signs, linear, caps, rows=rows, tol=tol)
     tight = solve_svm(KERNEL, signs, linear, caps, rows=rows, tol=1e-10)
     scores = loose.scores + loose.intercept
-    primal = 0.5 * loose.beta @ KERNEL @ loose.beta + caps @ np.maximum(0.0, linear - signs * scores[rows])
+    primal = 0.5 * loose.beta @ KERNEL @ loose.beta + caps @ np.maximum(
+        0.0, linear - signs * scores[rows]
+    )
     assert loose.gap == pytest.approx(primal - loose.objective, abs=1e-9)
     assert 0.0 <= tight.objective - loose.objective + 1e-9 <= loose.gap + 1e-9
     assert loose.gap <= tol * caps.sum()
@@ -109,7 +131,9 @@ def test_steps_end_at_max_iter_and_say_so():
 
 @pytest.mark.parametrize("scale", [1e45, 1e90, 1e-90])
 def test_numbers_too_far_apart_for_one_float_end_and_say_so(scale):
-    """Scores of 1 made of kernels of 1e90 are rounding errors: nothing gets better after a few turns."""
+    """Scores of 1 made of kernels of 1e90 are rounding errors: nothing gets better after a few
+    turns.
+    """
     rng = np.random.default_rng(0)
     part = rng.normal(size=(24, 6))
     kernel, signs = scale * part @ part.T, np.where(rng.random(24) > 0.5, 1.0, -1.0)
@@ -120,7 +144,9 @@ def test_numbers_too_far_apart_for_one_float_end_and_say_so(scale):
 
 
 def test_many_steps_shrink_and_come_back(monkeypatch):
-    """More entries than a shrinking period, and far more steps: what was left out is looked at again."""
+    """More entries than a shrinking period, and far more steps: what was left out is looked at
+    again.
+    """
     monkeypatch.setattr(svm, "PATIENCE", 1000)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(300, 5))
@@ -133,7 +159,9 @@ def test_many_steps_shrink_and_come_back(monkeypatch):
     beta = np.zeros(300)
     beta[theirs.support_] = theirs.dual_coef_[0]
     reached = np.abs(beta).sum() - 0.5 * beta @ kernel @ beta
-    assert ours.objective == pytest.approx(reached, abs=ours.gap + 1e-6 * reached)  # both end within tol, at scores that may differ more
+    assert ours.objective == pytest.approx(
+        reached, abs=ours.gap + 1e-6 * reached
+    )  # both end within tol, at scores that may differ more
 
 
 @pytest.mark.parametrize("cap", [0.1, 10.0])
@@ -157,42 +185,67 @@ def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("steps", [1, 20, 100])
 def test_active_set_steps_alone_end_at_the_optimum(few, kind, steps):
-    """From a few pair steps: free entries made optimal, then exchanged one by one, and no pair step after that.
+    """From a few pair steps: free entries made optimal, then exchanged one by one, and no pair step
+    after that.
 
-    Many draws, since how rounding falls decides whether the free rows depend on one another and whether all of them are left at bounds.
+    Many draws, since how rounding falls decides whether the free rows depend on one another and
+    whether all of them are left at bounds.
     """
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
-    caps, rows = np.r_[np.full(N, 2.0), np.full(2 * N, 0.3)], np.r_[np.arange(N), TWICE].astype(np.uint64)
+    caps, rows = (
+        np.r_[np.full(N, 2.0), np.full(2 * N, 0.3)],
+        np.r_[np.arange(N), TWICE].astype(np.uint64),
+    )
     for seed in range(6):
         directions = np.random.default_rng(seed).normal(size=(N, few))
         kernel = (directions @ directions.T).astype(kind)
-        rough, best = (solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-8, max_iter=most) for most in (steps, 10**6))
-        alpha, scores, state = rough.alpha.copy(), rough.scores.copy(), (kernel, rows, signs, signs * linear, caps)
+        rough, best = (
+            solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-8, max_iter=most)
+            for most in (steps, 10**6)
+        )
+        alpha, scores, state = (
+            rough.alpha.copy(),
+            rough.scores.copy(),
+            (kernel, rows, signs, signs * linear, caps),
+        )
         svm.leap(*state, alpha, scores)
         svm.swap(*state, alpha, scores, 1e-6)
         high, least = svm.extremes(rows, signs, signs * linear, caps, alpha, scores)
         assert high - least < 1e-6
         assert ((alpha >= 0) & (alpha <= caps)).all()
         assert abs(signs @ alpha) < 1e-10
-        assert np.bincount(rows.astype(int), signs * alpha, N) @ kernel == pytest.approx(scores, abs=1e-8)
-        assert linear @ alpha - 0.5 * np.bincount(rows.astype(int), signs * alpha, N) @ scores == pytest.approx(best.objective, rel=1e-9)
+        assert np.bincount(rows.astype(int), signs * alpha, N) @ kernel == pytest.approx(
+            scores, abs=1e-8
+        )
+        assert linear @ alpha - 0.5 * np.bincount(
+            rows.astype(int), signs * alpha, N
+        ) @ scores == pytest.approx(best.objective, rel=1e-9)
         assert rough.objective < best.objective - 0.1 or steps > 20
 
 
 @pytest.mark.parametrize("kind", ["linear", "rbf", "cubic", "twins"])
 def test_the_stated_gap_is_the_real_one(kind):
-    """Kernels of few directions, of nearly none, and with equal rows; low and high caps, some of them 0; ended early and run to the end."""
+    """Kernels of few directions, of nearly none, and with equal rows; low and high caps, some of
+    them 0; ended early and run to the end.
+    """
     for seed in range(12):
         rng = np.random.default_rng(seed)
         n, scale = int(rng.integers(2, 90)), 10.0 ** rng.integers(-2, 4)
         part = scale * rng.normal(size=(n, int(rng.integers(1, 8))))
         at = np.arange(n) // 2 if kind == "twins" else np.arange(n)
-        kernel = {"rbf": rbf_kernel(part, gamma=0.1), "cubic": (1.0 + part @ part.T) ** 3}.get(kind, part @ part.T)[np.ix_(at, at)]
-        signs, caps = np.where(rng.random(n) > 0.4, 1.0, -1.0), 10.0 ** rng.integers(-2, 4) * rng.integers(0, 3, n)
+        kernel = {"rbf": rbf_kernel(part, gamma=0.1), "cubic": (1.0 + part @ part.T) ** 3}.get(
+            kind, part @ part.T
+        )[np.ix_(at, at)]
+        signs, caps = (
+            np.where(rng.random(n) > 0.4, 1.0, -1.0),
+            10.0 ** rng.integers(-2, 4) * rng.integers(0, 3, n),
+        )
         for most in (3, 50, 10_000):
             ours = solve_svm(kernel, signs, np.ones(n), caps, tol=1e-4, max_iter=most)
             scores = kernel @ ours.beta + ours.intercept
-            primal = 0.5 * ours.beta @ kernel @ ours.beta + caps @ np.maximum(0.0, 1.0 - signs * scores)
+            primal = 0.5 * ours.beta @ kernel @ ours.beta + caps @ np.maximum(
+                0.0, 1.0 - signs * scores
+            )
             dual = ours.alpha.sum() - 0.5 * ours.beta @ kernel @ ours.beta
             rounding = 1e-13 * (1.0 + caps.sum()) * (1.0 + np.abs(kernel) @ np.abs(ours.beta)).max()
             assert ours.gap == pytest.approx(primal - dual, abs=rounding)
@@ -216,7 +269,11 @@ def test_active_set_steps_never_lower_the_dual(monkeypatch):
 
 
 # --------------------------------------------------------------------------- starts
-@pytest.mark.parametrize("start", [np.full(N, 9.0), RNG.random(N), -np.ones(N), np.full(N, np.nan)], ids=["far", "random", "negative", "nan"])
+@pytest.mark.parametrize(
+    "start",
+    [np.full(N, 9.0), RNG.random(N), -np.ones(N), np.full(N, np.nan)],
+    ids=["far", "random", "negative", "nan"],
+)
 def test_any_start_leads_to_the_same_place(start):
     cold = solve_svm(KERNEL, SIGNS, np.ones(N), CAPS, tol=1e-7)
     warm = solve_svm(KERNEL, SIGNS, np.ones(N), CAPS, start=start, tol=1e-7)

@@ -15,9 +15,9 @@ from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tamis import TriClassSVC
-from tamis.models.sigmoid import fit_sigmoid
-from tamis.solvers import triclass
-from tamis.solvers.triclass import Task, entries_of
+from tamis.methods.few_labels import solver as triclass
+from tamis.methods.few_labels.solver import Task, entries_of
+from tamis.solvers.sigmoid import fit_sigmoid
 
 RNG = np.random.default_rng(0)
 L, U, D = 30, 70, 6
@@ -37,7 +37,9 @@ def scores_of(model, rows=X):
 
 
 # --------------------------------------------------------------------------- scikit-learn
-@parametrize_with_checks([TriClassSVC(unlabeled=None)])  # those checks have a class -1, which is the usual mark of unlabelled rows
+@parametrize_with_checks(
+    [TriClassSVC(unlabeled=None)]
+)  # those checks have a class -1, which is the usual mark of unlabelled rows
 @pytest.mark.filterwarnings("ignore")
 def test_common_checks_of_scikit_learn(estimator, check):
     check(estimator)
@@ -50,10 +52,21 @@ def test_without_a_price_of_unlabelled_rows_it_is_svc(kernel, solver):
     if solver == "coordinate" and kernel != "linear":
         return
     theirs = SVC(C=0.7, kernel=kernel, gamma=0.2, coef0=1.0, tol=1e-8).fit(X[:L], TRUTH[:L])
-    for given in ({"mode": "3c", "C_unlabeled": 0.0}, {"mode": "svm"}, {"mode": "usvm", "C_unlabeled": 0.0}):
-        ours = machine(**given, C=0.7, kernel=kernel, gamma=0.2, coef0=1.0, tol=1e-8, solver=solver).fit(X, Y)
-        # Sweeps over single rows may end at their bound: then the weights are within the root of twice the gap.
-        slack = 1e-5 if solver == "smo" else 1e-5 + 2.0 * np.sqrt(2.0 * max(ours.gap_, 0.0)) * np.linalg.norm(X, axis=1).max()
+    for given in (
+        {"mode": "3c", "C_unlabeled": 0.0},
+        {"mode": "svm"},
+        {"mode": "usvm", "C_unlabeled": 0.0},
+    ):
+        ours = machine(
+            **given, C=0.7, kernel=kernel, gamma=0.2, coef0=1.0, tol=1e-8, solver=solver
+        ).fit(X, Y)
+        # Sweeps over single rows may end at their bound: then the weights are within the root of
+        # twice the gap.
+        slack = (
+            1e-5
+            if solver == "smo"
+            else 1e-5 + 2.0 * np.sqrt(2.0 * max(ours.gap_, 0.0)) * np.linalg.norm(X, axis=1).max()
+        )
         assert scores_of(ours) == pytest.approx(theirs.decision_function(X), abs=slack)
 
 
@@ -72,7 +85,9 @@ def test_pairs_of_classes_are_those_of_svc():
 @pytest.mark.parametrize("price", [0.03, 0.3, 3.0])
 def test_the_objective_never_rises(mode, init, price):
     for given in ({"kernel": "rbf"}, {"kappa": -0.4}, {"balance": "labels"}):
-        model = machine(mode, init=init, C_unlabeled=price, balance=given.pop("balance", False), **given).fit(X, Y)
+        model = machine(
+            mode, init=init, C_unlabeled=price, balance=given.pop("balance", False), **given
+        ).fit(X, Y)
         values = [record["objective"] for record in model.history_]
         assert (np.diff(values) <= 0.0).all()
         assert values[-1] == model.objective_
@@ -84,8 +99,17 @@ def test_the_objective_is_the_formula(mode):
     model = machine(mode, C=0.7, C_unlabeled=0.2, eps=0.15, kappa=-0.3, balance=False).fit(X, Y)
     f = scores_of(model)
     far, tube = np.maximum(0, 1 - np.abs(f[L:])), np.maximum(0, np.abs(f[L:]) - 0.15)
-    unknown = {"3c": np.minimum(far, tube), "usvm": tube, "s3vm": np.minimum(far, 0.7), "svm": 0 * far}[mode]
-    value = 0.5 * np.sum(model.coef_**2) + 0.7 * np.maximum(0, 1 - TRUTH[:L] * f[:L]).sum() + 0.2 * unknown.sum()
+    unknown = {
+        "3c": np.minimum(far, tube),
+        "usvm": tube,
+        "s3vm": np.minimum(far, 0.7),
+        "svm": 0 * far,
+    }[mode]
+    value = (
+        0.5 * np.sum(model.coef_**2)
+        + 0.7 * np.maximum(0, 1 - TRUTH[:L] * f[:L]).sum()
+        + 0.2 * unknown.sum()
+    )
     assert model.objective_ == pytest.approx(value, rel=1e-9)
 
 
@@ -94,10 +118,14 @@ def test_unlabelled_rows_marked_as_irrelevant_are_usvm():
     weights = RNG.integers(0, 3, L + U) / 2.0
     as_usvm = machine("usvm", kernel="rbf").fit(X, Y, sample_weight=weights)
     for mode in ("usvm", "3c", "s3vm", "svm"):
-        marked = TriClassSVC(mode, kernel="rbf", tol=1e-5, unlabeled=None, irrelevant_label=9).fit(X, Y, sample_weight=weights)
+        marked = TriClassSVC(mode, kernel="rbf", tol=1e-5, unlabeled=None, irrelevant_label=9).fit(
+            X, Y, sample_weight=weights
+        )
         assert np.array_equal(scores_of(marked), scores_of(as_usvm))
     mixed = np.where(np.arange(L + U) % 2, Y, np.where(Y == 9, 0, Y))
-    assert scores_of(machine("usvm", kernel="rbf", irrelevant_label=0).fit(X, mixed, sample_weight=weights)) == pytest.approx(scores_of(as_usvm))
+    assert scores_of(
+        machine("usvm", kernel="rbf", irrelevant_label=0).fit(X, mixed, sample_weight=weights)
+    ) == pytest.approx(scores_of(as_usvm))
 
 
 @pytest.mark.parametrize("mode", ["3c", "usvm", "s3vm"])
@@ -115,17 +143,31 @@ def test_usvm_has_the_value_of_a_cone_program(kernel, solver):
     if (kernel, solver) == ("rbf", "coordinate"):
         return
     matrix = X @ X.T if kernel == "linear" else rbf_kernel(X, gamma=0.2)
-    model = machine("usvm", C=0.6, C_unlabeled=0.2, C_irrelevant=0.4, kernel=kernel, gamma=0.2, irrelevant_label=5, solver=solver, tol=1e-7)
+    model = machine(
+        "usvm",
+        C=0.6,
+        C_unlabeled=0.2,
+        C_irrelevant=0.4,
+        kernel=kernel,
+        gamma=0.2,
+        irrelevant_label=5,
+        solver=solver,
+        tol=1e-7,
+    )
     labels = np.where(np.arange(L + U) >= 90, 5, Y)
     model.fit(X, labels)
     prices = np.r_[np.full(L, 0.6), np.full(60, 0.2), np.full(10, 0.4)]
-    task = Task(np.where(labels == 9, 0.0, np.where(labels == 5, 0.0, Y.astype(float))), prices, 0.1, "usvm")
+    task = Task(
+        np.where(labels == 9, 0.0, np.where(labels == 5, 0.0, Y.astype(float))), prices, 0.1, "usvm"
+    )
     _, value, _ = cone.solve(matrix, *entries_of(task, task.labels))
     assert -1e-6 <= model.objective_ - value <= model.gap_ + 1e-6
     assert 0.0 <= model.gap_ + 1e-9 < 1e-4 * value
 
 
-@pytest.mark.parametrize(("mode", "kernel"), [("3c", "rbf"), ("usvm", "linear"), ("s3vm", "rbf"), ("s3vm", "linear")])
+@pytest.mark.parametrize(
+    ("mode", "kernel"), [("3c", "rbf"), ("usvm", "linear"), ("s3vm", "rbf"), ("s3vm", "linear")]
+)
 @pytest.mark.parametrize("solver", ["smo", "coordinate"])
 def test_the_mean_of_unlabelled_rows_is_held(mode, kernel, solver):
     """Read off the predictions: the weight of the mean row must be back in the rows."""
@@ -141,7 +183,9 @@ def test_the_mean_of_unlabelled_rows_is_held(mode, kernel, solver):
 @pytest.mark.parametrize("mode", ["3c", "s3vm"])
 def test_a_solution_is_a_fixed_point(mode):
     model = machine(mode, kernel="rbf", C_unlabeled=0.3, balance=False, init="svm").fit(X, Y)
-    again = machine(mode, kernel="rbf", C_unlabeled=0.3, balance=False, init=scores_of(model)).fit(X, Y)
+    again = machine(mode, kernel="rbf", C_unlabeled=0.3, balance=False, init=scores_of(model)).fit(
+        X, Y
+    )
     assert model.n_iter_ > 1
     assert again.n_iter_ == 1
     assert scores_of(again) == pytest.approx(scores_of(model), abs=1e-3)
@@ -162,7 +206,7 @@ def test_dear_unlabelled_rows_end_beyond_the_margin_or_at_zero(price):
     assert {0.0, 1.0} == set(np.unique(np.round(np.minimum(f, 1.0))))
 
 
-# --------------------------------------------------------------------------- two solvers, many forms
+# -------------------------------------------------------------------------- two solvers, many forms
 @pytest.mark.parametrize("mode", ["3c", "usvm", "s3vm"])
 def test_sweeps_of_sparse_rows_find_the_machine_of_the_kernel_matrix(mode):
     given = {"balance": False, "tol": 1e-7, "C": 0.05, "C_unlabeled": 0.02}
@@ -174,7 +218,7 @@ def test_sweeps_of_sparse_rows_find_the_machine_of_the_kernel_matrix(mode):
 
 
 def test_more_than_3000_rows_of_a_linear_kernel_are_swept(monkeypatch):
-    from tamis.models import triclass_base
+    from tamis.methods.few_labels import model as triclass_base
 
     monkeypatch.setattr(triclass_base, "kernel_matrix", None)  # calling it would fail
     rows = np.tile(X, (31, 1))
@@ -187,12 +231,19 @@ def test_more_than_3000_rows_of_a_linear_kernel_are_swept(monkeypatch):
 def test_sparse_dense_precomputed_and_callable_kernels_agree(kernel):
     from sklearn.metrics.pairwise import pairwise_kernels
 
-    given = {"gamma": 0.1, "degree": 2, "coef0": 0.5, "tol": 1e-9}  # at the optimum: rounding sends the steps there on other ways
+    given = {
+        "gamma": 0.1,
+        "degree": 2,
+        "coef0": 0.5,
+        "tol": 1e-9,
+    }  # at the optimum: rounding sends the steps there on other ways
     dense = machine(kernel=kernel, **given).fit(X, Y)
     sparse = machine(kernel=kernel, **given).fit(sp.csr_array(X), Y)
     assert scores_of(sparse, sp.csr_array(X)) == pytest.approx(scores_of(dense), abs=1e-6)
     function = lambda a, b: pairwise_kernels(a, b, metric=kernel, filter_params=True, **given)  # noqa: E731
-    assert scores_of(machine(kernel=function, tol=1e-9).fit(X, Y)) == pytest.approx(scores_of(dense), abs=1e-6)
+    assert scores_of(machine(kernel=function, tol=1e-9).fit(X, Y)) == pytest.approx(
+        scores_of(dense), abs=1e-6
+    )
     matrix = function(X, X)
     ready = machine(kernel="precomputed", tol=1e-9).fit(matrix, Y)
     assert ready.decision_function(matrix[:5]) == pytest.approx(scores_of(dense)[:5], abs=1e-6)
@@ -203,19 +254,27 @@ def test_the_automatic_width_is_that_of_svc():
     ours = machine("svm", kernel="rbf", gamma="scale", tol=1e-8).fit(X[:L], TRUTH[:L])
     assert scores_of(ours) == pytest.approx(theirs.decision_function(X), abs=1e-5)
     weights = np.r_[np.ones(L), np.zeros(U)]
-    assert scores_of(machine("usvm", kernel="rbf", tol=1e-8).fit(X, Y, sample_weight=weights)) == pytest.approx(scores_of(ours), abs=1e-6)
+    assert scores_of(
+        machine("usvm", kernel="rbf", tol=1e-8).fit(X, Y, sample_weight=weights)
+    ) == pytest.approx(scores_of(ours), abs=1e-6)
 
 
 def test_weights_are_repeats_and_balanced_classes_are_weights():
     weights = RNG.integers(0, 4, L + U)
     for given in ({}, {"balance": "labels"}, {"kernel": "rbf"}):
         weighed = machine(tol=1e-8, **given).fit(X, Y, sample_weight=weights)
-        repeated = machine(tol=1e-8, **given).fit(np.repeat(X, weights, axis=0), np.repeat(Y, weights))
+        repeated = machine(tol=1e-8, **given).fit(
+            np.repeat(X, weights, axis=0), np.repeat(Y, weights)
+        )
         assert scores_of(weighed) == pytest.approx(scores_of(repeated), abs=1e-4)
     labels = np.where((np.arange(L + U) < L) & (np.arange(L + U) % 6 == 1), 9, Y)
     counts = {c: np.count_nonzero(labels == c) for c in (-1, 1)}
-    by_hand = np.where(labels == 9, 1.0, sum(counts.values()) / (2 * np.where(labels == 1, counts[1], counts[-1])))
-    assert scores_of(machine(class_weight="balanced").fit(X, labels)) == pytest.approx(scores_of(machine().fit(X, labels, sample_weight=by_hand)))
+    by_hand = np.where(
+        labels == 9, 1.0, sum(counts.values()) / (2 * np.where(labels == 1, counts[1], counts[-1]))
+    )
+    assert scores_of(machine(class_weight="balanced").fit(X, labels)) == pytest.approx(
+        scores_of(machine().fit(X, labels, sample_weight=by_hand))
+    )
     with pytest.raises(ValueError, match=r"class_weight names \[4\]"):
         machine(class_weight={4: 1.0}).fit(X, Y)
 
@@ -262,7 +321,13 @@ def test_several_classes_and_rows_of_none(mode, multi_class):
     kind = np.arange(160) % 4
     rows = 0.5 * rng.normal(size=(160, 5)) + 4.0 * np.eye(4, 5)[kind]
     labels = np.where(np.arange(160) < 60, np.array(["a", "b", "c", "beside"])[kind], "?")
-    given = {"C": 10.0, "C_irrelevant": 10.0, "unlabeled": "?", "irrelevant_label": "beside", "balance": False}
+    given = {
+        "C": 10.0,
+        "C_irrelevant": 10.0,
+        "unlabeled": "?",
+        "irrelevant_label": "beside",
+        "balance": False,
+    }
     model = machine(mode, multi_class=multi_class, **given).fit(rows, labels)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert model.decision_function(rows).shape == (160, 3)
@@ -289,15 +354,27 @@ def test_no_unlabelled_rows_work():
 
 
 # --------------------------------------------------------------------------- probabilities
-@pytest.mark.parametrize(("mode", "given"), [("3c", {}), ("usvm", {"kernel": "rbf"}), ("s3vm", {"balance": 0.1}), ("svm", {"solver": "coordinate"})])
+@pytest.mark.parametrize(
+    ("mode", "given"),
+    [
+        ("3c", {}),
+        ("usvm", {"kernel": "rbf"}),
+        ("s3vm", {"balance": 0.1}),
+        ("svm", {"solver": "coordinate"}),
+    ],
+)
 def test_probabilities_are_a_sigmoid_of_scores_of_rows_held_out(mode, given):
-    """Worked by hand: folds of the labelled rows alone, each left out of a whole fit, and the likelihood of two numbers."""
+    """Worked by hand: folds of the labelled rows alone, each left out of a whole fit, and the
+    likelihood of two numbers.
+    """
     weights = 0.5 + RNG.random(L + U)
     model = machine(mode, probability=True, **given).fit(X, Y, sample_weight=weights)
     held = np.zeros(L)
     for _, test in StratifiedKFold(5, shuffle=True, random_state=0).split(X[:L], Y[:L]):
         sits = np.isin(np.arange(L + U), test)
-        other = machine(mode, **given, gamma=model._width).fit(X, Y, sample_weight=np.where(sits, 0.0, weights))
+        other = machine(mode, **given, gamma=model._width).fit(
+            X, Y, sample_weight=np.where(sits, 0.0, weights)
+        )
         held[test] = scores_of(other)[test]
     up, total = Y[:L] == 1, {side: weights[:L][Y[:L] == side].sum() for side in (1, -1)}
     goals = np.where(up, (total[1] + 1) / (total[1] + 2), 1 / (total[-1] + 2))
@@ -311,7 +388,9 @@ def test_probabilities_are_a_sigmoid_of_scores_of_rows_held_out(mode, given):
     assert P[:, 1] == pytest.approx(1 / (1 + np.exp(-slope * scores_of(model) - offset)), abs=1e-4)
     assert P.sum(axis=1) == pytest.approx(1.0)
     assert np.exp(model.predict_log_proba(X)) == pytest.approx(P)
-    assert np.array_equal(scores_of(machine(mode, **given).fit(X, Y, sample_weight=weights)), scores_of(model))
+    assert np.array_equal(
+        scores_of(machine(mode, **given).fit(X, Y, sample_weight=weights)), scores_of(model)
+    )
 
 
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
@@ -319,7 +398,9 @@ def test_probabilities_of_several_classes_tell_them_apart(multi_class):
     three = np.arange(L + U) % 3
     rows = X + 3.0 * np.eye(D)[three]
     labels = np.where(np.arange(L + U) < 60, three, 9)
-    model = machine(probability=True, multi_class=multi_class, kernel="rbf", class_weight="balanced").fit(rows, labels)
+    model = machine(
+        probability=True, multi_class=multi_class, kernel="rbf", class_weight="balanced"
+    ).fit(rows, labels)
     P = model.predict_proba(rows)
     assert P.shape == (L + U, 3)
     assert P.sum(axis=1) == pytest.approx(1.0)
@@ -339,7 +420,10 @@ def test_probabilities_are_refused_where_they_were_not_asked_for():
     assert not hasattr(model, "predict_proba")
     with pytest.raises(AttributeError) as refused:
         model.predict_proba(X)
-    assert str(refused.value.__cause__) == "predict_proba needs probability=True; this TriClassSVC has probability=False."
+    assert (
+        str(refused.value.__cause__)
+        == "predict_proba needs probability=True; this TriClassSVC has probability=False."
+    )
     with pytest.raises(AttributeError, match="was fitted with probability=False; fit it again"):
         model.set_params(probability=True).predict_proba(X)
     with pytest.warns(ConvergenceWarning, match="5 machines behind the probabilities stopped"):
@@ -348,7 +432,11 @@ def test_probabilities_are_refused_where_they_were_not_asked_for():
 
 # --------------------------------------------------------------------------- words
 def test_errors_name_the_thing_and_the_way_out():
-    with pytest.raises(ValueError, match=r"at least 2 classes.*one class alone, 1, besides 50 unlabelled rows \(unlabeled=-1\).*set unlabeled to"):
+    with pytest.raises(
+        ValueError,
+        match=r"at least 2 classes.*one class alone, 1, besides 50 unlabelled rows "
+        r"\(unlabeled=-1\).*set unlabeled to",
+    ):
         TriClassSVC().fit(X, TRUTH)
     with pytest.raises(ValueError, match=r"no class, besides 100 unlabelled rows"):
         TriClassSVC(unlabeled=1).fit(X, np.ones(L + U))
@@ -373,7 +461,9 @@ def test_errors_name_the_thing_and_the_way_out():
 
 
 def test_warnings():
-    with pytest.warns(UserWarning, match="balance='labels'.*harms where most of them are irrelevant"):
+    with pytest.warns(
+        UserWarning, match="balance='labels'.*harms where most of them are irrelevant"
+    ):
         machine("s3vm").fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="stopped before it converged.*max_iter=1"):
         machine("3c", init="svm", max_iter=1, C_unlabeled=1.0).fit(X, Y)
@@ -397,13 +487,24 @@ def test_no_support_and_weights_only_of_a_linear_kernel():
 
 def test_parameters_of_the_usual_signature():
     given = TriClassSVC().get_params()
-    wanted = {"mode": "3c", "C": 1.0, "C_unlabeled": 0.1, "C_irrelevant": None, "eps": 0.1, "kernel": "linear", "balance": None, "init": "best"}
+    wanted = {
+        "mode": "3c",
+        "C": 1.0,
+        "C_unlabeled": 0.1,
+        "C_irrelevant": None,
+        "eps": 0.1,
+        "kernel": "linear",
+        "balance": None,
+        "init": "best",
+    }
     assert wanted.items() <= given.items()
     assert (given["unlabeled"], given["irrelevant_label"]) == (-1, None)
 
 
 def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
-    """No labels are taken from scores that are not those of a solution; nothing is solved again to the last digit."""
+    """No labels are taken from scores that are not those of a solution; nothing is solved again to
+    the last digit.
+    """
     calls = []
 
     def stuck(*entries, **options):
@@ -412,13 +513,20 @@ def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
 
     real = triclass.solve_svm
     monkeypatch.setattr(triclass, "solve_svm", stuck)
-    with pytest.warns(ConvergenceWarning, match=r"stopped before it converged.*duality gap of its convex problems is [\d.]+"):
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"stopped before it converged.*duality gap of its convex problems is [\d.]+",
+    ):
         machine(init="svm", kernel="rbf").fit(X, Y)
     assert len(calls) == 1
 
 
 @pytest.mark.parametrize("weight", [1e-40, 1.0, 1e40])
-@pytest.mark.parametrize("scores", [np.full(60, 3.0), np.zeros(60), 1e40 * np.linspace(-1.0, 1.0, 60)], ids=["one", "zero", "huge"])
+@pytest.mark.parametrize(
+    "scores",
+    [np.full(60, 3.0), np.zeros(60), 1e40 * np.linspace(-1.0, 1.0, 60)],
+    ids=["one", "zero", "huge"],
+)
 def test_sigmoids_of_scores_that_tell_nothing(scores, weight, bounded):
     positive = np.arange(60) % 3 == 0
     slope, offset = fit_sigmoid(scores, positive, np.full(60, weight))

@@ -1,12 +1,12 @@
 """The textbook: dense weights, every coordinate updated at every step, no ledger. Slow on purpose.
 
-Nothing here is shared with tamis but scalars that other laws test or that are choices, not mathematics: the losses' slopes,
-the steps' sizes, and the units of automatic steps.
+Nothing here is shared with tamis but scalars that other laws test or that are choices, not
+mathematics: the losses' slopes, the steps' sizes, and the units of automatic steps.
 """
 
 import numpy as np
 
-from tamis.loops import online
+from tamis.solvers.first_order import loop as online
 
 
 def soft(v, a):
@@ -65,13 +65,19 @@ class DualAveraging:
     def step(self, g, pace, eta, lifts, t):
         self.total += g
         self.toll += self.penalty.l1 * lifts[0]
-        self.highest = max(self.highest, self.toll + self.term.rho / eta)  # it never falls, even where eta grows with the data
+        self.highest = max(
+            self.highest, self.toll + self.term.rho / eta
+        )  # it never falls, even where eta grows with the data
         toll = self.highest if self.penalty.shrinks else 0.0  # rho is for penalties with zeros
-        self.w = self.penalty.keep(-soft(self.total, toll) / (self.penalty.l2 * lifts[1] * t + 1.0 / eta))
+        self.w = self.penalty.keep(
+            -soft(self.total, toll) / (self.penalty.l2 * lifts[1] * t + 1.0 / eta)
+        )
 
 
 class FTRL:
-    """Leader of the linearised losses plus proximal terms, all of them summed afresh at each step (McMahan 2011)."""
+    """Leader of the linearised losses plus proximal terms, all of them summed afresh at each step
+    (McMahan 2011).
+    """
 
     def __init__(self, term, penalty, p):
         self.term, self.penalty, self.w = term, penalty, np.zeros(p)
@@ -85,13 +91,18 @@ class FTRL:
         rates = np.sqrt(self.sums)
         self.a += eta * self.penalty.l1 * lifts[0]
         self.b += eta * self.penalty.l2 * lifts[1]
-        pull = np.sum(np.diff(rates, axis=0) * self.centres, axis=0) - np.sum(self.gradients, axis=0)
+        pull = np.sum(np.diff(rates, axis=0) * self.centres, axis=0) - np.sum(
+            self.gradients, axis=0
+        )
         below = self.term.beta + rates[-1] + self.b
         self.w = self.penalty.keep(soft(pull, self.a) / np.where(below > 0, below, 1.0))
 
 
 class AdaGrad:
-    """Descent and prox in the metric of the summed squared gradients (Duchi et al. 2011, eq. 24)."""
+    """Descent and prox in the metric of the summed squared gradients (Duchi et al.
+
+    2011, eq. 24).
+    """
 
     def __init__(self, term, penalty, p):
         self.term, self.penalty, self.w, self.squares = term, penalty, np.zeros(p), np.zeros(p)
@@ -101,14 +112,18 @@ class AdaGrad:
         metric = self.term.delta + np.sqrt(self.squares)
         metric = np.where(metric > 0, metric, 1.0)  # nothing seen: the weight is 0 and stays so
         assert not self.penalty.l2
-        self.w = soft(self.penalty.keep(self.w - pace * g / metric), eta * self.penalty.l1 * lifts[0] / metric)
+        self.w = soft(
+            self.penalty.keep(self.w - pace * g / metric), eta * self.penalty.l1 * lifts[0] / metric
+        )
 
 
 RULES = {cls.__name__: cls for cls in (Descent, CappedDescent, DualAveraging, FTRL, AdaGrad)}
 
 
 def stay_mean(iterates):
-    """Sum of each weight over its present unbroken stay in the support, over the number of all steps."""
+    """Sum of each weight over its present unbroken stay in the support, over the number of all
+    steps.
+    """
     iterates = np.asarray(iterates)
     mean = np.zeros(iterates.shape[1])
     for j, path in enumerate(iterates.T):
@@ -146,4 +161,6 @@ def learn(X, targets, weights, loss, penalty, rule, step, flags, average=False):
             walk.append(model.w.copy())
             drift.append(bias.w.copy())
     end = stay_mean if average else (lambda path: path[-1])
-    return np.array([end(w) for w in walks]), np.array([end(d)[0] if intercept else 0.0 for d in drifts])
+    return np.array([end(w) for w in walks]), np.array(
+        [end(d)[0] if intercept else 0.0 for d in drifts]
+    )

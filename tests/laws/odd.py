@@ -69,7 +69,11 @@ INPUTS = {
     "one column": _of(FULL[:, :1]),
     "one column of ones": _of(np.ones((N, 1))),
     "one row, often": _of(np.repeat(FULL[:1], N, axis=0)),
-    "two rows, often": _of(np.repeat(FULL[:2], N // 2, axis=0), np.repeat([0, 1], N // 2), np.repeat([0.5, -1.25], N // 2)),
+    "two rows, often": _of(
+        np.repeat(FULL[:2], N // 2, axis=0),
+        np.repeat([0, 1], N // 2),
+        np.repeat([0.5, -1.25], N // 2),
+    ),
     "twice the same column": _of(np.repeat(FULL[:, :3], 2, axis=1)),
     "one row of a class": _of(FULL, (np.arange(N) == 7).astype(int), (np.arange(N) == 7) * 1.0),
     "one cell": _of(sp.csr_array(_with(np.zeros((N, P)), (3, 2), 2.0))),
@@ -109,7 +113,13 @@ EXPLAINED = {
 }
 
 # Searches and resampling with few repeats; the rest with what they are given.
-_FEW_FITS = {"eta_factors": (1.0,), "burn_ins": (1.0,), "rejections": (0.7,), "purges": (0.5, 0.9), "cv": 2}
+_FEW_FITS = {
+    "eta_factors": (1.0,),
+    "burn_ins": (1.0,),
+    "rejections": (0.7,),
+    "purges": (0.5, 0.9),
+    "cv": 2,
+}
 QUICK = {
     "StabilizedSGDClassifierCV": _FEW_FITS,
     "StabilizedSGDRegressorCV": _FEW_FITS,
@@ -139,5 +149,11 @@ def quick(cls):
     """A model whose fit on a few rows takes little time, and the same time again."""
     model = small(cls)
     known = model.get_params(deep=False)
-    wanted = {"max_iter": 20, "n_steps": 20, "n_paths": 4, "random_state": 0, **QUICK.get(cls.__name__, {})}
+    wanted = {
+        "max_iter": 20,
+        "n_steps": 20,
+        "n_paths": 4,
+        "random_state": 0,
+        **QUICK.get(cls.__name__, {}),
+    }
     return model.set_params(**{name: value for name, value in wanted.items() if name in known})

@@ -1,4 +1,6 @@
-"""All terms and all public models of tamis, found by looking: a new one is tested without a new line here."""
+"""All terms and all public models of tamis, found by looking: a new one is tested without a new
+line here.
+"""
 
 import importlib
 import pkgutil
@@ -7,8 +9,8 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
 import tamis.terms
-from tamis.models.confidence import SecondOrder
-from tamis.models.linear import OnlineLinear
+from tamis.base.stream import OnlineLinear
+from tamis.methods.confidence.estimator import SecondOrder
 from tamis.terms import (
     L1,
     AdaGrad,
@@ -31,11 +33,16 @@ def _term_classes():
     for place in pkgutil.iter_modules(tamis.terms.__path__, "tamis.terms."):
         module = importlib.import_module(place.name)
         for thing in vars(module).values():
-            if isinstance(thing, type) and getattr(thing, "is_tamis_term", False) and thing.__module__ == module.__name__:
+            if (
+                isinstance(thing, type)
+                and getattr(thing, "is_tamis_term", False)
+                and thing.__module__ == module.__name__
+            ):
                 yield thing
 
 
-# Settings that exercise a term on data of scale 1; a class not named here gets its defaults, and each number moved.
+# Settings that exercise a term on data of scale 1; a class not named here gets its defaults, and
+# each number moved.
 CHOSEN = {
     L1: [L1(0.03), L1(0.2), L1(0.03, 1.0)],
     Ridge: [Ridge(0.3), Ridge(0.3, 1.0), Ridge(0.0, 1.0)],
@@ -43,13 +50,21 @@ CHOSEN = {
     GroupL2: [GroupL2(0.3), GroupL2(1.0), GroupL2(0.3, 1.0)],
     SparseGroup: [SparseGroup(0.3), SparseGroup(1.0), SparseGroup(0.3, 1.0)],
     Descent: [Descent(), Descent(3.0, 0.0), Descent(4.0, 1.0)],
-    CappedDescent: [CappedDescent(2.0, 0.3, 0.0), CappedDescent(1.0, 0.1, 1.0), CappedDescent(3.0, 1e9, 0.0)],
+    CappedDescent: [
+        CappedDescent(2.0, 0.3, 0.0),
+        CappedDescent(1.0, 0.1, 1.0),
+        CappedDescent(3.0, 1e9, 0.0),
+    ],
     DualAveraging: [DualAveraging(), DualAveraging(0.05)],
     AdaGrad: [AdaGrad(), AdaGrad(0.1)],
     Constant: [Constant(0.2)],
     InverseSqrt: [InverseSqrt(0.5, 2.0)],
     InverseTime: [InverseTime(0.5, 3.0)],
-    PassiveAggressive: [PassiveAggressive(0.4, 0.0), PassiveAggressive(0.4, 1.0), PassiveAggressive(0.4, 2.0)],
+    PassiveAggressive: [
+        PassiveAggressive(0.4, 0.0),
+        PassiveAggressive(0.4, 1.0),
+        PassiveAggressive(0.4, 2.0),
+    ],
 }
 
 
@@ -58,9 +73,17 @@ def settings(cls):
     if cls in CHOSEN:
         return CHOSEN[cls]
     if len(cls._field_defaults) < len(cls._fields):
-        return []  # a term around another term, such as Averaged: the laws of rules wrap every rule in it
+        # a term around another term, such as Averaged: the laws of rules wrap every rule in it
+        return []
     usual = cls()
-    return [usual, *(usual._replace(**{name: 2.0 * value + 0.25}) for name, value in usual._asdict().items() if name != "unused")]
+    return [
+        usual,
+        *(
+            usual._replace(**{name: 2.0 * value + 0.25})
+            for name, value in usual._asdict().items()
+            if name != "unused"
+        ),
+    ]
 
 
 CLASSES = list(_term_classes())
@@ -71,7 +94,12 @@ def _answering(verb):
     return [term for term in TERMS if hasattr(term, verb)]
 
 
-LOSSES, PENALTIES, RULES, STEPS = _answering("slope"), _answering("prox"), _answering("settle"), _answering("size")
+LOSSES, PENALTIES, RULES, STEPS = (
+    _answering("slope"),
+    _answering("prox"),
+    _answering("settle"),
+    _answering("size"),
+)
 AIMS, GAINS = _answering("aim"), _answering("gains")
 BLOCKS = _answering("block_prox")
 
@@ -85,18 +113,34 @@ def _estimators():
 
 
 ESTIMATORS = list(_estimators())
-STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)]  # those under the streaming contract
-MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]  # of the first order: with penalties, growth and averages
+STREAMS = [
+    cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)
+]  # those under the streaming contract
+MODELS = [
+    cls for cls in STREAMS if not issubclass(cls, SecondOrder)
+]  # of the first order: with penalties, growth and averages
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
-# Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size: tests/stabilized and tests/judge run
-# scikit-learn's checks on it.
+# Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size:
+# tests/stabilized and tests/judge run scikit-learn's checks on it.
 SMALL = {
     "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-4},
     "GroupLassoRegressorCV": {"alphas": 4, "cv": 2},
     "SparseFourierFeatures": {"n_iter": 1000},
     "StabilitySelector": {"n_pairs": 4},
-    "StabilizedSGDClassifierCV": {"eta_factors": (1.0, 16.0), "burn_ins": (1.0,), "rejections": (0.7,), "purges": (0.7,), "cv": 2},
-    "StabilizedSGDRegressorCV": {"eta_factors": (0.25, 1.0), "burn_ins": (1.0,), "rejections": (0.7,), "purges": (0.7,), "cv": 2},
+    "StabilizedSGDClassifierCV": {
+        "eta_factors": (1.0, 16.0),
+        "burn_ins": (1.0,),
+        "rejections": (0.7,),
+        "purges": (0.7,),
+        "cv": 2,
+    },
+    "StabilizedSGDRegressorCV": {
+        "eta_factors": (0.25, 1.0),
+        "burn_ins": (1.0,),
+        "rejections": (0.7,),
+        "purges": (0.7,),
+        "cv": 2,
+    },
 }
 
 
@@ -105,7 +149,12 @@ def small(cls):
     return cls(**SMALL.get(cls.__name__, {}))
 
 
-# TriClassSVC takes -1 for the mark of unlabelled rows, which is a class in one of those checks: tests/kernels gives it another mark.
-CHECKED = [cls for cls in ESTIMATORS if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector", "TriClassSVC"))]
+# TriClassSVC takes -1 for the mark of unlabelled rows, which is a class in one of those checks:
+# tests/kernels gives it another mark.
+CHECKED = [
+    cls
+    for cls in ESTIMATORS
+    if not cls.__name__.startswith(("StabilizedSGD", "StabilitySelector", "TriClassSVC"))
+]
 CLASSIFIERS = [cls for cls in MODELS if is_classifier(cls())]
 REGRESSORS = [cls for cls in MODELS if is_regressor(cls())]

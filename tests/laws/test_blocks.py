@@ -1,4 +1,6 @@
-"""Laws of block penalties: prox against a search, dual norm and distance against their definitions, compiled against Python."""
+"""Laws of block penalties: prox against a search, dual norm and distance against their definitions,
+compiled against Python.
+"""
 
 import math
 
@@ -8,15 +10,21 @@ from plain import plain
 from registry import BLOCKS
 from scipy.optimize import brentq, minimize
 
-from tamis.loops import blocks
-from tamis.loops.blocks import Blocks
+from tamis.solvers.block_descent import loop_blocks as blocks
+from tamis.solvers.block_descent.loop_blocks import Blocks
 from tamis.terms import L1, GroupL2, SparseGroup
 
 pytestmark = pytest.mark.quick
 
 RNG = np.random.default_rng(0)
 WEIGHTS = [(math.sqrt(3.0), 1.0), (1.0, 0.0), (0.0, 1.0), (0.7, 0.4), (0.0, 0.0)]
-POINTS = [np.zeros(3), np.array([2.0, -1.0, 0.1]), np.array([0.05, 0.3, -0.2]), np.array([-3.0, -2.0, -0.5]), RNG.normal(size=3)]
+POINTS = [
+    np.zeros(3),
+    np.array([2.0, -1.0, 0.1]),
+    np.array([0.05, 0.3, -0.2]),
+    np.array([-3.0, -2.0, -0.5]),
+    RNG.normal(size=3),
+]
 
 
 def prox(penalty, v, scale, pair):
@@ -34,14 +42,21 @@ def test_no_point_near_or_far_beats_the_prox(penalty, pair):
 
             def objective(w, v=v, scale=scale):
                 worth = penalty.block_value(w, *pair)
-                return 0.5 * ((w - v) ** 2).sum() + (scale * worth if scale or math.isfinite(worth) else worth)
+                return 0.5 * ((w - v) ** 2).sum() + (
+                    scale * worth if scale or math.isfinite(worth) else worth
+                )
 
             best = prox(penalty, v, scale, pair)
             least = objective(best)
             for width in (1e-4, 1e-2, 1.0):
                 near = best + width * rng.normal(size=(50, 3))
-                assert min(objective(w) for w in np.vstack((near, np.maximum(near, 0.0)))) >= least - 1e-13
-            found = minimize(objective, best + 0.1, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12})
+                assert (
+                    min(objective(w) for w in np.vstack((near, np.maximum(near, 0.0))))
+                    >= least - 1e-13
+                )
+            found = minimize(
+                objective, best + 0.1, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12}
+            )
             assert found.fun >= least - 1e-9
 
 
@@ -51,12 +66,16 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
     checked = 0
     for v in POINTS:
         w = prox(penalty, v, 1.0, pair)
-        assert penalty.block_distance(w, w - v, *pair) == pytest.approx(0.0, abs=1e-15)  # its own optimality
+        assert penalty.block_distance(w, w - v, *pair) == pytest.approx(
+            0.0, abs=1e-15
+        )  # its own optimality
         for slope in (np.zeros(3), 0.3 * RNG.normal(size=3), 9.0 * RNG.normal(size=3)):
             moved = np.linalg.norm(prox(penalty, w - slope, 1.0, pair) - w)
             distance = penalty.block_distance(w, slope, *pair)
             assert (distance <= 1e-14) == (moved <= 1e-14)
-            assert moved <= distance + 1e-12  # a step of the prox is never longer than the least subgradient
+            assert (
+                moved <= distance + 1e-12
+            )  # a step of the prox is never longer than the least subgradient
             checked += distance > 1e-14
     assert checked >= 5
 
@@ -68,8 +87,14 @@ def test_distance_at_0_is_what_dual_says(penalty):
             alpha = penalty.block_dual(slope, *pair)
             if not 0.0 < alpha < math.inf:
                 continue
-            assert penalty._replace(alpha=alpha * (1 + 1e-9)).block_distance(np.zeros(3), slope, *pair) == 0.0
-            assert penalty._replace(alpha=alpha * (1 - 1e-6)).block_distance(np.zeros(3), slope, *pair) > 0.0
+            assert (
+                penalty._replace(alpha=alpha * (1 + 1e-9)).block_distance(np.zeros(3), slope, *pair)
+                == 0.0
+            )
+            assert (
+                penalty._replace(alpha=alpha * (1 - 1e-6)).block_distance(np.zeros(3), slope, *pair)
+                > 0.0
+            )
 
 
 def test_dual_of_the_sparse_group_is_the_root_of_its_equation():
@@ -77,19 +102,27 @@ def test_dual_of_the_sparse_group_is_the_root_of_its_equation():
         for weight, inside in [(2.6, 1.0), (1.0, 0.01), (0.01, 1.0)]:
 
             def gap(alpha, slope=slope, weight=weight, inside=inside):
-                return np.linalg.norm(np.maximum(np.abs(slope) - alpha * inside, 0.0)) - alpha * weight
+                return (
+                    np.linalg.norm(np.maximum(np.abs(slope) - alpha * inside, 0.0)) - alpha * weight
+                )
 
             root = brentq(gap, 0.0, np.abs(slope).max() / inside, xtol=1e-14, rtol=1e-14)
             assert SparseGroup().block_dual(slope, weight, inside) == pytest.approx(root, rel=1e-12)
     assert SparseGroup().block_dual(slope, 0.0, 0.5) == np.abs(slope).max() / 0.5
-    assert SparseGroup().block_dual(slope, 0.5, 0.0) == pytest.approx(np.linalg.norm(slope) / 0.5, rel=1e-15)
-    assert GroupL2().block_dual(slope, 0.5, 3.0) == pytest.approx(np.linalg.norm(slope) / 0.5, rel=1e-15)
+    assert SparseGroup().block_dual(slope, 0.5, 0.0) == pytest.approx(
+        np.linalg.norm(slope) / 0.5, rel=1e-15
+    )
+    assert GroupL2().block_dual(slope, 0.5, 3.0) == pytest.approx(
+        np.linalg.norm(slope) / 0.5, rel=1e-15
+    )
 
 
 def test_special_cases():
     """No L1: the group lasso; no norm, or one cell a block: the lasso."""
     for v in POINTS:
-        assert np.array_equal(prox(SparseGroup(0.3), v, 0.7, (1.5, 0.0)), prox(GroupL2(0.3), v, 0.7, (1.5, 0.0)))
+        assert np.array_equal(
+            prox(SparseGroup(0.3), v, 0.7, (1.5, 0.0)), prox(GroupL2(0.3), v, 0.7, (1.5, 0.0))
+        )
         soft = np.array([L1(0.3).prox(x, 0.7) for x in v])
         assert np.allclose(prox(SparseGroup(0.3), v, 0.7, (0.0, 1.0)), soft, rtol=0, atol=1e-16)
         one = np.array([prox(GroupL2(0.3), v[k : k + 1], 0.7, (1.0, 0.0))[0] for k in range(3)])
@@ -97,7 +130,13 @@ def test_special_cases():
 
 
 # --------------------------------------------------------------------------- whole vectors
-STACK = Blocks(np.array([0, 1, 1, 2, 3, 4], np.uint64), np.array([0, 2, 5, 6], np.uint64), np.array([1.4, 1.7, 1.0]), np.array([0.5, 0.0, 0.2]), 5)
+STACK = Blocks(
+    np.array([0, 1, 1, 2, 3, 4], np.uint64),
+    np.array([0, 2, 5, 6], np.uint64),
+    np.array([1.4, 1.7, 1.0]),
+    np.array([0.5, 0.0, 0.2]),
+    5,
+)
 
 
 @pytest.mark.parametrize("penalty", BLOCKS, ids=repr)
@@ -106,21 +145,31 @@ def test_passes_go_block_by_block_and_equal_their_source(penalty, many):
     rng = np.random.default_rng(2)
     v, slope = rng.normal(size=(2, 6 * many))
     about, outputs = STACK[1:4], np.uint64(many)
-    cuts = [slice(int(a) * many, int(b) * many) for a, b in zip(STACK.starts[:-1], STACK.starts[1:], strict=True)]
+    cuts = [
+        slice(int(a) * many, int(b) * many)
+        for a, b in zip(STACK.starts[:-1], STACK.starts[1:], strict=True)
+    ]
     pairs = list(zip(cuts, STACK.weights, STACK.l1_weights, strict=True))
     out, source = np.empty_like(v), np.empty_like(v)
     blocks.prox_blocks(v, 0.4, *about, penalty, outputs, out)
     plain(blocks.prox_blocks.plain)(v, 0.4, *about, penalty, outputs, source)
     assert np.array_equal(out, source)
-    assert np.array_equal(out, np.concatenate([prox(penalty, v[cut], 0.4, (a, r)) for cut, a, r in pairs]))
+    assert np.array_equal(
+        out, np.concatenate([prox(penalty, v[cut], 0.4, (a, r)) for cut, a, r in pairs])
+    )
     expected = {
         "value_blocks": ((out,), sum(penalty.block_value(out[cut], a, r) for cut, a, r in pairs)),
         "dual_blocks": ((slope,), max(penalty.block_dual(slope[cut], a, r) for cut, a, r in pairs)),
-        "distance_blocks": ((out, slope), max(penalty.block_distance(out[cut], slope[cut], a, r) for cut, a, r in pairs)),
+        "distance_blocks": (
+            (out, slope),
+            max(penalty.block_distance(out[cut], slope[cut], a, r) for cut, a, r in pairs),
+        ),
     }
     for name, (arrays, value) in expected.items():
         loop = getattr(blocks, name)
-        assert loop(*arrays, *about, penalty, outputs) == plain(loop.plain)(*arrays, *about, penalty, outputs)
+        assert loop(*arrays, *about, penalty, outputs) == plain(loop.plain)(
+            *arrays, *about, penalty, outputs
+        )
         assert loop(*arrays, *about, penalty, outputs) == pytest.approx(value, rel=1e-15)
 
 
@@ -130,7 +179,9 @@ def test_copies_of_a_column_add_up():
     places = np.arange(6.0)
     assert STACK.gathered(places).tolist() == [0.0, 3.0, 3.0, 4.0, 5.0]
     columns = np.random.default_rng(3).normal(size=5)
-    assert STACK.stacked(columns) @ places == pytest.approx(columns @ STACK.gathered(places))  # the two are adjoint
+    assert STACK.stacked(columns) @ places == pytest.approx(
+        columns @ STACK.gathered(places)
+    )  # the two are adjoint
     assert STACK.gathered(np.ones((6, 2))).shape == (5, 2)
 
 

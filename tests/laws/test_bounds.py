@@ -1,4 +1,6 @@
-"""Bounds: every batch solver that is stopped early says so once, with its gap and the way out, and ends on data that hold nothing."""
+"""Bounds: every batch solver that is stopped early says so once, with its gap and the way out, and
+ends on data that hold nothing.
+"""
 
 import re
 import warnings
@@ -9,8 +11,15 @@ import tiny
 from registry import ESTIMATORS, STREAMS, small
 from sklearn.exceptions import ConvergenceWarning
 
-# Resampled paths are no batch solvers: their steps keep their size, and `tol` is about what they purge.
-BATCH = [cls for cls in ESTIMATORS if cls not in STREAMS and not cls.__name__.startswith("Stabil") and {"max_iter", "tol"} <= set(cls().get_params())]
+# Resampled paths are no batch solvers: their steps keep their size, and `tol` is about what they
+# purge.
+BATCH = [
+    cls
+    for cls in ESTIMATORS
+    if cls not in STREAMS
+    and not cls.__name__.startswith("Stabil")
+    and {"max_iter", "tol"} <= set(cls().get_params())
+]
 SWEEPS = {"BCWClassifier": 2}  # one sweep is the algorithm itself, not a limit
 pytestmark = pytest.mark.usefixtures("bounded")
 
@@ -20,7 +29,11 @@ def told(model, X, y):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(X, y)
-    return [str(warning.message) for warning in caught if issubclass(warning.category, ConvergenceWarning)]
+    return [
+        str(warning.message)
+        for warning in caught
+        if issubclass(warning.category, ConvergenceWarning)
+    ]
 
 
 def targets_for(model, X):

@@ -1,4 +1,6 @@
-"""Compiled equals pure Python, bit for bit, for the shipped recipes; and a user's own term goes to the uncached twin."""
+"""Compiled equals pure Python, bit for bit, for the shipped recipes; and a user's own term goes to
+the uncached twin.
+"""
 
 from typing import NamedTuple
 
@@ -10,9 +12,13 @@ from registry import CLASSIFIERS, MODELS, REGRESSORS
 from sklearn.base import is_classifier
 from tiny import quiet
 
-from tamis import FOBOSClassifier, OnlineClassifier, _jit
-from tamis.loops import border, online, order, weights
-from tamis.models.engine import Engine
+from tamis import FOBOSClassifier, OnlineClassifier
+from tamis.base import jit as _jit
+from tamis.base import random as order
+from tamis.base import rows as border
+from tamis.solvers.first_order import loop as online
+from tamis.solvers.first_order import weights
+from tamis.solvers.first_order.state import Engine
 from tamis.terms import L1, Constant, Descent, Logistic
 
 X = tiny.matrix(50, 8)
@@ -39,7 +45,12 @@ def assert_engines_equal(a, b):
 @pytest.mark.parametrize("cls", MODELS)
 def test_one_output(cls, monkeypatch):
     y = tiny.targets_for(cls(), X)
-    a, b = twice(monkeypatch, lambda: cls(random_state=1, max_iter=3, tol=None), y, sample_weight=tiny.weights(50))
+    a, b = twice(
+        monkeypatch,
+        lambda: cls(random_state=1, max_iter=3, tol=None),
+        y,
+        sample_weight=tiny.weights(50),
+    )
     assert_engines_equal(a, b)
     assert a.coef_.any()
 
@@ -52,10 +63,16 @@ def test_many_outputs(cls, monkeypatch):
     assert a.coef_.shape == (3, 8)
 
 
-@pytest.mark.parametrize("parameters", [{"average": True}, {"loss": "hinge", "penalty": None, "step": "passive_aggressive"}], ids=repr)
+@pytest.mark.parametrize(
+    "parameters",
+    [{"average": True}, {"loss": "hinge", "penalty": None, "step": "passive_aggressive"}],
+    ids=repr,
+)
 def test_settings_beyond_the_recipes(parameters, monkeypatch):
     y = tiny.targets_for(OnlineClassifier(), X)
-    a, b = twice(monkeypatch, lambda: OnlineClassifier(random_state=1, max_iter=3, tol=None, **parameters), y)
+    a, b = twice(
+        monkeypatch, lambda: OnlineClassifier(random_state=1, max_iter=3, tol=None, **parameters), y
+    )
     assert_engines_equal(a, b)
 
 
@@ -85,7 +102,10 @@ def test_the_shuffle_is_a_permutation_that_depends_on_the_key(n):
     shuffled = order.shuffled.py_func
     with np.errstate(over="ignore"):
         source = plain(shuffled)
-        images = [[int(source(np.uint64(i), np.uint64(n), np.uint64(key))) for i in range(n)] for key in (1, 3, 2**63 + 1)]
+        images = [
+            [int(source(np.uint64(i), np.uint64(n), np.uint64(key))) for i in range(n)]
+            for key in (1, 3, 2**63 + 1)
+        ]
     for image in images:
         assert sorted(image) == list(range(n))
     if n > 4:
@@ -98,16 +118,22 @@ def test_first_places_of_the_shuffle_are_even():
     """Which row comes first is spread evenly over keys: 1600 keys, 16 rows, each about 100 times."""
     with np.errstate(over="ignore"):
         source = plain(order.shuffled.py_func)
-        first = [int(source(np.uint64(0), np.uint64(16), np.uint64(2 * key + 1))) for key in range(1600)]
+        first = [
+            int(source(np.uint64(0), np.uint64(16), np.uint64(2 * key + 1))) for key in range(1600)
+        ]
     counts = np.bincount(first, minlength=16)
-    assert ((counts - 100.0) ** 2 / 100.0).sum() < 45.0  # chi-square, 15 degrees of freedom: beyond the 0.9999 quantile
+    assert (
+        (counts - 100.0) ** 2 / 100.0
+    ).sum() < 45.0  # chi-square, 15 degrees of freedom: beyond the 0.9999 quantile
 
 
 def test_listing_weights_stops_at_the_room_it_has():
     engine = Engine((Logistic(), L1(0.001), Descent(), Constant(0.5)), (1.0, 0.0, 0.0), 8, 1)
     engine.learn(tiny.trusted(X), tiny.signs(X)[:, None], np.zeros(0))
     cells, found = np.empty(2, dtype=np.uint64), np.empty(2)
-    total = weights.list_weights(engine.state, *engine.terms[1:3], engine.ledger, np.uint64(1), cells, found)
+    total = weights.list_weights(
+        engine.state, *engine.terms[1:3], engine.ledger, np.uint64(1), cells, found
+    )
     assert total == np.count_nonzero(engine.weights()) > 2
     assert np.array_equal(found, engine.nonzeros()[1][:2])
     assert np.array_equal(np.flatnonzero(engine.weights()[0]), engine.nonzeros()[0])
@@ -137,12 +163,20 @@ def classes_of(kinds):
 
 def test_a_users_loss_works_through_the_uncached_twin(monkeypatch):
     y = tiny.targets_for(FOBOSClassifier(), X)
-    a, b = twice(monkeypatch, lambda: FOBOSClassifier(loss=Pinball(2), random_state=0, max_iter=2, tol=None), y)
+    a, b = twice(
+        monkeypatch,
+        lambda: FOBOSClassifier(loss=Pinball(2), random_state=0, max_iter=2, tol=None),
+        y,
+    )
     assert_engines_equal(a, b)
     assert a.coef_.any()
     twins = online.learn_one.twins.items()
     foreign = [twin for kinds, twin in twins if (Pinball,) in kinds]
-    shipped = [twin for kinds, twin in twins if all(cls.__module__.startswith("tamis.") for cls in classes_of(kinds))]
+    shipped = [
+        twin
+        for kinds, twin in twins
+        if all(cls.__module__.startswith("tamis.") for cls in classes_of(kinds))
+    ]
     assert len(foreign) == 1
     assert foreign[0].stats.cache_path is None, "a loop with a foreign term is kept on disk"
     assert all(twin.stats.cache_path for twin in shipped)

@@ -1,4 +1,6 @@
-"""Corrupt index arrays are a ValueError, never a crash: all cases run in processes of their own, so that a crash is seen."""
+"""Corrupt index arrays are a ValueError, never a crash: all cases run in processes of their own, so
+that a crash is seen.
+"""
 
 import functools
 import json

@@ -1,4 +1,6 @@
-"""What a fit says and shows: warnings, passes, warm starts, early stopping, probabilities, resolved constants."""
+"""What a fit says and shows: warnings, passes, warm starts, early stopping, probabilities, resolved
+constants.
+"""
 
 import warnings
 
@@ -11,7 +13,15 @@ from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from tiny import one_pass, quiet
 
-from tamis import FOBOSClassifier, FOBOSRegressor, FTRLClassifier, OnlineClassifier, OnlineRegressor, RDAClassifier, TruncatedGradientClassifier
+from tamis import (
+    FOBOSClassifier,
+    FOBOSRegressor,
+    FTRLClassifier,
+    OnlineClassifier,
+    OnlineRegressor,
+    RDAClassifier,
+    TruncatedGradientClassifier,
+)
 
 N = 40
 X = tiny.matrix(N, 7)
@@ -58,7 +68,9 @@ def test_a_model_that_keeps_features_is_quiet(cls):
 
 @pytest.mark.parametrize("cls", STREAMS)
 def test_a_fit_cut_short_warns_once_with_figures_and_advice(cls):
-    with pytest.warns(ConvergenceWarning, match=r"used all 2 passes while its loss still changed by .* max_iter") as said:
+    with pytest.warns(
+        ConvergenceWarning, match=r"used all 2 passes while its loss still changed by .* max_iter"
+    ) as said:
         model = cls(max_iter=2, tol=1e-12, random_state=0).fit(X, targets(cls()))
     assert len([w for w in said if issubclass(w.category, ConvergenceWarning)]) == 1
     assert model.n_iter_ == 2
@@ -75,7 +87,10 @@ def test_warnings_point_at_the_line_of_the_user(interpreted):
 
 def test_divergence_is_an_error_that_says_what_to_do(interpreted):
     model = OnlineRegressor(penalty=None, step="constant", eta=1e6, max_iter=50)
-    with np.errstate(all="ignore"), pytest.raises(FloatingPointError, match=r"steps are too long.*eta='auto'"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(FloatingPointError, match=r"steps are too long.*eta='auto'"),
+    ):
         model.fit(1e3 * X, tiny.numbers(X))
 
 
@@ -96,13 +111,17 @@ def test_the_loss_in_the_history_is_that_of_each_row_before_it_was_learnt(interp
     stream, losses = FOBOSClassifier(), [np.log(2.0)]
     for i in range(N - 1):
         quiet(stream.partial_fit, X[i : i + 1], Y[i : i + 1], classes=[0, 1])
-        losses.append(np.logaddexp(0.0, -(2 * Y[i + 1] - 1) * stream.decision_function(X[i + 1 : i + 2])[0]))
+        losses.append(
+            np.logaddexp(0.0, -(2 * Y[i + 1] - 1) * stream.decision_function(X[i + 1 : i + 2])[0])
+        )
     assert model.history_[0]["loss"] == pytest.approx(np.mean(losses), rel=1e-12)
 
 
 def test_tol_ends_the_fit_and_none_does_not(interpreted):
     long = quiet(FOBOSClassifier(max_iter=60, tol=None, random_state=0).fit, X, Y)
-    short = quiet(FOBOSClassifier(max_iter=60, tol=0.05, n_iter_no_change=2, random_state=0).fit, X, Y)
+    short = quiet(
+        FOBOSClassifier(max_iter=60, tol=0.05, n_iter_no_change=2, random_state=0).fit, X, Y
+    )
     assert long.n_iter_ == 60
     assert short.n_iter_ < 60
     slack, best, idle = 0.05 * long.history_[0]["loss"], np.inf, 0
@@ -144,7 +163,9 @@ def test_warm_start_takes_todays_parameters_and_refuses_another_state(interprete
     before = np.abs(model.coef_).sum()
     quiet(model.set_params(alpha=10.0).fit, X, Y)
     assert np.abs(model.coef_).sum() < before
-    with pytest.raises(ValueError, match="changed since the model was fitted; call fit with warm_start=False"):
+    with pytest.raises(
+        ValueError, match="changed since the model was fitted; call fit with warm_start=False"
+    ):
         model.set_params(average=True).fit(X, Y)
     with pytest.raises(ValueError, match=r"y holds \[2\], not among classes_"):
         model.set_params(average=False).fit(X, Y + 1)
@@ -161,14 +182,24 @@ def test_partial_fit_goes_on_from_a_fit(interpreted):
 def test_early_stopping_holds_rows_out(cls, weights):
     rows = tiny.matrix(200, 7)
     y = (tiny.signs(rows) > 0).astype(int) if is_classifier(cls()) else tiny.numbers(rows)
-    model = quiet(cls(early_stopping=True, validation_fraction=0.25, random_state=0, max_iter=50).fit, rows, y, sample_weight=weights)
+    model = quiet(
+        cls(early_stopping=True, validation_fraction=0.25, random_state=0, max_iter=50).fit,
+        rows,
+        y,
+        sample_weight=weights,
+    )
     present = 200 if weights is None else np.count_nonzero(weights)
     assert 1 <= model.n_iter_ < 50
     assert model.t_ == model.n_iter_ * (present - int(np.ceil(0.25 * present)))
     scores = [record["validation_score"] for record in model.history_]
     assert len(scores) == model.n_iter_
     assert max(scores) <= 1.0
-    again = quiet(cls(early_stopping=True, validation_fraction=0.25, random_state=0, max_iter=50).fit, rows, y, sample_weight=weights)
+    again = quiet(
+        cls(early_stopping=True, validation_fraction=0.25, random_state=0, max_iter=50).fit,
+        rows,
+        y,
+        sample_weight=weights,
+    )
     tiny.assert_same(model, again, rows)
 
 
@@ -190,7 +221,9 @@ def test_probabilities_sum_to_one_and_agree_with_predictions(cls):
         assert np.array_equal(model.classes_[P.argmax(axis=1)], model.predict(X))
         assert np.exp(model.predict_log_proba(X)) == pytest.approx(P)
     scores = quiet(cls(random_state=0).fit, X, Y)
-    assert scores.predict_proba(X)[:, 1] == pytest.approx(1 / (1 + np.exp(-scores.decision_function(X))), rel=1e-9)
+    assert scores.predict_proba(X)[:, 1] == pytest.approx(
+        1 / (1 + np.exp(-scores.decision_function(X))), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
@@ -204,7 +237,10 @@ def test_probabilities_exist_only_for_the_logistic_loss(cls):
 
 def test_probabilities_of_far_scores_and_of_labels(interpreted):
     model = quiet(one_pass(OnlineClassifier, penalty=None, step="constant", eta=1e3).fit, X, Y)
-    for P in (model.predict_proba(1e6 * X), quiet(one_pass(OnlineClassifier).fit, X, np.c_[Y, 1 - Y]).predict_proba(X)):
+    for P in (
+        model.predict_proba(1e6 * X),
+        quiet(one_pass(OnlineClassifier).fit, X, np.c_[Y, 1 - Y]).predict_proba(X),
+    ):
         assert np.isfinite(P).all()
         assert P.shape == (N, 2)
         assert P.min() >= 0.0
@@ -218,7 +254,13 @@ def test_resolved_constants_are_running_means_of_the_rows(interpreted):
         doubled = quiet(one_pass(cls).fit, 2 * X, Y).resolved_params_
         assert all(value >= 0 and np.isfinite(value) for value in resolved.values())
         for name in resolved:
-            power = {"l1": 1, "l2": 2, "eta": -1 if cls is FTRLClassifier else -2, "gamma": 2, "gravity": -1}[name]
+            power = {
+                "l1": 1,
+                "l2": 2,
+                "eta": -1 if cls is FTRLClassifier else -2,
+                "gamma": 2,
+                "gravity": -1,
+            }[name]
             assert doubled[name] == pytest.approx(2.0**power * resolved[name]), (cls, name)
     model = quiet(one_pass(FOBOSClassifier).fit, X, Y)
     norms = np.linalg.norm(X, axis=1).mean()
@@ -245,7 +287,9 @@ def test_verbose_writes_to_stderr_only(interpreted, capsys, shown):
 
 def test_ten_million_columns_are_no_trouble():
     """State grows with the columns, time with the entries; nothing else is made of that width."""
-    rows = sp.csr_array((np.ones(4), [0, 9_999_999, 5, 9_999_999], [0, 2, 4]), shape=(2, 10_000_000))
+    rows = sp.csr_array(
+        (np.ones(4), [0, 9_999_999, 5, 9_999_999], [0, 2, 4]), shape=(2, 10_000_000)
+    )
     model = FOBOSClassifier(max_iter=1, tol=None, alpha=1e-4, eta=0.5).fit(rows, [0, 1])
     assert model.support_.tolist() == [0, 5, 9_999_999]
     assert model.sparsify().coef_.shape == (1, 10_000_000)

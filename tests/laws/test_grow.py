@@ -1,4 +1,6 @@
-"""New columns and new classes in mid-stream, where `grow` allows them; errors where it does not; failures that leave no trace."""
+"""New columns and new classes in mid-stream, where `grow` allows them; errors where it does not;
+failures that leave no trace.
+"""
 
 import numpy as np
 import pandas as pd
@@ -27,7 +29,9 @@ def targets(model):
 # --------------------------------------------------------------------------- columns
 @pytest.mark.parametrize("cls", MODELS)
 def test_new_columns_are_as_if_they_had_been_there(cls):
-    """The first rows have zeros in the columns that come later, so the grown model must equal the wide one."""
+    """The first rows have zeros in the columns that come later, so the grown model must equal the
+    wide one.
+    """
     rows, y = X.copy(), targets(cls())
     rows[:15, 4:], rows[15:25, 6:] = 0.0, 0.0
     more = {"classes": [0, 1]} if is_classifier(cls()) else {}
@@ -40,7 +44,11 @@ def test_new_columns_are_as_if_they_had_been_there(cls):
     assert grown.n_features_in_ == 7
 
 
-@pytest.mark.parametrize("parameters", [{"average": True}, {"rule": "adagrad"}, {"penalty": "elasticnet", "alpha": 0.05}], ids=repr)
+@pytest.mark.parametrize(
+    "parameters",
+    [{"average": True}, {"rule": "adagrad"}, {"penalty": "elasticnet", "alpha": 0.05}],
+    ids=repr,
+)
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
 def test_new_columns_under_every_setting(interpreted, parameters, many):
     rows = X.copy()
@@ -80,7 +88,9 @@ def test_names_grow_with_the_columns(interpreted):
 def test_without_grow_columns_are_fixed(cls):
     model = quiet(one_pass(cls).fit, X, targets(cls()))
     for width in (6, 8):
-        with pytest.raises(ValueError, match=f"X has {width} features, but {cls.__name__} is expecting 7 features"):
+        with pytest.raises(
+            ValueError, match=f"X has {width} features, but {cls.__name__} is expecting 7 features"
+        ):
             model.partial_fit(np.zeros((N, width)), targets(cls()))
 
 
@@ -112,8 +122,12 @@ def test_one_two_three_five_classes(cls, names):
 @pytest.mark.parametrize("rule", ["descent", "dual_averaging", "ftrl", "adagrad"])
 @pytest.mark.parametrize("names", NAMES, ids=str)
 def test_every_class_keeps_its_scores_when_others_come(interpreted, rule, names):
-    """Without penalty and intercept a row of zeros teaches nothing, so that only the meeting of its class is seen."""
-    model = OnlineClassifier(grow=True, rule=rule, penalty=None, step="constant", eta=0.3, fit_intercept=False)
+    """Without penalty and intercept a row of zeros teaches nothing, so that only the meeting of its
+    class is seen.
+    """
+    model = OnlineClassifier(
+        grow=True, rule=rule, penalty=None, step="constant", eta=0.3, fit_intercept=False
+    )
     values = np.array(names)
     for count, more in ((1, 2), (2, 3), (3, 5)):
         quiet(model.partial_fit, X, values[np.arange(N) % count])
@@ -130,7 +144,9 @@ def test_every_class_keeps_its_scores_when_others_come(interpreted, rule, names)
 @pytest.mark.parametrize("rule", ["descent", "dual_averaging", "ftrl", "adagrad"])
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 def test_a_class_that_comes_first_turns_the_model_round(interpreted, rule, average):
-    """Learning [1], then meeting 0, is learning with both named from the start: class 1 was on the negative side."""
+    """Learning [1], then meeting 0, is learning with both named from the start: class 1 was on the
+    negative side.
+    """
     given = {"rule": rule, "average": average}
     late = OnlineClassifier(grow=True, **given)
     quiet(late.partial_fit, X[:10], np.ones(10, dtype=int))
@@ -144,7 +160,9 @@ def test_a_class_that_comes_first_turns_the_model_round(interpreted, rule, avera
 @pytest.mark.parametrize("cls", [FOBOSClassifier, RDAClassifier])
 @pytest.mark.parametrize("weights", [None, "balanced"])
 def test_chunks_do_not_matter_when_classes_arrive(interpreted, cls, weights):
-    """The contract holds for growing models too: a class exists from its first row on, not from its first chunk on."""
+    """The contract holds for growing models too: a class exists from its first row on, not from its
+    first chunk on.
+    """
     y = np.r_[np.zeros(8), np.ones(12), np.full(8, 2), np.arange(12) % 4].astype(int)
 
     @given(st.sets(st.integers(1, N - 1)).map(sorted))
@@ -198,7 +216,7 @@ def test_a_grown_model_is_saved_and_goes_on(tmp_path):
     assert again.classes_.tolist() == [-1, 0, 1, 2]
 
 
-# --------------------------------------------------------------------------- failures leave no trace
+# -------------------------------------------------------------------------- failures leave no trace
 def failures(y):
     three, wide = tiny.classes(N), np.hstack([X, X])
     return {
@@ -223,7 +241,9 @@ def test_a_chunk_that_fails_leaves_the_stream_as_it_was(interpreted, kind, grow)
     after = tiny.shown(model, X)
     assert all(np.array_equal(before[name], after[name]) for name in before)
     quiet(model.partial_fit, X, Y)
-    tiny.assert_same(quiet(quiet(one_pass(FOBOSClassifier, grow=grow).fit, X, Y).partial_fit, X, Y), model, X)
+    tiny.assert_same(
+        quiet(quiet(one_pass(FOBOSClassifier, grow=grow).fit, X, Y).partial_fit, X, Y), model, X
+    )
 
 
 @pytest.mark.parametrize("kind", failures(Y))

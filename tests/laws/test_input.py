@@ -1,4 +1,6 @@
-"""Forms of input: the same numbers in any container give the same bits; input is never mutated; names are kept."""
+"""Forms of input: the same numbers in any container give the same bits; input is never mutated;
+names are kept.
+"""
 
 import numpy as np
 import pandas as pd
@@ -11,7 +13,7 @@ from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
 from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier
-from tamis._checks import take_matrix
+from tamis.base.border import take_matrix
 
 N = 30
 X = tiny.matrix(N, 6)  # exact in float32
@@ -22,7 +24,10 @@ def unsorted(X):
     rows = sp.csr_array(X)
     for i in range(N):
         part = slice(rows.indptr[i], rows.indptr[i + 1])
-        rows.indices[part], rows.data[part] = rows.indices[part][::-1].copy(), rows.data[part][::-1].copy()
+        rows.indices[part], rows.data[part] = (
+            rows.indices[part][::-1].copy(),
+            rows.data[part][::-1].copy(),
+        )
     rows.has_sorted_indices = False
     return rows
 
@@ -36,7 +41,9 @@ def duplicated(X):
     coo = sp.coo_array((np.r_[values * 0.5, values * 0.5, extra[2]], at), shape=X.shape)
     order = np.argsort(coo.row, kind="stable")
     pointers = np.r_[0, np.cumsum(np.bincount(coo.row, minlength=len(X)))]
-    return sp.csr_array((coo.data[order], coo.col[order].astype(np.int32), pointers.astype(np.int32)), shape=X.shape)
+    return sp.csr_array(
+        (coo.data[order], coo.col[order].astype(np.int32), pointers.astype(np.int32)), shape=X.shape
+    )
 
 
 def explicit_zeros(X):
@@ -49,7 +56,10 @@ def explicit_zeros(X):
 def surplus(X):
     """Arrays longer than the last pointer, as SciPy leaves them behind."""
     rows = sp.csr_array(X)
-    rows.data, rows.indices = np.r_[rows.data, np.nan, 7.0], np.r_[rows.indices, np.array([10**6, -1], dtype=np.int32)]
+    rows.data, rows.indices = (
+        np.r_[rows.data, np.nan, 7.0],
+        np.r_[rows.indices, np.array([10**6, -1], dtype=np.int32)],
+    )
     return rows
 
 
@@ -107,22 +117,42 @@ def test_every_form_gives_the_same_bits(interpreted, form):
     y = (tiny.signs(X) > 0).astype(int)
     parameters = {"penalty": "elasticnet", "average": True}
     given = FORMS[form](X)
-    model, other = fit(one_pass(OnlineClassifier, **parameters), X, y), fit(one_pass(OnlineClassifier, **parameters), given, y)
+    model, other = (
+        fit(one_pass(OnlineClassifier, **parameters), X, y),
+        fit(one_pass(OnlineClassifier, **parameters), given, y),
+    )
     tiny.assert_same(model, other, X)
     assert np.array_equal(model.decision_function(X), other.decision_function(given))
     assert other.n_features_in_ == 6
 
 
 @pytest.mark.parametrize("cls", MODELS)
-@pytest.mark.parametrize("form", ["csr_matrix", "float32", "float32 csr", "int64 indices", "float32 int64", "unsorted", "explicit zeros"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "csr_matrix",
+        "float32",
+        "float32 csr",
+        "int64 indices",
+        "float32 int64",
+        "unsorted",
+        "explicit zeros",
+    ],
+)
 def test_compiled_recipes_on_every_type_of_numbers(cls, form):
     """All the types of arrays that reach compiled code: two of values, two of indices."""
     y = tiny.targets_for(cls(), X)
-    model, other = fit(cls(random_state=0, max_iter=2, tol=None), X, y), fit(cls(random_state=0, max_iter=2, tol=None), FORMS[form](X), y)
+    model, other = (
+        fit(cls(random_state=0, max_iter=2, tol=None), X, y),
+        fit(cls(random_state=0, max_iter=2, tol=None), FORMS[form](X), y),
+    )
     tiny.assert_same(model, other, X, wide=FORMS[form](X))
 
 
-@pytest.mark.parametrize("form", ["unsorted", "duplicated", "explicit zeros", "surplus", "coo", "float32 unsorted", "list"])
+@pytest.mark.parametrize(
+    "form",
+    ["unsorted", "duplicated", "explicit zeros", "surplus", "coo", "float32 unsorted", "list"],
+)
 def test_trusted_rows_are_canonical(interpreted, form):
     """What reaches the loops: sorted, without duplicates and zeros, unsigned, read-only."""
     rows = take_matrix(FOBOSClassifier(), FORMS[form](X), reset=True)
@@ -140,22 +170,34 @@ def test_integers_and_booleans(interpreted):
     model = fit(one_pass(FOBOSClassifier), whole, y)
     for kind in (np.int64, np.int8, np.int32):
         tiny.assert_same(model, fit(one_pass(FOBOSClassifier), whole.astype(kind), y), whole)
-        tiny.assert_same(model, fit(one_pass(FOBOSClassifier), sp.csr_array(whole.astype(kind)), y), whole)
-    tiny.assert_same(fit(one_pass(FOBOSClassifier), (X != 0) * 1.0, y), fit(one_pass(FOBOSClassifier), X != 0, y), X)
+        tiny.assert_same(
+            model, fit(one_pass(FOBOSClassifier), sp.csr_array(whole.astype(kind)), y), whole
+        )
+    tiny.assert_same(
+        fit(one_pass(FOBOSClassifier), (X != 0) * 1.0, y),
+        fit(one_pass(FOBOSClassifier), X != 0, y),
+        X,
+    )
 
 
 def test_a_wrong_flag_of_scipy_is_not_believed(interpreted):
     y = (tiny.signs(X) > 0).astype(int)
     lying = unsorted(X)
     lying.has_sorted_indices = lying.has_canonical_format = True
-    tiny.assert_same(fit(one_pass(FOBOSClassifier), X, y), fit(one_pass(FOBOSClassifier), lying, y), X)
+    tiny.assert_same(
+        fit(one_pass(FOBOSClassifier), X, y), fit(one_pass(FOBOSClassifier), lying, y), X
+    )
 
 
 # --------------------------------------------------------------------------- mutation
 def arrays_of(given):
     if sp.issparse(given):
-        names = {"coo": ("row", "col", "data"), "dia": ("offsets", "data")}.get(given.format, ("indptr", "indices", "data"))
-        return [getattr(given, name) for name in names] if given.format not in ("lil", "dok") else []
+        names = {"coo": ("row", "col", "data"), "dia": ("offsets", "data")}.get(
+            given.format, ("indptr", "indices", "data")
+        )
+        return (
+            [getattr(given, name) for name in names] if given.format not in ("lil", "dok") else []
+        )
     return [given] if isinstance(given, np.ndarray) else []
 
 
@@ -170,7 +212,10 @@ def test_input_is_never_mutated_and_may_be_read_only(interpreted, form):
     quiet(model.fit, given, y, sample_weight=weights)
     quiet(model.partial_fit, given, y, sample_weight=weights)
     model.predict(given)
-    assert all(a.tobytes() == b.tobytes() and a.dtype == b.dtype for a, b in zip(arrays_of(given), kept, strict=True))
+    assert all(
+        a.tobytes() == b.tobytes() and a.dtype == b.dtype
+        for a, b in zip(arrays_of(given), kept, strict=True)
+    )
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -179,10 +224,14 @@ def test_read_only_memory_maps(cls, tmp_path):
     for name in ("data", "indices", "indptr"):
         np.save(tmp_path / f"{name}.npy", getattr(rows, name))
     np.save(tmp_path / "dense.npy", X)
-    parts = [np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr")]
+    parts = [
+        np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in ("data", "indices", "indptr")
+    ]
     mapped = sp.csr_array(tuple(parts), shape=X.shape)
     model = fit(cls(random_state=0, max_iter=2, tol=None), X, y)
-    tiny.assert_same(model, fit(cls(random_state=0, max_iter=2, tol=None), mapped, y), X, wide=mapped)
+    tiny.assert_same(
+        model, fit(cls(random_state=0, max_iter=2, tol=None), mapped, y), X, wide=mapped
+    )
     dense = np.load(tmp_path / "dense.npy", mmap_mode="r")
     tiny.assert_same(model, fit(cls(random_state=0, max_iter=2, tol=None), dense, y), X, wide=dense)
     assert np.array_equal(np.load(tmp_path / "data.npy"), rows.data)
@@ -201,7 +250,11 @@ def test_the_model_keeps_no_view_of_the_input(interpreted):
 
 # --------------------------------------------------------------------------- names
 @pytest.mark.parametrize("cls", STREAMS)
-@pytest.mark.parametrize("frame", [lambda X: pd.DataFrame(X, columns=NAMES), lambda X: pl.DataFrame(X, schema=NAMES)], ids=["pandas", "polars"])
+@pytest.mark.parametrize(
+    "frame",
+    [lambda X: pd.DataFrame(X, columns=NAMES), lambda X: pl.DataFrame(X, schema=NAMES)],
+    ids=["pandas", "polars"],
+)
 def test_column_names_are_kept_and_checked(cls, frame):
     y = tiny.targets_for(cls(), X)
     model = fit(one_pass(cls), frame(X), y)
@@ -224,16 +277,26 @@ def test_targets_in_series_and_strings(interpreted):
         assert other.predict(X).tolist() == model.predict(X).tolist()
 
 
-# --------------------------------------------------------------------------- wrong shapes and numbers
+# ------------------------------------------------------------------------- wrong shapes and numbers
 @pytest.mark.parametrize("cls", MODELS)
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array, lambda X: X.astype(np.float32)], ids=["dense", "csr", "csc", "float32"])
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
+@pytest.mark.parametrize(
+    "form",
+    [np.asarray, sp.csr_array, sp.csc_array, lambda X: X.astype(np.float32)],
+    ids=["dense", "csr", "csc", "float32"],
+)
+@pytest.mark.parametrize(
+    ("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")]
+)
 def test_not_a_number_is_refused_by_name(cls, form, value, word):
     bad = X.copy()
     bad[7, 2] = value
     y = tiny.targets_for(cls(), X)
     model = fit(one_pass(cls), X, y)
-    for call in (lambda: cls().fit(form(bad), y), lambda: model.partial_fit(form(bad), y), lambda: model.predict(form(bad))):
+    for call in (
+        lambda: cls().fit(form(bad), y),
+        lambda: model.partial_fit(form(bad), y),
+        lambda: model.predict(form(bad)),
+    ):
         with pytest.raises(ValueError, match=f"Input X contains {word}"):
             call()
 
@@ -242,7 +305,11 @@ def test_not_a_number_is_refused_by_name(cls, form, value, word):
 def test_wrong_widths_and_lengths_are_refused(cls):
     y = tiny.targets_for(cls(), X)
     model = fit(one_pass(cls), X, y)
-    for call in (lambda: model.partial_fit(X[:, :4], y), lambda: model.predict(X[:, :4]), lambda: model.predict(np.hstack([X, X]))):
+    for call in (
+        lambda: model.partial_fit(X[:, :4], y),
+        lambda: model.predict(X[:, :4]),
+        lambda: model.predict(np.hstack([X, X])),
+    ):
         with pytest.raises(ValueError, match="features"):
             call()
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -1,4 +1,6 @@
-"""Fitted dense and asked sparse, and the reverse: the same numbers in another container get the same answers, of every estimator."""
+"""Fitted dense and asked sparse, and the reverse: the same numbers in another container get the
+same answers, of every estimator.
+"""
 
 import numpy as np
 import pytest
@@ -12,16 +14,39 @@ import tamis
 
 X = tiny.matrix(40, 7)  # exact in float32
 MORE = tiny.matrix(15, 7, seed=5)
-ANSWERS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "predict_margin", "predict_confidence", "predict_tri", "transform")
-KINDS = (np.array, sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix)
+ANSWERS = (
+    "predict",
+    "decision_function",
+    "predict_proba",
+    "predict_log_proba",
+    "predict_margin",
+    "predict_confidence",
+    "predict_tri",
+    "transform",
+)
+KINDS = (
+    np.array,
+    sp.csr_array,
+    sp.csr_matrix,
+    sp.csc_array,
+    sp.csc_matrix,
+    sp.coo_array,
+    sp.coo_matrix,
+)
 FITS = {
     "csr": sp.csr_array,
     "csc": sp.csc_matrix,
     "float32": lambda X: X.astype(np.float32),
     "float32 csr": lambda X: sp.csr_array(X.astype(np.float32)),
 }
-# Solvers that end anywhere within `tol` of the optimum: another order of the same sums is another end. All others agree to rounding.
-WITHIN_TOL = {"GMKLClassifier": 1e-2, "GMKLRegressor": 1e-2, "RobustRegressor": 1e-2, "RobustSVC": 1e-2}
+# Solvers that end anywhere within `tol` of the optimum: another order of the same sums is another
+# end. All others agree to rounding.
+WITHIN_TOL = {
+    "GMKLClassifier": 1e-2,
+    "GMKLRegressor": 1e-2,
+    "RobustRegressor": 1e-2,
+    "RobustSVC": 1e-2,
+}
 
 
 def inner(A, B):
@@ -34,7 +59,10 @@ def inner(A, B):
 CHOICES = [
     *((cls, {"n_iter": 100} if cls is tamis.SparseFourierFeatures else {}) for cls in ESTIMATORS),
     *((tamis.TriClassSVC, {"kernel": kernel}) for kernel in ("rbf", "poly", inner)),
-    *((tamis.GMKLClassifier, {"kernels": kernels}) for kernels in ([inner], tamis.kernel_dictionary(X, groups=[[0, 1], [2, 5]]))),
+    *(
+        (tamis.GMKLClassifier, {"kernels": kernels})
+        for kernels in ([inner], tamis.kernel_dictionary(X, groups=[[0, 1], [2, 5]]))
+    ),
     *((tamis.BCWClassifier, {"solver": solver}) for solver in ("cholesky", "kernel", "raw")),
     *((tamis.RobustSVC, {"uncertainty": kind, "radius": 1}) for kind in ("deletion", "ellipsoid")),
     (tamis.SparseBCWClassifier, {"covariance": "identity"}),
@@ -78,7 +106,11 @@ def assert_alike(found, wanted, relative=1e-10):
 def assert_indifferent(model):
     """The model says the same of the same rows in any container."""
     wanted = answers(model, MORE)
-    for rows in (*(kind(MORE) for kind in KINDS[1:]), MORE.astype(np.float32), sp.csr_array(MORE.astype(np.float32))):
+    for rows in (
+        *(kind(MORE) for kind in KINDS[1:]),
+        MORE.astype(np.float32),
+        sp.csr_array(MORE.astype(np.float32)),
+    ):
         assert_alike(answers(model, rows), wanted)
     return wanted
 
@@ -87,7 +119,11 @@ def assert_indifferent(model):
 def test_fitted_dense_and_asked_sparse_and_the_reverse(choice):
     wanted = assert_indifferent(fitted(choice, X))
     for form in FITS.values():
-        assert_alike(assert_indifferent(fitted(choice, form(X))), wanted, WITHIN_TOL.get(choice[0].__name__, 1e-10))
+        assert_alike(
+            assert_indifferent(fitted(choice, form(X))),
+            wanted,
+            WITHIN_TOL.get(choice[0].__name__, 1e-10),
+        )
 
 
 @pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if "probability" in cls().get_params()])

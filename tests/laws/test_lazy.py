@@ -1,4 +1,6 @@
-"""Lazy equals eager: every valid combination of loss, penalty, rule, step and average, in pure Python on tiny data."""
+"""Lazy equals eager: every valid combination of loss, penalty, rule, step and average, in pure
+Python on tiny data.
+"""
 
 import itertools
 from types import SimpleNamespace
@@ -9,14 +11,38 @@ import pytest
 import tiny
 from registry import LOSSES, PENALTIES, RULES, STEPS
 
-from tamis.models.engine import Engine
-from tamis.models.pairing import pair
-from tamis.terms import L1, Averaged, Constant, Descent, DualAveraging, ElasticNet, Free, Hinge, InverseSqrt, Logistic, Ridge, Squared
+from tamis.solvers.first_order.state import Engine
+from tamis.solvers.pairing import pair
+from tamis.terms import (
+    L1,
+    Averaged,
+    Constant,
+    Descent,
+    DualAveraging,
+    ElasticNet,
+    Free,
+    Hinge,
+    InverseSqrt,
+    Logistic,
+    Ridge,
+    Squared,
+)
 
 TOLERANCE = 1e-12
-FLAGS = [(1.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 1.0, 0.0)]  # intercept, automatic eta, automatic alpha
-# How often all cells are settled: as shipped (never on 24 rows), often, or as soon as the scale has fallen a little.
-LEDGERS = {"as shipped": {}, "settled often": {"SETTLE_EVERY": 5.0}, "settled on scale": {"SMALLEST": 0.7}}
+FLAGS = [
+    (1.0, 0.0, 0.0),
+    (1.0, 1.0, 1.0),
+    (0.0, 0.0, 1.0),
+    (0.0, 1.0, 0.0),
+    (1.0, 1.0, 0.0),
+]  # intercept, automatic eta, automatic alpha
+# How often all cells are settled: as shipped (never on 24 rows), often, or as soon as the scale has
+# fallen a little.
+LEDGERS = {
+    "as shipped": {},
+    "settled often": {"SETTLE_EVERY": 5.0},
+    "settled on scale": {"SMALLEST": 0.7},
+}
 
 
 def rows(kind="usual"):
@@ -36,7 +62,12 @@ def is_valid(loss, penalty, rule, step, average):
 
 
 def lazy(X, targets, weights, loss, penalty, rule, step, flags, average, codes=None, n_jobs=1):
-    engine = Engine((loss, penalty, Averaged(rule) if average else rule, step), flags, X.shape[1], targets.shape[1])
+    engine = Engine(
+        (loss, penalty, Averaged(rule) if average else rule, step),
+        flags,
+        X.shape[1],
+        targets.shape[1],
+    )
     engine.learn(tiny.trusted(X), targets if codes is None else codes, weights, n_jobs=n_jobs)
     return engine.weights(), engine.intercepts()
 
@@ -54,7 +85,9 @@ def differences(combinations, data, **named):
         given = (*data, loss, penalty, rule, step, flags, average)
         gap = apart(lazy(*given), eager.learn(*given))
         if not gap <= TOLERANCE:
-            found.append(f"{gap:.1e} {loss} {penalty} {rule} {step} average={average} flags={flags}")
+            found.append(
+                f"{gap:.1e} {loss} {penalty} {rule} {step} average={average} flags={flags}"
+            )
     return found
 
 
@@ -73,8 +106,16 @@ def test_every_combination(interpreted, rule, average, ledger):
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_drifting_norms_under_automatic_constants(interpreted, rule, average):
-    """The automatic step then grows, so that a dual toll may fall: a weight may come back without a touch."""
-    every = itertools.product([Logistic(), Hinge()], PENALTIES, [rule], [InverseSqrt(0.5, 2.0), InverseSqrt(0.5, 100.0)], [average])
+    """The automatic step then grows, so that a dual toll may fall: a weight may come back without a
+    touch.
+    """
+    every = itertools.product(
+        [Logistic(), Hinge()],
+        PENALTIES,
+        [rule],
+        [InverseSqrt(0.5, 2.0), InverseSqrt(0.5, 100.0)],
+        [average],
+    )
     valid = [combination for combination in every if is_valid(*combination)]
     found = differences(valid, rows("drift"), flags=(1.0, 1.0, 1.0))
     assert not found, f"{len(found)} of {len(valid)}, first " + "\n".join(found[:3])
@@ -83,10 +124,18 @@ def test_drifting_norms_under_automatic_constants(interpreted, rule, average):
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 def test_long_walks_down_to_tiny_scales(interpreted, rule, average):
-    """A ridge shrinks the ledger's scale by orders of magnitude; what is stored in its units must not lose its digits meanwhile."""
+    """A ridge shrinks the ledger's scale by orders of magnitude; what is stored in its units must
+    not lose its digits meanwhile.
+    """
     X = tiny.matrix(200, 6, seed=1)
     data = X, tiny.signs(X, seed=1)[:, None], np.ones(200)
-    every = itertools.product([Logistic(), Hinge()], [Ridge(0.3), ElasticNet(0.1, 1.5)], [rule], [Constant(0.2), InverseSqrt(0.5, 2.0)], [average])
+    every = itertools.product(
+        [Logistic(), Hinge()],
+        [Ridge(0.3), ElasticNet(0.1, 1.5)],
+        [rule],
+        [Constant(0.2), InverseSqrt(0.5, 2.0)],
+        [average],
+    )
     valid = [combination for combination in every if is_valid(*combination)]
     found = differences(valid, data, flags=(1.0, 0.0, 0.0))
     assert not found, f"{len(found)} of {len(valid)}, first " + "\n".join(found[:3])
@@ -96,42 +145,61 @@ def test_long_walks_down_to_tiny_scales(interpreted, rule, average):
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_many_outputs(interpreted, rule, average, n_jobs):
-    """Three classes from their numbers, three labels from columns; one model a column in the textbook."""
+    """Three classes from their numbers, three labels from columns; one model a column in the
+    textbook.
+    """
     X, _, weights = rows()
     codes = tiny.classes(24, 3, seed=1).astype(float)[:, None]
     labels = np.where(codes == np.arange(3), 1.0, -1.0)
     real = tiny.numbers(X, 3, seed=1)
-    every = itertools.product([Logistic(), Hinge(), Squared()], [Free(), L1(0.05), Ridge(0.3), ElasticNet(0.02, 0.2, 1.0)], FLAGS[:3])
+    every = itertools.product(
+        [Logistic(), Hinge(), Squared()],
+        [Free(), L1(0.05), Ridge(0.3), ElasticNet(0.02, 0.2, 1.0)],
+        FLAGS[:3],
+    )
     for loss, penalty, flags in every:
         step = InverseSqrt(0.3, 5.0)
         if not is_valid(loss, penalty, rule, step, average):
             continue
         terms = (loss, penalty, rule, step, flags, average)
         wanted = eager.learn(X, labels, weights, *terms)
-        assert apart(lazy(X, labels, weights, *terms, codes=codes, n_jobs=n_jobs), wanted) <= TOLERANCE
+        assert (
+            apart(lazy(X, labels, weights, *terms, codes=codes, n_jobs=n_jobs), wanted) <= TOLERANCE
+        )
         assert apart(lazy(X, labels, weights, *terms, n_jobs=n_jobs), wanted) <= TOLERANCE
         if isinstance(loss, Squared):
-            assert apart(lazy(X, real, weights, *terms), eager.learn(X, real, weights, *terms)) <= TOLERANCE
+            assert (
+                apart(lazy(X, real, weights, *terms), eager.learn(X, real, weights, *terms))
+                <= TOLERANCE
+            )
 
 
 def test_the_average_keeps_zeros_and_restarts():
-    """The textbook's own average: a weight that left the support is 0, one that came back counts from there."""
+    """The textbook's own average: a weight that left the support is 0, one that came back counts
+    from there.
+    """
     path = [[1.0, 1.0, 0.0], [0.0, 2.0, 0.0], [3.0, 3.0, 4.0], [5.0, 0.0, 4.0]]
     assert eager.stay_mean(path).tolist() == [2.0, 0.0, 2.0]
 
 
 @pytest.mark.own_seeds  # it is about the data of these seeds
 @pytest.mark.parametrize("penalty", [L1(0.3), ElasticNet(0.3, 0.5), L1(0.3, 1.0)], ids=repr)
-@pytest.mark.parametrize("rule", [r for r in RULES if isinstance(r, Descent | DualAveraging)], ids=repr)
+@pytest.mark.parametrize(
+    "rule", [r for r in RULES if isinstance(r, Descent | DualAveraging)], ids=repr
+)
 def test_tiny_data_is_sparse_enough_to_test_zeros(interpreted, rule, penalty):
-    """A guard of the laws above: their penalties do empty cells, so that the threshold's kink is walked over."""
+    """A guard of the laws above: their penalties do empty cells, so that the threshold's kink is
+    walked over.
+    """
     strong = lazy(*rows(), Logistic(), penalty, rule, Constant(0.5), (1.0, 0.0, 0.0), False)[0]
     free = lazy(*rows(), Logistic(), Free(), rule, Constant(0.5), (1.0, 0.0, 0.0), False)[0]
     assert (strong == 0.0).sum() > (free == 0.0).sum()
 
 
 def test_no_step_before_the_first_row(interpreted):
-    engine = Engine((Logistic(), L1(0.1), Averaged(Descent()), Constant(0.1)), (1.0, 1.0, 1.0), 3, 1)
+    engine = Engine(
+        (Logistic(), L1(0.1), Averaged(Descent()), Constant(0.1)), (1.0, 1.0, 1.0), 3, 1
+    )
     engine.learn(tiny.trusted(np.zeros((2, 3))), np.ones((2, 1)), np.zeros(2))
     assert engine.ledger[0] == 0.0
     assert not engine.state.any()

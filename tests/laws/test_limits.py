@@ -1,4 +1,6 @@
-"""The limits of the border: numbers that are too large are refused by place, those too small count as 0, in all forms and in chunks."""
+"""The limits of the border: numbers that are too large are refused by place, those too small count
+as 0, in all forms and in chunks.
+"""
 
 import numpy as np
 import pytest
@@ -9,8 +11,17 @@ from registry import ESTIMATORS, STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
-from tamis import FOBOSClassifier, FOBOSRegressor, GroupLassoRegressor, LowRankLasso, RobustSVC, StabilitySelector, compare, groups_by_correlation
-from tamis._checks import LARGEST, SMALLEST, take_blocks, take_columns, take_matrix
+from tamis import (
+    FOBOSClassifier,
+    FOBOSRegressor,
+    GroupLassoRegressor,
+    LowRankLasso,
+    RobustSVC,
+    StabilitySelector,
+    compare,
+    groups_by_correlation,
+)
+from tamis.base.border import LARGEST, SMALLEST, take_blocks, take_columns, take_matrix
 
 N = 30
 X = tiny.matrix(N, 6)
@@ -48,7 +59,9 @@ def plain(rows):
 @WAYS
 @pytest.mark.parametrize("value", [1.1e50, -1e160, 1.7e308])
 def test_a_number_too_large_is_refused_with_its_place_and_the_way_out(form, take, value):
-    with pytest.raises(ValueError, match=r"^X holds .* in row 7, column 2; .*1e\+50 .*MaxAbsScaler") as said:
+    with pytest.raises(
+        ValueError, match=r"^X holds .* in row 7, column 2; .*1e\+50 .*MaxAbsScaler"
+    ) as said:
         TAKES[take](FOBOSClassifier(), FORMS[form](with_cell(value)), reset=True)
     assert f"{value:g}" in str(said.value)
 
@@ -59,7 +72,9 @@ def test_a_number_too_large_is_refused_with_its_place_and_the_way_out(form, take
 def test_a_number_too_small_counts_as_zero(form, take, value):
     given = FORMS[form](with_cell(value))
     assert np.array_equal(plain(TAKES[take](FOBOSClassifier(), given, reset=True)), with_cell(0.0))
-    assert np.array_equal(given.toarray() if sp.issparse(given) else given, with_cell(value)), "the user's array was changed"
+    assert np.array_equal(given.toarray() if sp.issparse(given) else given, with_cell(value)), (
+        "the user's array was changed"
+    )
 
 
 @CONTAINERS
@@ -74,14 +89,18 @@ def test_the_limits_themselves_are_let_through(form, take):
 @WAYS
 def test_nothing_but_small_numbers_is_refused_in_a_fit_and_zeros_in_a_prediction(form, take):
     model, given = FOBOSClassifier(), FORMS[form](X * 1e-160)
-    with pytest.raises(ValueError, match=r"the largest number of X is .*e-160 in size.*MaxAbsScaler"):
+    with pytest.raises(
+        ValueError, match=r"the largest number of X is .*e-160 in size.*MaxAbsScaler"
+    ):
         TAKES[take](model, given, reset=True)
     TAKES[take](model, FORMS[form](X), reset=True)
     assert not plain(TAKES[take](model, given, reset=False)).any()
     assert not plain(TAKES[take](model, FORMS[form](0.0 * X), reset=True)).any()
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array], ids=["dense", "csr", "csc"])
+@pytest.mark.parametrize(
+    "form", [np.asarray, sp.csr_array, sp.csc_array], ids=["dense", "csr", "csc"]
+)
 def test_float32_is_let_through_as_far_as_it_reaches_and_its_negative_zeros_are_zeros(form):
     table = X.astype(np.float32)
     table[0, :3], table[1, :2], table[2, :2] = (3e38, -3e38, 1e-45), -0.0, 0.0
@@ -94,11 +113,17 @@ def test_float32_is_let_through_as_far_as_it_reaches_and_its_negative_zeros_are_
 
 
 def test_duplicates_are_summed_before_they_are_looked_at():
-    rows = sp.csr_array((np.array([6e49, 6e49, 6e-51, 6e-51]), np.array([1, 1, 0, 0]), np.array([0, 2, 4])), shape=(2, 2))
+    rows = sp.csr_array(
+        (np.array([6e49, 6e49, 6e-51, 6e-51]), np.array([1, 1, 0, 0]), np.array([0, 2, 4])),
+        shape=(2, 2),
+    )
     with pytest.raises(ValueError, match=r"X holds 1.2e\+50 in row 0, column 1"):
         take_matrix(FOBOSClassifier(), rows, reset=True)
     rows.data[:2] = 1.0, -0.5
-    assert plain(take_matrix(FOBOSClassifier(), rows, reset=True)).tolist() == [[0.0, 0.5], [1.2e-50, 0.0]]
+    assert plain(take_matrix(FOBOSClassifier(), rows, reset=True)).tolist() == [
+        [0.0, 0.5],
+        [1.2e-50, 0.0],
+    ]
 
 
 @pytest.mark.parametrize("cls", PREDICTORS)
@@ -121,7 +146,13 @@ def test_chunks_of_small_numbers_give_the_bits_of_the_whole(cls):
     for start in range(0, N, 4):
         part = slice(start, start + 4)
         quiet(parts.partial_fit, table[part], y[part], sample_weight=loads[part], **named)
-    quiet(zeros.partial_fit, np.where(np.abs(table) < 1e-50, 0.0, table), y, sample_weight=np.round(loads), **named)
+    quiet(
+        zeros.partial_fit,
+        np.where(np.abs(table) < 1e-50, 0.0, table),
+        y,
+        sample_weight=np.round(loads),
+        **named,
+    )
     tiny.assert_same(whole, parts, X)
     tiny.assert_same(whole, zeros, X)
 
@@ -147,7 +178,9 @@ def test_targets_have_the_same_limits(cls):
     with pytest.raises(ValueError, match=r"the largest target is .*Multiply y"):
         model.fit(X, tiny.numbers(X) * 1e-60)
     y[5] = 1e-60
-    assert np.array_equal(quiet(model.fit, X, y).coef_, quiet(model.fit, X, np.where(y == 1e-60, 0.0, y)).coef_)
+    assert np.array_equal(
+        quiet(model.fit, X, y).coef_, quiet(model.fit, X, np.where(y == 1e-60, 0.0, y)).coef_
+    )
 
 
 def test_sparse_targets_have_the_same_limits():
@@ -163,7 +196,7 @@ def test_class_weights_have_the_same_limits():
             FOBOSClassifier(class_weight={1: bad}).fit(X, targets(FOBOSClassifier()))
 
 
-# --------------------------------------------------------------------------- rows that are split before a model sees them
+# ----------------------------------------------------- rows that are split before a model sees them
 def test_the_place_is_that_in_the_users_own_rows():
     bad, y = with_cell(1e60, (23, 1)), targets(FOBOSClassifier())
     for call in (

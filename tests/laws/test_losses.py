@@ -1,4 +1,6 @@
-"""Laws of losses: the slope is the value's, 0 lies at the kinks' minimum, the bend bounds the curvature."""
+"""Laws of losses: the slope is the value's, 0 lies at the kinks' minimum, the bend bounds the
+curvature.
+"""
 
 import itertools
 import math
@@ -20,14 +22,20 @@ def signed(loss):
 
 
 def jumps(loss, target):
-    """Scores at which the slope jumps or bends, by bisection of a change that does not shrink with the interval."""
+    """Scores at which the slope jumps or bends, by bisection of a change that does not shrink with
+    the interval.
+    """
     found = []
     for low, high in itertools.pairwise(SCORES):
         a, b = low, high
         for _ in range(60):
             middle = 0.5 * (a + b)
             left = abs(loss.slope(middle, target) - loss.slope(a, target))
-            a, b = (a, middle) if left > abs(loss.slope(b, target) - loss.slope(middle, target)) else (middle, b)
+            a, b = (
+                (a, middle)
+                if left > abs(loss.slope(b, target) - loss.slope(middle, target))
+                else (middle, b)
+            )
         if abs(loss.slope(b, target) - loss.slope(a, target)) > 0.05:
             found.append(b)
     return found
@@ -60,7 +68,12 @@ def test_value_is_convex_and_never_negative(loss):
 def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
     for target in signed(loss):
         for kink in jumps(loss, target):
-            for score in (kink, np.nextafter(kink, -math.inf), np.nextafter(kink, math.inf), round(kink, 6)):
+            for score in (
+                kink,
+                np.nextafter(kink, -math.inf),
+                np.nextafter(kink, math.inf),
+                round(kink, 6),
+            ):
                 left, right = loss.slope(score - 1e-4, target), loss.slope(score + 1e-4, target)
                 slope = loss.slope(score, target)
                 assert left - 1e-12 <= slope <= right + 1e-12

@@ -1,4 +1,6 @@
-"""Manners of terms: equality, hash, repr, pickling, digests; and the sizes of steps against their formulas."""
+"""Manners of terms: equality, hash, repr, pickling, digests; and the sizes of steps against their
+formulas.
+"""
 
 import copy
 import math
@@ -10,28 +12,56 @@ import pytest
 from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
 
 import tamis.terms
-from tamis import _jit
-from tamis._checks import as_floats, take_term
-from tamis.terms import Averaged, Constant, Descent, Hinge, InverseSqrt, InverseTime, Logistic, PassiveAggressive, SquaredHinge
+from tamis.base import jit as _jit
+from tamis.base.border import as_floats, take_term
+from tamis.terms import (
+    Averaged,
+    Constant,
+    Descent,
+    Hinge,
+    InverseSqrt,
+    InverseTime,
+    Logistic,
+    PassiveAggressive,
+    SquaredHinge,
+)
 from tamis.terms.losses import LOSSES as NAMED_LOSSES
 
 
 def test_the_registry_finds_what_is_there():
     found = {cls.__qualname__ for cls in CLASSES}
-    assert {"Hinge", "SquaredHinge", "Logistic", "Squared", "Huber", "EpsilonInsensitive"} <= {type(t).__qualname__ for t in LOSSES}
+    assert {"Hinge", "SquaredHinge", "Logistic", "Squared", "Huber", "EpsilonInsensitive"} <= {
+        type(t).__qualname__ for t in LOSSES
+    }
     assert {"Free", "L1", "Ridge", "ElasticNet"} <= {type(t).__qualname__ for t in PENALTIES}
-    assert {"Descent", "CappedDescent", "DualAveraging", "FTRL", "AdaGrad"} <= {type(t).__qualname__ for t in RULES}
-    assert {"Constant", "InverseSqrt", "InverseTime", "PassiveAggressive"} <= {type(t).__qualname__ for t in STEPS}
-    assert found == {name for name in tamis.terms.__all__ if isinstance(getattr(tamis.terms, name), type)}
+    assert {"Descent", "CappedDescent", "DualAveraging", "FTRL", "AdaGrad"} <= {
+        type(t).__qualname__ for t in RULES
+    }
+    assert {"Constant", "InverseSqrt", "InverseTime", "PassiveAggressive"} <= {
+        type(t).__qualname__ for t in STEPS
+    }
+    assert found == {
+        name for name in tamis.terms.__all__ if isinstance(getattr(tamis.terms, name), type)
+    }
     assert {"Sides", "Tube"} <= {type(t).__qualname__ for t in AIMS}
-    assert {"PAGain", "AROWGain", "SOPGain", "NAROWGain", "CWGain", "SCWGain"} <= {type(t).__qualname__ for t in GAINS}
+    assert {"PAGain", "AROWGain", "SOPGain", "NAROWGain", "CWGain", "SCWGain"} <= {
+        type(t).__qualname__ for t in GAINS
+    }
     assert {"GroupL2", "SparseGroup"} <= {type(t).__qualname__ for t in BLOCKS}
-    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) | set(AIMS) | set(GAINS) | set(BLOCKS) == set(TERMS)
+    assert set(LOSSES) | set(PENALTIES) | set(RULES) | set(STEPS) | set(AIMS) | set(GAINS) | set(
+        BLOCKS
+    ) == set(TERMS)
 
 
 @pytest.mark.parametrize("term", [*TERMS, Averaged(Descent())], ids=repr)
 def test_copies_are_equal_and_hash_alike(term):
-    for again in (pickle.loads(pickle.dumps(term)), copy.copy(term), copy.deepcopy(term), type(term)(*term), term._replace()):
+    for again in (
+        pickle.loads(pickle.dumps(term)),
+        copy.copy(term),
+        copy.deepcopy(term),
+        type(term)(*term),
+        term._replace(),
+    ):
         assert again == term
         assert not again.__ne__(term)
         assert hash(again) == hash(term)
@@ -73,7 +103,9 @@ def test_names_give_the_terms_and_log_loss_is_logistic():
 
 @pytest.mark.parametrize("given", [1.0, 0, True, np.float64(2.0), (1.0,), None, Hinge])
 def test_what_is_no_term_is_refused_with_a_sentence(given):
-    with pytest.raises((TypeError, ValueError), match=r"'loss' parameter must be a name .*'hinge'.* or a term"):
+    with pytest.raises(
+        (TypeError, ValueError), match=r"'loss' parameter must be a name .*'hinge'.* or a term"
+    ):
         take_term("loss", given, NAMED_LOSSES, ("value",))
 
 
@@ -95,7 +127,10 @@ def make(body, name="Hinge"):
     return _jit.term(scope[name])
 
 
-FIRST = "    def slope(self, score, target):\n        return -target if score * target < self.margin else 0.0\n"
+FIRST = (
+    "    def slope(self, score, target):\n        return -target if score * target < "
+    "self.margin else 0.0\n"
+)
 
 
 def test_two_terms_of_one_name_and_other_code_have_other_names_for_numba():
@@ -124,10 +159,16 @@ def test_terms_from_outside_are_foreign_also_inside_others():
 
 
 def test_every_verb_of_a_shipped_term_is_known():
-    """A method that is no verb is not dispatched in compiled code; bookkeeping that loops never call is named here."""
+    """A method that is no verb is not dispatched in compiled code; bookkeeping that loops never
+    call is named here.
+    """
     bookkeeping = {"columns", "signs", "objection", "distance", "weighs"}
     for cls in CLASSES:
-        own = {name for name, value in vars(cls).items() if callable(value) and not name.startswith("_")}
+        own = {
+            name
+            for name, value in vars(cls).items()
+            if callable(value) and not name.startswith("_")
+        }
         own -= {"count", "index"}
         assert own - bookkeeping <= set(_jit.VERBS), cls
 
@@ -137,11 +178,17 @@ def test_every_verb_of_a_shipped_term_is_known():
 def test_sizes_of_schedules(t):
     assert Constant(0.3).size(t, 1.0, 1.0) == 0.3
     assert InverseSqrt(0.5, 1.0).size(t, 1.0, 1.0) == pytest.approx(0.5 / math.sqrt(t), rel=1e-15)
-    assert InverseSqrt(0.5, 100.0).size(t, 9.0, 9.0) == pytest.approx(0.5 / math.sqrt(1 + (t - 1) / 100), rel=1e-15)
-    assert InverseTime(0.5, 10.0).size(t, 9.0, 9.0) == pytest.approx(0.5 / (1 + (t - 1) / 10), rel=1e-15)
+    assert InverseSqrt(0.5, 100.0).size(t, 9.0, 9.0) == pytest.approx(
+        0.5 / math.sqrt(1 + (t - 1) / 100), rel=1e-15
+    )
+    assert InverseTime(0.5, 10.0).size(t, 9.0, 9.0) == pytest.approx(
+        0.5 / (1 + (t - 1) / 10), rel=1e-15
+    )
 
 
-@pytest.mark.parametrize("step", [s for s in STEPS if not isinstance(s, PassiveAggressive)], ids=repr)
+@pytest.mark.parametrize(
+    "step", [s for s in STEPS if not isinstance(s, PassiveAggressive)], ids=repr
+)
 def test_schedules_are_positive_and_never_rise(step):
     sizes = [step.size(float(t), 1.0, 1.0) for t in range(1, 200)]
     assert min(sizes) > 0.0

@@ -1,4 +1,6 @@
-"""Laws over all public models: scikit-learn's common tests, purity, repeatability, threads, symmetry, agreement of outputs."""
+"""Laws over all public models: scikit-learn's common tests, purity, repeatability, threads,
+symmetry, agreement of outputs.
+"""
 
 import copy
 import pickle
@@ -31,7 +33,9 @@ def targets(model, many=False):
 
 
 # --------------------------------------------------------------------------- scikit-learn
-@parametrize_with_checks([small(cls) for cls in CHECKED], expected_failed_checks=expected_failed_checks)
+@parametrize_with_checks(
+    [small(cls) for cls in CHECKED], expected_failed_checks=expected_failed_checks
+)
 @pytest.mark.filterwarnings("ignore")
 def test_common_checks_of_scikit_learn(estimator, check):
     check(estimator)
@@ -42,7 +46,10 @@ def test_only_the_two_weight_equivalence_checks_may_fail():
 
     for cls in ESTIMATORS:
         reasons = expected_failed_checks(cls())
-        assert set(reasons) <= {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
+        assert set(reasons) <= {
+            "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
+        }
         assert all(hasattr(checks, name) and len(reason) > 20 for name, reason in reasons.items())
     assert expected_failed_checks(object()) == {}
 
@@ -79,7 +86,10 @@ def test_parameters_are_kept_as_given(cls):
     assert model.get_params() == before
     assert clone(model).get_params() == before
     for name, value in before.items():
-        assert getattr(clone(model).set_params(**{name: value}), name) is value or getattr(model, name) == value
+        assert (
+            getattr(clone(model).set_params(**{name: value}), name) is value
+            or getattr(model, name) == value
+        )
 
 
 @pytest.mark.parametrize("cls", STREAMS)
@@ -89,9 +99,15 @@ def test_predictions_come_from_the_weights_shown(cls):
         scores = model.decision_function(X) if is_classifier(model) else model.predict(X)
         by_hand = X @ np.atleast_2d(model.coef_).T + model.intercept_
         assert scores.reshape(N, -1) == pytest.approx(by_hand, rel=1e-12, abs=1e-12)
-        assert np.array_equal(model.support_, np.flatnonzero(np.atleast_2d(model.coef_).any(axis=0)))
+        assert np.array_equal(
+            model.support_, np.flatnonzero(np.atleast_2d(model.coef_).any(axis=0))
+        )
         if is_classifier(model):
-            wanted = model.classes_[scores.argmax(axis=1)] if many else model.classes_[(scores > 0).astype(int)]
+            wanted = (
+                model.classes_[scores.argmax(axis=1)]
+                if many
+                else model.classes_[(scores > 0).astype(int)]
+            )
             assert np.array_equal(model.predict(X), wanted)
 
 
@@ -110,9 +126,14 @@ def test_the_same_seed_gives_the_same_bits_and_another_another_order(cls):
     a, b, c = (quiet(cls(random_state=seed, max_iter=3, tol=None).fit, X, y) for seed in (3, 3, 4))
     tiny.assert_same(a, b, X)
     assert not np.array_equal(a.coef_, c.coef_)
-    fixed = [quiet(cls(random_state=seed, max_iter=3, tol=None, shuffle=False).fit, X, y) for seed in (3, 4)]
+    fixed = [
+        quiet(cls(random_state=seed, max_iter=3, tol=None, shuffle=False).fit, X, y)
+        for seed in (3, 4)
+    ]
     tiny.assert_same(*fixed, X)
-    tiny.assert_same(a, quiet(cls(random_state=check_random_state(3), max_iter=3, tol=None).fit, X, y), X)
+    tiny.assert_same(
+        a, quiet(cls(random_state=check_random_state(3), max_iter=3, tol=None).fit, X, y), X
+    )
 
 
 @pytest.mark.parametrize("cls", MODELS)
@@ -122,21 +143,27 @@ def test_threads_do_not_change_the_bits(cls):
     y = targets(cls(), many=True)
     one = quiet(cls(random_state=0, max_iter=3, tol=None).fit, X, y)
     for n_jobs in (1, 2, 3, 7, -1):
-        tiny.assert_same(one, quiet(cls(random_state=0, max_iter=3, tol=None, n_jobs=n_jobs).fit, X, y), X)
+        tiny.assert_same(
+            one, quiet(cls(random_state=0, max_iter=3, tol=None, n_jobs=n_jobs).fit, X, y), X
+        )
 
 
 def test_threads_and_labels(interpreted):
     labels = np.c_[Y, THREE == 1, THREE > 0, Y]
     one = quiet(one_pass(OnlineClassifier, average=True).fit, X, labels)
     for n_jobs in (2, 3):
-        tiny.assert_same(one, quiet(one_pass(OnlineClassifier, average=True, n_jobs=n_jobs).fit, X, labels), X)
+        tiny.assert_same(
+            one, quiet(one_pass(OnlineClassifier, average=True, n_jobs=n_jobs).fit, X, labels), X
+        )
 
 
 # --------------------------------------------------------------------------- symmetry
 @pytest.mark.parametrize("cls", MODELS)
 @pytest.mark.parametrize("factor", [2.0, 0.5, 2.0**20, 2.0**-20])
 def test_automatic_constants_are_free_of_the_scale_of_the_rows(cls, factor):
-    """Powers of two scale without rounding: the weights are divided by the factor, to the bit; scores and intercepts stay."""
+    """Powers of two scale without rounding: the weights are divided by the factor, to the bit;
+    scores and intercepts stay.
+    """
     y = targets(cls())
     model = quiet(cls(random_state=0, max_iter=3, tol=None).fit, X, y)
     scaled = quiet(cls(random_state=0, max_iter=3, tol=None).fit, X * factor, y)
@@ -179,14 +206,20 @@ def test_positive_truncated_gradient_with_theta_has_no_negative_weight(interpret
 
     for seed in range(3):
         rows = tiny.matrix(N, 7, seed)
-        model = one_pass(TruncatedGradientClassifier, theta=0.05, gravity=0.001, eta=0.5, positive=True)
+        model = one_pass(
+            TruncatedGradientClassifier, theta=0.05, gravity=0.001, eta=0.5, positive=True
+        )
         assert (quiet(model.fit, rows, (tiny.signs(rows, seed) > 0).astype(int)).coef_ >= 0.0).all()
 
 
 # --------------------------------------------------------------------------- outputs
-@pytest.mark.parametrize("cls", [cls for cls in REGRESSORS if not getattr(cls, "_couples_outputs", False)])
+@pytest.mark.parametrize(
+    "cls", [cls for cls in REGRESSORS if not getattr(cls, "_couples_outputs", False)]
+)
 def test_several_targets_are_separate_regressions(cls):
-    """To the bit, once the penalty is a number: the automatic one is in units of all targets together."""
+    """To the bit, once the penalty is a number: the automatic one is in units of all targets
+    together.
+    """
     strength = "gravity" if "gravity" in cls().get_params() else "alpha"
     given = {strength: 0.01, **({"eta": 0.05} if "eta" in cls().get_params() else {"gamma": 20.0})}
     targets_3 = tiny.numbers(X, 3)
@@ -199,7 +232,15 @@ def test_several_targets_are_separate_regressions(cls):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"rule": "descent"}, {"rule": "dual_averaging"}, {"rule": "ftrl"}, {"rule": "adagrad"}, {"average": True}], ids=repr
+    "parameters",
+    [
+        {"rule": "descent"},
+        {"rule": "dual_averaging"},
+        {"rule": "ftrl"},
+        {"rule": "adagrad"},
+        {"average": True},
+    ],
+    ids=repr,
 )
 @pytest.mark.parametrize("loss", ["squared_error", EpsilonInsensitive(1.0)], ids=repr)
 def test_several_targets_are_separate_regressions_whatever_the_rule(interpreted, parameters, loss):
@@ -233,7 +274,13 @@ def test_labels_of_every_kind(cls):
     assert model.coef_.shape == (2, 7)
     assert model.predict(X).shape == (N, 2)
     assert set(np.unique(model.predict(X))) <= {0, 1}
-    for same in (labels.astype(bool), labels.astype(float), labels.tolist(), sp.csr_array(labels), sp.csc_matrix(labels)):
+    for same in (
+        labels.astype(bool),
+        labels.astype(float),
+        labels.tolist(),
+        sp.csr_array(labels),
+        sp.csc_matrix(labels),
+    ):
         tiny.assert_same(model, quiet(one_pass(cls).fit, X, same), X)
     with pytest.raises(ValueError, match="must be a matrix of labels, 0 or 1 each; found"):
         cls().fit(X, labels + 1)

@@ -1,4 +1,7 @@
-"""Odd inputs, over all models: a finite model, or an error that says what is wrong. Nothing else."""
+"""Odd inputs, over all models: a finite model, or an error that says what is wrong.
+
+Nothing else.
+"""
 
 import faulthandler
 import traceback
@@ -13,12 +16,21 @@ from registry import ESTIMATORS
 from sklearn.exceptions import NotFittedError
 
 BOUND = 120.0  # seconds; a case takes some hundredths of one, once its loops are compiled
-ASKED = ("predict", "decision_function", "predict_proba", "predict_margin", "predict_confidence", "transform")
+ASKED = (
+    "predict",
+    "decision_function",
+    "predict_proba",
+    "predict_margin",
+    "predict_confidence",
+    "transform",
+)
 
 
 @contextmanager
 def bounded():
-    """End the process, with a traceback, where a fit does not end: the suite must not wait for ever."""
+    """End the process, with a traceback, where a fit does not end: the suite must not wait for
+    ever.
+    """
     faulthandler.dump_traceback_later(BOUND, exit=True)
     try:
         yield
@@ -36,13 +48,17 @@ def numbers_of(name, value):
     elif isinstance(value, list | tuple):
         for at, inner in enumerate(value):
             yield from numbers_of(f"{name}[{at}]", inner)
-    elif isinstance(value, float | np.ndarray | np.floating) and np.asarray(value).dtype.kind == "f":
+    elif (
+        isinstance(value, float | np.ndarray | np.floating) and np.asarray(value).dtype.kind == "f"
+    ):
         yield name, np.asarray(value)
 
 
 def shown(model):
     """Every public attribute of a fit."""
-    for name in sorted(n for n in {*vars(model), *dir(type(model))} if n.endswith("_") and not n.startswith("_")):
+    for name in sorted(
+        n for n in {*vars(model), *dir(type(model))} if n.endswith("_") and not n.startswith("_")
+    ):
         try:
             yield name, getattr(model, name)
         except (AttributeError, NotFittedError):
@@ -58,21 +74,35 @@ def answers(model, tables):
 
 
 def wild(model, X, warned):
-    """What is not finite, of all that the model shows and says; a warning may have said so of an attribute."""
+    """What is not finite, of all that the model shows and says; a warning may have said so of an
+    attribute.
+    """
     ordinary = FULL[:, : X.shape[1]]
     for name, value in (*shown(model), *answers(model, (X, ordinary))):
-        told = any(word in sentence and name in sentence for sentence in warned for word in ("nan", "inf"))
+        told = any(
+            word in sentence and name in sentence for sentence in warned for word in ("nan", "inf")
+        )
         for path, numbers in numbers_of(name, value):
-            if not told and not np.isfinite(numbers).all() and not any(f"[{word!r}]" in path for word in EXPLAINED):
+            if (
+                not told
+                and not np.isfinite(numbers).all()
+                and not any(f"[{word!r}]" in path for word in EXPLAINED)
+            ):
                 yield f"{path} holds {numbers[~np.isfinite(numbers)][0]}"
 
 
 def says_what_is_wrong(error) -> bool:
     """Whether an error is a sentence about the user's data, and not one met by accident further in."""
     raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
-    ours = type(error) in (ValueError, FloatingPointError) and any(f"/{place}/" in raised_in for place in ("tamis", "sklearn"))
+    ours = type(error) in (ValueError, FloatingPointError) and any(
+        f"/{place}/" in raised_in for place in ("tamis", "sklearn")
+    )
     # No input holds a nan or an infinity: who finds one has met its own.
-    return ours and " " in str(error) and not any(word in str(error) for word in ("contains NaN", "contains infinity"))
+    return (
+        ours
+        and " " in str(error)
+        and not any(word in str(error) for word in ("contains NaN", "contains infinity"))
+    )
 
 
 def complaint(cls, odd):
@@ -82,7 +112,11 @@ def complaint(cls, odd):
         warnings.simplefilter("always")
         warnings.simplefilter("error", RuntimeWarning)
         try:
-            model.fit(odd.X, odd.targets(model), **({} if odd.weights is None else {"sample_weight": odd.weights}))
+            model.fit(
+                odd.X,
+                odd.targets(model),
+                **({} if odd.weights is None else {"sample_weight": odd.weights}),
+            )
         except Exception as error:
             return None if says_what_is_wrong(error) else f"fit raised {error!r}"
         return "; ".join(wild(model, odd.X, [str(one.message) for one in caught])) or None

@@ -6,8 +6,26 @@ import tiny
 from registry import CLASSIFIERS, REGRESSORS
 from tiny import one_pass, quiet
 
-from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier, OnlineRegressor, TruncatedGradientClassifier
-from tamis.terms import FTRL, L1, AdaGrad, Averaged, CappedDescent, Constant, Descent, ElasticNet, Hinge, PassiveAggressive, Ridge
+from tamis import (
+    FOBOSClassifier,
+    FTRLClassifier,
+    OnlineClassifier,
+    OnlineRegressor,
+    TruncatedGradientClassifier,
+)
+from tamis.terms import (
+    FTRL,
+    L1,
+    AdaGrad,
+    Averaged,
+    CappedDescent,
+    Constant,
+    Descent,
+    ElasticNet,
+    Hinge,
+    PassiveAggressive,
+    Ridge,
+)
 
 X = tiny.matrix()
 Y = (tiny.signs(X) > 0).astype(int)
@@ -15,13 +33,25 @@ INVALID = [
     ({"rule": "adagrad", "penalty": "l2"}, "AdaGrad.* does not go with Ridge.*ledger cannot hold"),
     ({"rule": "adagrad", "penalty": "elasticnet"}, "AdaGrad.* does not go with ElasticNet"),
     ({"rule": AdaGrad(0.1), "penalty": Ridge(0.1)}, "AdaGrad.* does not go with Ridge"),
-    ({"rule": "ftrl", "penalty": "l2", "average": True}, "FTRL.* does not go with Ridge.* and average=True.*lazily"),
-    ({"rule": FTRL(1.0), "penalty": ElasticNet(), "average": True}, "FTRL.* does not go with ElasticNet"),
+    (
+        {"rule": "ftrl", "penalty": "l2", "average": True},
+        "FTRL.* does not go with Ridge.* and average=True.*lazily",
+    ),
+    (
+        {"rule": FTRL(1.0), "penalty": ElasticNet(), "average": True},
+        "FTRL.* does not go with ElasticNet",
+    ),
     ({"rule": CappedDescent(), "penalty": "l2"}, "theta spares large weights"),
     ({"step": "passive_aggressive"}, "passive-aggressive steps need a loss of slope 1 or 0"),
     ({"step": "passive_aggressive", "loss": "hinge"}, "no common schedule for L1"),
-    ({"step": "passive_aggressive", "loss": "hinge", "penalty": None, "rule": "ftrl"}, "no common schedule.* and FTRL"),
-    ({"step": "passive_aggressive", "loss": "squared_hinge", "penalty": None}, "passive-aggressive steps need a loss"),
+    (
+        {"step": "passive_aggressive", "loss": "hinge", "penalty": None, "rule": "ftrl"},
+        "no common schedule.* and FTRL",
+    ),
+    (
+        {"step": "passive_aggressive", "loss": "squared_hinge", "penalty": None},
+        "passive-aggressive steps need a loss",
+    ),
     ({"step": Constant(0.1), "eta": 0.5}, "has a size of its own"),
     ({"loss": "hinges"}, "'loss' parameter must be one of"),
     ({"penalty": "l3"}, "'penalty' parameter must be one of"),
@@ -43,16 +73,24 @@ def test_invalid_pairs_are_refused_early_with_the_reason(parameters, reason, met
     more = {"classes": [0, 1]} if method == "partial_fit" else {}
     with pytest.raises((ValueError, TypeError), match=reason):
         getattr(model, method)(X, Y, **more)
-    assert not [name for name in vars(model) if name.endswith("_") and not name.startswith("_")], "something was learnt"
+    assert not [name for name in vars(model) if name.endswith("_") and not name.startswith("_")], (
+        "something was learnt"
+    )
     with pytest.raises((ValueError, TypeError), match=reason):
-        getattr(model, method)(np.full((3, 2), np.nan), Y, **more)  # the terms are looked at before the rows
+        getattr(model, method)(
+            np.full((3, 2), np.nan), Y, **more
+        )  # the terms are looked at before the rows
 
 
 @pytest.mark.parametrize(
     ("cls", "parameters", "reason"),
     [
         (FTRLClassifier, {"l1_ratio": 0.5, "average": True}, "does not go with ElasticNet"),
-        (OnlineRegressor, {"loss": "hinge"}, "loss of class margins; OnlineRegressor takes 'squared_error'"),
+        (
+            OnlineRegressor,
+            {"loss": "hinge"},
+            "loss of class margins; OnlineRegressor takes 'squared_error'",
+        ),
         (OnlineRegressor, {"loss": "logistic"}, "loss of class margins"),
         (OnlineRegressor, {"loss": Hinge(2)}, "loss of class margins"),
         (FOBOSClassifier, {"alpha": -1.0}, "The 'alpha' parameter of FOBOSClassifier must be"),
@@ -79,7 +117,13 @@ def test_bad_parameters_of_recipes(cls, parameters, reason):
         {"penalty": "elasticnet", "l1_ratio": 0.3},
         {"penalty": L1(1e-3), "rule": AdaGrad(0.1), "average": True},
         {"penalty": None, "loss": "hinge", "step": "passive_aggressive"},
-        {"penalty": None, "loss": "hinge", "step": PassiveAggressive(0.5, 2), "average": True, "positive": True},
+        {
+            "penalty": None,
+            "loss": "hinge",
+            "step": PassiveAggressive(0.5, 2),
+            "average": True,
+            "positive": True,
+        },
         {"penalty": "l1", "rule": CappedDescent(5, 1, 0), "alpha": 1e-3},
         {"loss": "squared_error", "rule": "dual_averaging", "step": "constant", "eta": 0.05},
         {"loss": "huber", "rule": Descent(3, 1), "step": "inverse_time"},
@@ -93,7 +137,18 @@ def test_valid_pairs_fit(interpreted, parameters):
 
 
 @pytest.mark.parametrize("cls", CLASSIFIERS)
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "logistic", "log_loss", "squared_error", "huber", "epsilon_insensitive"])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "hinge",
+        "squared_hinge",
+        "logistic",
+        "log_loss",
+        "squared_error",
+        "huber",
+        "epsilon_insensitive",
+    ],
+)
 def test_every_classifier_takes_every_loss(interpreted, cls, loss):
     model = quiet(one_pass(cls, loss=loss).fit, X, Y)
     assert np.isfinite(model.coef_).all()

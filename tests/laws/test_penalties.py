@@ -1,4 +1,6 @@
-"""Laws of penalties: prox against a grid, distance 0 exactly at its fixed points, and the lazy form against the eager one."""
+"""Laws of penalties: prox against a grid, distance 0 exactly at its fixed points, and the lazy form
+against the eager one.
+"""
 
 import math
 
@@ -20,7 +22,9 @@ def test_prox_is_the_grid_argmin(penalty, scale):
     costs = np.array([penalty.value(w) for w in GRID])
     for v in np.linspace(-2.5, 2.5, 41):
         with np.errstate(invalid="ignore"):
-            objective = 0.5 * (GRID - v) ** 2 + (scale * costs if scale else np.where(np.isinf(costs), np.inf, 0.0))
+            objective = 0.5 * (GRID - v) ** 2 + (
+                scale * costs if scale else np.where(np.isinf(costs), np.inf, 0.0)
+            )
         best = penalty.prox(v, scale)
         assert abs(best - GRID[objective.argmin()]) <= 1e-3 + 1e-12
         exact = 0.5 * (best - v) ** 2 + (scale * penalty.value(best) if scale else 0.0)
@@ -52,7 +56,11 @@ def test_distance_is_the_least_subgradient(penalty):
         if math.isinf(penalty.value(w)):
             continue
         right = (penalty.value(w + h) - penalty.value(w)) / h
-        left = (penalty.value(w) - penalty.value(w - h)) / h if not math.isinf(penalty.value(w - h)) else -math.inf
+        left = (
+            (penalty.value(w) - penalty.value(w - h)) / h
+            if not math.isinf(penalty.value(w - h))
+            else -math.inf
+        )
         for slope in (-1.0, -0.05, 0.0, 0.05, 1.0):
             nearest = np.clip(0.0, left + slope, right + slope)
             assert penalty.distance(w, slope) == pytest.approx(abs(nearest), abs=1e-5), (w, slope)
@@ -71,7 +79,9 @@ def test_collect_undoes_carry(penalty, weight, toll):
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @given(weight=finite, start=st.floats(0.0, 5.0), prices=st.lists(st.floats(0.0, 2.0), max_size=12))
 def test_one_collection_equals_every_prox(penalty, weight, start, prices):
-    """`collect` after many charges is the composition of the proxes, scale and toll being those of the ledger."""
+    """`collect` after many charges is the composition of the proxes, scale and toll being those of
+    the ledger.
+    """
     l1, l2 = penalty.rates()
     scale, toll = 1.0, start
     weight = penalty.prox(weight, 0.0)

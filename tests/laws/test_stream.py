@@ -1,4 +1,6 @@
-"""The streaming contract: same rows, any chunking, same bits; interrupted, saved, loaded and continued, same bits."""
+"""The streaming contract: same rows, any chunking, same bits; interrupted, saved, loaded and
+continued, same bits.
+"""
 
 import copy
 import pickle
@@ -14,7 +16,14 @@ from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
 import tamis
-from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier, OnlineRegressor, RDAClassifier, TruncatedGradientClassifier
+from tamis import (
+    FOBOSClassifier,
+    FTRLClassifier,
+    OnlineClassifier,
+    OnlineRegressor,
+    RDAClassifier,
+    TruncatedGradientClassifier,
+)
 
 N = 40
 X = tiny.matrix(N, 7)
@@ -22,7 +31,9 @@ TWO, THREE = (tiny.signs(X) > 0).astype(int), tiny.classes(N)
 LABELS = np.c_[TWO, THREE > 0, np.arange(N) % 2]
 W = tiny.weights(N)
 
-cuts = st.one_of(st.sets(st.integers(1, N - 1)).map(sorted), st.just(list(range(1, N))), st.just([]))
+cuts = st.one_of(
+    st.sets(st.integers(1, N - 1)).map(sorted), st.just(list(range(1, N))), st.just([])
+)
 
 
 def chunks(places):
@@ -79,7 +90,9 @@ def test_fit_equals_partial_fit_equals_any_chunks(cls, many):
     law()
 
 
-@pytest.mark.parametrize(("cls", "parameters"), SETTINGS, ids=lambda v: repr(v) if isinstance(v, dict) else v.__name__)
+@pytest.mark.parametrize(
+    ("cls", "parameters"), SETTINGS, ids=lambda v: repr(v) if isinstance(v, dict) else v.__name__
+)
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
 def test_chunks_under_every_setting(interpreted, cls, parameters, many):
     y = targets(cls(), many)
@@ -145,7 +158,11 @@ def test_sparsity_does_not_melt_with_the_number_of_calls():
 def test_interrupted_and_continued(cls, way, many, tmp_path):
     y = targets(cls(), many)
     model = stream(cls(), [], y)
-    broken = stream(cls(), [], y[:13], rows=X[:13], classes=np.unique(y)) if is_classifier(cls()) else quiet(cls().partial_fit, X[:13], y[:13])
+    broken = (
+        stream(cls(), [], y[:13], rows=X[:13], classes=np.unique(y))
+        if is_classifier(cls())
+        else quiet(cls().partial_fit, X[:13], y[:13])
+    )
     if way == "save":
         tamis.save(broken, tmp_path / "model.tamis")
         again = tamis.load(tmp_path / "model.tamis")
@@ -171,9 +188,18 @@ def test_reading_between_chunks_changes_nothing(interpreted):
     model = OnlineClassifier(penalty="elasticnet", average=True)
     for start in range(0, N, 5):
         quiet(model.partial_fit, X[start : start + 5], TWO[start : start + 5], classes=[0, 1])
-        model.coef_, model.support_, model.intercept_, model.resolved_params_, model.decision_function(X), model.predict_proba(X)
+        (
+            model.coef_,
+            model.support_,
+            model.intercept_,
+            model.resolved_params_,
+            model.decision_function(X),
+            model.predict_proba(X),
+        )
         model.sparsify() if start % 2 else model.densify()
-    tiny.assert_same(model, quiet(one_pass(OnlineClassifier, penalty="elasticnet", average=True).fit, X, TWO), X)
+    tiny.assert_same(
+        model, quiet(one_pass(OnlineClassifier, penalty="elasticnet", average=True).fit, X, TWO), X
+    )
 
 
 @pytest.mark.parametrize("cls", STREAMS)
@@ -193,7 +219,9 @@ def test_sparsify_shows_a_sparse_matrix_and_lets_training_go_on(cls):
 
 # --------------------------------------------------------------------------- debts
 def test_no_weight_shows_an_unpaid_debt(interpreted):
-    """A feature seen once and never again is charged to the end, whoever looks, and ends at an exact 0."""
+    """A feature seen once and never again is charged to the end, whoever looks, and ends at an
+    exact 0.
+    """
     rows = np.zeros((60, 3))
     rows[0], rows[1:, 1] = [1.0, 0.0, 0.0], 1.0
     y = np.arange(60) % 2

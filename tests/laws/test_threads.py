@@ -1,4 +1,6 @@
-"""Two threads and one model: a second one that trains is refused with a sentence, one that looks is safe. Who works alone notices nothing."""
+"""Two threads and one model: a second one that trains is refused with a sentence, one that looks is
+safe. Who works alone notices nothing.
+"""
 
 import inspect
 import os
@@ -17,10 +19,13 @@ from tiny import quiet
 from two_threads import FEW, targets
 
 from tamis import FOBOSClassifier, SieveClassifier, save, train
-from tamis._threads import _turns
-from tamis.models.estimator import TRAINING, Estimator
+from tamis.base.estimator import TRAINING, Estimator
+from tamis.base.machine.threads import _turns
 
-SENTENCE = "another thread is training or saving this same {}, and two at once would spoil it. Give each thread a model of its own"
+SENTENCE = (
+    "another thread is training or saving this same {}, and two at once would spoil it. "
+    "Give each thread a model of its own"
+)
 Y = targets(FOBOSClassifier())[: len(FEW)]
 
 
@@ -40,7 +45,9 @@ class Gate:
 
 
 class Held:
-    """A model that another thread is training, for as long as the block lasts; `after` is what that returned."""
+    """A model that another thread is training, for as long as the block lasts; `after` is what that
+    returned.
+    """
 
     def __init__(self, model):
         self.model, self.gate, self.after = model, Gate(), None
@@ -65,7 +72,9 @@ def test_a_second_thread_that_trains_is_refused_and_the_first_one_ends_well(cls)
     with held as model:
         for name in TRAINING:
             if hasattr(model, name):
-                with pytest.raises(RuntimeError, match=f"^{name}: " + SENTENCE.format(cls.__name__)):
+                with pytest.raises(
+                    RuntimeError, match=f"^{name}: " + SENTENCE.format(cls.__name__)
+                ):
                     getattr(model, name)(*(() if name == "refine" else (FEW, y)))
     assert held.after is held.model
     assert not _turns
@@ -76,14 +85,21 @@ def test_a_second_thread_that_trains_is_refused_and_the_first_one_ends_well(cls)
 def test_what_trains_has_a_name_that_the_base_knows(cls):
     assert issubclass(cls, Estimator)
     methods = {name for name in dir(cls) if callable(getattr(cls, name, None))}
-    assert {name for name in methods if name.startswith(("fit", "partial", "refine", "update", "learn"))} <= set(TRAINING)
+    assert {
+        name for name in methods if name.startswith(("fit", "partial", "refine", "update", "learn"))
+    } <= set(TRAINING)
 
 
 def test_two_threads_at_one_model_in_pairs_of_all_kinds():
-    """In a process of its own: two that trained could crash it, and so could one that looked at a model that grew or was fitted anew."""
+    """In a process of its own: two that trained could crash it, and so could one that looked at a
+    model that grew or was fitted anew.
+    """
     home = Path(two_threads.__file__).parent
     places = [str(home), str(home.parent), os.environ.get("PYTHONPATH", "")]
-    run_process("import two_threads; two_threads.main()", env={"PYTHONPATH": os.pathsep.join(filter(None, places))})
+    run_process(
+        "import two_threads; two_threads.main()",
+        env={"PYTHONPATH": os.pathsep.join(filter(None, places))},
+    )
 
 
 # --------------------------------------------------------------------------- turns
@@ -113,7 +129,10 @@ def test_a_subclass_of_ones_own_is_guarded_and_may_call_its_parent():
         def fit(self, X, y, sample_weight=None):
             return super().fit(X, y, sample_weight).partial_fit(X, y)
 
-    with Held(Twice(max_iter=1, tol=None)) as model, pytest.raises(RuntimeError, match=SENTENCE.format("Twice")):
+    with (
+        Held(Twice(max_iter=1, tol=None)) as model,
+        pytest.raises(RuntimeError, match=SENTENCE.format("Twice")),
+    ):
         model.fit(FEW, Y)
     assert model.t_ == 2 * len(FEW)
 
@@ -121,7 +140,9 @@ def test_a_subclass_of_ones_own_is_guarded_and_may_call_its_parent():
 def test_clones_in_threads_of_joblib_are_as_in_one():
     model = FOBOSClassifier(max_iter=3, tol=None, random_state=0)
     alone = clone(model).fit(FEW, Y).coef_
-    for other in Parallel(n_jobs=4, backend="threading")(delayed(clone(model).fit)(FEW, Y) for _ in range(40)):
+    for other in Parallel(n_jobs=4, backend="threading")(
+        delayed(clone(model).fit)(FEW, Y) for _ in range(40)
+    ):
         assert np.array_equal(other.coef_, alone)
 
 
@@ -141,10 +162,16 @@ def test_a_forked_child_does_not_wait_for_threads_that_it_does_not_have():
 
 # --------------------------------------------------------------------------- looking
 def test_looking_at_a_stream_leaves_it_as_it_is():
-    """A sieve chooses its features when it is first looked at: that must not touch what another thread goes on learning."""
+    """A sieve chooses its features when it is first looked at: that must not touch what another
+    thread goes on learning.
+    """
 
     def content(stream):
-        return {name: pickle.dumps(value) for name, value in vars(stream).items() if name != "refined_at"}
+        return {
+            name: pickle.dumps(value)
+            for name, value in vars(stream).items()
+            if name != "refined_at"
+        }
 
     model = SieveClassifier(random_state=0).partial_fit(FEW, Y, classes=[0, 1])
     stream = model._stream
@@ -160,6 +187,10 @@ def test_a_path_leaves_the_model_as_it_is(cls):
     model, given = small(cls), {"alphas": [0.02, 0.01], "radii": [0.5, 1.0], "eps": 0.5}
     y = targets(model)[: len(FEW)]
     before = pickle.dumps(quiet(model.fit, FEW, y))
-    asked = {name: value for name, value in given.items() if name in inspect.signature(model.path).parameters}
+    asked = {
+        name: value
+        for name, value in given.items()
+        if name in inspect.signature(model.path).parameters
+    }
     quiet(model.path, FEW[:30, :5], y[:30], **asked)
     assert pickle.dumps(model) == before

@@ -1,4 +1,6 @@
-"""Row weights: a weight multiplies the slope; a row of weight 0 is exactly nothing, the step counter included."""
+"""Row weights: a weight multiplies the slope; a row of weight 0 is exactly nothing, the step
+counter included.
+"""
 
 import numpy as np
 import pytest
@@ -47,18 +49,36 @@ def test_rows_of_weight_0_are_exactly_nothing(cls, many):
 def test_rows_of_weight_0_under_every_setting(interpreted, parameters, many):
     y = targets(OnlineClassifier(), many)
     model = quiet(one_pass(OnlineClassifier, **parameters).fit, X, y, sample_weight=W)
-    tiny.assert_same(quiet(one_pass(OnlineClassifier, **parameters).fit, X[KEPT], y[KEPT], sample_weight=W[KEPT]), model, X)
+    tiny.assert_same(
+        quiet(
+            one_pass(OnlineClassifier, **parameters).fit, X[KEPT], y[KEPT], sample_weight=W[KEPT]
+        ),
+        model,
+        X,
+    )
 
 
 @pytest.mark.parametrize("many", [False, True], ids=["two", "three"])
 def test_rows_of_weight_0_do_not_count_as_rows_of_their_class(interpreted, many):
     y = targets(FOBOSClassifier(), many)
     kinds = {"class_weight": "balanced"}
-    streamed = quiet(FOBOSClassifier(**kinds).partial_fit, X, y, classes=np.unique(y), sample_weight=W)
-    without = quiet(FOBOSClassifier(**kinds).partial_fit, X[KEPT], y[KEPT], classes=np.unique(y), sample_weight=W[KEPT])
+    streamed = quiet(
+        FOBOSClassifier(**kinds).partial_fit, X, y, classes=np.unique(y), sample_weight=W
+    )
+    without = quiet(
+        FOBOSClassifier(**kinds).partial_fit,
+        X[KEPT],
+        y[KEPT],
+        classes=np.unique(y),
+        sample_weight=W[KEPT],
+    )
     tiny.assert_same(without, streamed, X)
     fitted = quiet(one_pass(FOBOSClassifier, **kinds).fit, X, y, sample_weight=W)
-    tiny.assert_same(quiet(one_pass(FOBOSClassifier, **kinds).fit, X[KEPT], y[KEPT], sample_weight=W[KEPT]), fitted, X)
+    tiny.assert_same(
+        quiet(one_pass(FOBOSClassifier, **kinds).fit, X[KEPT], y[KEPT], sample_weight=W[KEPT]),
+        fitted,
+        X,
+    )
 
 
 def test_a_whole_chunk_of_weight_0_is_nothing(interpreted):
@@ -82,10 +102,14 @@ def test_unit_weights_are_no_weights(cls):
 
 
 def test_a_weight_multiplies_the_slope(interpreted):
-    """One row, plain SGD: the weights move by weight * eta * slope * x, and the intercept by weight * eta * slope."""
+    """One row, plain SGD: the weights move by weight * eta * slope * x, and the intercept by weight
+    * eta * slope.
+    """
     row, y = np.array([[1.0, -2.0, 0.0]]), [1.5]
     for weight in (0.5, 1.0, 3.0):
-        model = OnlineRegressor(penalty=None, step="constant", eta=0.1).partial_fit(row, y, sample_weight=[weight])
+        model = OnlineRegressor(penalty=None, step="constant", eta=0.1).partial_fit(
+            row, y, sample_weight=[weight]
+        )
         assert model.coef_ == pytest.approx(weight * 0.1 * 1.5 * row[0])
         assert model.intercept_ == pytest.approx(weight * 0.1 * 1.5)
 
@@ -99,13 +123,17 @@ def test_a_weight_does_not_multiply_the_penalty_or_the_clock(interpreted):
 
 
 def test_an_integer_weight_is_one_step_of_that_many_slopes(interpreted):
-    """Not that many steps: this is why scikit-learn's weight-equivalence checks are expected to fail."""
+    """Not that many steps: this is why scikit-learn's weight-equivalence checks are expected to
+    fail.
+    """
     y = targets(OnlineClassifier(), False)
     plain = {"penalty": None, "step": "constant", "eta": 0.1, "loss": "squared_error"}
     weighed = quiet(one_pass(OnlineClassifier, **plain).fit, X, y, sample_weight=np.full(N, 2))
     longer = quiet(one_pass(OnlineClassifier, **{**plain, "eta": 0.2}).fit, X, y)
     assert weighed.coef_ == pytest.approx(longer.coef_, rel=1e-12)
-    repeated = quiet(one_pass(OnlineClassifier, **plain).fit, np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    repeated = quiet(
+        one_pass(OnlineClassifier, **plain).fit, np.repeat(X, 2, axis=0), np.repeat(y, 2)
+    )
     assert abs(weighed.coef_ - repeated.coef_).max() > 1e-4
 
 
@@ -115,7 +143,9 @@ def test_class_weights_multiply_the_row_weights(interpreted):
     model = quiet(one_pass(FOBOSClassifier, class_weight=factors).fit, X, y, sample_weight=W)
     by_hand = W * np.array([factors.get(c, 1.0) for c in y])
     tiny.assert_same(quiet(one_pass(FOBOSClassifier).fit, X, y, sample_weight=by_hand), model, X)
-    streamed = quiet(FOBOSClassifier(class_weight=factors).partial_fit, X, y, classes=[0, 1, 2], sample_weight=W)
+    streamed = quiet(
+        FOBOSClassifier(class_weight=factors).partial_fit, X, y, classes=[0, 1, 2], sample_weight=W
+    )
     tiny.assert_same(model, streamed, X)
 
 
@@ -148,4 +178,6 @@ def test_class_weights_name_known_classes():
 )
 def test_bad_weights_are_refused(weights, reason):
     with pytest.raises(ValueError, match=reason):
-        TruncatedGradientClassifier().fit(X, targets(FOBOSClassifier(), False), sample_weight=weights)
+        TruncatedGradientClassifier().fit(
+            X, targets(FOBOSClassifier(), False), sample_weight=weights
+        )

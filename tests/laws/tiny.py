@@ -4,11 +4,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from tamis._checks import Csr
+from tamis.base.rows import Csr
 
 
 def matrix(n=40, p=7, seed=0):
-    """Dense rows that are half zeros and exact in float32: an empty row, an empty column, and columns of unlike frequency."""
+    """Dense rows that are half zeros and exact in float32: an empty row, an empty column, and
+    columns of unlike frequency.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p)) * (rng.random((n, p)) < np.linspace(0.2, 0.9, p))
     X[n // 3] = 0.0
@@ -50,7 +52,12 @@ def targets_for(model, X, seed=0):
 def trusted(X, dtype=np.float64, index=np.uint32):
     """Dense X as the loops take it."""
     rows = sp.csr_array(X)
-    return Csr(rows.data.astype(dtype), rows.indices.astype(index), rows.indptr.astype(np.uint64), X.shape[1])
+    return Csr(
+        rows.data.astype(dtype),
+        rows.indices.astype(index),
+        rows.indptr.astype(np.uint64),
+        X.shape[1],
+    )
 
 
 def one_pass(cls, **parameters):
@@ -62,7 +69,12 @@ def shown(model, X):
     """All that a fitted linear model shows, as arrays."""
     coef = model.coef_.toarray() if sp.issparse(model.coef_) else model.coef_
     scores = model.decision_function(X) if is_classifier(model) else model.predict(X)
-    return {"coef_": coef, "intercept_": model.intercept_, "support_": model.support_, "scores": scores}
+    return {
+        "coef_": coef,
+        "intercept_": model.intercept_,
+        "support_": model.support_,
+        "scores": scores,
+    }
 
 
 def assert_same(model, other, X, wide=None):
@@ -72,11 +84,16 @@ def assert_same(model, other, X, wide=None):
         assert value.dtype == b[name].dtype, name
         assert value.shape == b[name].shape, name
         apart = np.flatnonzero(np.atleast_1d(value).ravel() != np.atleast_1d(b[name]).ravel())
-        assert not len(apart), f"{name} differs at {len(apart)} of {value.size}: {np.ravel(value)[apart[:3]]} and {np.ravel(b[name])[apart[:3]]}"
+        assert not len(apart), (
+            f"{name} differs at {len(apart)} of {value.size}: {np.ravel(value)[apart[:3]]} and "
+            f"{np.ravel(b[name])[apart[:3]]}"
+        )
 
 
 def quiet(call, *arguments, **named):
-    """The call's result, its warnings swallowed (empty models and short fits are the rule on tiny data)."""
+    """The call's result, its warnings swallowed (empty models and short fits are the rule on tiny
+    data).
+    """
     import warnings
 
     with warnings.catch_warnings():

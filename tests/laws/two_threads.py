@@ -1,4 +1,6 @@
-"""Two threads at one model, as often as it takes; `test_threads.py` runs this in a process of its own, since what fails may be a crash."""
+"""Two threads at one model, as often as it takes; `test_threads.py` runs this in a process of its
+own, since what fails may be a crash.
+"""
 
 import inspect
 import sys
@@ -15,7 +17,14 @@ from sklearn.exceptions import NotFittedError
 
 from tamis import MultiTaskClassifier, MultiTaskRegressor
 
-LOOKS = ("predict", "decision_function", "predict_proba", "predict_margin", "predict_confidence", "transform")
+LOOKS = (
+    "predict",
+    "decision_function",
+    "predict_proba",
+    "predict_margin",
+    "predict_confidence",
+    "transform",
+)
 SECONDS = 0.04  # how long each pair goes on, beyond its first round
 X = tiny.matrix(240, 7)
 FEW = X[:40]
@@ -37,20 +46,33 @@ def trainer(model):
     """Function that trains the model: on the next rows of a stream, or from the start on a few."""
     y = targets(model)
     if hasattr(model, "partial_fit"):
-        return lambda: model.partial_fit(X, y, **({"classes": [0, 1]} if is_classifier(model) else {}))
+        return lambda: model.partial_fit(
+            X, y, **({"classes": [0, 1]} if is_classifier(model) else {})
+        )
     return lambda: model.fit(FEW, y[: len(FEW)])
 
 
 def looks(model, rows):
     """Functions that look at the model: its predictions, and all that it shows."""
-    shown = [name for name, _ in inspect.getmembers(type(model), lambda thing: isinstance(thing, property)) if name.endswith("_")]
+    shown = [
+        name
+        for name, _ in inspect.getmembers(type(model), lambda thing: isinstance(thing, property))
+        if name.endswith("_")
+    ]
     asked = [lambda name=name: getattr(model, name)(rows) for name in LOOKS if hasattr(model, name)]
     return [*asked, *(lambda name=name: getattr(model, name) for name in shown)]
 
 
 def side_by_side(*works, refused=()):
-    """Run each work in a thread of its own, over and over, all from the same moment on; errors other than the refused ones are raised here."""
-    barrier, ended, errors, counts = threading.Barrier(len(works)), threading.Event(), [], [0] * len(works)
+    """Run each work in a thread of its own, over and over, all from the same moment on; errors
+    other than the refused ones are raised here.
+    """
+    barrier, ended, errors, counts = (
+        threading.Barrier(len(works)),
+        threading.Event(),
+        [],
+        [0] * len(works),
+    )
 
     def run(k, work):
         barrier.wait()
@@ -60,7 +82,9 @@ def side_by_side(*works, refused=()):
                 try:
                     work()
                 except refused as error:
-                    if isinstance(error, RuntimeError) and "another thread is training or saving this same" not in str(error):
+                    if isinstance(
+                        error, RuntimeError
+                    ) and "another thread is training or saving this same" not in str(error):
                         raise
                 counts[k] += 1
         except BaseException as error:
@@ -77,7 +101,9 @@ def side_by_side(*works, refused=()):
 
 
 def train(cls):
-    """Both threads train: one of them is refused, or comes when the other has ended; the model is whole afterwards."""
+    """Both threads train: one of them is refused, or comes when the other has ended; the model is
+    whole afterwards.
+    """
     model = small(cls)
     work = trainer(model)
     work()
@@ -95,17 +121,27 @@ def look(cls):
     def check():
         for seen in looks(model, FEW):
             found = seen()
-            assert not isinstance(found, np.ndarray) or found.dtype == object or np.isfinite(found).all(), found
+            assert (
+                not isinstance(found, np.ndarray)
+                or found.dtype == object
+                or np.isfinite(found).all()
+            ), found
 
     side_by_side(work, check)
 
 
 def grow(cls):
-    """One thread begins anew and streams ever more columns, classes and tasks, the other asks for those of the start and those of the end."""
+    """One thread begins anew and streams ever more columns, classes and tasks, the other asks for
+    those of the start and those of the end.
+    """
     for numbers in ([0, 1, 2, 3, 4, 5], [3, 1, 5, 0, 4, 2]):
         model = cls(grow=True)
         y = np.array(numbers)[np.arange(len(X)) % 6] if is_classifier(model) else targets(model)
-        by = (lambda task: {"task": task}) if "task" in inspect.signature(model.predict).parameters else lambda task: {}
+        by = (
+            (lambda task: {"task": task})
+            if "task" in inspect.signature(model.predict).parameters
+            else lambda task: {}
+        )
         none, tasks = np.zeros(len(FEW), int), np.arange(len(X)) % 5
 
         def stream(model=model, y=y, by=by):
@@ -129,7 +165,10 @@ def grow(cls):
 
 
 def refit(cls):
-    """One thread fits to few columns and to many, in turn; the other asks with both kinds of rows. Only crashes count."""
+    """One thread fits to few columns and to many, in turn; the other asks with both kinds of rows.
+
+    Only crashes count.
+    """
     model, many = small(cls), np.hstack([FEW] * 200)
     y, turn = targets(model)[: len(FEW)], iter(range(10**9))
     model.fit(FEW, y)
@@ -137,7 +176,9 @@ def refit(cls):
     def check():
         for rows in (FEW, many):
             for seen in looks(model, rows):
-                with suppress(Exception):  # rows of the other width are refused, and so is what is half there
+                with suppress(
+                    Exception
+                ):  # rows of the other width are refused, and so is what is half there
                     seen()
 
     side_by_side(lambda: model.fit((FEW, many)[next(turn) % 2], y), check)
@@ -148,7 +189,10 @@ LAWS = {
     "train": (train, STREAMING),
     "look": (look, ESTIMATORS),
     "grow": (grow, [c for c in STREAMS if "grow" in c().get_params()]),
-    "refit": (refit, [*STREAMING, MultiTaskClassifier, MultiTaskRegressor]),  # those whose predictions are compiled loops
+    "refit": (
+        refit,
+        [*STREAMING, MultiTaskClassifier, MultiTaskRegressor],
+    ),  # those whose predictions are compiled loops
 }
 
 

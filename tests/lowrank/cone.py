@@ -8,7 +8,8 @@ INFINITE = 1e20
 
 
 def solve_cone(X, y, eta, radius=None, price=0.0, masked=-1):
-    """Minimise ``||y - X b|| + eta ||b||_2 + price ||b||_1`` over ``||b||_1 <= radius``; returns (value, b).
+    """Minimise ``||y - X b|| + eta ||b||_2 + price ||b||_1`` over ``||b||_1 <= radius``; returns
+    (value, b).
 
     Variables: b (d), their sizes u (d), and the two norms.
     """
@@ -39,7 +40,12 @@ def solve_cone(X, y, eta, radius=None, price=0.0, masked=-1):
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     program = clarabel.DefaultSolver(
-        sp.csc_matrix((2 * d + 2, 2 * d + 2)), cost, sp.csc_matrix(sp.vstack(lines)), np.concatenate(right), cones, settings
+        sp.csc_matrix((2 * d + 2, 2 * d + 2)),
+        cost,
+        sp.csc_matrix(sp.vstack(lines)),
+        np.concatenate(right),
+        cones,
+        settings,
     )
     answer = program.solve()
     return answer.obj_val, np.array(answer.x)[:d]

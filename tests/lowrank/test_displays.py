@@ -5,7 +5,14 @@ import numpy as np
 import pytest
 
 mpl.use("Agg")
-from tamis import FOBOSRegressor, LowRankFactorization, LowRankLasso, RankOneLasso, RankOnePathDisplay, SingularValueDisplay
+from tamis import (
+    FOBOSRegressor,
+    LowRankFactorization,
+    LowRankLasso,
+    RankOneLasso,
+    RankOnePathDisplay,
+    SingularValueDisplay,
+)
 
 RANDOM = np.random.default_rng(0)
 X = np.outer(RANDOM.normal(size=80), [3.0, -2.0, 1.0, 0.5]) + 0.1 * RANDOM.normal(size=(80, 4))
@@ -18,12 +25,17 @@ def test_singular_values_and_what_is_left():
     assert display.band_.get_y() == pytest.approx(factors.error_lower_)
     model = LowRankLasso(2, random_state=0).fit(X, X[:, 0])
     assert SingularValueDisplay.from_estimator(model).values == pytest.approx(factors.S_)
-    with pytest.raises(TypeError, match="SingularValueDisplay shows singular values, which FOBOSRegressor does not have"):
+    with pytest.raises(
+        TypeError,
+        match="SingularValueDisplay shows singular values, which FOBOSRegressor does not have",
+    ):
         SingularValueDisplay.from_estimator(FOBOSRegressor().fit(X, X[:, 0]))
 
 
 def test_the_rank_one_path():
-    display = RankOnePathDisplay.from_data(X, X[:, 0], RankOneLasso(random_state=0), names=["a", "b", "c", "d"])
+    display = RankOnePathDisplay.from_data(
+        X, X[:, 0], RankOneLasso(random_state=0), names=["a", "b", "c", "d"]
+    )
     assert len(display.lines_) == int((display.weights != 0).any(axis=0).sum())
     assert display.ax_.get_xscale() == "log"
     assert {text.get_text() for text in display.ax_.texts} <= {"a", "b", "c", "d"}

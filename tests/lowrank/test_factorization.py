@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from tamis import LowRankFactorization, load, save
 from tamis.datasets import make_text
-from tamis.solvers.lowrank import Operator, spectral_error
+from tamis.methods.low_rank.svd import Operator, spectral_error
 
 pytestmark = pytest.mark.delicate
 
@@ -36,7 +36,10 @@ def test_near_the_best_rank_and_its_error_within_the_bounds(sketch):
 
 
 def test_power_iterations_help():
-    errors = [LowRankFactorization(10, n_power_iter=q, random_state=0).fit(X).error_lower_ for q in (0, 1, 2)]
+    errors = [
+        LowRankFactorization(10, n_power_iter=q, random_state=0).fit(X).error_lower_
+        for q in (0, 1, 2)
+    ]
     assert errors[0] > errors[1] >= 0.999 * errors[2]
 
 
@@ -64,7 +67,9 @@ def test_sparse_rows_are_never_made_dense(monkeypatch):
 def test_weights_are_copies():
     weights = np.random.default_rng(0).integers(0, 3, X.shape[0])
     weighed = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(X, sample_weight=weights)
-    copied = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(sp.csr_array(X.toarray().repeat(weights, axis=0)))
+    copied = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(
+        sp.csr_array(X.toarray().repeat(weights, axis=0))
+    )
     assert pytest.approx(copied.S_, rel=1e-9) == weighed.S_
     assert weighed.mean_ == pytest.approx(copied.mean_)
     assert weighed.error_upper_ == pytest.approx(copied.error_upper_, rel=1e-6)
@@ -79,7 +84,9 @@ def test_float32():
 
 
 def test_lower_ranks_than_asked_for():
-    exact = np.random.default_rng(0).normal(size=(30, 3)) @ np.random.default_rng(1).normal(size=(3, 20))
+    exact = np.random.default_rng(0).normal(size=(30, 3)) @ np.random.default_rng(1).normal(
+        size=(3, 20)
+    )
     model = LowRankFactorization(10, random_state=0).fit(exact)
     assert model.n_components_ == 3
     assert model.error_upper_ <= 1e-10
@@ -89,16 +96,22 @@ def test_lower_ranks_than_asked_for():
 
 
 def test_the_probable_bound_fails_as_rarely_as_promised():
-    """Flat and nearly tied spectra are the hard ones; with delta = 0.05 and few steps the bound is loose enough to hold."""
+    """Flat and nearly tied spectra are the hard ones; with delta = 0.05 and few steps the bound is
+    loose enough to hold.
+    """
     random = check_random_state(0)
     broken = 0
     for k in range(300):
         d = int(random.choice([20, 60]))
-        spectrum = np.concatenate([[1.0], 1.0 - 10.0 ** -random.uniform(0.5, 3) * random.rand(d - 1)])
+        spectrum = np.concatenate(
+            [[1.0], 1.0 - 10.0 ** -random.uniform(0.5, 3) * random.rand(d - 1)]
+        )
         basis = np.linalg.qr(random.normal(size=(d, d)))[0]
         operator = Operator(basis * spectrum, None, False)
         nothing = np.zeros((d, 0))
-        lower, upper = spectral_error(operator, nothing, np.zeros(0), nothing, 8 + k % 8, 0.05, random)
+        lower, upper = spectral_error(
+            operator, nothing, np.zeros(0), nothing, 8 + k % 8, 0.05, random
+        )
         assert lower <= 1.0 + 1e-9
         broken += upper < 1.0
     assert broken <= 0.05 * 300
@@ -121,7 +134,9 @@ def test_non_negative_factors():
     assert model.error_fro_ == pytest.approx(np.linalg.norm(E), rel=1e-6)
     assert model.error_fro_ >= best.error_fro_
     assert pytest.approx(np.eye(6), abs=1e-9) == model.U_.T @ model.U_
-    with pytest.raises(ValueError, match=r"method='nmf' needs X without negative entries; the least is -1"):
+    with pytest.raises(
+        ValueError, match=r"method='nmf' needs X without negative entries; the least is -1"
+    ):
         LowRankFactorization(2, method="nmf").fit(-np.eye(4))
 
 

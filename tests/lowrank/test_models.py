@@ -1,4 +1,6 @@
-"""LowRankLasso and LowRankClassifier: what they promise, for dense and sparse rows and targets, weights, files and threads."""
+"""LowRankLasso and LowRankClassifier: what they promise, for dense and sparse rows and targets,
+weights, files and threads.
+"""
 
 import warnings
 
@@ -10,12 +12,14 @@ from sklearn.linear_model import Lasso, LinearRegression
 from sklearn.metrics import f1_score, precision_score, recall_score
 
 from tamis import LowRankClassifier, LowRankFactorization, LowRankLasso, load, save
-from tamis.models.lowrank_classifier import best_threshold
+from tamis.methods.low_rank.classifier import best_threshold
 
 
 def data(n=200, d=60, rank=8, targets=5, seed=0):
     random = np.random.default_rng(seed)
-    X = random.normal(size=(n, rank)) @ random.normal(size=(rank, d)) + 0.2 * random.normal(size=(n, d))
+    X = random.normal(size=(n, rank)) @ random.normal(size=(rank, d)) + 0.2 * random.normal(
+        size=(n, d)
+    )
     X[np.abs(X) < 1.0] = 0.0
     Y = X[:, :targets] + 0.5 * random.normal(size=(n, targets)) + 1.0
     return X, Y
@@ -28,7 +32,14 @@ X, Y = data()
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("radius", ["auto", 0.5, np.inf])
 def test_every_form_of_rows_and_targets_gives_the_same_model(dtype, radius):
-    given = {"n_components": 8, "radius": radius, "dtype": dtype, "random_state": 0, "tol": 1e-9 if dtype == "float64" else 1e-4, "max_iter": 5000}
+    given = {
+        "n_components": 8,
+        "radius": radius,
+        "dtype": dtype,
+        "random_state": 0,
+        "tol": 1e-9 if dtype == "float64" else 1e-4,
+        "max_iter": 5000,
+    }
     model = LowRankLasso(**given).fit(X, Y)
     loose = 1e-4 if dtype == "float64" else 2e-2  # weights are off by the root of the gap
     for rows in (sp.csr_array(X), sp.csc_matrix(X)):
@@ -77,12 +88,18 @@ def test_no_bound_and_no_robustness_is_least_squares():
 def test_the_bound_and_the_gap_of_the_certificate_hold(method):
     rows = np.abs(X) if method == "nmf" else X
     for robustness in (0.0, 0.1, 1.0):
-        model = LowRankLasso(6, radius=0.6, robustness=robustness, method=method, random_state=0).fit(rows, Y)
+        model = LowRankLasso(
+            6, radius=0.6, robustness=robustness, method=method, random_state=0
+        ).fit(rows, Y)
         found = model.certificate(rows, Y)
         assert found["residual"] == pytest.approx(np.linalg.norm(Y - model.predict(rows), axis=0))
         factors, centred = model.factorization_, Y - Y.mean(axis=0)
-        near = np.linalg.norm(centred - factors.U_ * factors.S_ @ factors.W_.T @ model.coef_.T, axis=0)
-        assert found["bound"] == pytest.approx(near + factors.error_upper_ * np.linalg.norm(model.coef_, axis=1), rel=1e-6)
+        near = np.linalg.norm(
+            centred - factors.U_ * factors.S_ @ factors.W_.T @ model.coef_.T, axis=0
+        )
+        assert found["bound"] == pytest.approx(
+            near + factors.error_upper_ * np.linalg.norm(model.coef_, axis=1), rel=1e-6
+        )
         assert (found["residual"] <= found["bound"] * (1.0 + 1e-12)).all()
         if robustness == 1.0:
             assert (found["residual"] <= model.objective_ * (1.0 + 1e-9)).all()
@@ -90,12 +107,18 @@ def test_the_bound_and_the_gap_of_the_certificate_hold(method):
             exact = LowRankLasso(60, radius=0.6, robustness=0.0, random_state=0).fit(rows, Y[:, j])
             best = np.linalg.norm(Y[:, j] - exact.predict(rows))
             assert found["residual"][j] - best <= found["gap"][j] + 1e-6
-    assert np.isinf(LowRankLasso(6, radius=np.inf, random_state=0).fit(X, Y).certificate(X, sp.csr_array(Y))["gap"]).all()
+    assert np.isinf(
+        LowRankLasso(6, radius=np.inf, random_state=0)
+        .fit(X, Y)
+        .certificate(X, sp.csr_array(Y))["gap"]
+    ).all()
 
 
 def test_weights_are_copies_and_zeros_are_nothing():
     weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    a = LowRankLasso(8, radius=0.5, robustness=0.05, random_state=0).fit(X, Y, sample_weight=weights)
+    a = LowRankLasso(8, radius=0.5, robustness=0.05, random_state=0).fit(
+        X, Y, sample_weight=weights
+    )
     copied = X.repeat(weights.astype(int), axis=0), Y.repeat(weights.astype(int), axis=0)
     b = LowRankLasso(8, radius=0.5, robustness=0.05, random_state=0).fit(*copied)
     assert a.coef_ == pytest.approx(b.coef_, abs=2e-3)
@@ -109,7 +132,11 @@ def test_weights_are_copies_and_zeros_are_nothing():
 
 def test_collapsed_targets_are_counted_and_explained():
     noise = np.random.default_rng(1).normal(size=(200, 3))
-    with pytest.warns(UserWarning, match=r"targets are 0 at every radius, for the 6 components explain less .* Lower robustness") as said:
+    with pytest.warns(
+        UserWarning,
+        match=r"targets are 0 at every radius, for the 6 components explain less .* Lower "
+        r"robustness",
+    ) as said:
         model = LowRankLasso(6, robustness=0.7, random_state=0).fit(X, np.column_stack([Y, noise]))
     assert f"LowRankLasso: {model.collapsed_.sum()} of 8 " in str(said[0].message)
     assert model.collapsed_[5:].all()
@@ -119,14 +146,22 @@ def test_collapsed_targets_are_counted_and_explained():
     assert model.history_[1] == {"stage": "zero test", "targets": int(model.collapsed_.sum())}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        constant = LowRankLasso(4, random_state=0).fit(X, np.column_stack([Y[:, 0], np.full(200, 2.0)]))
+        constant = LowRankLasso(4, random_state=0).fit(
+            X, np.column_stack([Y[:, 0], np.full(200, 2.0)])
+        )
     assert constant.collapsed_.tolist() == [False, False]
     assert constant.predict(X)[:, 1] == pytest.approx(np.full(200, 2.0))
 
 
 def test_what_did_not_converge_is_said():
-    with pytest.warns(ConvergenceWarning, match=r"LowRankLasso: \d of 5 targets have a duality gap above tol=1e-12 of their norm after 1 iter"):
-        model = LowRankLasso(8, radius=0.5, robustness=0.0, tol=1e-12, max_iter=1, random_state=0).fit(X, Y)
+    with pytest.warns(
+        ConvergenceWarning,
+        match=r"LowRankLasso: \d of 5 targets have a duality gap above tol=1e-12 of their norm "
+        r"after 1 iter",
+    ):
+        model = LowRankLasso(
+            8, radius=0.5, robustness=0.0, tol=1e-12, max_iter=1, random_state=0
+        ).fit(X, Y)
     assert not model.converged_.all()
     assert (model.gap_[~model.converged_] > 1e-12).all()
 
@@ -137,7 +172,10 @@ def test_a_factorisation_serves_several_fits():
     two = LowRankLasso(8, radius=0.5).fit(X, Y, factorization=factors)
     assert np.array_equal(one.coef_, two.coef_)
     assert two.factorization_ is factors
-    with pytest.raises(ValueError, match=r"factorization is of rows of shape \(200, 60\), but X has shape \(100, 60\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"factorization is of rows of shape \(200, 60\), but X has shape \(100, 60\)",
+    ):
         two.fit(X[:100], Y[:100], factorization=factors)
     with pytest.raises(ValueError, match="center=True, but fit_intercept=False"):
         LowRankLasso(8, fit_intercept=False).fit(X, Y, factorization=factors)
@@ -207,7 +245,9 @@ def test_labels_of_every_kind_agree():
         assert np.array_equal(other.predict(X), model.predict(X))
     plain = LowRankLasso(8, random_state=0).fit(X, 2.0 * LABELS - 1.0)
     assert model.coef_ == pytest.approx(plain.coef_, abs=1e-6)
-    assert model.decision_function(X) == pytest.approx(plain.predict(X) - model.thresholds_, abs=1e-6)
+    assert model.decision_function(X) == pytest.approx(
+        plain.predict(X) - model.thresholds_, abs=1e-6
+    )
     without = LowRankClassifier(8, fit_intercept=False, random_state=0).fit(X, sp.csr_array(LABELS))
     assert not without.intercept_.any()
     with pytest.raises(ValueError, match="must be a matrix of labels, 0 or 1 each; found"):
@@ -219,8 +259,14 @@ def test_thresholds_have_the_best_f1_on_the_training_rows():
     for _ in range(15):
         scores, truth = np.round(random.normal(size=30), 1), random.random(30) < 0.3
         cut = best_threshold(scores, truth, np.ones(30))
-        tried = [f1_score(truth, scores > c, zero_division=0) for c in [*np.unique(scores).tolist(), -10.0]]
-        assert f1_score(truth, scores > cut, zero_division=0) == pytest.approx(max(tried)) or not truth.any()
+        tried = [
+            f1_score(truth, scores > c, zero_division=0)
+            for c in [*np.unique(scores).tolist(), -10.0]
+        ]
+        assert (
+            f1_score(truth, scores > cut, zero_division=0) == pytest.approx(max(tried))
+            or not truth.any()
+        )
     tuned = LowRankClassifier(8, random_state=0).fit(X, LABELS)
     fixed = LowRankClassifier(8, threshold=0.0, random_state=0).fit(X, LABELS)
     assert tuned.thresholds_.any()
@@ -231,12 +277,19 @@ def test_thresholds_have_the_best_f1_on_the_training_rows():
 def test_both_definitions_of_macro_f1():
     model = LowRankClassifier(8, threshold=0.0, random_state=0).fit(X, LABELS)
     found, guess = model.macro_f1(X, LABELS), model.predict(X)
-    assert found["mean_of_f1"] == pytest.approx(f1_score(LABELS, guess, average="macro", zero_division=0))
-    precision, recall = (score(LABELS, guess, average="macro", zero_division=0) for score in (precision_score, recall_score))
+    assert found["mean_of_f1"] == pytest.approx(
+        f1_score(LABELS, guess, average="macro", zero_division=0)
+    )
+    precision, recall = (
+        score(LABELS, guess, average="macro", zero_division=0)
+        for score in (precision_score, recall_score)
+    )
     assert found["f1_of_means"] == pytest.approx(2 * precision * recall / (precision + recall))
     classes = np.array(["a", "b", "c"])[np.clip(Y[:, 0], 0, 2.9).astype(int)]
     several = LowRankClassifier(8, random_state=0).fit(X, classes)
-    assert several.macro_f1(X, classes)["mean_of_f1"] == pytest.approx(f1_score(classes, several.predict(X), average="macro"))
+    assert several.macro_f1(X, classes)["mean_of_f1"] == pytest.approx(
+        f1_score(classes, several.predict(X), average="macro")
+    )
     assert several.classes_.tolist() == ["a", "b", "c"]
 
 
@@ -246,8 +299,12 @@ def test_classes_and_their_weights():
     assert model.score(X, np.where(y, "yes", "no")) > 0.8
     assert not model.thresholds_.any()
     balanced = LowRankClassifier(8, class_weight="balanced", random_state=0).fit(X, y)
-    by_hand = LowRankClassifier(8, random_state=0).fit(X, y, sample_weight=np.where(y, 0.5 / y.mean(), 0.5 / (1 - y.mean())))
+    by_hand = LowRankClassifier(8, random_state=0).fit(
+        X, y, sample_weight=np.where(y, 0.5 / y.mean(), 0.5 / (1 - y.mean()))
+    )
     assert balanced.coef_ == pytest.approx(by_hand.coef_, abs=1e-6)
-    assert recall_score(y, balanced.predict(X)) > recall_score(y, (model.predict(X) == "yes").astype(int))
+    assert recall_score(y, balanced.predict(X)) > recall_score(
+        y, (model.predict(X) == "yes").astype(int)
+    )
     with pytest.raises(ValueError, match="class_weight has no meaning for a matrix of labels"):
         LowRankClassifier(class_weight="balanced").fit(X, sp.csr_array(LABELS))

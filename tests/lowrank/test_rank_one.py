@@ -7,7 +7,7 @@ import pytest
 from lowrank.cone import solve_cone
 
 from tamis import RankOneLasso, load, save
-from tamis.solvers.lowrank_one import highest_price, solve_rank_one
+from tamis.methods.low_rank.rank_one_solver import highest_price, solve_rank_one
 
 pytestmark = pytest.mark.delicate
 
@@ -29,21 +29,32 @@ def cases():
             p = np.round(p)  # ties and zeros
         if k % 97 == 0:
             p, q, y = [(p * 0, q, y), (p, q * 0, y), (p, q, y * 0)][k // 97 % 3]
-        yield p, q, y, float(random.choice([0.0, 0.01, 0.3, 3.0])), float(random.choice([0.0, 0.01, 0.3, 3.0]))
+        yield (
+            p,
+            q,
+            y,
+            float(random.choice([0.0, 0.01, 0.3, 3.0])),
+            float(random.choice([0.0, 0.01, 0.3, 3.0])),
+        )
 
 
 def test_invariants_in_300_problems():
     for p, q, y, eps, alpha in cases():
         found = solve_rank_one(p, q, y, eps, alpha)
         size = np.linalg.norm(y)
-        assert found.value == pytest.approx(value(p, q, y, eps, alpha, found.weights), abs=1e-12 * (1 + size))
+        assert found.value == pytest.approx(
+            value(p, q, y, eps, alpha, found.weights), abs=1e-12 * (1 + size)
+        )
         assert abs(found.value - found.dual) <= 1e-12 * max(size, 1e-300)
         assert found.value <= size * (1.0 + 1e-12)
         cosine = q @ y
         if abs(cosine) > 1e-14 * np.linalg.norm(q) * size:
             assert (found.weights * p * cosine >= 0.0).all()
         if eps > 0.0 and found.weights.any():
-            assert np.array_equal(found.weights != 0.0, found.mu * np.abs(p) * np.linalg.norm(q) > alpha * (1.0 + 1e-12))
+            assert np.array_equal(
+                found.weights != 0.0,
+                found.mu * np.abs(p) * np.linalg.norm(q) > alpha * (1.0 + 1e-12),
+            )
         doubled = solve_rank_one(p, q, 2.0 * y, eps, alpha)
         assert doubled.value == pytest.approx(2.0 * found.value, rel=1e-9, abs=1e-12)
         assert doubled.weights == pytest.approx(2.0 * found.weights, rel=1e-9, abs=1e-12)
@@ -84,10 +95,15 @@ def test_ties_without_robustness_go_to_the_first():
 
 
 def test_the_constrained_form_without_robustness():
-    """Of unit vectors: value^2 is 1 - (r |p|_inf |gamma| + (c + gamma / 2)^2), and one column holds the weight."""
+    """Of unit vectors: value^2 is 1 - (r |p|_inf |gamma| + (c + gamma / 2)^2), and one column holds
+    the weight.
+    """
     random = np.random.default_rng(3)
     for _ in range(20):
-        p, q, y = (v / np.linalg.norm(v) for v in (random.normal(size=5), random.normal(size=4), random.normal(size=4)))
+        p, q, y = (
+            v / np.linalg.norm(v)
+            for v in (random.normal(size=5), random.normal(size=4), random.normal(size=4))
+        )
         c = q @ y
         top = np.abs(p).max()
         radius = float(random.uniform(0.1, 0.9) * abs(c) / top)
@@ -100,7 +116,11 @@ def test_the_constrained_form_without_robustness():
 # --------------------------------------------------------------------------- the model
 def rows(seed=0):
     random = np.random.default_rng(seed)
-    X = np.outer(random.normal(size=120), [3.0, -2.0, 1.0, 0.0, 0.2]) + 0.1 * random.normal(size=(120, 5)) + 1.0
+    X = (
+        np.outer(random.normal(size=120), [3.0, -2.0, 1.0, 0.0, 0.2])
+        + 0.1 * random.normal(size=(120, 5))
+        + 1.0
+    )
     return X, X[:, 0] + 0.1 * random.normal(size=120)
 
 
@@ -124,7 +144,9 @@ def test_the_path_begins_at_nothing_and_columns_come_by_their_loading():
     assert not weights[0].any()
     assert (np.diff(alphas) < 0.0).all()
     assert (np.diff(values) <= 1e-9).all()
-    first = [int(np.flatnonzero(weights[:, j])[0]) if weights[:, j].any() else 10**6 for j in range(5)]
+    first = [
+        int(np.flatnonzero(weights[:, j])[0]) if weights[:, j].any() else 10**6 for j in range(5)
+    ]
     loading = np.abs(model.fit(X, y).factorization_.W_[:, 0])
     assert np.argsort(first, kind="stable")[:2].tolist() == np.argsort(-loading)[:2].tolist()
     with pytest.raises(ValueError, match="path takes one target, but y has 2"):

@@ -5,10 +5,10 @@ import pytest
 from lowrank.cone import solve_cone
 from sklearn.utils import check_random_state
 
-from tamis.loops.spg import project_rows
-from tamis.solvers.lowrank import Operator, certified, truncated_svd
-from tamis.solvers.lowrank_targets import Targets, compress
-from tamis.solvers.spg import Rules, solve
+from tamis.methods.low_rank.spg.loop import project_rows
+from tamis.methods.low_rank.spg.solver import Rules, solve
+from tamis.methods.low_rank.svd import Operator, certified, truncated_svd
+from tamis.methods.low_rank.targets import Targets, compress
 
 pytestmark = pytest.mark.delicate
 
@@ -17,15 +17,26 @@ def problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
     """A factored matrix, what it stands for, and targets."""
     random = check_random_state(seed)
     X = random.normal(size=(n, d)) @ np.diag(np.linspace(1.0, 0.05, d))
-    Y = X @ (random.normal(size=(d, targets)) * (random.rand(d, targets) < 0.3)) + noise * random.normal(size=(n, targets))
+    Y = X @ (
+        random.normal(size=(d, targets)) * (random.rand(d, targets) < 0.3)
+    ) + noise * random.normal(size=(n, targets))
     operator = Operator(X)
-    factors = certified(operator, truncated_svd(operator, rank, 10, 2, "gaussian", random), True, 24, 1e-3, random)
+    factors = certified(
+        operator, truncated_svd(operator, rank, 10, 2, "gaussian", random), True, 24, 1e-3, random
+    )
     packed, mean = compress(factors.U, Y, np.ones(n), True)
     return X - X.mean(axis=0), Y - mean, factors, packed
 
 
 def run(factors, packed, radius, eta, tol=1e-9, **more):
-    return solve(factors.W, factors.S, packed, np.full(len(packed.C), float(radius)), Rules(eta, tol, 5000), **more)
+    return solve(
+        factors.W,
+        factors.S,
+        packed,
+        np.full(len(packed.C), float(radius)),
+        Rules(eta, tol, 5000),
+        **more,
+    )
 
 
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.3, 1.0])
@@ -54,7 +65,9 @@ def test_a_loose_stop_keeps_its_promise():
         for share in (0.0, 0.1, 0.5):
             exact = run(factors, packed, 1.0, share * factors.upper).figures["objective"]
             rough = run(factors, packed, 1.0, share * factors.upper, tol=1e-2)
-            assert (rough.figures["objective"] - exact <= rough.figures["gap"] + 1e-8 * packed.norm).all()
+            assert (
+                rough.figures["objective"] - exact <= rough.figures["gap"] + 1e-8 * packed.norm
+            ).all()
             assert (rough.figures["gap"] <= 1e-2 * packed.norm).all()
 
 
@@ -78,7 +91,9 @@ def test_without_a_bound_the_closed_form_is_the_answer(share):
     assert not found.figures["iterations"].any()
     for j in range(Y.shape[1]):
         best, _ = solve_cone(near, Y[:, j], eta)
-        assert found.figures["objective"][j] == pytest.approx(best, abs=5e-8 * np.linalg.norm(Y[:, j]))
+        assert found.figures["objective"][j] == pytest.approx(
+            best, abs=5e-8 * np.linalg.norm(Y[:, j])
+        )
 
 
 def test_zero_is_the_answer_exactly_where_the_test_says_so():
@@ -108,18 +123,24 @@ def test_a_batch_is_a_loop_and_order_does_not_matter(rows):
 
 
 def test_threads_do_not_change_the_bits(monkeypatch):
-    from tamis.solvers import spg
+    from tamis.methods.low_rank.spg import solver as spg
 
     monkeypatch.setattr(spg, "TURNS", 1)
     _, _, factors, packed = problem(4, targets=12)
-    one, two = (run(factors, packed, 1.0, 0.1 * factors.upper, rows=3, threads=threads) for threads in (1, 3))
+    one, two = (
+        run(factors, packed, 1.0, 0.1 * factors.upper, rows=3, threads=threads)
+        for threads in (1, 3)
+    )
     assert np.array_equal(one.weights.toarray(), two.weights.toarray())
 
 
 def test_scaling_the_target_and_the_radius_scales_the_weights():
     _, _, factors, packed = problem(5)
     larger = Targets(8.0 * packed.C, 8.0 * packed.rest, 8.0 * packed.norm, packed.masked)
-    one, eight = run(factors, packed, 1.0, 0.1, tol=1e-12), run(factors, larger, 8.0, 0.1, tol=1e-12)
+    one, eight = (
+        run(factors, packed, 1.0, 0.1, tol=1e-12),
+        run(factors, larger, 8.0, 0.1, tol=1e-12),
+    )
     assert eight.weights.toarray() == pytest.approx(8.0 * one.weights.toarray(), abs=1e-6)
 
 
@@ -130,7 +151,9 @@ def test_float32_is_near():
         low = run(factors, packed, 1.0, share * factors.upper, tol=1e-4, dtype=np.float32)
         assert low.weights.dtype == np.float32
         assert low.figures["converged"].all()
-        assert (np.abs(low.figures["objective"] - one.figures["objective"]) <= 1e-3 * packed.norm).all()
+        assert (
+            np.abs(low.figures["objective"] - one.figures["objective"]) <= 1e-3 * packed.norm
+        ).all()
 
 
 def test_a_column_that_is_the_target_is_left_out():
@@ -152,11 +175,15 @@ def test_a_column_that_is_the_target_is_left_out():
             found = run(factors, one, 0.5, eta)
             best, _ = solve_cone(near[:, others], X[:, i], eta, 0.5)
             assert found.weights[[0]].toarray()[0, i] == 0.0
-            assert found.figures["objective"][0] == pytest.approx(best, abs=5e-7 * np.linalg.norm(X[:, i]))
+            assert found.figures["objective"][0] == pytest.approx(
+                best, abs=5e-7 * np.linalg.norm(X[:, i])
+            )
 
 
 def test_guarantee_against_the_lasso_on_the_data():
-    """The residual is at most (eps + eta) |bbar| + (eps - eta) |bhat| from the lasso's, which is at most 2 eps radius."""
+    """The residual is at most (eps + eta) |bbar| + (eps - eta) |bhat| from the lasso's, which is at
+    most 2 eps radius.
+    """
     for seed in range(4):
         X, Y, factors, packed = problem(seed)
         for share in (0.0, 0.3, 1.0):
@@ -166,14 +193,18 @@ def test_guarantee_against_the_lasso_on_the_data():
                 best, weights = solve_cone(X, Y[:, j], 0.0, 1.0)
                 mine = found.weights[[j]].toarray().ravel()
                 left = np.linalg.norm(Y[:, j] - X @ mine) - best
-                bound = (factors.upper + eta) * np.linalg.norm(weights) + (factors.upper - eta) * np.linalg.norm(mine)
+                bound = (factors.upper + eta) * np.linalg.norm(weights) + (
+                    factors.upper - eta
+                ) * np.linalg.norm(mine)
                 assert -1e-6 <= left <= bound + 1e-6
                 assert bound <= 2.0 * factors.upper * 1.0 + 1e-6
 
 
 @pytest.mark.long
 def test_bounds_hold_on_a_thousand_targets():
-    """Of the residual on the data, of its distance from the lasso's, and of the dual from the low-rank matrix alone."""
+    """Of the residual on the data, of its distance from the lasso's, and of the dual from the
+    low-rank matrix alone.
+    """
     random = check_random_state(0)
     for seed in range(250):
         n, d = random.randint(5, 30), random.randint(3, 25)
@@ -181,14 +212,31 @@ def test_bounds_hold_on_a_thousand_targets():
         whole = truncated_svd(Operator(X), d, 10, 2, "gaussian", random)
         radius, eta = 2.0 * random.rand() + 0.05, factors.upper * random.choice([0.0, 0.1, 1.0])
         found = run(factors, packed, radius, eta, tol=1e-6)
-        lasso = solve(whole[2], whole[1], compress(whole[0], Y, np.ones(n), False)[0], np.full(4, radius), Rules(0.0, 1e-7, 5000))
+        lasso = solve(
+            whole[2],
+            whole[1],
+            compress(whole[0], Y, np.ones(n), False)[0],
+            np.full(4, radius),
+            Rules(0.0, 1e-7, 5000),
+        )
         slack = 1e-5 * packed.norm
         left = np.linalg.norm(Y - X @ found.weights.toarray().T, axis=0)
         best = lasso.figures["objective"] - lasso.figures["gap"]
-        assert (left <= found.figures["rho"] + factors.upper * found.figures["length"] + slack).all()
-        assert (left - lasso.figures["objective"] <= 2.0 * factors.upper * radius + found.figures["gap"] + slack).all()
+        assert (
+            left <= found.figures["rho"] + factors.upper * found.figures["length"] + slack
+        ).all()
+        assert (
+            left - lasso.figures["objective"]
+            <= 2.0 * factors.upper * radius + found.figures["gap"] + slack
+        ).all()
         if eta == 0.0:
-            assert (lasso.figures["objective"] >= found.figures["objective"] - found.figures["gap"] - factors.upper * radius - slack).all()
+            assert (
+                lasso.figures["objective"]
+                >= found.figures["objective"]
+                - found.figures["gap"]
+                - factors.upper * radius
+                - slack
+            ).all()
         assert (best <= left + slack).all()
 
 
@@ -201,7 +249,13 @@ def test_a_solution_is_that_of_an_elastic_net():
     for j in range(Y.shape[1]):
         rho, length = found.figures["rho"][j], found.figures["length"][j]
         first, second = rho * found.figures["nu"][j] / n, eta * rho / length / n
-        net = ElasticNet(alpha=first + second, l1_ratio=first / (first + second), fit_intercept=False, tol=1e-12, max_iter=100_000).fit(near, Y[:, j])
+        net = ElasticNet(
+            alpha=first + second,
+            l1_ratio=first / (first + second),
+            fit_intercept=False,
+            tol=1e-12,
+            max_iter=100_000,
+        ).fit(near, Y[:, j])
         assert found.weights[[j]].toarray().ravel() == pytest.approx(net.coef_, abs=1e-5)
 
 
@@ -223,8 +277,16 @@ def test_degenerate_targets():
     found = run(factors, packed, 0.4, 0.0, tol=1e-6)
     assert found.zero.tolist() == [True, False]
     near = factors.U * factors.S @ factors.W.T
-    assert found.figures["objective"][1] == pytest.approx(solve_cone(near, inside[:, 0], 0.0, 0.4)[0], abs=2e-6 * packed.norm[1])
-    none = solve(np.zeros((5, 0)), np.zeros(0), Targets(np.zeros((2, 0)), np.ones(2), np.ones(2), np.full(2, -1)), np.ones(2), Rules(0.1, 1e-4, 10))
+    assert found.figures["objective"][1] == pytest.approx(
+        solve_cone(near, inside[:, 0], 0.0, 0.4)[0], abs=2e-6 * packed.norm[1]
+    )
+    none = solve(
+        np.zeros((5, 0)),
+        np.zeros(0),
+        Targets(np.zeros((2, 0)), np.ones(2), np.ones(2), np.full(2, -1)),
+        np.ones(2),
+        Rules(0.1, 1e-4, 10),
+    )
     assert none.zero.all()
     assert none.weights.shape == (2, 5)
 
@@ -233,9 +295,15 @@ def test_degenerate_targets():
 def test_compiled_loops_do_what_their_source_says(request):
     _, _, factors, packed = problem(11, n=20, d=12, targets=3)
     hidden = packed._replace(masked=np.array([-1, 4, 0]))
-    compiled = [run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray() for share in (0.0, 0.2)]
+    compiled = [
+        run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray()
+        for share in (0.0, 0.2)
+    ]
     request.getfixturevalue("interpreted")
-    source = [run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray() for share in (0.0, 0.2)]
+    source = [
+        run(factors, hidden, 0.7, share * factors.upper, tol=1e-6).weights.toarray()
+        for share in (0.0, 0.2)
+    ]
     assert np.array(source) == pytest.approx(np.array(compiled), abs=1e-9)
 
 
@@ -265,7 +333,7 @@ def test_projection_on_the_l1_ball():
 
 def test_the_level_is_the_support_function():
     """max a'b - eta |b| over |b|_1 <= r is r nu; the level solves |(|a| - nu)_+| = eta."""
-    from tamis.loops.spg import measure_rows
+    from tamis.methods.low_rank.spg.loop import measure_rows
 
     random = np.random.default_rng(1)
     for _ in range(200):
@@ -298,10 +366,25 @@ def test_columns_that_vary_by_rounding_alone_have_no_direction(bounded):
 def test_sizes_far_from_1_only_scale_the_solution(scale, share, dtype, bounded):
     _, _, factors, packed = problem(0)
     radius, tol = np.full(len(packed.C), 2.0), 1e-6 if dtype is np.float64 else 1e-3
-    plain = solve(factors.W, factors.S, packed, radius, Rules(0.05, tol, 5000), share=share, dtype=dtype)
-    other = solve(factors.W, scale * factors.S, packed, radius / scale, Rules(0.05 * scale, tol, 5000), share=share, dtype=dtype)
+    plain = solve(
+        factors.W, factors.S, packed, radius, Rules(0.05, tol, 5000), share=share, dtype=dtype
+    )
+    other = solve(
+        factors.W,
+        scale * factors.S,
+        packed,
+        radius / scale,
+        Rules(0.05 * scale, tol, 5000),
+        share=share,
+        dtype=dtype,
+    )
     assert other.figures["converged"].all()
     assert np.allclose(scale * other.weights.toarray(), plain.weights.toarray(), atol=1e-2)
     assert np.allclose(other.figures["objective"], plain.figures["objective"], rtol=2.0 * tol)
     assert np.allclose(scale * other.figures["radius"], plain.figures["radius"], rtol=1e-3)
-    assert np.allclose(other.figures["nu"] / scale, plain.figures["nu"], rtol=0.1, atol=0.02 * plain.figures["nu"].max())  # prices near 0 last
+    assert np.allclose(
+        other.figures["nu"] / scale,
+        plain.figures["nu"],
+        rtol=0.1,
+        atol=0.02 * plain.figures["nu"].max(),
+    )  # prices near 0 last

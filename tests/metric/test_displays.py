@@ -1,4 +1,6 @@
-"""Figures of a metric: they show what the model says, on axes that are given, and refuse what has no metric."""
+"""Figures of a metric: they show what the model says, on axes that are given, and refuse what has
+no metric.
+"""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -6,7 +8,15 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tamis import InteractionDisplay, MetricHistogramDisplay, MetricStepsDisplay, MetricSurfaceDisplay, PixelDisplay, SDist, SDistClassifier
+from tamis import (
+    InteractionDisplay,
+    MetricHistogramDisplay,
+    MetricStepsDisplay,
+    MetricSurfaceDisplay,
+    PixelDisplay,
+    SDist,
+    SDistClassifier,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(250, 9))
@@ -21,7 +31,9 @@ def _closed():
 
 @pytest.fixture(scope="module")
 def model():
-    return SDistClassifier(max_order=2, n_steps=150, refresh_every=0, random_state=0).fit(pd.DataFrame(X, columns=list("abcdefghi")), Y)
+    return SDistClassifier(max_order=2, n_steps=150, refresh_every=0, random_state=0).fit(
+        pd.DataFrame(X, columns=list("abcdefghi")), Y
+    )
 
 
 def frame(rows):
@@ -34,8 +46,12 @@ def test_the_surface_shows_the_rule(model):
     asked = np.tile(np.median(X, axis=0), (49, 1))
     pair = ["abcdefghi".index(name) for name in display.names]
     asked[:, pair] = np.column_stack([part.ravel() for part in np.meshgrid(*display.grid)])
-    margin = SDistClassifier(rule="margin", max_order=2, n_steps=150, refresh_every=0, random_state=0).fit(frame(X), Y)
-    assert display.surface.ravel() == pytest.approx(margin.decision_function(frame(asked)), rel=1e-6)
+    margin = SDistClassifier(
+        rule="margin", max_order=2, n_steps=150, refresh_every=0, random_state=0
+    ).fit(frame(X), Y)
+    assert display.surface.ravel() == pytest.approx(
+        margin.decision_function(frame(asked)), rel=1e-6
+    )
     assert display.ax_.get_xlabel() == display.names[0]
     classes = np.digitize(X[:, 0], (-0.5, 0.5))
     three = SDist(n_steps=50, random_state=0).fit(X, classes)
@@ -55,7 +71,9 @@ def test_the_histogram_is_of_the_first_component(model):
 def test_steps_show_loss_and_complexity(model):
     display = MetricStepsDisplay.from_estimator(model)
     assert display.loss.tolist() == [record["loss"] for record in model.history_]
-    assert [value for _, value in display.complexity] == [step["complexity"] for step in model.steps_ if step["complexity"]]
+    assert [value for _, value in display.complexity] == [
+        step["complexity"] for step in model.steps_ if step["complexity"]
+    ]
 
 
 def test_pixels_and_interactions(model):

@@ -1,4 +1,6 @@
-"""The paper's designs and rivals: the traps of the designs are as described, and the rivals do what they say."""
+"""The paper's designs and rivals: the traps of the designs are as described, and the rivals do what
+they say.
+"""
 
 import numpy as np
 import pytest
@@ -25,8 +27,15 @@ def test_lmnn_has_the_gradient_of_its_loss():
     split = simulate("fixed2", "xor", 40, 4, 0, test=0)
     near, far = targets_of(split.X, split.y), impostors_of(split.X, split.y, 5)
     model, start = LMNN(), np.random.default_rng(0).normal(size=16)
-    gap = check_grad(lambda v: model._loss(v, split.X, near, far)[0], lambda v: model._loss(v, split.X, near, far)[1], start)
-    start_loss, fitted = model._loss(np.eye(4).ravel(), split.X, near, far)[0], model.fit(split.X, split.y).map_
+    gap = check_grad(
+        lambda v: model._loss(v, split.X, near, far)[0],
+        lambda v: model._loss(v, split.X, near, far)[1],
+        start,
+    )
+    start_loss, fitted = (
+        model._loss(np.eye(4).ravel(), split.X, near, far)[0],
+        model.fit(split.X, split.y).map_,
+    )
     assert model._loss(fitted.ravel(), split.X, near, far)[0] < 0.8 * start_loss
     assert gap < 1e-4 * np.linalg.norm(model._loss(start, split.X, near, far)[1])
 

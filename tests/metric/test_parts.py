@@ -1,18 +1,27 @@
-"""The parts of sDist against their definitions: neighbours, the quadratic form, the sparse eigenvector, the line search, terms."""
+"""The parts of sDist against their definitions: neighbours, the quadratic form, the sparse
+eigenvector, the line search, terms.
+"""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from metric.textbook import best_of_all, brute_neighbours, explicit_form, fixed2
 
-from tamis.solvers import sdist_edges, sdist_screen
+from tamis.methods.metric import edges as sdist_edges
+from tamis.methods.metric import screening as sdist_screen
+from tamis.methods.metric.candidates import Candidates, Scaling
+from tamis.methods.metric.edges import Pull, Quadratic, margins_of
+from tamis.methods.metric.oja import stabilized_direction
+from tamis.methods.metric.screening import passing_columns
+from tamis.methods.metric.sparse_eigen import (
+    Explicit,
+    greedy_start,
+    leading_direction,
+    power_steps,
+    shift_of,
+)
+from tamis.methods.metric.steps import complexity_of, components_of, line_search, masses, surplus
 from tamis.solvers.neighbours import class_edges, euclidean_points, narrow
-from tamis.solvers.oja import stabilized_direction
-from tamis.solvers.sdist_edges import Pull, Quadratic, margins_of
-from tamis.solvers.sdist_screen import passing_columns
-from tamis.solvers.sdist_steps import complexity_of, components_of, line_search, masses, surplus
-from tamis.solvers.sdist_terms import Candidates, Scaling
-from tamis.solvers.sparse_eigen import Explicit, greedy_start, leading_direction, power_steps, shift_of
 
 pytestmark = pytest.mark.delicate
 
@@ -63,7 +72,10 @@ def test_neighbours_in_every_other_class():
     edges = class_edges(X, codes, 2, each=True)
     assert edges.nearest.shape == (60, 6)
     assert (codes[edges.nearest[:, :2]] == codes[:, None]).all()
-    assert all(sorted(set(codes[near[2:]])) == sorted({0, 1, 2} - {c}) for near, c in zip(edges.nearest, codes, strict=True))
+    assert all(
+        sorted(set(codes[near[2:]])) == sorted({0, 1, 2} - {c})
+        for near, c in zip(edges.nearest, codes, strict=True)
+    )
     assert np.allclose(edges.share.sum(axis=1), 0.0)
     two = codes % 2
     assert np.array_equal(class_edges(X, two, 2).nearest, class_edges(X, two, 2, each=True).nearest)
@@ -76,15 +88,21 @@ def test_points_to_search_keep_the_distances_or_nearly(monkeypatch):
     wanted = np.linalg.norm((X[0] - X[1:]) / scale, axis=1)
     assert np.linalg.norm(points[0] - points[1:], axis=1) == pytest.approx(wanted)
     sparse = euclidean_points(sp.csr_array(X), center, scale, columns, np.random.default_rng(0))
-    assert np.linalg.norm(sparse.toarray()[0] - sparse.toarray()[1:], axis=1) == pytest.approx(wanted)
+    assert np.linalg.norm(sparse.toarray()[0] - sparse.toarray()[1:], axis=1) == pytest.approx(
+        wanted
+    )
     monkeypatch.setattr("tamis.solvers.neighbours.MANY_ROWS", 10)
     for form in (X, sp.csr_array(X)):
         few = euclidean_points(form, center, scale, columns, np.random.default_rng(0))
         assert few.shape[1] == 64
         assert np.linalg.norm(few[0] - few[1:], axis=1) / 8.0 == pytest.approx(wanted, rel=0.4)
-    flat = np.random.default_rng(1).normal(size=(50, 5)) @ np.random.default_rng(2).normal(size=(5, 100))
+    flat = np.random.default_rng(1).normal(size=(50, 5)) @ np.random.default_rng(2).normal(
+        size=(5, 100)
+    )
     assert narrow(flat).shape[1] == 64  # its five directions are among the main ones
-    assert np.linalg.norm(narrow(flat)[0] - narrow(flat)[1:], axis=1) == pytest.approx(np.linalg.norm(flat[0] - flat[1:], axis=1))
+    assert np.linalg.norm(narrow(flat)[0] - narrow(flat)[1:], axis=1) == pytest.approx(
+        np.linalg.norm(flat[0] - flat[1:], axis=1)
+    )
 
 
 # --------------------------------------------------------------------------- the quadratic form
@@ -105,7 +123,9 @@ def test_the_form_equals_the_sum_over_rows(classes):
         scaled = wanted * np.outer(factors, factors)
         v = np.arange(6.0)
         assert operator.times(v) == pytest.approx(scaled @ v, abs=1e-10)
-        assert operator.sparse_times([1, 4], np.array([0.3, -1.0])) == pytest.approx(scaled[:, [1, 4]] @ [0.3, -1.0], abs=1e-10)
+        assert operator.sparse_times([1, 4], np.array([0.3, -1.0])) == pytest.approx(
+            scaled[:, [1, 4]] @ [0.3, -1.0], abs=1e-10
+        )
         assert operator.columns(np.array([2])) == pytest.approx(scaled[:, [2]], abs=1e-10)
         assert operator.diagonal() == pytest.approx(scaled.diagonal(), abs=1e-10)
 
@@ -116,7 +136,9 @@ def test_margins_equal_the_matrix_form():
     B = np.random.default_rng(1).normal(size=(6, 2))
     wanted = [np.sum(explicit_form(X, edges, np.eye(40)[i]) * (B @ B.T)) for i in range(40)]
     assert margins_of(edges, X @ B) == pytest.approx(wanted, abs=1e-10)
-    assert margins_of(edges, X @ B[:, 0]) + margins_of(edges, X @ B[:, 1]) == pytest.approx(wanted, abs=1e-10)
+    assert margins_of(edges, X @ B[:, 0]) + margins_of(edges, X @ B[:, 1]) == pytest.approx(
+        wanted, abs=1e-10
+    )
 
 
 # --------------------------------------------------------------------------- the sparse eigenvector
@@ -136,7 +158,9 @@ def test_directions_are_close_to_the_best_of_all_supports():
         v[found.places] = found.entries
         assert found.value == pytest.approx(v @ A @ v)
         ratios.append(found.value / best_of_all(A, 3))
-    assert np.quantile(ratios, 0.2) > 0.9  # a search that may end beside the best: about one in ten is a tenth below it
+    assert (
+        np.quantile(ratios, 0.2) > 0.9
+    )  # a search that may end beside the best: about one in ten is a tenth below it
     assert np.mean(ratios) > 0.96
 
 
@@ -174,7 +198,7 @@ def test_the_stabilized_engine_finds_a_planted_direction():
         assert found.value == pytest.approx(best.value)
 
 
-# --------------------------------------------------------------------------- line search, screening, complexity
+# --------------------------------------------------------------- line search, screening, complexity
 def test_line_search_and_its_degenerate_cases():
     rng = np.random.default_rng(0)
     mass, gains = rng.random(50), rng.normal(size=50) + 0.3
@@ -205,7 +229,9 @@ def test_surplus_is_students_t():
 
 
 def test_complexity_is_the_trace_of_the_root():
-    B = np.random.default_rng(0).normal(size=(7, 4)) * (np.random.default_rng(1).random((7, 4)) < 0.6)
+    B = np.random.default_rng(0).normal(size=(7, 4)) * (
+        np.random.default_rng(1).random((7, 4)) < 0.6
+    )
     root = np.sqrt(np.maximum(np.linalg.eigvalsh(B @ B.T), 0.0)).sum()
     assert complexity_of(sp.csc_array(B)) == pytest.approx(root)
     assert complexity_of(sp.csc_array(B.T)) == pytest.approx(root)
@@ -242,7 +268,9 @@ def test_values_of_products_do_not_hang_on_their_construction():
     assert found[0] == pytest.approx(product / product.std())
     assert np.array_equal(*found)
     sparse = Scaling(sp.csr_array(X), weights, True)
-    assert sparse.values(sp.csc_array(X), [(0,), (1, 3)], np.ones(2)) == pytest.approx(np.c_[dense[:, 0], dense[:, 1] * dense[:, 3]])
+    assert sparse.values(sp.csc_array(X), [(0,), (1, 3)], np.ones(2)) == pytest.approx(
+        np.c_[dense[:, 0], dense[:, 1] * dense[:, 3]]
+    )
 
 
 def test_constant_columns_and_products_are_left_out():
@@ -253,7 +281,9 @@ def test_constant_columns_and_products_are_left_out():
     assert scaling.usable.tolist() == [1]
     candidates = Candidates(scaling.usable, 2, 10)
     candidates.select([(1,)])
-    assert not candidates.values(scaling, X, np.ones(20), np.array([0, 1]))[:, 1].any()  # its square is 1
+    assert not candidates.values(scaling, X, np.ones(20), np.array([0, 1]))[
+        :, 1
+    ].any()  # its square is 1
 
 
 # --------------------------------------------------------------------------- screening
@@ -264,9 +294,13 @@ def test_screening_finds_what_no_single_mean_shows(shape):
     kept = passing_columns(X, y, weights, Scaling(X, weights, True), np.random.default_rng(0))
     assert kept.tolist() == [0, 1]
     sparse = sp.csr_array(X)
-    assert passing_columns(sparse, y, weights, Scaling(sparse, weights, True), np.random.default_rng(0)).tolist() == [0, 1]
+    assert passing_columns(
+        sparse, y, weights, Scaling(sparse, weights, True), np.random.default_rng(0)
+    ).tolist() == [0, 1]
     permuted = np.random.default_rng(1).permutation(y)
-    passed = len(passing_columns(X, permuted, weights, Scaling(X, weights, True), np.random.default_rng(0)))
+    passed = len(
+        passing_columns(X, permuted, weights, Scaling(X, weights, True), np.random.default_rng(0))
+    )
     assert passed == 200 or passed <= 5  # none, which means all, or a few by chance
 
 
@@ -289,4 +323,6 @@ def test_screening_of_many_columns_looks_at_them_alone(monkeypatch):
     X[:, 4] += y
     for work in (1e10, 100.0):
         monkeypatch.setattr(sdist_screen, "WORK", work)
-        assert passing_columns(X, y, np.ones(300), Scaling(X, np.ones(300), True), rng).tolist() == [4]
+        assert passing_columns(
+            X, y, np.ones(300), Scaling(X, np.ones(300), True), rng
+        ).tolist() == [4]

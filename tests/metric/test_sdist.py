@@ -11,14 +11,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tamis import SDist, SDistClassifier
-from tamis.models.sdist_rules import Rules
+from tamis.methods.metric.boosting import Boost
+from tamis.methods.metric.edges import margins_of
+from tamis.methods.metric.rules import Rules
 from tamis.solvers.neighbours import class_edges
-from tamis.solvers.sdist import Boost
-from tamis.solvers.sdist_edges import margins_of
 
 pytestmark = pytest.mark.delicate
 
-PLAIN = {"subsample": 1.0, "max_features": None, "refresh_every": 0, "oob_z": None, "n_steps": 30, "kappa": 3, "screen": None, "random_state": 0}
+PLAIN = {
+    "subsample": 1.0,
+    "max_features": None,
+    "refresh_every": 0,
+    "oob_z": None,
+    "n_steps": 30,
+    "kappa": 3,
+    "screen": None,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +77,9 @@ def test_importances_and_names(squared, xor):
     assert squared.get_term_names()[squared.terms_.index((0, 1))] == "x0 x1"
     names = [f"c{j}" for j in range(10)]
     assert "c0 c1" in squared.get_term_names(names)
-    assert squared.get_feature_names_out().tolist() == [f"sdist{j}" for j in range(len(squared.components_))]
+    assert squared.get_feature_names_out().tolist() == [
+        f"sdist{j}" for j in range(len(squared.components_))
+    ]
     shares = dict(zip(squared.terms_, (squared.components_**2).sum(axis=0), strict=True))
     total = sum(shares.values())
     wanted = sum(share * term.count(0) / len(term) for term, share in shares.items()) / total
@@ -116,7 +127,9 @@ def test_margins_after_a_refresh_are_those_from_scratch(xor, monkeypatch):
 def test_refreshes_wait_for_ten_steps(xor, monkeypatch):
     counts = []
     plain = Boost.find_neighbours
-    monkeypatch.setattr(Boost, "find_neighbours", lambda self: (counts.append(len(self.steps)), plain(self)))
+    monkeypatch.setattr(
+        Boost, "find_neighbours", lambda self: (counts.append(len(self.steps)), plain(self))
+    )
     SDist(n_steps=40, refresh_every=2, random_state=0).fit(*xor)
     assert counts[0] == 0
     assert min(counts[1:]) >= 10
@@ -144,7 +157,9 @@ def test_columns_signs_rows_and_labels_do_not_matter(xor):
 def test_the_order_of_rows_does_not_matter_with_bags_either(xor):
     X, y = xor
     rows = np.random.default_rng(1).permutation(300)
-    a, b = (SDistClassifier(n_steps=60, random_state=0).fit(X[r], y[r]) for r in (np.arange(300), rows))
+    a, b = (
+        SDistClassifier(n_steps=60, random_state=0).fit(X[r], y[r]) for r in (np.arange(300), rows)
+    )
     assert a.terms_ == b.terms_
     assert a.components_ == pytest.approx(b.components_, rel=1e-8, abs=1e-12)
 
@@ -156,7 +171,9 @@ def test_sparse_input_equals_dense(max_order):
     y = (X[:, 0] + X[:, 1] ** 2 > 0.3).astype(int)
     dense = SDistClassifier(n_steps=60, kappa=2, max_order=max_order, random_state=0).fit(X, y)
     for form in (sp.csr_array(X), sp.csc_matrix(X), sp.coo_array(X)):
-        model = SDistClassifier(n_steps=60, kappa=2, max_order=max_order, random_state=0).fit(form, y)
+        model = SDistClassifier(n_steps=60, kappa=2, max_order=max_order, random_state=0).fit(
+            form, y
+        )
         assert model.terms_ == dense.terms_
         assert model.components_ == pytest.approx(dense.components_, rel=1e-6, abs=1e-9)
         assert np.array_equal(model.predict(form), dense.predict(X))
@@ -164,9 +181,11 @@ def test_sparse_input_equals_dense(max_order):
 
 def test_many_columns_go_through_the_operator(monkeypatch, xor):
     X, y = xor
-    monkeypatch.setattr("tamis.solvers.sparse_eigen.SMALL", 0)  # one start, as for many columns
+    monkeypatch.setattr(
+        "tamis.methods.metric.sparse_eigen.SMALL", 0
+    )  # one start, as for many columns
     wanted = SDist(**PLAIN).fit(X, y)
-    monkeypatch.setattr("tamis.solvers.sdist.EXPLICIT", 5)
+    monkeypatch.setattr("tamis.methods.metric.boosting.EXPLICIT", 5)
     for form in (X, sp.csr_array(X)):
         model = SDist(**PLAIN).fit(form, y)
         assert model.terms_ == wanted.terms_
@@ -177,7 +196,9 @@ def test_many_columns_go_through_the_operator(monkeypatch, xor):
 
 def test_two_classes_are_a_case_of_several(xor):
     X, y = xor
-    a, b = (SDist(n_steps=40, opp_per_class=each, random_state=0).fit(X, y) for each in (False, True))
+    a, b = (
+        SDist(n_steps=40, opp_per_class=each, random_state=0).fit(X, y) for each in (False, True)
+    )
     assert a.terms_ == b.terms_
     assert np.array_equal(a.components_, b.components_)
 
@@ -196,14 +217,20 @@ def test_weights_are_repeated_rows(xor):
 
 def test_weights_count_in_the_votes():
     points, codes = np.array([[0.0], [0.1], [0.2], [9.0]]), np.array([0, 0, 1, 1])
-    votes = Rules(points, codes, np.array([1.0, 1.0, 3.0, 1.0]), 2, 3, "knn").votes(np.array([[0.1]]))
+    votes = Rules(points, codes, np.array([1.0, 1.0, 3.0, 1.0]), 2, 3, "knn").votes(
+        np.array([[0.1]])
+    )
     assert votes.tolist() == [[0.4, 0.6]]
 
 
 def test_attributes_described_exist(squared):
     described = [entry.name for entry in ClassDoc(SDist)["Attributes"]]
-    assert not [name for name in described if name != "feature_names_in_" and not hasattr(squared, name)]
-    assert {name for name in vars(squared) if name.endswith("_") and not name.startswith("_")} <= set(described)
+    assert not [
+        name for name in described if name != "feature_names_in_" and not hasattr(squared, name)
+    ]
+    assert {
+        name for name in vars(squared) if name.endswith("_") and not name.startswith("_")
+    } <= set(described)
 
 
 # --------------------------------------------------------------------------- rules
@@ -218,7 +245,10 @@ def test_rules_equal_their_definitions():
     assert model.predict_proba(new) == pytest.approx(peer.predict_proba(model.transform(new)))
     margin = SDistClassifier(n_steps=80, rule="margin", random_state=0).fit(X, y)
     asked = margin.transform(new)
-    distance = [np.sort(((asked[:, None] - Z[codes == c]) ** 2).sum(axis=2), axis=1)[:, :3].mean(axis=1) for c in (0, 1)]
+    distance = [
+        np.sort(((asked[:, None] - Z[codes == c]) ** 2).sum(axis=2), axis=1)[:, :3].mean(axis=1)
+        for c in (0, 1)
+    ]
     score = distance[0] - distance[1]
     assert margin.decision_function(new) == pytest.approx(score, rel=1e-6, abs=1e-9)
     assert margin.predict_proba(new)[:, 1] == pytest.approx(1 / (1 + np.exp(-2 * score)), rel=1e-6)
@@ -233,9 +263,16 @@ def test_several_classes(rule, opp_per_class):
     X = rng.normal(size=(1400, 30))
     X[:, 2] += 3.5 * (y % 2)
     X[:, 5] += 3.5 * (y // 2)
-    model = SDistClassifier(n_steps=100, rule=rule, opp_per_class=opp_per_class, random_state=0).fit(X[:400], y[:400])
-    assert model.score(X[400:], y[400:]) > KNeighborsClassifier(3).fit(X[:400], y[:400]).score(X[400:], y[400:]) + 0.03
-    assert {2, 5} <= set(np.argsort(-model.feature_importances_)[: 4 if opp_per_class else 2])  # four fits of a quarter each see more noise
+    model = SDistClassifier(
+        n_steps=100, rule=rule, opp_per_class=opp_per_class, random_state=0
+    ).fit(X[:400], y[:400])
+    assert (
+        model.score(X[400:], y[400:])
+        > KNeighborsClassifier(3).fit(X[:400], y[:400]).score(X[400:], y[400:]) + 0.03
+    )
+    assert {2, 5} <= set(
+        np.argsort(-model.feature_importances_)[: 4 if opp_per_class else 2]
+    )  # four fits of a quarter each see more noise
     shares = model.predict_proba(X[400:])
     assert shares.shape == (1000, 4)
     assert shares.sum(axis=1) == pytest.approx(1.0)
@@ -244,14 +281,23 @@ def test_several_classes(rule, opp_per_class):
 
 # --------------------------------------------------------------------------- stopping, screening
 def test_the_complexity_price_shortens(xor):
-    long, short = (SDist(n_steps=100, complexity=price, random_state=0).fit(*xor) for price in (0.0, 1e4))
+    long, short = (
+        SDist(n_steps=100, complexity=price, random_state=0).fit(*xor) for price in (0.0, 1e4)
+    )
     assert short.n_steps_ == 10 < long.n_steps_
-    costs = [300 * s["loss"] + 1e4 * s["complexity"] for s in long.steps_ if s["complexity"] is not None]
+    costs = [
+        300 * s["loss"] + 1e4 * s["complexity"] for s in long.steps_ if s["complexity"] is not None
+    ]
     assert int(np.argmin(costs)) == 0
 
 
 def test_early_stopping_keeps_the_best_look(xor):
-    models = [SDistClassifier(n_steps=300, early_stopping=True, n_iter_no_change=3, random_state=seed).fit(*xor) for seed in range(3)]
+    models = [
+        SDistClassifier(
+            n_steps=300, early_stopping=True, n_iter_no_change=3, random_state=seed
+        ).fit(*xor)
+        for seed in range(3)
+    ]
     for model in models:
         errors = [s["validation_error"] for s in model.steps_ if "validation_error" in s]
         assert errors[-1] == min(errors)
@@ -266,7 +312,9 @@ def test_screening_keeps_noise_out():
     assert strict.feature_importances_[:2].sum() > loose.feature_importances_[:2].sum()
     words = {record["status"] for record in strict.history_}
     assert "screened" in words
-    assert all(record["oob_z"] >= 2.0 for record in strict.history_ if record["status"] == "accepted")
+    assert all(
+        record["oob_z"] >= 2.0 for record in strict.history_ if record["status"] == "accepted"
+    )
 
 
 @pytest.mark.long
@@ -285,7 +333,9 @@ def test_screening_mends_as_many_columns_as_rows():
 @pytest.mark.long
 def test_the_stabilized_engine_learns_too(xor):
     X, y = xor
-    model = SDistClassifier(engine="stabilized", n_steps=40, kappa=2, random_state=0).fit(X[:200], y[:200])
+    model = SDistClassifier(engine="stabilized", n_steps=40, kappa=2, random_state=0).fit(
+        X[:200], y[:200]
+    )
     assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
 
 

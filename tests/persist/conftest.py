@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import tamis
-from tamis.contents import anything, count
+from tamis.base.contents import anything, count
 from tamis.persist import classes, container, save
 from tamis.terms.losses import Hinge
 
@@ -64,7 +64,9 @@ def homes(monkeypatch):
     home = types.ModuleType("toy_home")
     vars(home).update(Toy=Toy, Demanding=Demanding, not_a_model=not_a_model, Alias=Toy, Wheel=Wheel)
     monkeypatch.setitem(sys.modules, "toy_home", home)
-    names = tamis._HOMES | dict.fromkeys(("Toy", "Demanding", "Alias", "Wheel", "not_a_model"), "toy_home")
+    names = tamis._HOMES | dict.fromkeys(
+        ("Toy", "Demanding", "Alias", "Wheel", "not_a_model"), "toy_home"
+    )
     monkeypatch.setattr(tamis, "_HOMES", names)
     monkeypatch.setattr(tamis, "__version__", "1.2.3")
     monkeypatch.setitem(classes.PARTS, "Wheel", "toy_home")
@@ -142,15 +144,25 @@ def same(a, b):
     if isinstance(a, dict):
         return same(list(a), list(b)) and same(list(a.values()), list(b.values()))
     if isinstance(a, np.ndarray):
-        alike = a.dtype == b.dtype and a.shape == b.shape and a.flags.c_contiguous == b.flags.c_contiguous
-        inside = same(a.ravel().tolist(), b.ravel().tolist()) if a.dtype.kind == "O" else a.tobytes() == b.tobytes()
+        alike = (
+            a.dtype == b.dtype
+            and a.shape == b.shape
+            and a.flags.c_contiguous == b.flags.c_contiguous
+        )
+        inside = (
+            same(a.ravel().tolist(), b.ravel().tolist())
+            if a.dtype.kind == "O"
+            else a.tobytes() == b.tobytes()
+        )
         return alike and inside
     if isinstance(a, (np.str_, np.bytes_)):
         return a == b
     if isinstance(a, np.generic):
         return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     if sparse.issparse(a):
-        return a.shape == b.shape and all(same(getattr(a, n), getattr(b, n)) for n in ("data", "indices", "indptr"))
+        return a.shape == b.shape and all(
+            same(getattr(a, n), getattr(b, n)) for n in ("data", "indices", "indptr")
+        )
     if isinstance(a, np.random.Generator):
         return same(a.bit_generator.state, b.bit_generator.state)
     if isinstance(a, np.random.RandomState):

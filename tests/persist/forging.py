@@ -1,6 +1,8 @@
-"""A forger: any field of any model file replaced, signed anew; and what becomes of it, in processes that may die.
+"""A forger: any field of any model file replaced, signed anew; and what becomes of it, in processes
+that may die.
 
-A forged file is refused by a ModelFileError, or gives a model whose methods run to the end (a ValueError with a sentence included).
+A forged file is refused by a ModelFileError, or gives a model whose methods run to the end (a
+ValueError with a sentence included).
 """
 
 import copy
@@ -23,8 +25,40 @@ from tamis.persist.blocks import Block, Blocks
 
 FINE = (ValueError, FloatingPointError)  # a sentence about what is wrong
 SLOW = 120  # seconds without a word after which a child counts as hung
-ODD_NUMBERS = [0, 1, -1, -5, 2, 3, 7, 10**6, 2**31, 2**32, 2**63, -(2**63), 10**30, 0.0, -0.0, 0.5, -1.5, 1e-320, 1e300, -1e300]
-ODD_VALUES = [None, True, False, "", "x", "auto", [], [1.0], {"type": "tuple", "items": []}, {"type": "dict", "items": []}]
+ODD_NUMBERS = [
+    0,
+    1,
+    -1,
+    -5,
+    2,
+    3,
+    7,
+    10**6,
+    2**31,
+    2**32,
+    2**63,
+    -(2**63),
+    10**30,
+    0.0,
+    -0.0,
+    0.5,
+    -1.5,
+    1e-320,
+    1e300,
+    -1e300,
+]
+ODD_VALUES = [
+    None,
+    True,
+    False,
+    "",
+    "x",
+    "auto",
+    [],
+    [1.0],
+    {"type": "tuple", "items": []},
+    {"type": "dict", "items": []},
+]
 DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "u8", "u4", "u1", "?", "c16", "U3", "S2"]
 
 
@@ -34,7 +68,9 @@ def opened(path: Path) -> tuple[dict, list[np.ndarray]]:
     with open(path, "rb") as file:
         header, start, end = container.read_header(file)
         blocks = Blocks(file, header["blocks"], start, end)
-        return header, [blocks.promise(k).read(lambda piece: None).copy() for k in range(len(header["blocks"]))]
+        return header, [
+            blocks.promise(k).read(lambda piece: None).copy() for k in range(len(header["blocks"]))
+        ]
 
 
 def signed(header: dict, arrays: list) -> bytes:
@@ -42,7 +78,11 @@ def signed(header: dict, arrays: list) -> bytes:
     table, contents, place = [], [], 0
     for array in arrays:
         block = None if isinstance(array, tuple) else Block(array)
-        entry, content = (dict(array[0], offset=place), array[1]) if block is None else (block.entry(place), b"".join(block.pieces()))
+        entry, content = (
+            (dict(array[0], offset=place), array[1])
+            if block is None
+            else (block.entry(place), b"".join(block.pieces()))
+        )
         table.append(entry)
         contents.append(content)
         place += entry["length"]
@@ -54,10 +94,20 @@ def signed(header: dict, arrays: list) -> bytes:
 
 def fields(node, path="") -> list[tuple]:
     """Every value of a header: what holds it, its key, and its place in words."""
-    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    items = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    )
     found = []
     for key, inside in items:
-        if key not in ("type", "class", "shows", "name", "digest") or not isinstance(node, dict) or "type" not in node:
+        if (
+            key not in ("type", "class", "shows", "name", "digest")
+            or not isinstance(node, dict)
+            or "type" not in node
+        ):
             found += [(node, key, f"{path}.{key}"), *fields(inside, f"{path}.{key}")]
     return found
 
@@ -67,7 +117,11 @@ def other_dtype(array, random):
     """The same numbers in another dtype."""
     wanted = str(random.choice([d for d in DTYPES if np.dtype(d) != array.dtype]))
     with np.errstate(all="ignore"):
-        return np.zeros(array.shape, wanted) if array.dtype.kind in "US" and wanted[0] not in "US" else array.astype(wanted)
+        return (
+            np.zeros(array.shape, wanted)
+            if array.dtype.kind in "US" and wanted[0] not in "US"
+            else array.astype(wanted)
+        )
 
 
 def other_shape(array, random):
@@ -75,7 +129,11 @@ def other_shape(array, random):
     way = random.integers(6)
     if array.ndim and way < 3:
         axis = int(random.integers(array.ndim))
-        return np.take(array, range(array.shape[axis] - 1), axis) if way == 0 and array.shape[axis] else np.concatenate([array] * (way + 1), axis)
+        return (
+            np.take(array, range(array.shape[axis] - 1), axis)
+            if way == 0 and array.shape[axis]
+            else np.concatenate([array] * (way + 1), axis)
+        )
     return [array.ravel(), array[None], np.ascontiguousarray(array.T)][way % 3]
 
 
@@ -89,7 +147,9 @@ def put(value):
         wanted = value(array.dtype) if callable(value) else value
         if array.dtype.kind in "iu":
             bounds = np.iinfo(array.dtype)
-            wanted = min(max(int(wanted) if np.isfinite(wanted) else bounds.max, bounds.min), bounds.max)
+            wanted = min(
+                max(int(wanted) if np.isfinite(wanted) else bounds.max, bounds.min), bounds.max
+            )
         with np.errstate(all="ignore"):
             array.flat[int(random.integers(array.size))] = wanted
         return array
@@ -107,7 +167,13 @@ def vast(array, random):
     kind = array.dtype if array.dtype.kind in "biuf" else np.dtype("f8")
     shape = list(array.shape) or [1]
     shape[int(random.integers(len(shape)))] = 2_000_000_000
-    return {"length": 0, "dtype": kind.newbyteorder("<").str, "shape": shape, "width": 1, "rows": 0}, b""
+    return {
+        "length": 0,
+        "dtype": kind.newbyteorder("<").str,
+        "shape": shape,
+        "width": 1,
+        "rows": 0,
+    }, b""
 
 
 def bits(array, random):
@@ -115,7 +181,11 @@ def bits(array, random):
     raw = bytearray(array.tobytes())
     for _ in range(min(len(raw), 4)):
         raw[int(random.integers(len(raw)))] ^= 1 << int(random.integers(8))
-    return np.frombuffer(bytes(raw), array.dtype).reshape(array.shape).copy() if array.dtype.kind in "iuf" else array
+    return (
+        np.frombuffer(bytes(raw), array.dtype).reshape(array.shape).copy()
+        if array.dtype.kind in "iuf"
+        else array
+    )
 
 
 ON_ARRAYS = {
@@ -134,10 +204,19 @@ ON_ARRAYS = {
 
 
 def odd_value(random, spots):
-    """A value that does not belong: a number, a value of another type, another field's, or one that is not finite."""
+    """A value that does not belong: a number, a value of another type, another field's, or one that
+    is not finite.
+    """
     holder, key, _ = spots[int(random.integers(len(spots)))]
-    infinite = {"type": "float", "bits": np.float64(random.choice([np.nan, np.inf, -np.inf])).tobytes()[::-1].hex(), "shows": "?"}
-    number, value = ODD_NUMBERS[int(random.integers(len(ODD_NUMBERS)))], ODD_VALUES[int(random.integers(len(ODD_VALUES)))]
+    infinite = {
+        "type": "float",
+        "bits": np.float64(random.choice([np.nan, np.inf, -np.inf])).tobytes()[::-1].hex(),
+        "shows": "?",
+    }
+    number, value = (
+        ODD_NUMBERS[int(random.integers(len(ODD_NUMBERS)))],
+        ODD_VALUES[int(random.integers(len(ODD_VALUES)))],
+    )
     return copy.deepcopy([infinite, number, value, holder[key]][int(random.integers(4))])
 
 
@@ -160,7 +239,9 @@ def forged(header: dict, arrays: list, random) -> str:
     elif way == "drop" and isinstance(holder, dict) and "type" not in holder:
         del holder[key]
     elif way == "extra" and isinstance(holder, dict):
-        holder[str(random.choice(["new_", "coef_", "_engine", "_lines", "classes_"]))] = odd_value(random, spots)
+        holder[str(random.choice(["new_", "coef_", "_engine", "_lines", "classes_"]))] = odd_value(
+            random, spots
+        )
     elif way == "swap":
         alike = [(h, k) for h, k, _ in spots if h is holder and k != key]
         if alike:
@@ -176,7 +257,9 @@ def forged(header: dict, arrays: list, random) -> str:
 
 
 def forge(source: Path, target: Path, seed: list[int]) -> str:
-    """Write a forged copy of a file: one field is forged, sometimes up to three; what was done first, in words."""
+    """Write a forged copy of a file: one field is forged, sometimes up to three; what was done
+    first, in words.
+    """
     honest = signed(*opened(source))
     for turn in range(100):
         random = np.random.default_rng([*seed, turn])
@@ -192,9 +275,27 @@ def forge(source: Path, target: Path, seed: list[int]) -> str:
 def exercise(model) -> None:
     """Everything that a user may ask of a loaded model."""
     X = rows_for(model)
-    for name in ("predict", "decision_function", "predict_proba", "predict_margin", "predict_confidence", "predict_tri", "transform"):
+    for name in (
+        "predict",
+        "decision_function",
+        "predict_proba",
+        "predict_margin",
+        "predict_confidence",
+        "predict_tri",
+        "transform",
+    ):
         ask(model, name, X)
-    for name in ("coef_", "intercept_", "support_", "resolved_params_", "history_", "selection_probability_", "variance_", "paths_", "t_"):
+    for name in (
+        "coef_",
+        "intercept_",
+        "support_",
+        "resolved_params_",
+        "history_",
+        "selection_probability_",
+        "variance_",
+        "paths_",
+        "t_",
+    ):
         attempt(lambda name=name: getattr(model, name, None))
     if hasattr(model, "partial_fit"):
         for several in (False, True):
@@ -219,7 +320,9 @@ def attempt(call):
     except FINE:
         return None
     except TypeError as error:
-        if not str(error).startswith("The '"):  # a sentence about a parameter, as scikit-learn begins them
+        if not str(error).startswith(
+            "The '"
+        ):  # a sentence about a parameter, as scikit-learn begins them
             raise
 
 
@@ -255,7 +358,9 @@ def keep(folder: Path, ways=tuple(WAYS), further=True) -> list[str]:
 
 
 def child(folder: Path, names: list[str], seed: int, first: int, last: int) -> None:
-    """Forge and load, with a line before and after each: the one before says what killed the process, if something does."""
+    """Forge and load, with a line before and after each: the one before says what killed the
+    process, if something does.
+    """
     target = folder / f"forged-{os.getpid()}"
     for number in range(first, last):
         source = names[number % len(names)]
@@ -266,16 +371,29 @@ def child(folder: Path, names: list[str], seed: int, first: int, last: int) -> N
 
 
 def survey(folder: Path, names: list[str], count: int, seed: int = 0) -> list[tuple[str, str, str]]:
-    """Class, kind of forgery and outcome of so many forged files; a child that dies or hangs is followed by another."""
+    """Class, kind of forgery and outcome of so many forged files; a child that dies or hangs is
+    followed by another.
+    """
     (folder / "names.json").write_text(json.dumps(names))
     found: list[tuple[str, str, str]] = []
     while len(found) < count:
         told = _run(folder, seed, len(found), count)
         lines = [json.loads(line) for line in told.output]
-        found += [(about[1].partition("-")[0], about[2], how) for about, how in zip(lines[::2], lines[1::2], strict=False)]
+        found += [
+            (about[1].partition("-")[0], about[2], how)
+            for about, how in zip(lines[::2], lines[1::2], strict=False)
+        ]
         if len(lines) % 2:
-            found.append((lines[-1][1].partition("-")[0], lines[-1][2], f"the process {told.end} at number {lines[-1][0]}"))
-        elif len(found) < count and told.end != "hung":  # a busy machine may be slow to start a child
+            found.append(
+                (
+                    lines[-1][1].partition("-")[0],
+                    lines[-1][2],
+                    f"the process {told.end} at number {lines[-1][0]}",
+                )
+            )
+        elif (
+            len(found) < count and told.end != "hung"
+        ):  # a busy machine may be slow to start a child
             raise RuntimeError(f"a child ended {told.end} and said: {told.words}")
     return found
 
@@ -284,9 +402,19 @@ class _run:
     """A child process, its lines, and how it ended."""
 
     def __init__(self, folder: Path, seed: int, first: int, last: int):
-        command = [sys.executable, "-m", "persist.forging", str(folder), str(seed), str(first), str(last)]
+        command = [
+            sys.executable,
+            "-m",
+            "persist.forging",
+            str(folder),
+            str(seed),
+            str(first),
+            str(last),
+        ]
         tests = str(Path(__file__).resolve().parents[1])
-        place = os.environ | {"PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])}
+        place = os.environ | {
+            "PYTHONPATH": os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
+        }
         told, words = folder / f"out-{os.getpid()}", folder / f"err-{os.getpid()}"
         with open(told, "w") as out, open(words, "w") as err:
             process = subprocess.Popen(command, stdout=out, stderr=err, env=place)
@@ -306,7 +434,9 @@ class _run:
 
 def tally(found) -> tuple[Counter, list]:
     """Counts of (class, kind, refused/works/failed), and the failures."""
-    counts = Counter((cls, kind, how if how in ("refused", "works") else "failed") for cls, kind, how in found)
+    counts = Counter(
+        (cls, kind, how if how in ("refused", "works") else "failed") for cls, kind, how in found
+    )
     return counts, [line for line in found if line[2] not in ("refused", "works")]
 
 

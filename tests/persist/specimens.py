@@ -1,4 +1,6 @@
-"""A fitted model of every public class in every way that it can be fitted: what a model file must be able to hold."""
+"""A fitted model of every public class in every way that it can be fitted: what a model file must
+be able to hold.
+"""
 
 import functools
 import inspect
@@ -25,30 +27,55 @@ SMALL = {
     "SparseFourierFeatures": {"n_iter": 300, "n_components": 8},
     "StabilitySelector": {"n_pairs": 2, "param_values": 3},
     "StabilizedSGDClassifier": {"n_paths": 3, "max_iter": 2},
-    "StabilizedSGDClassifierCV": {"n_paths": 3, "max_iter": 2, "cv": 2, "eta_factors": (1.0,), "burn_ins": (1.0,)},
+    "StabilizedSGDClassifierCV": {
+        "n_paths": 3,
+        "max_iter": 2,
+        "cv": 2,
+        "eta_factors": (1.0,),
+        "burn_ins": (1.0,),
+    },
     "StabilizedSGDRegressor": {"n_paths": 3, "max_iter": 2},
-    "StabilizedSGDRegressorCV": {"n_paths": 3, "max_iter": 2, "cv": 2, "eta_factors": (1.0,), "burn_ins": (1.0,)},
+    "StabilizedSGDRegressorCV": {
+        "n_paths": 3,
+        "max_iter": 2,
+        "cv": 2,
+        "eta_factors": (1.0,),
+        "burn_ins": (1.0,),
+    },
 }
 # Settings under which a class keeps other things, or keeps them in another form.
 FURTHER: dict[str, list[dict]] = {
     "AROWClassifier": [{"covariance": "full"}, {"class_weight": "balanced"}],
     "BCWClassifier": [{"solver": "kernel"}, {"solver": "raw"}, {"fit_intercept": False}],
-    "FOBOSClassifier": [{"average": True}, {"class_weight": "balanced", "grow": True}, {"loss": Huber(0.5), "fit_intercept": False}],
-    "GMKLClassifier": [{"probability": True, "share_weights": False}, {"kernels": [np.eye(N), np.ones((N, N))]}],
+    "FOBOSClassifier": [
+        {"average": True},
+        {"class_weight": "balanced", "grow": True},
+        {"loss": Huber(0.5), "fit_intercept": False},
+    ],
+    "GMKLClassifier": [
+        {"probability": True, "share_weights": False},
+        {"kernels": [np.eye(N), np.ones((N, N))]},
+    ],
     "GMKLRegressor": [{"max_rows": 20, "n_components": 10}],
     "GroupLassoClassifier": [{"warm_start": True, "groups": [0, 0, 1, 1, 2, 2], "l1_ratio": 0.3}],
     "GroupLassoRegressor": [{"warm_start": True}],
     "LowRankClassifier": [{"dtype": "float32"}],
     "LowRankFactorization": [{"dtype": "float32"}],
     "LowRankLasso": [{"radius": np.inf}],
-    "OnlineClassifier": [{"rule": "adagrad"}, {"step": "passive_aggressive", "penalty": None, "loss": "hinge"}],
+    "OnlineClassifier": [
+        {"rule": "adagrad"},
+        {"step": "passive_aggressive", "penalty": None, "loss": "hinge"},
+    ],
     "OnlineGroupLassoClassifier": [{"groups": [[0, 1, 2], [2, 3], [4, 5]], "l1_ratio": 0.5}],
     "OnlineMultiTaskRegressor": [{"penalty": "shared+sparse", "protocol": "stream"}],
     "RobustSVC": [{"uncertainty": "ellipsoid"}],
     "SDistClassifier": [{"max_order": 2, "rule": "margin"}],
     "SOFSClassifier": [{"n_features": 3}],
     "SieveClassifier": [{"per_class": True}],
-    "SparseBCWClassifier": [{"refit": True, "n_features": 3}, {"covariance": "identity", "fit_intercept": False}],
+    "SparseBCWClassifier": [
+        {"refit": True, "n_features": 3},
+        {"covariance": "identity", "fit_intercept": False},
+    ],
     "StabilitySelector": [{"estimator": tamis.FOBOSClassifier(max_iter=3)}],
     "TriClassSVC": [
         {"kernel": "rbf", "probability": True},
@@ -108,7 +135,11 @@ def rows_for(model, X=None):
     if getattr(model, "kernel", None) == "precomputed":
         return data()["X"] @ data()["X"].T
     given = getattr(model, "kernels", None)
-    return np.arange(N)[:, None].astype(float) if isinstance(given, list) and given and isinstance(given[0], np.ndarray) else X
+    return (
+        np.arange(N)[:, None].astype(float)
+        if isinstance(given, list) and given and isinstance(given[0], np.ndarray)
+        else X
+    )
 
 
 def targets(model, several=False):
@@ -133,7 +164,13 @@ def stream(model, y, sparse=False, look=False):
     """Walk two chunks, and look between them or not."""
     X = sp.csr_array(data()["X"]) if sparse else data()["X"]
     for number, part in enumerate(CHUNKS):
-        named = {"classes": np.unique(y)} if number == 0 and y.ndim == 1 and "classes" in inspect.signature(model.partial_fit).parameters else {}
+        named = (
+            {"classes": np.unique(y)}
+            if number == 0
+            and y.ndim == 1
+            and "classes" in inspect.signature(model.partial_fit).parameters
+            else {}
+        )
         model.partial_fit(X[part], y[part], **named, **beside(model.partial_fit, part))
         if look:
             model.predict(X, **beside(model.predict))
@@ -144,7 +181,9 @@ WAYS = {
     "unfitted": lambda model: model,
     "one output": lambda model: fit(model, targets(model)),
     "several outputs": lambda model: fit(model, targets(model, True)),
-    "labels": lambda model: fit(model, data()["labels"] if is_classifier(model) else targets(model)),
+    "labels": lambda model: fit(
+        model, data()["labels"] if is_classifier(model) else targets(model)
+    ),
     "sparse": lambda model: fit(model, targets(model), sp.csr_array(data()["X"])),
     "named": lambda model: fit(model, targets(model), named(data()["X"])),
     "weighted": lambda model: fit(model, targets(model), sample_weight=data()["weights"]),
@@ -157,7 +196,9 @@ WAYS = {
 
 @functools.cache
 def specimen(cls, way: str, setting: int = 0):
-    """A model of a class, fitted in a way, with its usual setting or a further one; the error where the class does not know the way."""
+    """A model of a class, fitted in a way, with its usual setting or a further one; the error where
+    the class does not know the way.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

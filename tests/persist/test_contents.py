@@ -1,4 +1,6 @@
-"""The law over all saved classes: what they may hold is declared, and every model that can be fitted holds just that."""
+"""The law over all saved classes: what they may hold is declared, and every model that can be
+fitted holds just that.
+"""
 
 import importlib
 import json
@@ -9,7 +11,7 @@ from persist.forging import opened, signed
 from persist.specimens import data, estimators, named, rows_for, specimen, specimens
 
 import tamis
-from tamis.contents import contents_of
+from tamis.base.contents import contents_of
 from tamis.persist import ModelFileError, classes
 
 PARTS = [getattr(importlib.import_module(home), name) for name, home in classes.PARTS.items()]
@@ -30,7 +32,9 @@ def test_every_saved_class_declares_its_contents(cls):
 
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
 def test_every_fitted_model_holds_what_is_declared(cls, tmp_path):
-    """Each attribute is declared, each declaration is met by some model, and a file comes back to the byte."""
+    """Each attribute is declared, each declaration is met by some model, and a file comes back to
+    the byte.
+    """
     met, fits = set(), 0
     for (way, _), model in specimens(cls).items():
         known, parameters = contents_of(cls), classes.parameters(cls)
@@ -67,11 +71,15 @@ def test_a_model_whose_fit_failed_is_saved_as_it_is(tmp_path):
 def test_an_attribute_of_the_users_own_is_refused_when_saving(tmp_path):
     model = tamis.FOBOSClassifier()
     model.note = "mine"
-    with pytest.raises(TypeError, match=r"FOBOSClassifier.note: a file of FOBOSClassifier has no place for an attribute of that name. Delete it"):
+    with pytest.raises(
+        TypeError,
+        match=r"FOBOSClassifier.note: a file of FOBOSClassifier has no place for an attribute of "
+        r"that name. Delete it",
+    ):
         tamis.save(model, tmp_path / "m")
 
 
-# --------------------------------------------------------------------------- forgeries that once did harm
+# --------------------------------------------------------------------- forgeries that once did harm
 def part_of(header, *names):
     """The attributes of a part inside a header."""
     node = header
@@ -82,7 +90,10 @@ def part_of(header, *names):
 
 def stream_file(tmp_path, several=False):
     """A sieve in mid-stream, with rows that wait: its file, header and arrays."""
-    tamis.save(specimen(tamis.SieveClassifier, "stream of several" if several else "stream"), tmp_path / "m")
+    tamis.save(
+        specimen(tamis.SieveClassifier, "stream of several" if several else "stream"),
+        tmp_path / "m",
+    )
     header, arrays = opened(tmp_path / "m")
     return tmp_path / "m", header, arrays
 
@@ -114,7 +125,8 @@ def not_rows(stream, arrays):
 
 
 HARM = {
-    widen_targets: r"_stream.waiting\[0\]\[2\], axis 1 of \(n, targets\), has 3 targets, but there are 1",
+    widen_targets: r"_stream.waiting\[0\]\[2\], axis 1 of \(n, targets\), has 3 targets, but there "
+    r"are 1",
     count_nan: r"SieveClassifier._stream.counts must be finite; the file has the float nan",
     other_class: r"SieveClassifier._stream: the sample holds a target that is none of \[0 1 2\]",
     wild_index: "inconsistent",
@@ -140,11 +152,18 @@ def test_targets_narrower_than_the_outputs_are_refused(tmp_path):
         at = chunk["items"][2]["block"]
         arrays[at] = np.ascontiguousarray(arrays[at][:, :1])
     (tmp_path / "m").write_bytes(signed(header, arrays))
-    with pytest.raises(ModelFileError, match=r"SieveRegressor._stream.waiting\[0\]\[2\], axis 1 of \(n, targets\), has 1 targets, but there are 2"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"SieveRegressor._stream.waiting\[0\]\[2\], axis 1 of \(n, targets\), has 1 targets, "
+        r"but there are 2",
+    ):
         tamis.load(tmp_path / "m")
 
 
-@pytest.mark.parametrize(("name", "value", "words"), [("rule", "x", "'rule' parameter of SDistClassifier"), ("n_neighbors", -5, "'n_neighbors'")])
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [("rule", "x", "'rule' parameter of SDistClassifier"), ("n_neighbors", -5, "'n_neighbors'")],
+)
 def test_parameters_of_a_file_follow_the_rules_of_the_class(name, value, words, tmp_path):
     tamis.save(tamis.SDistClassifier(), tmp_path / "m")
     header, arrays = opened(tmp_path / "m")
@@ -161,18 +180,33 @@ def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
         header, arrays = opened(tmp_path / "m")
         if change == "state":
             at = part_of(header, "_engine")["state"]["block"]
-            arrays[at] = {"length": 0, "dtype": "<f8", "shape": [1, 2_000_000_000], "width": 1, "rows": 0}, b""
+            arrays[at] = (
+                {"length": 0, "dtype": "<f8", "shape": [1, 2_000_000_000], "width": 1, "rows": 0},
+                b"",
+            )
         else:
             header["attributes"]["n_features_in_"] = 2_000_000_000
         (tmp_path / "forged").write_bytes(signed(header, arrays))
         with monkeypatch.context() as patch:
             patch.setattr(np, "zeros", lambda *_: pytest.fail("memory was taken"))
             patch.setattr(np, "empty", lambda *_: pytest.fail("memory was taken"))
-            with pytest.raises(ModelFileError, match=r"FOBOSClassifier._engine.state, axis 1 of \(cells, columns\*outputs\), has the length"):
+            with pytest.raises(
+                ModelFileError,
+                match=r"FOBOSClassifier._engine.state, axis 1 of \(cells, columns\*outputs\), has "
+                r"the length",
+            ):
                 tamis.load(tmp_path / "forged")
 
 
-@pytest.mark.parametrize("cls", [tamis.LowRankFactorization, tamis.SOFSClassifier, tamis.SparseBCWClassifier, tamis.OnlineGroupLassoClassifier])
+@pytest.mark.parametrize(
+    "cls",
+    [
+        tamis.LowRankFactorization,
+        tamis.SOFSClassifier,
+        tamis.SparseBCWClassifier,
+        tamis.OnlineGroupLassoClassifier,
+    ],
+)
 def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch):
     """A length that no other field says, of zeros that are not stored, could be any number."""
     tamis.save(specimen(cls, "one output"), tmp_path / "m")
@@ -180,8 +214,13 @@ def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch)
     for number, array in enumerate(arrays):
         for axis in range(array.ndim):
             header, forged = opened(tmp_path / "m")
-            shape = [2_000_000_000 if at == axis else length for at, length in enumerate(array.shape)]
-            forged[number] = {"length": 0, "dtype": array.dtype.str, "shape": shape, "width": 1, "rows": 0}, b""
+            shape = [
+                2_000_000_000 if at == axis else length for at, length in enumerate(array.shape)
+            ]
+            forged[number] = (
+                {"length": 0, "dtype": array.dtype.str, "shape": shape, "width": 1, "rows": 0},
+                b"",
+            )
             (tmp_path / "m2").write_bytes(signed(header, forged))
             with monkeypatch.context() as patch:
                 patch.setattr(np, "zeros", lambda *_: pytest.fail("memory was taken"))

@@ -9,7 +9,7 @@ from processes import start_process
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from tamis import _disk
+from tamis.base.machine import disk as _disk
 from tamis.persist import load, save
 from tamis.persist.blocks import Block
 from tamis.terms.losses import Hinge
@@ -36,12 +36,21 @@ def nested_in_itself():
         (np.array([1, [2]], object), r"Toy.kept_.flat\[1\]: .* An object array may hold only"),
         (np.zeros(2, "f8,i4"), "Toy.kept_: an array of dtype .* cannot be saved"),
         (np.zeros(2, "M8[s]"), "Toy.kept_: an array of dtype datetime64"),
-        (np.zeros(2, np.longdouble), "Toy.kept_: an array of dtype .*Cast it to one of these, for instance to float64"),
+        (
+            np.zeros(2, np.longdouble),
+            "Toy.kept_: an array of dtype .*Cast it to one of these, for instance to float64",
+        ),
         (np.longdouble(1), "Toy.kept_: a value of type numpy.longdouble"),
         (np.ma.masked_array([1.0], [True]), "Toy.kept_: a value of type numpy.ma"),
-        (sparse.coo_array(np.eye(2)), "Toy.kept_: a value of type scipy.sparse.*coo_array .* CSR and CSC"),
+        (
+            sparse.coo_array(np.eye(2)),
+            "Toy.kept_: a value of type scipy.sparse.*coo_array .* CSR and CSC",
+        ),
         (sparse.csr_array(np.eye(2, dtype=np.longdouble)), "Toy.kept_.data: an array of dtype"),
-        (np.random.Generator(np.random.Philox(1)), r"Toy.kept_ \(Philox\): .* Use numpy.random.default_rng\(seed\)"),
+        (
+            np.random.Generator(np.random.Philox(1)),
+            r"Toy.kept_ \(Philox\): .* Use numpy.random.default_rng\(seed\)",
+        ),
         (LogisticRegression(), "Toy.kept_: LogisticRegression is not a public estimator of tamis"),
         (nested_in_itself(), "Toy.kept_.*: nested deeper than 64 levels; does it hold itself"),
         (type("Words", (str,), {})("x"), "Toy.kept_: a value of type .*Words cannot"),
@@ -57,13 +66,17 @@ def test_values_that_cannot_be_saved(value, words, toy, tmp_path):
 def test_models_that_cannot_be_saved(toy, tmp_path, monkeypatch):
     impostor = type("Toy", (toy,), {})
     for model in (LogisticRegression(), impostor(), type("Own", (toy,), {})()):
-        with pytest.raises(TypeError, match="is not a public estimator of tamis, so load could not find it"):
+        with pytest.raises(
+            TypeError, match="is not a public estimator of tamis, so load could not find it"
+        ):
             save(model, tmp_path / "m")
     assert not os.listdir(tmp_path)
 
 
 # --------------------------------------------------------------------------- the disk
-@pytest.mark.parametrize("failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("any")])
+@pytest.mark.parametrize(
+    "failure", [OSError(28, "No space left on device"), KeyboardInterrupt(), ValueError("any")]
+)
 @pytest.mark.parametrize("moment", ["block", "fsync", "replace"])
 def test_failed_save_leaves_the_old_file(failure, moment, toy, tmp_path, monkeypatch):
     save(toy(alpha=1), tmp_path / "m")
@@ -101,14 +114,26 @@ def test_model_that_changes_while_it_is_saved(toy, tmp_path, monkeypatch):
 
 def test_file_is_synced_before_it_is_moved(toy, tmp_path, monkeypatch):
     calls, fsync, replace = [], os.fsync, os.replace
-    monkeypatch.setattr(os, "fsync", lambda number: (calls.append(("fsync", os.fstat(number).st_size)), fsync(number)))
-    monkeypatch.setattr(os, "replace", lambda a, b: (calls.append(("replace", os.path.dirname(a), b)), replace(a, b)))
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda number: (calls.append(("fsync", os.fstat(number).st_size)), fsync(number)),
+    )
+    monkeypatch.setattr(
+        os,
+        "replace",
+        lambda a, b: (calls.append(("replace", os.path.dirname(a), b)), replace(a, b)),
+    )
     save(toy(), tmp_path / "m")
     moved = ("replace", str(tmp_path), str(tmp_path / "m"))
-    assert calls == [("fsync", (tmp_path / "m").stat().st_size), moved, ("fsync", tmp_path.stat().st_size)]
+    assert calls == [
+        ("fsync", (tmp_path / "m").stat().st_size),
+        moved,
+        ("fsync", tmp_path.stat().st_size),
+    ]
 
 
-# --------------------------------------------------------------------------- what killed processes leave
+# ---------------------------------------------------------------------- what killed processes leave
 SLOW = """
     import sys, time
     from tamis import FTRLClassifier, save
@@ -129,7 +154,9 @@ def temporaries(folder):
 
 
 def test_a_killed_save_is_cleared_by_the_next_one(toy, tmp_path):
-    """The next save in the folder removes what a dead process left there; what a living one is writing stays, and so do files of others."""
+    """The next save in the folder removes what a dead process left there; what a living one is
+    writing stays, and so do files of others.
+    """
     (tmp_path / ".tamis-mine.tmp").write_text("a user's own")
     (tmp_path / f".tamis-{'0' * 24}.tmp").symlink_to(".tamis-mine.tmp")
     child = start_process(SLOW, tmp_path / "m")
@@ -184,14 +211,17 @@ def test_folder_that_may_not_be_written(toy, tmp_path, monkeypatch):
         monkeypatch.setattr(_disk, "open", refuse, raising=False)
     with pytest.raises(
         PermissionError,
-        match=r"cannot save to .*/m \(Permission denied\): save needs a folder .* Choose another folder",
+        match=r"cannot save to .*/m \(Permission denied\): save needs a folder .* Choose another "
+        r"folder",
     ):
         save(toy(), tmp_path / "m")
     tmp_path.chmod(0o700)
 
 
 def test_folder_that_is_not_there(toy, tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"cannot save to .*save needs a folder that exists"):
+    with pytest.raises(
+        FileNotFoundError, match=r"cannot save to .*save needs a folder that exists"
+    ):
         save(toy(), tmp_path / "absent" / "m")
 
 

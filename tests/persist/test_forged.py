@@ -98,11 +98,21 @@ FORGERIES = {
     "table of text": change("blocks", to=["x"]),
     "empty table": change("blocks", to=[]),
     "deep list": change("attributes", "own_", to=deep(500, lambda v: [v])),
-    "deep tuple": change("attributes", "own_", to=deep(200, lambda v: {"type": "tuple", "items": [v]})),
+    "deep tuple": change(
+        "attributes", "own_", to=deep(200, lambda v: {"type": "tuple", "items": [v]})
+    ),
     "deep models": change(
         "parameters",
         "inner",
-        to=deep(70, lambda v: {"type": "model", "class": "Toy", "parameters": {"inner": v}, "attributes": {}}),
+        to=deep(
+            70,
+            lambda v: {
+                "type": "model",
+                "class": "Toy",
+                "parameters": {"inner": v},
+                "attributes": {},
+            },
+        ),
     ),
     "no type": tagged(None),
     "unknown type": tagged("pickle"),
@@ -119,7 +129,11 @@ FORGERIES = {
     "scalar object": tagged("scalar", dtype="|O8", hex="00" * 8),
     "objects too few": tagged("objects", shape=[10**9], items=[1]),
     "objects nested": tagged("objects", shape=[1], items=[[1]]),
-    "objects of models": tagged("objects", shape=[1], items=[{"type": "model", "class": "Toy", "parameters": {}, "attributes": {}}]),
+    "objects of models": tagged(
+        "objects",
+        shape=[1],
+        items=[{"type": "model", "class": "Toy", "parameters": {}, "attributes": {}}],
+    ),
     "numpy text of a number": tagged("numpy.str_", value=3),
     "unknown term": tagged("term", name="Nobody", fields={}),
     "field of no term": tagged("term", name="Hinge", fields={"x": 1}),
@@ -137,7 +151,9 @@ FORGERIES = {
     "generator of text": change(*STATE, 1, 1, "items", 0, 1, to="key"),
     "generator without state": change(*STATE, to=[]),
     "generator, odd gauss": change(*STATE, 3, 1, to="one"),
-    "generator, huge state": change("attributes", "modern_", "state", "items", 1, 1, "items", 0, 1, "hex", to="f" * 99),
+    "generator, huge state": change(
+        "attributes", "modern_", "state", "items", 1, 1, "items", 0, 1, "hex", to="f" * 99
+    ),
     "unknown part": tagged("part", **{"class": "Nobody", "attributes": {}}),
     "model as part": tagged("part", **{"class": "Toy", "attributes": {}}),
     "part that does not fit": tagged("part", **{"class": "Wheel", "attributes": {"spokes": 2}}),
@@ -151,13 +167,30 @@ FORGERIES = {
 # NumPy would refuse many of these too, but later and in words that say nothing about the file.
 WORDS = {
     **dict.fromkeys(
-        ("negative shape", "negative shapes", "boolean shape", "fractional shape", "many axes", "shape of text"),
+        (
+            "negative shape",
+            "negative shapes",
+            "boolean shape",
+            "fractional shape",
+            "many axes",
+            "shape of text",
+        ),
         "an impossible shape",
     ),
-    **dict.fromkeys(("shape too large", "shape overflow", "shape overflow to zero"), "does not fill"),
-    **dict.fromkeys(("code as dtype", "record dtype", "void dtype", "empty text", "scalar object"), "names the dtype"),
-    **dict.fromkeys(("negative offset", "offset beyond", "overlap", "negative length"), "gaps or overlaps"),
-    **dict.fromkeys(("rows of nothing", "negative width", "odd width", "boolean width"), "does not fit its shape"),
+    **dict.fromkeys(
+        ("shape too large", "shape overflow", "shape overflow to zero"), "does not fill"
+    ),
+    **dict.fromkeys(
+        ("code as dtype", "record dtype", "void dtype", "empty text", "scalar object"),
+        "names the dtype",
+    ),
+    **dict.fromkeys(
+        ("negative offset", "offset beyond", "overlap", "negative length"), "gaps or overlaps"
+    ),
+    **dict.fromkeys(
+        ("rows of nothing", "negative width", "odd width", "boolean width"),
+        "does not fit its shape",
+    ),
     **dict.fromkeys(("rows beyond", "negative rows", "rows of text"), "does not fit its shape"),
     "rows of a petabyte": "would take 2251799813685248 bytes",
     "empty table": "the table of blocks holds 0 bytes",
@@ -207,7 +240,8 @@ def test_forged_texts(text, tmp_path, forge):
 def test_forged_constant(tmp_path, forge):
     forge.sign(
         tmp_path / "m",
-        b'{"class": "Toy", "versions": {}, "blocks": [], "parameters": {"alpha": NaN}, "attributes": {}}',
+        b'{"class": "Toy", "versions": {}, "blocks": [], "parameters": {"alpha": NaN}, '
+        b'"attributes": {}}',
     )
     with pytest.raises(ModelFileError, match="holds NaN, which is no JSON"):
         load(tmp_path / "m")
@@ -230,7 +264,13 @@ def test_forged_lengths(path):
 
 def places(node):
     """All (holder, key) of a JSON tree."""
-    for key, inside in node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ():
+    for key, inside in (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    ):
         yield node, key
         yield from places(inside)
 
@@ -287,6 +327,8 @@ def test_forged_rows(rows, path, forge):
 def test_forged_indices(path, forge):
     header, blocks = forge.parts(path)
     place = header["blocks"][header["attributes"]["sparse_"]["indices"]["block"]]["offset"]
-    forge.sign(path, header, blocks[:place] + np.array([10**6], "<i4").tobytes() + blocks[place + 4 :])
+    forge.sign(
+        path, header, blocks[:place] + np.array([10**6], "<i4").tobytes() + blocks[place + 4 :]
+    )
     with pytest.raises(ModelFileError, match=r"model.tamis: "):
         load(path)

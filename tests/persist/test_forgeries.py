@@ -1,4 +1,7 @@
-"""Some hundred forged models of all classes: refused, or a model that works. ``python -m benchmarks forgeries`` makes more."""
+"""Some hundred forged models of all classes: refused, or a model that works.
+
+``python -m benchmarks forgeries`` makes more.
+"""
 
 import numpy as np
 import pytest
@@ -24,7 +27,9 @@ def test_forged_models_are_refused_or_work(tmp_path):
 
 
 def test_the_forger_forges(tmp_path):
-    """A guard of the test above: what is written anew loads, what is forged differs, and the same seed forges the same."""
+    """A guard of the test above: what is written anew loads, what is forged differs, and the same
+    seed forges the same.
+    """
     model = tamis.FOBOSClassifier().fit(np.eye(6), [0, 1] * 3)
     tamis.save(model, tmp_path / "m")
     (tmp_path / "again").write_bytes(signed(*opened(tmp_path / "m")))
@@ -33,7 +38,11 @@ def test_the_forger_forges(tmp_path):
     for seed in range(40):
         kinds = [forge(tmp_path / "m", tmp_path / name, [0, seed]) for name in ("one", "two")]
         assert kinds[0] == kinds[1]
-        assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes() != (tmp_path / "again").read_bytes()
+        assert (
+            (tmp_path / "one").read_bytes()
+            == (tmp_path / "two").read_bytes()
+            != (tmp_path / "again").read_bytes()
+        )
         results.add(kinds[0])
     assert len(results) > 8
 
@@ -42,7 +51,12 @@ def test_a_child_that_dies_is_counted_and_followed(tmp_path, monkeypatch):
     import persist.forging as forging
 
     tamis.save(tamis.FOBOSClassifier(), tmp_path / "FOBOSClassifier-0.tamis")
-    ends = iter([['[0, "FOBOSClassifier-0.tamis", "nan"]'], ['[1, "FOBOSClassifier-0.tamis", "nan"]', '"works"']])
+    ends = iter(
+        [
+            ['[0, "FOBOSClassifier-0.tamis", "nan"]'],
+            ['[1, "FOBOSClassifier-0.tamis", "nan"]', '"works"'],
+        ]
+    )
 
     class Child:
         end, words = "died (-11)", ""

@@ -20,8 +20,12 @@ pytestmark = pytest.mark.quick
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 GOLDEN = Path(__file__).parent / "golden_format_1.txt"
-NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0123))[0]  # a nan with a sign and a payload
-SIGNALING = np.frombuffer(struct.pack("<I", 0x7FA0_0001), "<f4")  # a nan that arithmetic would quieten
+NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0123))[
+    0
+]  # a nan with a sign and a payload
+SIGNALING = np.frombuffer(
+    struct.pack("<I", 0x7FA0_0001), "<f4"
+)  # a nan that arithmetic would quieten
 
 
 def matrix(kind):
@@ -41,7 +45,9 @@ def wide(kind):
 
 def advanced(generator):
     """A generator in the middle of its work, with half a draw left over."""
-    generator.integers(10, dtype=np.uint32) if isinstance(generator, np.random.Generator) else generator.normal()
+    generator.integers(10, dtype=np.uint32) if isinstance(
+        generator, np.random.Generator
+    ) else generator.normal()
     return generator
 
 
@@ -66,8 +72,24 @@ VALUES = {
     "bytes": [b"", b"\0\xff", bytes(range(256))],
     "lists": [[], [[]], [1, [2.0, ["3", None]]]],
     "tuples": [(), (1,), ((1, 2.0), [()])],
-    "dicts": [{}, {"b": 1, "a": {"": ()}}, {1: 2, 2.5: 3, False: 4, np.int8(7): 5, np.str_("k"): 6, float("nan"): 7}],
-    "numpy scalars": [t(1) for t in (np.bool_, np.int8, np.uint16, np.int64, np.float16, np.float32, np.float64, np.complex64)],
+    "dicts": [
+        {},
+        {"b": 1, "a": {"": ()}},
+        {1: 2, 2.5: 3, False: 4, np.int8(7): 5, np.str_("k"): 6, float("nan"): 7},
+    ],
+    "numpy scalars": [
+        t(1)
+        for t in (
+            np.bool_,
+            np.int8,
+            np.uint16,
+            np.int64,
+            np.float16,
+            np.float32,
+            np.float64,
+            np.complex64,
+        )
+    ],
     "numpy odd scalars": [
         np.float64(-0.0),
         np.float64(NAN),
@@ -76,11 +98,49 @@ VALUES = {
         np.str_("a\0"),
         np.bytes_(b"x\0"),
     ],
-    "numbers": [np.arange(6).astype(t).reshape(2, 3) for t in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")],
-    "shapes": [np.array(2.5), np.zeros(0), np.ones((0, 3)), np.ones((3, 0, 2)), np.ones((2, 3, 4)), np.ones((1,) * 20)],
-    "order": [np.arange(12.0).reshape(3, 4).T, np.zeros((9, 2)).T, np.array([["a", "b"], ["c", "d"]]).T],
-    "odd floats": [np.array([0.0, -0.0, NAN, np.inf, 5e-324]), np.repeat(SIGNALING, 9), np.array([[1, -0.0], [0, 0]])],
-    "text": [np.array(["a", "longer", "é\0x"]), np.array([b"x", b"yy\0z"]), np.array([["", "a"]]), np.zeros(0, "U3")],
+    "numbers": [
+        np.arange(6).astype(t).reshape(2, 3)
+        for t in (
+            "?",
+            "i1",
+            "i2",
+            "i4",
+            "i8",
+            "u1",
+            "u2",
+            "u4",
+            "u8",
+            "f2",
+            "f4",
+            "f8",
+            "c8",
+            "c16",
+        )
+    ],
+    "shapes": [
+        np.array(2.5),
+        np.zeros(0),
+        np.ones((0, 3)),
+        np.ones((3, 0, 2)),
+        np.ones((2, 3, 4)),
+        np.ones((1,) * 20),
+    ],
+    "order": [
+        np.arange(12.0).reshape(3, 4).T,
+        np.zeros((9, 2)).T,
+        np.array([["a", "b"], ["c", "d"]]).T,
+    ],
+    "odd floats": [
+        np.array([0.0, -0.0, NAN, np.inf, 5e-324]),
+        np.repeat(SIGNALING, 9),
+        np.array([[1, -0.0], [0, 0]]),
+    ],
+    "text": [
+        np.array(["a", "longer", "é\0x"]),
+        np.array([b"x", b"yy\0z"]),
+        np.array([["", "a"]]),
+        np.zeros(0, "U3"),
+    ],
     "objects": [
         np.array(["a", None, 3, 2.5, True, "é"], object),
         np.array([[1], ["b"]], object),
@@ -129,7 +189,11 @@ def any_value(draw, depth=0):
     inside = [any_value(draw, depth + 1) for _ in range(draw.randrange(4))]
     if choice < 0.6:
         return inside
-    return tuple(inside) if choice < 0.8 else {draw.choice(["a", 1, 2.5, np.int32(3), "b"]): value for value in inside}
+    return (
+        tuple(inside)
+        if choice < 0.8
+        else {draw.choice(["a", 1, 2.5, np.int32(3), "b"]): value for value in inside}
+    )
 
 
 def test_nested_values_come_back(toy, same, tmp_path):
@@ -140,7 +204,9 @@ def test_nested_values_come_back(toy, same, tmp_path):
         assert same(model, load(tmp_path / "m"))
 
 
-@pytest.mark.parametrize("shape", [(1, 9000), (9000,), (3000, 3), (3, 3000), (30, 10, 30), (2, 200_000)])
+@pytest.mark.parametrize(
+    "shape", [(1, 9000), (9000,), (3000, 3), (3, 3000), (30, 10, 30), (2, 200_000)]
+)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "?", ">f8"])
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 1.0])
 def test_arrays_of_all_densities_come_back(shape, dtype, share, toy, same, tmp_path):
@@ -155,7 +221,10 @@ def test_arrays_of_all_densities_come_back(shape, dtype, share, toy, same, tmp_p
         save(toy().holding(kept_=kept), tmp_path / "m")
         again = load(tmp_path / "m").kept_
         assert again.flags.f_contiguous >= kept.flags.f_contiguous
-        assert same(np.ascontiguousarray(again), np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))))
+        assert same(
+            np.ascontiguousarray(again),
+            np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))),
+        )
         assert again.flags.writeable
         assert (tmp_path / "m").stat().st_size < array.nbytes * min(1, 10 * share + 0.1) + 1500
 
@@ -184,7 +253,9 @@ def test_memory_is_bounded(toy, forge, tmp_path):
         saving = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
         again = load(tmp_path / "m")
-        loading = tracemalloc.get_traced_memory()[1] - sum(vars(again)[n].nbytes for n in ("dense_", "apart_", "half_"))
+        loading = tracemalloc.get_traced_memory()[1] - sum(
+            vars(again)[n].nbytes for n in ("dense_", "apart_", "half_")
+        )
     finally:
         tracemalloc.stop()
     assert "width" in forge.parts(tmp_path / "m")[0]["blocks"][2]
@@ -193,13 +264,21 @@ def test_memory_is_bounded(toy, forge, tmp_path):
 
 
 def test_same_model_same_bytes(toy, tmp_path):
-    first = toy(loss=Hinge()).holding(b_=np.eye(3), a_={"z": 1, "y": np.float64(2)}, rows_=np.zeros(50))
-    second = toy().holding(rows_=np.zeros(50), a_={"z": 1, "y": np.float64(2)}, b_=np.repeat(np.eye(3), 2, axis=0)[::2])
+    first = toy(loss=Hinge()).holding(
+        b_=np.eye(3), a_={"z": 1, "y": np.float64(2)}, rows_=np.zeros(50)
+    )
+    second = toy().holding(
+        rows_=np.zeros(50), a_={"z": 1, "y": np.float64(2)}, b_=np.repeat(np.eye(3), 2, axis=0)[::2]
+    )
     second.set_params(loss=Hinge())
     save(first, tmp_path / "first")
     save(second, str(tmp_path / "second"))
     save(load(tmp_path / "first"), tmp_path / "third")
-    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes() == (tmp_path / "third").read_bytes()
+    assert (
+        (tmp_path / "first").read_bytes()
+        == (tmp_path / "second").read_bytes()
+        == (tmp_path / "third").read_bytes()
+    )
 
 
 def test_people_can_read_the_start(toy, forge, tmp_path):
@@ -218,7 +297,13 @@ def test_people_can_read_the_start(toy, forge, tmp_path):
         f'"numpy": "{np.__version__}"',
     ):
         assert words in start
-    assert list(forge.parts(tmp_path / "m")[0]["versions"]) == ["tamis", "numpy", "scipy", "scikit-learn", "python"]
+    assert list(forge.parts(tmp_path / "m")[0]["versions"]) == [
+        "tamis",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "python",
+    ]
 
 
 def test_older_parameters_take_their_defaults(toy, forge, tmp_path):
@@ -232,13 +317,23 @@ def test_older_parameters_take_their_defaults(toy, forge, tmp_path):
 def test_older_formats_are_upgraded(toy, forge, tmp_path, monkeypatch):
     save(toy(alpha=3.0), tmp_path / "m")
     monkeypatch.setattr(container, "FORMAT", 3)
-    monkeypatch.setitem(container.MIGRATIONS, 1, lambda header: header | {"parameters": {"alpha": header["parameters"]["alpha"] + 1}})
-    monkeypatch.setitem(container.MIGRATIONS, 2, lambda header: header | {"parameters": {"alpha": header["parameters"]["alpha"] * 2}})
+    monkeypatch.setitem(
+        container.MIGRATIONS,
+        1,
+        lambda header: header | {"parameters": {"alpha": header["parameters"]["alpha"] + 1}},
+    )
+    monkeypatch.setitem(
+        container.MIGRATIONS,
+        2,
+        lambda header: header | {"parameters": {"alpha": header["parameters"]["alpha"] * 2}},
+    )
     assert load(tmp_path / "m").alpha == 8.0
 
 
 def test_parts_come_back(toy, wheel, same, tmp_path):
-    model = toy(inner=toy()).holding(_wheel=wheel(spokes=5, state=np.zeros((1000, 2)).T, loss=Hinge(), inner=wheel(spokes=4)))
+    model = toy(inner=toy()).holding(
+        _wheel=wheel(spokes=5, state=np.zeros((1000, 2)).T, loss=Hinge(), inner=wheel(spokes=4))
+    )
     save(model, tmp_path / "m")
     assert same(model, load(tmp_path / "m"))
     assert (tmp_path / "m").stat().st_size < 2_000
@@ -247,7 +342,10 @@ def test_parts_come_back(toy, wheel, same, tmp_path):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_models_of_tamis_go_on(n_classes, tmp_path):
     draw = np.random.default_rng(0)
-    rows = sparse.csr_array((draw.normal(size=300), draw.integers(0, 1_000_000, 300), np.arange(0, 301, 5)), (60, 1_000_000))
+    rows = sparse.csr_array(
+        (draw.normal(size=300), draw.integers(0, 1_000_000, 300), np.arange(0, 301, 5)),
+        (60, 1_000_000),
+    )
     classes_ = np.arange(n_classes)
     targets = draw.permutation(np.resize(classes_, 60))
     model = FOBOSClassifier().partial_fit(rows[:30], targets[:30], classes=classes_)
@@ -273,7 +371,9 @@ def golden(toy):
         np.int8(3): b"\0\xff",
         "s": np.float32(0.1),
     }
-    return toy(loss=Averaged(Hinge(0.5)), inner=toy(alpha=2).holding(text_=np.array(["a", "été"]))).holding(
+    return toy(
+        loss=Averaged(Hinge(0.5)), inner=toy(alpha=2).holding(text_=np.array(["a", "été"]))
+    ).holding(
         coef_=np.arange(6, dtype=">f4").reshape(2, 3),
         state_=state,
         turned_=np.arange(6.0).reshape(2, 3).T,

@@ -21,11 +21,15 @@ def test_truncated_files(path):
 def test_flipped_bits(path):
     whole = path.read_bytes()
     draw = random.Random(0)
-    for place in [draw.randrange(len(whole)) for _ in range(30)] + [draw.randrange(90) for _ in range(10)]:
+    for place in [draw.randrange(len(whole)) for _ in range(30)] + [
+        draw.randrange(90) for _ in range(10)
+    ]:
         changed = bytearray(whole)
         changed[place] ^= 1 << draw.randrange(8)
         path.write_bytes(changed)
-        with pytest.raises(ModelFileError, match=r"model.tamis: .*(damaged|cut short|not a model file)"):
+        with pytest.raises(
+            ModelFileError, match=r"model.tamis: .*(damaged|cut short|not a model file)"
+        ):
             load(path)
 
 
@@ -34,15 +38,24 @@ def test_checksum_comes_first(path, monkeypatch):
     changed = bytearray(path.read_bytes())
     changed[200] ^= 1
     path.write_bytes(changed)
-    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("parsed before the checksum was verified"))
-    with pytest.raises(ModelFileError, match=r"damaged: the checksum does not match. Copy it again"):
+    monkeypatch.setattr(
+        json, "loads", lambda *_, **__: pytest.fail("parsed before the checksum was verified")
+    )
+    with pytest.raises(
+        ModelFileError, match=r"damaged: the checksum does not match. Copy it again"
+    ):
         load(path)
 
 
-@pytest.mark.parametrize("content", [b"\x80\x04\x95 a pickle", b"TAMIS MODELS\n", b"x", b"{}" * 100])
+@pytest.mark.parametrize(
+    "content", [b"\x80\x04\x95 a pickle", b"TAMIS MODELS\n", b"x", b"{}" * 100]
+)
 def test_other_files(content, tmp_path):
     (tmp_path / "other").write_bytes(content)
-    with pytest.raises(ModelFileError, match=r"other: not a model file of tamis .* Pass a file written by tamis.save"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"other: not a model file of tamis .* Pass a file written by tamis.save",
+    ):
         load(tmp_path / "other")
 
 
@@ -60,7 +73,10 @@ def test_missing_file(tmp_path):
 # --------------------------------------------------------------------------- strangers
 def test_newer_format(path, forge):
     forge.sign(path, b"a header \xff of the future", version=2)
-    with pytest.raises(ModelFileError, match=r"written in format 2; this tamis reads formats up to 1. Upgrade tamis"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"written in format 2; this tamis reads formats up to 1. Upgrade tamis",
+    ):
         load(path)
 
 
@@ -70,11 +86,15 @@ def test_format_zero(path, forge):
         load(path)
 
 
-@pytest.mark.parametrize("name", ["Nobody", "not_a_model", "Wheel", "Alias", "os.system", "__class__", 3, None])
+@pytest.mark.parametrize(
+    "name", ["Nobody", "not_a_model", "Wheel", "Alias", "os.system", "__class__", 3, None]
+)
 def test_unknown_classes(name, path, forge):
     header, blocks = forge.parts(path)
     forge.sign(path, header | {"class": name}, blocks)
-    with pytest.raises(ModelFileError, match=r"unknown to this tamis \(the file is of tamis 1.2.3\). Upgrade"):
+    with pytest.raises(
+        ModelFileError, match=r"unknown to this tamis \(the file is of tamis 1.2.3\). Upgrade"
+    ):
         load(path)
 
 
@@ -82,7 +102,10 @@ def test_unknown_parameter(path, forge):
     header, blocks = forge.parts(path)
     header["parameters"]["beta"] = 1.0
     forge.sign(path, header, blocks)
-    with pytest.raises(ModelFileError, match=r"Toy has no parameter 'beta' in this tamis \(the file is of tamis 1.2.3\)"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"Toy has no parameter 'beta' in this tamis \(the file is of tamis 1.2.3\)",
+    ):
         load(path)
 
 
@@ -90,7 +113,9 @@ def test_lacking_parameter(demanding, tmp_path, forge):
     save(demanding(1.0), tmp_path / "m")
     header, blocks = forge.parts(tmp_path / "m")
     forge.sign(tmp_path / "m", header | {"parameters": {}}, blocks)
-    with pytest.raises(ModelFileError, match="Demanding needs the parameter 'needed', which the file lacks"):
+    with pytest.raises(
+        ModelFileError, match="Demanding needs the parameter 'needed', which the file lacks"
+    ):
         load(tmp_path / "m")
 
 

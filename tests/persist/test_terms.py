@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pytest
 
 import tamis.terms
-from tamis._jit import term
+from tamis.base.jit import term
 from tamis.persist import ModelFileError, classes, load, save
 from tamis.terms.losses import Hinge
 from tamis.terms.penalties import L1
@@ -41,11 +41,16 @@ def test_users_terms(toy, tmp_path):
     save(toy(loss=Averaged(written(0.5))), path)
     assert load(path, terms=[written, steep(3)]).loss == Averaged(written(0.5))
     assert type(load(path, terms=[written, Hinge]).loss.rule) is written
-    with pytest.raises(ModelFileError, match=r"defined outside tamis. Pass its class: load\(path, terms=\[Steep\]\)"):
+    with pytest.raises(
+        ModelFileError,
+        match=r"defined outside tamis. Pass its class: load\(path, terms=\[Steep\]\)",
+    ):
         load(path)
     with pytest.raises(ModelFileError, match=r"code of the term .*Steep changed since"):
         load(path, terms=[steep(3)])
-    with pytest.raises(TypeError, match=r"not the class of a term. Pass classes, as in terms=\[MyLoss\]"):
+    with pytest.raises(
+        TypeError, match=r"not the class of a term. Pass classes, as in terms=\[MyLoss\]"
+    ):
         load(path, terms=[written()])
 
 
@@ -64,7 +69,12 @@ def test_table_of_terms_is_complete():
     modules = {cls.__module__ for cls in table.values()}
     home = Path(tamis.terms.__file__).parent
     assert modules <= {f"tamis.terms.{file.stem}" for file in home.glob("*.py")}
-    found = [line for file in home.glob("*.py") for line in file.read_text().splitlines() if line.startswith("@term")]
+    found = [
+        line
+        for file in home.glob("*.py")
+        for line in file.read_text().splitlines()
+        if line.startswith("@term")
+    ]
     assert len(found) == len(table), "two terms of tamis share a name"
 
 

@@ -10,7 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.lib import format as npy
 
-SVM = b"+1 1:0.5 3:2 7:1e-3 # first\n-1 2:1 3:-4.25\n# alone\n\n1 qid:3 1:1 2:2\n-1 5:0.1 1:3 5:0.2\n"
+SVM = (
+    b"+1 1:0.5 3:2 7:1e-3 # first\n-1 2:1 3:-4.25\n# alone\n\n1 qid:3 1:1 2:2\n-1 5:0.1 1:3 5:0.2\n"
+)
 CSV = b'age,colour,size,y\n1.5,red,2,yes\n-3,"blue, dark",1e3,no\n0.25,red,7,yes\n2,green,0,no\n'
 TSV = CSV.replace(b'"blue, dark"', b"blue").replace(b",", b"\t")
 VW = b"1 2.0 'tag|a x:1.5 y |b:2 z\n-1 |a x |b w:3\n1 | plain words:2 here\n"
@@ -18,7 +20,16 @@ VW = b"1 2.0 'tag|a x:1.5 y |b:2 z\n-1 |a x |b w:3\n1 | plain words:2 here\n"
 
 def npz(**more) -> bytes:
     X = sp.csr_array(np.array([[0, 1.5, 0], [2, 0, 0], [0, 0, -1], [1, 1, 1.0]]))
-    store, arrays = io.BytesIO(), {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape), "y": np.array([0, 1, 0, 1])}
+    store, arrays = (
+        io.BytesIO(),
+        {
+            "data": X.data,
+            "indices": X.indices,
+            "indptr": X.indptr,
+            "shape": np.array(X.shape),
+            "y": np.array([0, 1, 0, 1]),
+        },
+    )
     np.savez(store, **{k: v for k, v in (arrays | more).items() if v is not None})
     return store.getvalue()
 
@@ -66,7 +77,9 @@ def _offset() -> bytes:
     """A string column whose second offset points far beyond its bytes."""
     import pyarrow as pa
 
-    words = pa.StringArray.from_buffers(3, pa.py_buffer(np.array([0, 2**30, 2**30 + 4, 6], np.int32)), pa.py_buffer(b"abcdef"))
+    words = pa.StringArray.from_buffers(
+        3, pa.py_buffer(np.array([0, 2**30, 2**30 + 4, 6], np.int32)), pa.py_buffer(b"abcdef")
+    )
     return arrow(w=words, y=[0.0, 1.0, 0.0])
 
 
@@ -74,7 +87,9 @@ def _code() -> bytes:
     """A dictionary column with a code that it has no word for."""
     import pyarrow as pa
 
-    words = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1 << 20], pa.int32()), pa.array(["u", "v"]), safe=False)
+    words = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 1 << 20], pa.int32()), pa.array(["u", "v"]), safe=False
+    )
     return arrow(w=words, y=[0.0, 1.0, 0.0])
 
 
@@ -82,12 +97,24 @@ def _bytes_as_text() -> bytes:
     """A string column that is no UTF-8."""
     import pyarrow as pa
 
-    return arrow(w=pa.StringArray.from_buffers(2, pa.py_buffer(np.array([0, 2, 4], np.int32)), pa.py_buffer(b"ab\xff\xfe")), y=[0.0, 1.0])
+    return arrow(
+        w=pa.StringArray.from_buffers(
+            2, pa.py_buffer(np.array([0, 2, 4], np.int32)), pa.py_buffer(b"ab\xff\xfe")
+        ),
+        y=[0.0, 1.0],
+    )
 
 
 LONG = b"9" * 400  # digits in a row
 EDGE = str(2**1024 - 2**970).encode()  # the least number that is not finite
-WHOLE = {"a.svm": SVM, "a.csv": CSV, "a.tsv": TSV, "a.vw": VW, "a.npz": npz(), "a.svm.gz": gzip.compress(SVM * 20, mtime=0)}
+WHOLE = {
+    "a.svm": SVM,
+    "a.csv": CSV,
+    "a.tsv": TSV,
+    "a.vw": VW,
+    "a.npz": npz(),
+    "a.svm.gz": gzip.compress(SVM * 20, mtime=0),
+}
 
 # Name: (content, words that the refusal must hold). The name's suffix is the file's.
 BAD = {
@@ -138,10 +165,18 @@ BAD = {
     "cut.svm.gz": (gzip.compress(SVM * 2000, mtime=0)[:-20], "cut short or damaged"),
     "cut.svm.bz2": (bz2.compress(SVM * 50)[:-10], "cut short or damaged"),
     "cut.svm.xz": (lzma.compress(SVM * 50)[:-10], "cut short or damaged"),
-    "flipped.svm.gz": (gzip.compress(SVM * 50, mtime=0)[:30] + b"\xff\xff\xff\xff" + gzip.compress(SVM * 50, mtime=0)[34:], "damaged"),
+    "flipped.svm.gz": (
+        gzip.compress(SVM * 50, mtime=0)[:30]
+        + b"\xff\xff\xff\xff"
+        + gzip.compress(SVM * 50, mtime=0)[34:],
+        "damaged",
+    ),
     "plain.svm.gz": (SVM, "does not begin as such a file does"),
     "cut.svm.zst": (_zstd(SVM * 50)[:-10], "cut short or damaged"),
-    "flipped.svm.zst": (_zstd(SVM * 50)[:8] + b"\xff\xff\xff\xff" + _zstd(SVM * 50)[12:], "damaged"),
+    "flipped.svm.zst": (
+        _zstd(SVM * 50)[:8] + b"\xff\xff\xff\xff" + _zstd(SVM * 50)[12:],
+        "damaged",
+    ),
     "behind.svm.zst": (_zstd(SVM) + b"more", "damaged"),
     # tables
     "empty.csv": (b"", "no header"),
@@ -153,7 +188,10 @@ BAD = {
     "many.csv": (b"a,b,y\n1,2,0\n1,2,3,4\n", "line 3"),
     "open-quote.csv": (b'a,b,y\n1,2,0\n1,"2,0\n', "never closed"),
     "after-quote.csv": (b'a,b,y\n1,"2"x,0\n', "after a closing quote"),
-    "late-word.csv": (b"a,b,y\n" + b"1,2,0\n" * 1200 + b"x,2,0\n", "line 1202, column 1: 'x' in column 'a' is no number"),
+    "late-word.csv": (
+        b"a,b,y\n" + b"1,2,0\n" * 1200 + b"x,2,0\n",
+        "line 1202, column 1: 'x' in column 'a' is no number",
+    ),
     "missing.csv": (b"a,b,y\n1,,0\n", "line 2, column 3: column 'b' is empty"),
     "na.csv": (b"a,b,y\n1,NA,0\n", "column 'b' is empty"),
     "inf.csv": (b"a,b,y\n1,2,0\n1,inf,0\n", "'inf' in column 'b' is not finite"),
@@ -176,22 +214,34 @@ BAD = {
     "weight-long.vw": (b"1 " + LONG + b" |a b\n", "line 1, column 3: '99999"),
     "weight-long-negative.vw": (b"1 -" + b"0" * 30 + b"1" * 25 + b" |a b\n", "importance"),
     "value-long.vw": (b"1 |a b\n1 |a b:" + LONG + b"\n", "is not finite"),
-    "value-scaled.vw": (b"1 |a b\n1 |a:1e300 b:1e300\n", "line 2, column 12: 'b:1e300' is not finite"),
+    "value-scaled.vw": (
+        b"1 |a b\n1 |a:1e300 b:1e300\n",
+        "line 2, column 12: 'b:1e300' is not finite",
+    ),
     "sum.vw": (b"1 |a b\n1 |a b:1e308 b:1e308\n", "line 2: features that fall into one column"),
     "scale.vw": (b"1 |a:x b\n", "the scale in"),
     # arrays
     "empty.npz": (b"", "cannot be read as npz"),
     "no-zip.npz": (b"PK\x03\x04 no", "cannot be read as npz"),
-    "encrypted.npz": (npz().replace(b"PK\x01\x02-\x03-\x00\x00\x00", b"PK\x01\x02-\x03-\x00\x01\x00"), "encrypted"),
+    "encrypted.npz": (
+        npz().replace(b"PK\x01\x02-\x03-\x00\x00\x00", b"PK\x01\x02-\x03-\x00\x01\x00"),
+        "encrypted",
+    ),
     "cut.npz": (npz()[:-40], "cannot be read as npz"),
     "no-data.npz": (npz(data=None), "holds no array 'data'"),
     "no-targets.npz": (npz(y=None), "holds no array 'y'"),
     "nan.npz": (npz(data=np.array([1, 1, np.nan, 1, 1, 1])), "row 3: a value"),
-    "sum.npz": (npz(data=np.array([1, 1, 1, 1e308, 1e308, 1]), indices=np.array([1, 0, 2, 0, 0, 2])), "row 4: a value, or the sum"),
+    "sum.npz": (
+        npz(data=np.array([1, 1, 1, 1e308, 1e308, 1]), indices=np.array([1, 0, 2, 0, 0, 2])),
+        "row 4: a value, or the sum",
+    ),
     "target.npz": (npz(y=np.array([0, np.inf, 0, 1])), "row 2: the target is nan or infinite"),
     "targets.npz": (npz(y=np.array([0, 1, 0])), "its targets are of shape (3,) for 4 rows"),
     "many-targets.npz": (npz(y=np.array([[0, 300]] * 4)), "several targets a row must be 0 or 1"),
-    "code-point.npz": (npz(y=np.frombuffer(b"\xff\xff\xff\x7f" * 4, "<U1")), "cannot be read as npz"),
+    "code-point.npz": (
+        npz(y=np.frombuffer(b"\xff\xff\xff\x7f" * 4, "<U1")),
+        "cannot be read as npz",
+    ),
     "dates.npz": (npz(y=np.zeros(4, "M8[s]")), "must hold numbers or words"),
     "first.npz": (npz(indptr=np.array([1, 2, 3, 4, 6])), "indptr begins with 1"),
     "wide.npz": (_far_row(), "row 1: it has 20,971,520 entries"),
@@ -204,16 +254,28 @@ BAD = {
     "object.npz": (npz(data=np.array([None] * 6, dtype=object)), "not read"),
     "words.npz": (npz(data=np.array(["a"] * 6)), "must hold numbers"),
     "csc.npz": (npz(format=np.array(b"csc")), "only CSR"),
-    "no-npy.npz": (_zip(data=b"x", indices=b"", indptr=b"", shape=b"", y=b""), "cannot be read as npz"),
+    "no-npy.npz": (
+        _zip(data=b"x", indices=b"", indptr=b"", shape=b"", y=b""),
+        "cannot be read as npz",
+    ),
     # Arrow
     "empty.parquet": (b"", "cannot be read as parquet"),
     "noise.parquet": (b"PAR1" + bytes(100) + b"PAR1", "cannot be read as parquet"),
     "offset.arrow": (_offset(), "cannot be read as arrow"),
     "code.arrow": (_code(), "cannot be read as arrow"),
     "text.arrow": (_bytes_as_text(), "cannot be read as arrow"),
-    "name.arrow": (arrow(colour=[1.0, 2.0], y=[0.0, 1.0]).replace(b"colour", b"colo\xff\xfe"), "cannot be read as arrow"),
-    "inf.arrow": (arrow(a=[1.0, np.inf, 2.0], y=[0.0, 1.0, 0.0]), "row 2: inf in column 'a' is not finite"),
-    "target.arrow": (arrow(a=[1.0, 3.0, 2.0], y=[0.0, 1.0, -np.inf]), "row 3: -inf in column 'y' is not finite"),
+    "name.arrow": (
+        arrow(colour=[1.0, 2.0], y=[0.0, 1.0]).replace(b"colour", b"colo\xff\xfe"),
+        "cannot be read as arrow",
+    ),
+    "inf.arrow": (
+        arrow(a=[1.0, np.inf, 2.0], y=[0.0, 1.0, 0.0]),
+        "row 2: inf in column 'a' is not finite",
+    ),
+    "target.arrow": (
+        arrow(a=[1.0, 3.0, 2.0], y=[0.0, 1.0, -np.inf]),
+        "row 3: -inf in column 'y' is not finite",
+    ),
     "empty.arrow": (b"", "cannot be read as arrow"),
     "noise.arrow": (b"ARROW1" + bytes(100), "cannot be read as arrow"),
 }

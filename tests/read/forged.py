@@ -1,7 +1,8 @@
 """Whole files of every format that is read, and mutations of them.
 
-Some mutations bite anywhere in the file. The others know its structure: numbers are forged where metadata and offsets keep them, headers of arrays
-say other shapes and kinds, and what is packed is wrong inside while the packing is whole.
+Some mutations bite anywhere in the file. The others know its structure: numbers are forged where
+metadata and offsets keep them, headers of arrays say other shapes and kinds, and what is packed is
+wrong inside while the packing is whole.
 """
 
 import bz2
@@ -15,10 +16,66 @@ import numpy as np
 from numpy.lib import format as npy
 from read.corpus import CSV, SVM, TSV, VW, npz
 
-WORDS = [b"nan", b"inf", b"1e999", b"-", b":", b"::", b",", b"#", b"|", b'"', b'""', b"\n", b"\r", b"\r\n", b"\x00", b"\xff\xfe", b" ", b"\t"]
-WORDS += [b"qid:", b"9223372036854775808", b"18446744073709551616", b"0", b"1e-400", b".5", b"5.", b"'", b"NA", b"e", b"\xef\xbb\xbf", b"1e308"]
-WORDS += [b"0" * 40, b"1" * 25, b"9" * 400, b"-" + b"9" * 400, b"0." + b"9" * 400, b"\xed\xa0\x80", b"4294967297"]
-ODD = (0, 1, 2, 7, 255, 256, 65535, 2**20, 2**31 - 1, 2**31, 2**32 - 1, 2**32, 2**40, 2**62, 2**63 - 1)
+WORDS = [
+    b"nan",
+    b"inf",
+    b"1e999",
+    b"-",
+    b":",
+    b"::",
+    b",",
+    b"#",
+    b"|",
+    b'"',
+    b'""',
+    b"\n",
+    b"\r",
+    b"\r\n",
+    b"\x00",
+    b"\xff\xfe",
+    b" ",
+    b"\t",
+]
+WORDS += [
+    b"qid:",
+    b"9223372036854775808",
+    b"18446744073709551616",
+    b"0",
+    b"1e-400",
+    b".5",
+    b"5.",
+    b"'",
+    b"NA",
+    b"e",
+    b"\xef\xbb\xbf",
+    b"1e308",
+]
+WORDS += [
+    b"0" * 40,
+    b"1" * 25,
+    b"9" * 400,
+    b"-" + b"9" * 400,
+    b"0." + b"9" * 400,
+    b"\xed\xa0\x80",
+    b"4294967297",
+]
+ODD = (
+    0,
+    1,
+    2,
+    7,
+    255,
+    256,
+    65535,
+    2**20,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**32,
+    2**40,
+    2**62,
+    2**63 - 1,
+)
 KINDS = (
     "<f8",
     "<f4",
@@ -40,7 +97,11 @@ KINDS = (
     "<M8[s]",
     "<m8[s]",
 )
-PACKS = {".gz": functools.partial(gzip.compress, mtime=0), ".bz2": bz2.compress, ".xz": lzma.compress}
+PACKS = {
+    ".gz": functools.partial(gzip.compress, mtime=0),
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
 DOCWORD = b"4\n3\n6\n1 1 2\n1 3 1\n2 2 5\n3 1 1\n4 1 1\n4 2 7\n"
 TEXT = b"the cat sat on the mat\na dog, a cat and a hen\n\nmats don't sit\n"
 BOMB = 80 << 20  # bytes that a small file stands for: more than a line may have
@@ -59,10 +120,19 @@ def _tables() -> dict[str, bytes]:
     import pyarrow.parquet
 
     words, n = ["red", "blue", "green, dark", "übel"], 160
-    columns = {"a": np.linspace(-3, 3, n), "b": np.arange(n, dtype=np.int32), "w": np.resize(words, n), "h": np.linspace(0, 2, n)}
+    columns = {
+        "a": np.linspace(-3, 3, n),
+        "b": np.arange(n, dtype=np.int32),
+        "w": np.resize(words, n),
+        "h": np.linspace(0, 2, n),
+    }
     table = pa.table(
         columns
-        | {"d": pa.array(columns["w"]).dictionary_encode(), "l": pa.array(columns["w"].tolist(), pa.large_string()), "t": np.arange(n) % 2 == 0}
+        | {
+            "d": pa.array(columns["w"]).dictionary_encode(),
+            "l": pa.array(columns["w"].tolist(), pa.large_string()),
+            "t": np.arange(n) % 2 == 0,
+        }
         | {"v": pa.array(columns["w"].tolist(), pa.string_view()), "y": np.resize(["yes", "no"], n)}
     )
     found = {}
@@ -78,7 +148,9 @@ def _tables() -> dict[str, bytes]:
         found[f"{codec}.feather"] = store.getvalue()
     for codec, listed in (("none", False), ("snappy", True), ("zstd", True)):
         store = io.BytesIO()
-        pa.parquet.write_table(plain, store, compression=codec, use_dictionary=listed, row_group_size=60)
+        pa.parquet.write_table(
+            plain, store, compression=codec, use_dictionary=listed, row_group_size=60
+        )
         found[f"{codec}.parquet"] = store.getvalue()
     return found
 
@@ -86,10 +158,30 @@ def _tables() -> dict[str, bytes]:
 @functools.cache
 def whole() -> dict[str, bytes]:
     """A whole file of each kind, by a name whose suffix says what it is."""
-    plain = {"a.svm": SVM, "a.csv": CSV, "a.tsv": TSV, "a.vw": VW, "a.npz": npz(), "deflated.npz": _zipped(_members(npz()))}
-    packed = {f"{name}{suffix}": PACKS[suffix](plain[name] * 20) for name, suffix in (("a.svm", ".gz"), ("a.vw", ".bz2"), ("a.svm", ".xz"))}
-    bags = {"docword.txt": DOCWORD, "bag.txt": TEXT, "bag.npz": npz(terms=np.array(["cat", "dog", "mat"]), data=np.arange(6.0))}
-    return plain | packed | {"a.csv.gz": gzip.compress(CSV, mtime=0), "a.svm.zst": _zstd(SVM * 20)} | bags | _tables()
+    plain = {
+        "a.svm": SVM,
+        "a.csv": CSV,
+        "a.tsv": TSV,
+        "a.vw": VW,
+        "a.npz": npz(),
+        "deflated.npz": _zipped(_members(npz())),
+    }
+    packed = {
+        f"{name}{suffix}": PACKS[suffix](plain[name] * 20)
+        for name, suffix in (("a.svm", ".gz"), ("a.vw", ".bz2"), ("a.svm", ".xz"))
+    }
+    bags = {
+        "docword.txt": DOCWORD,
+        "bag.txt": TEXT,
+        "bag.npz": npz(terms=np.array(["cat", "dog", "mat"]), data=np.arange(6.0)),
+    }
+    return (
+        plain
+        | packed
+        | {"a.csv.gz": gzip.compress(CSV, mtime=0), "a.svm.zst": _zstd(SVM * 20)}
+        | bags
+        | _tables()
+    )
 
 
 # --------------------------------------------------------------------------- mutations
@@ -127,14 +219,22 @@ def bitten(content: bytes, random) -> bytes:
 
 
 def forged(content: bytes, thrift: bool, random) -> bytes:
-    """Numbers overwritten in place, nothing moved: aligned ones of 4 or 8 bytes as Arrow has them, or of any length as Parquet's Thrift has them."""
+    """Numbers overwritten in place, nothing moved: aligned ones of 4 or 8 bytes as Arrow has them,
+    or of any length as Parquet's Thrift has them.
+    """
     content = bytearray(content)
     for _ in range(int(random.integers(1, 4))):
-        number = int(random.choice(ODD)) if random.random() < 0.7 else int(random.integers(0, 2 * len(content)))
+        number = (
+            int(random.choice(ODD))
+            if random.random() < 0.7
+            else int(random.integers(0, 2 * len(content)))
+        )
         number = -number if random.random() < 0.3 else number
         if thrift:
             piece = _varint(2 * number if number >= 0 else -2 * number - 1)
-            first = 4 if random.random() < 0.5 else len(content) * 2 // 3  # the footer, with all that is said of the pages, is the last third
+            first = (
+                4 if random.random() < 0.5 else len(content) * 2 // 3
+            )  # the footer, with all that is said of the pages, is the last third
             at = int(random.integers(first, len(content) - len(piece) - 8))
         else:
             width = int(random.choice((4, 8)))
@@ -169,7 +269,11 @@ def _wrong_array(raw: bytes, random) -> bytes:
     stream = io.BytesIO(raw)
     npy.read_magic(stream)
     shape, fortran, kind = npy.read_array_header_1_0(stream)
-    body, head, turn = bytearray(stream.read()), npy.dtype_to_descr(kind), int(random.integers(0, 5))
+    body, head, turn = (
+        bytearray(stream.read()),
+        npy.dtype_to_descr(kind),
+        int(random.integers(0, 5)),
+    )
     if turn == 0:
         shape = tuple(int(random.choice(ODD)) for _ in range(int(random.integers(0, 4))))
     elif turn == 1:
@@ -179,8 +283,14 @@ def _wrong_array(raw: bytes, random) -> bytes:
     elif body:
         at = kind.itemsize * int(random.integers(0, len(body) // kind.itemsize))
         number = int(random.choice(ODD)) * int(random.choice((-1, 1)))
-        wrong = np.array([random.choice((np.nan, np.inf, 1e308, -1e308))]) if kind.kind == "f" else np.array([number % 2**64], np.uint64)
-        body[at : at + kind.itemsize] = wrong.tobytes()[: kind.itemsize].ljust(kind.itemsize, b"\xff")
+        wrong = (
+            np.array([random.choice((np.nan, np.inf, 1e308, -1e308))])
+            if kind.kind == "f"
+            else np.array([number % 2**64], np.uint64)
+        )
+        body[at : at + kind.itemsize] = wrong.tobytes()[: kind.itemsize].ljust(
+            kind.itemsize, b"\xff"
+        )
     store = io.BytesIO()
     npy.write_array_header_1_0(store, {"descr": head, "fortran_order": fortran, "shape": shape})
     return store.getvalue() + bytes(body)
@@ -206,5 +316,13 @@ def bomb(suffix: str) -> bytes:
         return (PACKS.get(suffix) or _zstd)(b"1" * BOMB)
     n = BOMB // 4
     return _zipped(
-        _members(npz(data=np.zeros(n, np.int8), indices=np.zeros(n, np.int32), indptr=np.array([0, n]), shape=np.array([1, 3]), y=np.zeros(1)))
+        _members(
+            npz(
+                data=np.zeros(n, np.int8),
+                indices=np.zeros(n, np.int32),
+                indptr=np.array([0, n]),
+                shape=np.array([1, 3]),
+                y=np.zeros(1),
+            )
+        )
     )

@@ -1,4 +1,6 @@
-"""Malformed files: every one refused with its place and the reason, or read; never a crash, a hang or a nan."""
+"""Malformed files: every one refused with its place and the reason, or read; never a crash, a hang
+or a nan.
+"""
 
 import gzip
 
@@ -51,13 +53,22 @@ def test_whole_files_are_read(tmp_path, name):
     assert sum(chunk.X.shape[0] for chunk in open_rows(tmp_path / name)) in (3, 4, 80)
 
 
-# --------------------------------------------------------------------------- values and weights, by line
+# ---------------------------------------------------------------------- values and weights, by line
 WEIGHTS = {
     "w.csv": (
-        b"a,w,y\n1,1,1\n2,-1,0\n3,-" + b"0" * 30 + b"2.5" + b"0" * 30 + b",1\n4," + LONG + b",1\n5,0,0\n",
+        b"a,w,y\n1,1,1\n2,-1,0\n3,-"
+        + b"0" * 30
+        + b"2.5"
+        + b"0" * 30
+        + b",1\n4,"
+        + LONG
+        + b",1\n5,0,0\n",
         ("line 3, column 3: weight '-1'", "line 4", "line 5"),
     ),
-    "w.vw": (b"1 1 |a b\n1 -1 |a b\n1 -1e5 |a b\n1 " + LONG + b" |a b\n0 0 |a b\n", ("line 2", "line 3", "line 4")),
+    "w.vw": (
+        b"1 1 |a b\n1 -1 |a b\n1 -1e5 |a b\n1 " + LONG + b" |a b\n0 0 |a b\n",
+        ("line 2", "line 3", "line 4"),
+    ),
     "w.arrow": (
         arrow(a=[1.0, 2, 3, 4, 5], w=[1, -1.0, np.inf, np.nan, 0], y=[1.0, 0, 1, 1, 0]),
         ("row 3: inf in column 'w'", "row 2: -1.0 in column 'w' is negative", "row 4"),
@@ -82,7 +93,13 @@ def test_weights_below_zero_or_not_finite_are_refused_with_their_line(tmp_path, 
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in BAD if name.split(".")[0] in ("sum", "label-long", "value-long", "target-long", "long", "nan", "inf", "target")]
+    "name",
+    [
+        name
+        for name in BAD
+        if name.split(".")[0]
+        in ("sum", "label-long", "value-long", "target-long", "long", "nan", "inf", "target")
+    ],
 )
 def test_rows_with_numbers_that_are_too_large_are_skipped_and_counted(tmp_path, name):
     (tmp_path / name).write_bytes(BAD[name][0])
@@ -91,7 +108,9 @@ def test_rows_with_numbers_that_are_too_large_are_skipped_and_counted(tmp_path, 
     assert rows.bad.count == 1
     assert BAD[name][1] in rows.bad.first[0]
     assert sum(chunk.X.shape[0] for chunk in chunks) >= 1
-    assert all(np.isfinite(chunk.X.data).all() and np.isfinite(chunk.targets).all() for chunk in chunks)
+    assert all(
+        np.isfinite(chunk.X.data).all() and np.isfinite(chunk.targets).all() for chunk in chunks
+    )
 
 
 def test_rows_of_several_labels_stay_with_their_labels(tmp_path):
@@ -110,7 +129,9 @@ def test_words_that_a_dictionary_lists_as_missing(tmp_path):
     """Unsigned codes, and a missing word with a code of its own, as other programs write them."""
     import pyarrow as pa
 
-    words = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 0], pa.uint8()), pa.array(["u", None]))
+    words = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, None, 0], pa.uint8()), pa.array(["u", None])
+    )
     (tmp_path / "a.arrow").write_bytes(arrow(w=words, y=[0.0, 1.0, 0.0, 1.0]))
     rows = open_rows(tmp_path / "a.arrow", missing="zero")
     assert rows.names == ["w=u"]
@@ -120,13 +141,15 @@ def test_words_that_a_dictionary_lists_as_missing(tmp_path):
 # --------------------------------------------------------------------------- bounded memory
 @pytest.mark.parametrize("name", ["a.svm.gz", "a.csv.xz", "a.vw.zst"])
 def test_a_line_without_end_is_refused_in_bounded_memory(tmp_path, name):
-    """Eighty million bytes of one line from a small file; the process has room for 600 MiB beside what it had before."""
+    """Eighty million bytes of one line from a small file; the process has room for 600 MiB beside
+    what it had before.
+    """
     line = bomb(f".{name.rsplit('.', 1)[1]}")
     (tmp_path / name).write_bytes(line)
     said = run_process(
         """
         import resource, sys
-        import tamis, tamis.read.svmlight, tamis.read.vowpal, tamis.read.csv
+        import tamis, tamis.read.text.svmlight, tamis.read.text.vowpal, tamis.read.tables.csv
         from pathlib import Path
         from tamis.read.rows import ReadError
         taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
@@ -144,27 +167,40 @@ def test_a_line_without_end_is_refused_in_bounded_memory(tmp_path, name):
 
 def test_the_longest_line_can_be_said(tmp_path):
     (tmp_path / "a.svm").write_bytes(b"1 1:1\n2 " + b"1:1 " * (3 << 18) + b"\n1 1:1\n")
-    with pytest.raises(ReadError, match=r"a\.svm, line 2: the line that begins '2 1:1 .* is longer than 1 MiB"):
+    with pytest.raises(
+        ReadError, match=r"a\.svm, line 2: the line that begins '2 1:1 .* is longer than 1 MiB"
+    ):
         list(open_rows(tmp_path / "a.svm", max_line_bytes=1 << 20))
     assert sum(chunk.X.shape[0] for chunk in open_rows(tmp_path / "a.svm")) == 3
-    with pytest.raises(ValueError, match="The 'max_line_bytes' parameter of open_rows must be a whole number of at least 1048576"):
+    with pytest.raises(
+        ValueError,
+        match="The 'max_line_bytes' parameter of open_rows must be a whole number of at least "
+        "1048576",
+    ):
         open_rows(tmp_path / "a.svm", max_line_bytes=1000)
 
 
 def test_a_quote_that_is_never_closed_does_not_take_the_file_into_memory(tmp_path):
     (tmp_path / "a.csv").write_bytes(b'a,b,y\n1,2,0\n1,"2,0\n' + b"1,2,0\n" * (1 << 20))
-    with pytest.raises(ReadError, match=r"a\.csv, line 3: the record that begins .* is longer than 1 MiB"):
+    with pytest.raises(
+        ReadError, match=r"a\.csv, line 3: the record that begins .* is longer than 1 MiB"
+    ):
         list(open_rows(tmp_path / "a.csv", max_line_bytes=1 << 20))
 
 
 def test_a_damaged_file_that_is_taken_up_again(tmp_path):
     """Where the text before the position cannot be unpacked any more."""
     path = tmp_path / "a.svm.gz"
-    path.write_bytes(gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(100_000))))
+    path.write_bytes(
+        gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(100_000)))
+    )
     rows = open_rows(path, chunk_rows=20_000)
     *_, last = rows
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 4])
-    with pytest.raises(ReadError, match=r"a\.svm\.gz: byte \d+ of its text, where reading is to go on, cannot be reached"):
+    with pytest.raises(
+        ReadError,
+        match=r"a\.svm\.gz: byte \d+ of its text, where reading is to go on, cannot be reached",
+    ):
         list(rows.read(last.position))
 
 
@@ -178,6 +214,10 @@ def test_whole_files_of_every_kind_are_read_in_every_way(tmp_path, name):
 def test_mutated_files_are_read_or_refused():
     """No death, no hang, no other error: `outcome` says what reading must give."""
     names, found = list(whole()), run(0, MUTATIONS)
-    wrong = {number: (names[number % len(names)], said) for number, said in found.items() if said not in (READ, REFUSED)}
+    wrong = {
+        number: (names[number % len(names)], said)
+        for number, said in found.items()
+        if said not in (READ, REFUSED)
+    }
     assert not wrong
     assert list(found.values()).count(READ) > MUTATIONS / 10

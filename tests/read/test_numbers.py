@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis._jit import compiled
-from tamis.read.bits import float_of_bits, leading_zeros, multiply_high
-from tamis.read.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, overflows, read_number
+from tamis.base.jit import compiled
+from tamis.read.text.bits import float_of_bits, leading_zeros, multiply_high
+from tamis.read.text.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, overflows, read_number
 
 HARD = [
     "0",
@@ -25,8 +25,25 @@ HARD = [
     "9007199254740992.5",
     "9007199254740993.0",
 ]
-HARD += ["1e400", "-1e400", "1e-400", "4.9e-324", "2.4703282292062327e-324", "2.4703282292062328e-324", "2.2250738585072011e-308", "1e-323", "3e-324"]
-HARD += ["2.2250738585072014e-308", "1.7976931348623157e308", "1.7976931348623159e308", "0." + "0" * 30 + "123", "0" * 40 + "1.5", "1" + "0" * 30]
+HARD += [
+    "1e400",
+    "-1e400",
+    "1e-400",
+    "4.9e-324",
+    "2.4703282292062327e-324",
+    "2.4703282292062328e-324",
+    "2.2250738585072011e-308",
+    "1e-323",
+    "3e-324",
+]
+HARD += [
+    "2.2250738585072014e-308",
+    "1.7976931348623157e308",
+    "1.7976931348623159e308",
+    "0." + "0" * 30 + "123",
+    "0" * 40 + "1.5",
+    "1" + "0" * 30,
+]
 HARD += [
     "123456789012345678",
     "1234567890123456789",
@@ -56,13 +73,19 @@ def read(words):
     """Values, states and lengths of numbers in a text of one a line."""
     text = np.frombuffer(("\n".join(words) + "\n").encode(), np.uint8)
     starts = np.concatenate(([0], np.flatnonzero(text == 10)[:-1] + 1)).astype(np.uint64)
-    values, states, ends = np.empty(len(words)), np.empty(len(words), np.int64), np.empty(len(words), np.uint64)
+    values, states, ends = (
+        np.empty(len(words)),
+        np.empty(len(words), np.int64),
+        np.empty(len(words), np.uint64),
+    )
     read_all(text, starts, values, states, ends)
     return values, states, (ends - starts).astype(int)
 
 
 def check(words):
-    """All that are read are Python's floats, all others are marked; returns the share that Python must settle."""
+    """All that are read are Python's floats, all others are marked; returns the share that Python
+    must settle.
+    """
     values, states, lengths = read(words)
     wanted = np.array([float(word) for word in words])
     assert set(np.unique(states)) <= {READ, UNSURE, NO_FINITE}
@@ -76,16 +99,35 @@ def check(words):
 def test_a_million_reprs():
     random = np.random.default_rng(0)
     bits = random.integers(0, 2**64, 500_100, dtype=np.uint64).view(float)
-    words = [repr(x) for x in bits[np.isfinite(bits)][:490_000].tolist()] + [repr(x) for x in random.normal(size=510_000).tolist()]
+    words = [repr(x) for x in bits[np.isfinite(bits)][:490_000].tolist()] + [
+        repr(x) for x in random.normal(size=510_000).tolist()
+    ]
     assert len(words) == 1_000_000
     assert check(words) == 0.0
 
 
 def test_any_digits_and_exponents():
     random = np.random.default_rng(1)
-    words = [f"{x:.{d}g}" for x, d in zip(random.normal(size=60_000).tolist(), random.integers(1, 25, 60_000), strict=True)]
-    words += [f"{m}e{e}" for m, e in zip(random.integers(1, 2**63, 60_000).tolist(), random.integers(-345, 312, 60_000).tolist(), strict=True)]
-    words += [f"{x:.{d}f}" for x, d in zip((random.normal(size=30_000) * 1e3).tolist(), random.integers(0, 12, 30_000), strict=True)]
+    words = [
+        f"{x:.{d}g}"
+        for x, d in zip(
+            random.normal(size=60_000).tolist(), random.integers(1, 25, 60_000), strict=True
+        )
+    ]
+    words += [
+        f"{m}e{e}"
+        for m, e in zip(
+            random.integers(1, 2**63, 60_000).tolist(),
+            random.integers(-345, 312, 60_000).tolist(),
+            strict=True,
+        )
+    ]
+    words += [
+        f"{x:.{d}f}"
+        for x, d in zip(
+            (random.normal(size=30_000) * 1e3).tolist(), random.integers(0, 12, 30_000), strict=True
+        )
+    ]
     assert check(words) < 0.2
 
 
@@ -97,7 +139,11 @@ def test_halves_go_to_the_even_one():
     """Numbers exactly between two floats, written out: what rounding is about."""
     random = np.random.default_rng(2)
     words = []
-    for mantissa, power in zip(random.integers(2**52, 2**53, 4000).tolist(), random.integers(-60, 60, 4000).tolist(), strict=True):
+    for mantissa, power in zip(
+        random.integers(2**52, 2**53, 4000).tolist(),
+        random.integers(-60, 60, 4000).tolist(),
+        strict=True,
+    ):
         half = 2 * mantissa + 1
         words.append(str(half << power) if power >= 0 else f"{half * 5**-power}e{power}")
     check(words)
@@ -107,10 +153,24 @@ def test_halves_go_to_the_even_one():
 def test_numbers_that_python_must_settle_are_finite():
     """Those that are too large are known beforehand, to the last digit."""
     edge, random = str(2**1024 - 2**970), np.random.default_rng(3)
-    words = [edge, str(int(edge) - 1), "9" * 400, "-" + "9" * 400, "0." + "0" * 40 + "1" * 30 + "e350", "1" + "0" * 200_000 + "e-200000"]
-    words += ["1" + "0" * 200_000 + "e-199691", "0" * 30 + "e400", "1" * 25 + "e99999999999999999999", "1" * 25 + "e-99999999999999999999"]
+    words = [
+        edge,
+        str(int(edge) - 1),
+        "9" * 400,
+        "-" + "9" * 400,
+        "0." + "0" * 40 + "1" * 30 + "e350",
+        "1" + "0" * 200_000 + "e-200000",
+    ]
+    words += [
+        "1" + "0" * 200_000 + "e-199691",
+        "0" * 30 + "e400",
+        "1" * 25 + "e99999999999999999999",
+        "1" * 25 + "e-99999999999999999999",
+    ]
     for _ in range(3000):
-        digits = list(edge if random.random() < 0.5 else "".join(map(str, random.integers(0, 10, 309))))
+        digits = list(
+            edge if random.random() < 0.5 else "".join(map(str, random.integers(0, 10, 309)))
+        )
         digits[int(random.integers(0, 309))] = str(random.integers(0, 10))
         point, length = int(random.integers(0, 20)), int(random.integers(20, 350))
         words.append(
@@ -154,8 +214,15 @@ def test_the_words_of_64_bits_as_python_has_them():
     def compute(a, b):
         return multiply_high(a, b), leading_zeros(a), float_of_bits(a)
 
-    for a, b in ((1, 2), (2**63, 2**63), (2**64 - 1, 2**64 - 1), (12345678901234567, 98765432109876543)):
+    for a, b in (
+        (1, 2),
+        (2**63, 2**63),
+        (2**64 - 1, 2**64 - 1),
+        (12345678901234567, 98765432109876543),
+    ):
         a, b = np.uint64(a), np.uint64(b)
         high, zeros, number = compute(a, b)
         assert (high, zeros) == (multiply_high(a, b), leading_zeros(a))
-        assert np.array([number]).view(np.uint64)[0] == np.array([float_of_bits(a)]).view(np.uint64)[0]
+        assert (
+            np.array([number]).view(np.uint64)[0] == np.array([float_of_bits(a)]).view(np.uint64)[0]
+        )

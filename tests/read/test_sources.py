@@ -1,4 +1,6 @@
-"""Sources: names, globs, compression, standard input, formats by sight, Vowpal Wabbit's text, npz, threads that end."""
+"""Sources: names, globs, compression, standard input, formats by sight, Vowpal Wabbit's text, npz,
+threads that end.
+"""
 
 import bz2
 import gzip
@@ -25,7 +27,10 @@ def dense(rows):
 
 
 # --------------------------------------------------------------------------- bytes
-@pytest.mark.parametrize(("suffix", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", bytes)])
+@pytest.mark.parametrize(
+    ("suffix", "pack"),
+    [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress), ("", bytes)],
+)
 def test_compressed(tmp_path, suffix, pack):
     path = tmp_path / f"a.svm{suffix}"
     path.write_bytes(pack(SVM * 300))
@@ -48,7 +53,9 @@ def test_a_cut_file_gives_its_whole_lines_first(tmp_path):
     packed = gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(300_000)))
     (tmp_path / "a.svm.gz").write_bytes(packed[: len(packed) // 2])
     rows, seen = open_rows(tmp_path / "a.svm.gz"), 0
-    with pytest.raises(ReadError, match=r"a\.svm\.gz, line \d+: the data ends in an error .* cut short or damaged"):  # noqa: PT012
+    with pytest.raises(
+        ReadError, match=r"a\.svm\.gz, line \d+: the data ends in an error .* cut short or damaged"
+    ):
         for chunk in rows:
             seen += chunk.X.shape[0]
     assert seen > 100_000
@@ -84,7 +91,12 @@ def test_several_files_and_globs(tmp_path):
 
 @pytest.mark.parametrize(
     ("source", "words"),
-    [("none.svm", "no such file"), ("*.none", "no file matches"), (".", "this is a folder"), ([], "no file was named")],
+    [
+        ("none.svm", "no such file"),
+        ("*.none", "no file matches"),
+        (".", "this is a folder"),
+        ([], "no file was named"),
+    ],
 )
 def test_names_that_mean_nothing(tmp_path, monkeypatch, source, words):
     monkeypatch.chdir(tmp_path)
@@ -103,11 +115,23 @@ def test_parameters_that_mean_nothing(tmp_path):
         {"zero_based": 3},
         {"missing": "drop"},
     ):
-        with pytest.raises(ValueError, match=f"The '{next(iter(wrong))}' parameter of open_rows must be"):
+        with pytest.raises(
+            ValueError, match=f"The '{next(iter(wrong))}' parameter of open_rows must be"
+        ):
             open_rows(tmp_path / "a.svm", **wrong)
 
 
-@pytest.mark.parametrize(("content", "kind"), [(SVM, "svmlight"), (CSV, "csv"), (TSV, "tsv"), (VW, "vw"), (npz(), "npz"), (b"1,3 1:2\n", "svmlight")])
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (SVM, "svmlight"),
+        (CSV, "csv"),
+        (TSV, "tsv"),
+        (VW, "vw"),
+        (npz(), "npz"),
+        (b"1,3 1:2\n", "svmlight"),
+    ],
+)
 def test_formats_by_sight(tmp_path, content, kind):
     path = tmp_path / "nameless"
     path.write_bytes(content)
@@ -139,7 +163,10 @@ STDIN = """
 """
 
 
-@pytest.mark.parametrize(("how", "wanted"), [("keep", "4\n4 7\n"), ("stream", "4\nstandard input: it has been read already")])
+@pytest.mark.parametrize(
+    ("how", "wanted"),
+    [("keep", "4\n4 7\n"), ("stream", "4\nstandard input: it has been read already")],
+)
 def test_standard_input(how, wanted):
     assert run_process(STDIN, how, input=SVM.decode()).startswith(wanted)
 
@@ -152,12 +179,18 @@ def test_binary_formats_do_not_come_by_standard_input(kind):
 
 # --------------------------------------------------------------------------- other formats
 def test_vowpal_wabbit(tmp_path):
-    (tmp_path / "a.vw").write_text("1 2.0 'tag|a x:1.5 y |b:2 z z\n-1 |a x |b w:3\n0.5 0.25 some_tag| q:0 r\n\n1 |a y:0.1\n")
+    (tmp_path / "a.vw").write_text(
+        "1 2.0 'tag|a x:1.5 y |b:2 z z\n-1 |a x |b w:3\n0.5 0.25 some_tag| q:0 r\n\n1 |a y:0.1\n"
+    )
     rows = open_rows(tmp_path / "a.vw", hash_bits=12)
     (chunk,) = rows
     assert chunk.targets.tolist() == [1.0, -1.0, 0.5, 1.0]
     assert chunk.weights.tolist() == [2.0, 1.0, 0.25, 1.0]
-    names = {name: column for column, name in enumerate(rows.names_of(range(4096))) if not name.startswith("bucket")}
+    names = {
+        name: column
+        for column, name in enumerate(rows.names_of(range(4096)))
+        if not name.startswith("bucket")
+    }
     assert sorted(names) == ["a^x", "a^y", "b^w", "b^z", "r"]
     found = chunk.X.toarray()
     assert [found[0, names[k]] for k in ("a^x", "a^y", "b^z")] == [1.5, 1.0, 4.0]
@@ -167,14 +200,18 @@ def test_vowpal_wabbit(tmp_path):
     assert next(iter(open_rows(tmp_path / "a.vw"))).X.shape[1] == 2**18
 
 
-@pytest.mark.parametrize("name", ["a.svm", "a.csv", "a.tsv", "a.vw", "a.npz", "a.parquet", "a.arrow"])
+@pytest.mark.parametrize(
+    "name", ["a.svm", "a.csv", "a.tsv", "a.vw", "a.npz", "a.parquet", "a.arrow"]
+)
 def test_every_format_can_be_taken_up_again(tmp_path, name):
     """Two files, small chunks: from each chunk's position the rest is read, the same to the bit."""
     import pyarrow as pa
     import pyarrow.feather
     import pyarrow.parquet
 
-    table = pa.table({"a": [1.5, 2.0, 0.25] * 9, "b": ["u", "v", "w"] * 9, "y": [0.0, 1.0, 2.0] * 9})
+    table = pa.table(
+        {"a": [1.5, 2.0, 0.25] * 9, "b": ["u", "v", "w"] * 9, "y": [0.0, 1.0, 2.0] * 9}
+    )
     for k in range(2):
         path = tmp_path / f"{k}{name}"
         if name.endswith("parquet"):
@@ -190,7 +227,9 @@ def test_every_format_can_be_taken_up_again(tmp_path, name):
     for k, chunk in enumerate(chunks):
         rest = list(rows.read(chunk.position))
         assert [one.position for one in rest] == [one.position for one in chunks[k + 1 :]]
-        assert [one.X.toarray().tolist() for one in rest] == [one.X.toarray().tolist() for one in chunks[k + 1 :]]
+        assert [one.X.toarray().tolist() for one in rest] == [
+            one.X.toarray().tolist() for one in chunks[k + 1 :]
+        ]
         assert [one.first_line for one in rest] == [one.first_line for one in chunks[k + 1 :]]
 
 
@@ -208,13 +247,22 @@ def test_collisions_are_shown(tmp_path):
 def test_scipys_arrays(tmp_path):
     X = sp.random_array((200, 40), density=0.3, rng=np.random.default_rng(0), format="csr")
     np.savez_compressed(
-        tmp_path / "a.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=np.arange(200) % 3, other=np.arange(200.0)
+        tmp_path / "a.npz",
+        data=X.data,
+        indices=X.indices,
+        indptr=X.indptr,
+        shape=X.shape,
+        y=np.arange(200) % 3,
+        other=np.arange(200.0),
     )
     rows = open_rows(tmp_path / "a.npz", chunk_rows=33)
     chunks = list(rows)
     assert dense(rows) == X.toarray().tolist()
     assert [chunk.first_line for chunk in chunks] == list(range(1, 200, 33))
-    assert np.concatenate([chunk.targets for chunk in chunks]).tolist() == (np.arange(200) % 3).tolist()
+    assert (
+        np.concatenate([chunk.targets for chunk in chunks]).tolist()
+        == (np.arange(200) % 3).tolist()
+    )
     assert next(iter(open_rows(tmp_path / "a.npz", target="other"))).targets[5] == 5.0
     again = list(rows.read(chunks[2].position))
     assert [chunk.position for chunk in again] == [chunk.position for chunk in chunks[3:]]

@@ -8,7 +8,7 @@ from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from tamis import open_rows
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError
-from tamis.read.svmlight import SvmlightReader
+from tamis.read.text.svmlight import SvmlightReader
 
 pytestmark = pytest.mark.quick
 
@@ -31,12 +31,17 @@ def whole(rows):
     width = max(chunk.X.shape[1] for chunk in chunks)
     for chunk in chunks:
         chunk.X.resize((chunk.X.shape[0], width))
-    return sp.csr_array(sp.vstack([chunk.X for chunk in chunks])), np.concatenate([chunk.targets for chunk in chunks])
+    return sp.csr_array(sp.vstack([chunk.X for chunk in chunks])), np.concatenate(
+        [chunk.targets for chunk in chunks]
+    )
 
 
 def test_the_same_as_scikit_learn(tmp_path):
     random = np.random.default_rng(0)
-    X, y = sp.random_array((300, 50), density=0.2, rng=random, format="csr"), random.normal(size=300)
+    X, y = (
+        sp.random_array((300, 50), density=0.2, rng=random, format="csr"),
+        random.normal(size=300),
+    )
     path = tmp_path / "a.svm"
     dump_svmlight_file(X, y, str(path), zero_based=False)
     theirs, targets = load_svmlight_file(str(path), n_features=50)
@@ -52,7 +57,11 @@ def test_the_same_as_scikit_learn(tmp_path):
 def test_comments_queries_order_duplicates_and_lines(put):
     text = "# head\n\n+1 qid:7 3:1 1:2 3:0.5 # tail\r\n  -1\t2:0 5:-1e-3\n1 qid:8\n"
     (chunk,) = open_rows(put(text))
-    assert chunk.X.toarray().tolist() == [[2.0, 0.0, 1.5, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0, -1e-3], [0.0] * 5]
+    assert chunk.X.toarray().tolist() == [
+        [2.0, 0.0, 1.5, 0.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0, -1e-3],
+        [0.0] * 5,
+    ]
     assert chunk.targets.tolist() == [1.0, -1.0, 1.0]
     assert chunk.queries.tolist() == [7, -1, 8]
     assert chunk.first_line == 3
@@ -75,8 +84,13 @@ def test_where_columns_begin(put):
     rows = open_rows(put("1 1:1 2:3\n"))
     assert next(iter(rows)).X.toarray().tolist() == [[1.0, 3.0]]
     assert rows.notes == ["columns count from 1 in this file"]
-    assert next(iter(open_rows(put("1 1:1 2:3\n"), zero_based=True))).X.toarray().tolist() == [[0.0, 1.0, 3.0]]
-    with pytest.raises(ReadError, match=r"line 1, column 3: feature index 0; LIBSVM indices start at 1\. Pass zero_based=True"):
+    assert next(iter(open_rows(put("1 1:1 2:3\n"), zero_based=True))).X.toarray().tolist() == [
+        [0.0, 1.0, 3.0]
+    ]
+    with pytest.raises(
+        ReadError,
+        match=r"line 1, column 3: feature index 0; LIBSVM indices start at 1\. Pass zero_based=True",
+    ):
         list(open_rows(put("1 0:1\n"), zero_based=False))
 
 
@@ -114,7 +128,12 @@ def test_several_labels(put):
     rows = open_rows(path, chunk_rows=1, multilabel=True)
     chunks = list(rows)
     assert rows.labels == [1.0, 2.0, 3.0]
-    assert np.vstack([chunk.targets.toarray() for chunk in chunks]).tolist() == [[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 0, 1]]
+    assert np.vstack([chunk.targets.toarray() for chunk in chunks]).tolist() == [
+        [1, 0, 1],
+        [0, 1, 0],
+        [0, 0, 0],
+        [1, 0, 1],
+    ]
     assert next(iter(open_rows(path))).targets.shape == (4, 3)
     with pytest.raises(ReadError, match="the line has 2 labels"):
         list(open_rows(path, multilabel=False))
@@ -136,7 +155,8 @@ def test_bad_lines_are_counted_and_the_first_ten_told(put):
     assert rows.bad.count == 20
     assert len(rows.bad.first) == 10
     assert rows.bad.first[1].endswith(
-        "line 4, column 1: label 'bad3' is no number; a line begins with its label. Use format='csv' if this is a table."
+        "line 4, column 1: label 'bad3' is no number; a line begins with its label. Use "
+        "format='csv' if this is a table."
     )
     assert whole(rows)[0].shape[0] == 40
     assert rows.bad.count == 20
@@ -144,7 +164,9 @@ def test_bad_lines_are_counted_and_the_first_ten_told(put):
 
 def test_columns_beyond_those_allowed(put):
     path = put("1 1:1\n1 9:1\n")
-    with pytest.raises(ReadError, match="line 2, column 3: feature index '9:1' is outside the 5 columns"):
+    with pytest.raises(
+        ReadError, match="line 2, column 3: feature index '9:1' is outside the 5 columns"
+    ):
         list(open_rows(path, n_features=5))
     rows = open_rows(path, schema=open_rows(put("1 1:1 5:1\n", "b.svm")).schema | {"n_features": 5})
     assert whole(rows)[0].shape == (2, 5)
@@ -173,13 +195,18 @@ def test_a_long_line(put):
 
 @pytest.mark.parametrize("size", [64, 300, 1 << 22])
 def test_chunks_do_not_hang_on_how_bytes_come(put, size):
-    """A chunk begins where the one before ended, and ends by what the text says: so a reading can be taken up again."""
+    """A chunk begins where the one before ended, and ends by what the text says: so a reading can
+    be taken up again.
+    """
     text = "".join(f"{k % 2} {k % 9 + 1}:{k / 7!r} 12:1 # {'x' * (k % 50)}\n" for k in range(400))
     path = put(text)
     reader = SvmlightReader(Options("svmlight", chunk_rows=23, chunk_bytes=size), Context())
     chunks = [rows for rows, _ in reader.read(str(path), Position())]
     for k in (0, len(chunks) // 2, len(chunks) - 1):
-        again = SvmlightReader(Options("svmlight", chunk_rows=23, chunk_bytes=size), Context(base=1, several=False, width=12))
+        again = SvmlightReader(
+            Options("svmlight", chunk_rows=23, chunk_bytes=size),
+            Context(base=1, several=False, width=12),
+        )
         rest = [rows for rows, _ in again.read(str(path), chunks[k].position)]
         assert [rows.first_line for rows in rest] == [rows.first_line for rows in chunks[k + 1 :]]
         assert [rows.X.shape for rows in rest] == [rows.X.shape for rows in chunks[k + 1 :]]

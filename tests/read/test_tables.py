@@ -1,4 +1,6 @@
-"""Tables: CSV, TSV, Parquet and Arrow by one layout; words by listing and hashing, missing entries, names, other files."""
+"""Tables: CSV, TSV, Parquet and Arrow by one layout; words by listing and hashing, missing entries,
+names, other files.
+"""
 
 import io
 
@@ -12,7 +14,10 @@ from tamis.read.rows import ReadError
 
 pytestmark = pytest.mark.quick
 
-TEXT = 'age,colour,"the size",y\n1.5,red,2,yes\n-3,"blue, ""dark""",1e3,no\n0.25,red,7,yes\n2,"two\nlines",0,no\n'
+TEXT = (
+    'age,colour,"the size",y\n1.5,red,2,yes\n-3,"blue, '
+    '""dark""",1e3,no\n0.25,red,7,yes\n2,"two\nlines",0,no\n'
+)
 NAMES = ["age", 'colour=blue, "dark"', "colour=red", "colour=two\nlines", "the size"]
 WANTED = [[1.5, 0, 1, 0, 2], [-3, 1, 0, 0, 1000], [0.25, 0, 1, 0, 7], [2, 0, 0, 1, 0]]
 
@@ -43,7 +48,10 @@ def table(request, tmp_path):
             import pyarrow as pa
 
             batch = pa.Table.from_pandas(frame, preserve_index=False)
-            with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, batch.schema) as writer:
+            with (
+                pa.OSFile(str(path), "wb") as file,
+                pa.ipc.new_stream(file, batch.schema) as writer,
+            ):
                 writer.write_table(batch, max_chunksize=3)
         return path
 
@@ -78,7 +86,12 @@ def test_columns_by_name_and_number(table):
 def test_numbers_as_words_and_hashing(table):
     path = table(frame())
     rows = open_rows(path, categorical=["age"])
-    assert rows.names[:4] == ["age=-3", "age=0.25", "age=1.5", "age=2"] or rows.names[:4] == ["age=-3.0", "age=0.25", "age=1.5", "age=2.0"]
+    assert rows.names[:4] == ["age=-3", "age=0.25", "age=1.5", "age=2"] or rows.names[:4] == [
+        "age=-3.0",
+        "age=0.25",
+        "age=1.5",
+        "age=2.0",
+    ]
     rows = open_rows(path, hash_bits=3)
     assert rows.n_features == 2 + 8
     found = np.array(dense(rows))
@@ -101,10 +114,28 @@ def test_missing_entries(table, gap):
     rows = open_rows(path, on_bad="skip")
     assert len(dense(rows)) == 2
     assert rows.bad.count == 2
-    assert dense(open_rows(path, missing="zero")) == [[0, 1, 0, 2], [-3, 0, 0, 1000], [0.25, 1, 0, 7], [2, 0, 1, 0]]
+    assert dense(open_rows(path, missing="zero")) == [
+        [0, 1, 0, 2],
+        [-3, 0, 0, 1000],
+        [0.25, 1, 0, 7],
+        [2, 0, 1, 0],
+    ]
     rows = open_rows(path, missing="indicator")
-    assert rows.names == ["age", "age=missing", "colour=red", "colour=two\nlines", "colour=missing", "the size", "the size=missing"]
-    assert dense(rows) == [[0, 1, 1, 0, 0, 2, 0], [-3, 0, 0, 0, 1, 1000, 0], [0.25, 0, 1, 0, 0, 7, 0], [2, 0, 0, 1, 0, 0, 0]]
+    assert rows.names == [
+        "age",
+        "age=missing",
+        "colour=red",
+        "colour=two\nlines",
+        "colour=missing",
+        "the size",
+        "the size=missing",
+    ]
+    assert dense(rows) == [
+        [0, 1, 1, 0, 0, 2, 0],
+        [-3, 0, 0, 0, 1, 1000, 0],
+        [0.25, 0, 1, 0, 0, 7, 0],
+        [2, 0, 0, 1, 0, 0, 0],
+    ]
 
 
 def test_missing_targets(table):
@@ -120,7 +151,9 @@ def test_missing_targets(table):
 
 def test_another_file_by_the_same_columns(table):
     schema = open_rows(table(frame())).schema
-    other = pd.DataFrame({"the size": [1, 0], "more": [5, 6], "colour": ["green", "red"], "age": [2.0, 3.0]})
+    other = pd.DataFrame(
+        {"the size": [1, 0], "more": [5, 6], "colour": ["green", "red"], "age": [2.0, 3.0]}
+    )
     rows = open_rows(table(other, "b"), schema=schema, target=False)
     assert dense(rows) == [[2, 0, 0, 0, 1], [3, 0, 1, 0, 0]]
     assert next(iter(rows)).targets is None
@@ -132,7 +165,9 @@ def test_numeric_csv_against_pandas(tmp_path):
     random = np.random.default_rng(0)
     values = random.normal(size=(500, 30)) * 10.0 ** random.integers(-200, 200, (500, 30))
     values[random.random(values.shape) < 0.3] = 0.0
-    pd.DataFrame(values, columns=[f"c{k}" for k in range(30)]).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame(values, columns=[f"c{k}" for k in range(30)]).to_csv(
+        tmp_path / "a.csv", index=False
+    )
     rows = open_rows(tmp_path / "a.csv", chunk_rows=64)
     X = sp.vstack([chunk.X for chunk in rows]).toarray()
     assert np.array_equal(X, values[:, :-1])
@@ -140,7 +175,9 @@ def test_numeric_csv_against_pandas(tmp_path):
 
 
 def test_words_after_many_numbers(tmp_path):
-    """With other columns of words there is a first reading, which finds them; without, the line is refused."""
+    """With other columns of words there is a first reading, which finds them; without, the line is
+    refused.
+    """
     lines = [f"{k},{'uv'[k % 2]},{k % 2}\n" for k in range(1500)] + ["late,u,0\n"]
     (tmp_path / "a.csv").write_text("a,b,y\n" + "".join(lines))
     rows = open_rows(tmp_path / "a.csv")

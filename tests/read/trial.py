@@ -1,7 +1,8 @@
-"""Mutated files, read in a process of its own: what becomes of each, if it kills the process or never ends too.
+"""Mutated files, read in a process of its own: what becomes of each, if it kills the process or
+never ends too.
 
-The process writes a line when it has read a file; where it dies or is silent for too long, the file it was at has done it, and another process goes
-on behind it.
+The process writes a line when it has read a file; where it dies or is silent for too long, the file
+it was at has done it, and another process goes on behind it.
 """
 
 import os
@@ -36,7 +37,11 @@ def outcome(path: Path, turn: int) -> str:
         (_read_bag if path.name.startswith(("bag", "docword")) else _read_rows)(path, turn)
     except ReadError as error:
         said = str(error)
-        return REFUSED if path.name in said and len(said) < 1000 else f"{OTHER}: the refusal has no file, or is long: {said[:300]}"
+        return (
+            REFUSED
+            if path.name in said and len(said) < 1000
+            else f"{OTHER}: the refusal has no file, or is long: {said[:300]}"
+        )
     except BaseException as error:
         return f"{OTHER}: {' '.join(repr(error).split())[:300]}"
     return READ
@@ -46,19 +51,32 @@ def _read_rows(path: Path, turn: int) -> None:
     """Read a file in one of several ways, and look at all that comes out."""
     from tamis import open_rows
 
-    options = {"on_bad": ("error", "skip")[turn % 2], "missing": ("error", "zero", "indicator")[turn % 3], "hash_bits": (None, 6)[turn // 2 % 2]}
+    options = {
+        "on_bad": ("error", "skip")[turn % 2],
+        "missing": ("error", "zero", "indicator")[turn % 3],
+        "hash_bits": (None, 6)[turn // 2 % 2],
+    }
     if path.suffix in (".arrow", ".feather", ".parquet"):
         options["weight"] = "h"
     elif ".csv" in path.suffixes or path.suffix == ".tsv":
         options["weight"] = (None, "size")[turn // 4 % 2]
-    rows = open_rows(path, chunk_rows=(7, 16384)[turn // 8 % 2], target=False if turn % 5 == 4 else None, **options)
+    rows = open_rows(
+        path,
+        chunk_rows=(7, 16384)[turn // 8 % 2],
+        target=False if turn % 5 == 4 else None,
+        **options,
+    )
     for chunk in rows:
         chunk.X.check_format(full_check=True)
         assert np.isfinite(chunk.X.data).all(), "not finite"
-        assert chunk.weights is None or (np.isfinite(chunk.weights) & (chunk.weights >= 0)).all(), "a weight"
+        assert chunk.weights is None or (np.isfinite(chunk.weights) & (chunk.weights >= 0)).all(), (
+            "a weight"
+        )
         if chunk.targets is not None and not hasattr(chunk.targets, "tocsr"):
             assert len(chunk.targets.tolist()) == chunk.X.shape[0], "targets"
-            assert chunk.targets.dtype.kind != "f" or np.isfinite(chunk.targets).all() or turn % 5 == 4, "a target is not finite"
+            assert (
+                chunk.targets.dtype.kind != "f" or np.isfinite(chunk.targets).all() or turn % 5 == 4
+            ), "a target is not finite"
     if turn % 6 == 0:
         rows.survey(columns=True)
         rows.names_of(range(min(rows.n_features, 5)))
@@ -78,7 +96,9 @@ def _read_bag(path: Path, turn: int) -> None:
 def work(seed: int, first: int, stop: int) -> None:
     """Read files and say what became of each."""
     with tempfile.TemporaryDirectory() as folder:
-        for turn, (name, content) in enumerate([*whole().items(), ("a.svm", b"1 4000000000:1\n")]):  # what is compiled now is no hang later
+        for turn, (name, content) in enumerate(
+            [*whole().items(), ("a.svm", b"1 4000000000:1\n")]
+        ):  # what is compiled now is no hang later
             (Path(folder) / name).write_bytes(content)
             for way in (turn, turn + 1):
                 outcome(Path(folder) / name, way)
@@ -94,7 +114,9 @@ def work(seed: int, first: int, stop: int) -> None:
 
 # --------------------------------------------------------------------------- beside it
 def run(seed: int, count: int, tell=lambda number: None, seconds: float = np.inf) -> dict[int, str]:
-    """What became of each of `count` files, by number, or of those that were read in time; processes that died or hung are followed by others."""
+    """What became of each of `count` files, by number, or of those that were read in time;
+    processes that died or hung are followed by others.
+    """
     found: dict[int, str] = {}
     last = time.monotonic() + seconds
     while len(found) < count and time.monotonic() < last:
@@ -109,8 +131,16 @@ def run(seed: int, count: int, tell=lambda number: None, seconds: float = np.inf
 def _one_process(seed: int, first: int, count: int, found: dict, tell, last: float) -> str:
     """Take in what one process says; how it ended."""
     here = str(Path(__file__).resolve().parent.parent)
-    code = f"import sys; sys.path.insert(0, {here!r}); from read.trial import work; work({seed}, {first}, {count})"
-    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ)
+    code = (
+        f"import sys; sys.path.insert(0, {here!r}); from read.trial import work; work({seed}, "
+        f"{first}, {count})"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ,
+    )
     ready, rest = False, b""
     try:
         with selectors.DefaultSelector() as waiting:

@@ -1,4 +1,6 @@
-"""A headless Chromium, driven by its DevTools protocol over a pipe: nothing to install but the browser."""
+"""A headless Chromium, driven by its DevTools protocol over a pipe: nothing to install but the
+browser.
+"""
 
 import itertools
 import json
@@ -10,7 +12,14 @@ import tempfile
 import time
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking")
+FLAGS = (
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+)
 WAIT = 60.0
 
 
@@ -26,17 +35,28 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.out = os.pipe()
         self.into, from_browser = os.pipe()
-        command = [find_browser(), *FLAGS, "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", "about:blank"]
+        command = [
+            find_browser(),
+            *FLAGS,
+            "--remote-debugging-pipe",
+            f"--user-data-dir={self.folder.name}",
+            "about:blank",
+        ]
         # The protocol's pipes are the file descriptors 3 and 4.
         script = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
         self.process = subprocess.Popen(
-            ["bash", "-c", script, "bash", *command], pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            ["bash", "-c", script, "bash", *command],
+            pass_fds=(to_browser, from_browser),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         os.close(to_browser)
         os.close(from_browser)
         self.numbers, self.events, self.rest, self.session = itertools.count(1), [], b"", None
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         return self
@@ -82,8 +102,17 @@ class Browser:
 
     def open(self, path, *, width=1280, height=900, scheme="light", scale=1, mobile=False):
         """Load a file at a width and in a theme, and wait until it is there."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=mobile)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=scale,
+            mobile=mobile,
+        )
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": scheme}],
+        )
         self.events.clear()
         self.call("Page.navigate", url=path.as_uri())
         while not any(event["method"] == "Page.loadEventFired" for event in self.events):
@@ -91,15 +120,28 @@ class Browser:
 
     def ask(self, expression):
         """Value of an expression in the page."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
-            raise RuntimeError(answer["exceptionDetails"]["exception"].get("description", expression))
+            raise RuntimeError(
+                answer["exceptionDetails"]["exception"].get("description", expression)
+            )
         return answer["result"].get("value")
 
     def complaints(self):
         """What the page threw or said on the console, refused requests included."""
-        return [event for event in self.events if event["method"] in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")]
+        return [
+            event
+            for event in self.events
+            if event["method"]
+            in ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
+        ]
 
     def requests(self):
         """Addresses asked for."""
-        return [event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
+        return [
+            event["params"]["request"]["url"]
+            for event in self.events
+            if event["method"] == "Network.requestWillBeSent"
+        ]

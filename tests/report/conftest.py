@@ -26,22 +26,36 @@ def sieve(text):
 
 @pytest.fixture(scope="session")
 def stabilized(text):
-    return tamis.StabilizedSGDClassifier(n_paths=4, max_iter=3, rejection=0.9, random_state=0).fit(*text)
+    return tamis.StabilizedSGDClassifier(n_paths=4, max_iter=3, rejection=0.9, random_state=0).fit(
+        *text
+    )
 
 
 @pytest.fixture(scope="session")
 def many(text):
     """Three classes, with weights of their own."""
     X, _ = text
-    return tamis.FTRLClassifier(alpha=1e-3, max_iter=3, tol=None, random_state=0).fit(X, np.array(["a", "b", "c"])[np.arange(400) % 3])
+    return tamis.FTRLClassifier(alpha=1e-3, max_iter=3, tol=None, random_state=0).fit(
+        X, np.array(["a", "b", "c"])[np.arange(400) % 3]
+    )
 
 
 @pytest.fixture(scope="session")
 def record(text):
-    models = {"FTRL": tamis.FTRLClassifier(max_iter=2, tol=None), "RDA": tamis.RDAClassifier(max_iter=2, tol=None)}
+    models = {
+        "FTRL": tamis.FTRLClassifier(max_iter=2, tol=None),
+        "RDA": tamis.RDAClassifier(max_iter=2, tol=None),
+    }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return tamis.compare(models, *text, tune={"RDA": {"alpha": [1e-4, 3e-3]}}, runs=3, keep_supports=True, random_state=0)
+        return tamis.compare(
+            models,
+            *text,
+            tune={"RDA": {"alpha": [1e-4, 3e-3]}},
+            runs=3,
+            keep_supports=True,
+            random_state=0,
+        )
 
 
 @pytest.fixture(scope="session")

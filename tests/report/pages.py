@@ -15,7 +15,9 @@ AUDIT = {
     "memory_bytes": 3_500_000,
     "suggested": "sieve",
 }
-HISTORY = [{"rows": 100 * k, "loss": 1.0 / k, "error": 0.5 / k, "nonzeros": 300 // k} for k in range(1, 6)]
+HISTORY = [
+    {"rows": 100 * k, "loss": 1.0 / k, "error": 0.5 / k, "nonzeros": 300 // k} for k in range(1, 6)
+]
 VOID = {"meta", "link", "br", "input"}
 
 
@@ -52,7 +54,11 @@ class Page(HTMLParser):
 
     def all(self, tag, **wanted):
         """Attributes of all elements with this tag and these attributes."""
-        return [found for name, found in self.elements if name == tag and all(found.get(key) == value for key, value in wanted.items())]
+        return [
+            found
+            for name, found in self.elements
+            if name == tag and all(found.get(key) == value for key, value in wanted.items())
+        ]
 
     def said(self, tag, **wanted):
         """Words inside all such elements."""
@@ -81,7 +87,9 @@ class Page(HTMLParser):
         return dict(zip(heads, table["values"], strict=True))
 
     def check(self):
-        """What is true of every page: unique ids, links that lead somewhere, nothing from outside, nothing that runs but the script."""
+        """What is true of every page: unique ids, links that lead somewhere, nothing from outside,
+        nothing that runs but the script.
+        """
         ids = self.ids()
         assert len(ids) == len(set(ids)), "an id stands twice"
         for tag, found in self.elements:
@@ -92,13 +100,24 @@ class Page(HTMLParser):
                     assert value == "data:," or value[1:] in ids, f"{tag} leads to {value}"
                 if name == "aria-labelledby":
                     assert value in ids
-        assert not {"img", "iframe", "object", "embed", "form", "base"} & {tag for tag, _ in self.elements}
+        assert not {"img", "iframe", "object", "embed", "form", "base"} & {
+            tag for tag, _ in self.elements
+        }
         assert "://" not in "".join(self.said("style") + self.said("script", id=None))
         assert "url(" not in self.text
         assert "@import" not in self.text
         for tag in ("svg", "table", "figcaption"):
-            assert not [words for words in self.said(tag) if "nan" in words.split() or "inf" in words.split() or "None" in words.split()]
-        for number in (value for _, found in self.elements for key, value in found.items() if key in ("cx", "cy", "x", "y", "d", "width", "height")):
+            assert not [
+                words
+                for words in self.said(tag)
+                if "nan" in words.split() or "inf" in words.split() or "None" in words.split()
+            ]
+        for number in (
+            value
+            for _, found in self.elements
+            for key, value in found.items()
+            if key in ("cx", "cy", "x", "y", "d", "width", "height")
+        ):
             assert "nan" not in number, number
             assert "inf" not in number, number
         return self

@@ -1,4 +1,6 @@
-"""The page in a browser: search, sort, theme, tips; no word on the console and no request but for the file itself."""
+"""The page in a browser: search, sort, theme, tips; no word on the console and no request but for
+the file itself.
+"""
 
 import numpy as np
 import pytest
@@ -8,7 +10,9 @@ from report.test_page import HOSTILE, Wide
 
 from tamis import write_page
 
-pytestmark = pytest.mark.skipif(find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)")
+pytestmark = pytest.mark.skipif(
+    find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)"
+)
 NAMES = [*HOSTILE[:10], *(f"word {k}" for k in range(20_000 - 10))]
 CELLS = "[...document.querySelectorAll('#kept tbody tr')].map(row => row.cells[{}].textContent)"
 
@@ -24,7 +28,9 @@ def tab(browser, request):
     """The browser; what the page complained of, or asked of the network, fails the test."""
     yield browser
     assert browser.complaints() == []
-    assert all(address.startswith("file:") and address.endswith(".html") for address in browser.requests())
+    assert all(
+        address.startswith("file:") and address.endswith(".html") for address in browser.requests()
+    )
     assert len(browser.requests()) == 1
 
 
@@ -34,19 +40,33 @@ def wide(tmp_path_factory):
     path = tmp_path_factory.mktemp("wide") / "page.html"
     model = Wide(20_000)
     model.selection_probability_ = np.linspace(0.0, 1.0, 20_000)[None]
-    write_page(path, title="Wide", model=model, names=NAMES, density=10.0 ** -(np.arange(20_000) % 9.0))
+    write_page(
+        path, title="Wide", model=model, names=NAMES, density=10.0 ** -(np.arange(20_000) % 9.0)
+    )
     return path, model
 
 
 @pytest.fixture(scope="module")
 def full(tmp_path_factory, sieve, record, density):
     path = tmp_path_factory.mktemp("full") / "page.html"
-    write_page(path, title="Full", audit=AUDIT, model=sieve, density=density, record=record, history=HISTORY, facts={"Seed": "0"})
+    write_page(
+        path,
+        title="Full",
+        audit=AUDIT,
+        model=sieve,
+        density=density,
+        record=record,
+        history=HISTORY,
+        facts={"Seed": "0"},
+    )
     return path
 
 
 def type_in(tab, words):
-    tab.ask(f"(() => {{ const box = document.getElementById('kept-search'); box.value = {words!r}; box.dispatchEvent(new Event('input')); }})()")
+    tab.ask(
+        f"(() => {{ const box = document.getElementById('kept-search'); box.value = {words!r}; "
+        f"box.dispatchEvent(new Event('input')); }})()"
+    )
 
 
 def press(tab, column):
@@ -59,8 +79,15 @@ def test_search(tab, wide):
     assert len(tab.ask(CELLS.format(2))) == 50
     type_in(tab, "WORD 1999")
     found = tab.ask(CELLS.format(2))
-    assert sorted(found) == ["word 11999", "word 1989", "word 1999"]  # two names, and the column 1999
-    assert tab.ask("document.getElementById('kept-status').textContent") == f"1–{len(found)} of {len(found)} found among 20,000"
+    assert sorted(found) == [
+        "word 11999",
+        "word 1989",
+        "word 1999",
+    ]  # two names, and the column 1999
+    assert (
+        tab.ask("document.getElementById('kept-status').textContent")
+        == f"1–{len(found)} of {len(found)} found among 20,000"
+    )
     type_in(tab, "no such word")
     assert tab.ask(CELLS.format(2)) == []
     assert tab.ask("document.getElementById('kept-status').textContent") == "Nothing found"
@@ -76,7 +103,9 @@ def test_sort(tab, wide):
     assert columns == np.argsort(-np.abs(weights), kind="stable")[:50].tolist()  # as it was written
     press(tab, 4)
     press(tab, 4)
-    assert tab.ask("document.querySelectorAll('#kept th')[4].getAttribute('aria-sort')") == "ascending"
+    assert (
+        tab.ask("document.querySelectorAll('#kept th')[4].getAttribute('aria-sort')") == "ascending"
+    )
     columns = [int(text.replace(",", "")) for text in tab.ask(CELLS.format(1))]
     assert columns == np.argsort(np.abs(weights), kind="stable")[:50].tolist()
     press(tab, 3)
@@ -89,7 +118,9 @@ def test_sort(tab, wide):
     press(tab, 1)
     assert tab.ask(CELLS.format(1)) == [str(k) for k in range(50)]
     type_in(tab, "word 2")
-    assert tab.ask(CELLS.format(1)) == sorted(tab.ask(CELLS.format(1)), key=lambda text: int(text.replace(",", "")))  # the order stays
+    assert tab.ask(CELLS.format(1)) == sorted(
+        tab.ask(CELLS.format(1)), key=lambda text: int(text.replace(",", ""))
+    )  # the order stays
 
 
 def test_pages_of_the_table(tab, wide):
@@ -99,7 +130,10 @@ def test_pages_of_the_table(tab, wide):
     assert tab.ask("document.getElementById('kept-back').disabled")
     tab.ask("document.getElementById('kept-next').click()")
     assert tab.ask(CELLS.format(0)) == [str(k) for k in range(51, 101)]
-    note = "[getComputedStyle(document.getElementById('kept-note')).display, document.getElementById('kept-note').textContent]"
+    note = (
+        "[getComputedStyle(document.getElementById('kept-note')).display, "
+        "document.getElementById('kept-note').textContent]"
+    )
     assert tab.ask(note) == ["none", "Rows 51–100 of 20,000."]
     tab.call("Emulation.setEmulatedMedia", media="print")
     assert tab.ask(note)[0] == "block"  # paper tells what part of the table it shows
@@ -136,8 +170,17 @@ def test_keys_sort_too(tab, full):
     tab.open(full)
     tab.ask("document.querySelectorAll('#kept .sort')[1].focus()")
     for kind in ("keyDown", "keyUp"):
-        tab.call("Input.dispatchKeyEvent", type=kind, key="Enter", code="Enter", windowsVirtualKeyCode=13, text="\r" if kind == "keyDown" else "")
-    assert tab.ask("document.querySelectorAll('#kept th')[1].getAttribute('aria-sort')") == "ascending"
+        tab.call(
+            "Input.dispatchKeyEvent",
+            type=kind,
+            key="Enter",
+            code="Enter",
+            windowsVirtualKeyCode=13,
+            text="\r" if kind == "keyDown" else "",
+        )
+    assert (
+        tab.ask("document.querySelectorAll('#kept th')[1].getAttribute('aria-sort')") == "ascending"
+    )
 
 
 @pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
@@ -158,13 +201,19 @@ def test_theme(tab, full, scheme, other):
 def test_nothing_is_wider_than_the_screen_or_empty(tab, full, width):
     tab.open(full, width=width, mobile=width < 500)
     assert tab.ask("document.documentElement.scrollWidth") <= width
-    assert tab.ask("[...document.querySelectorAll('svg')].every(chart => chart.getBoundingClientRect().width > 200)")
+    assert tab.ask(
+        "[...document.querySelectorAll('svg')].every(chart => chart.getBoundingClientRect().width "
+        "> 200)"
+    )
     outside = """[...document.querySelectorAll('svg')].flatMap(chart => { const frame = chart.getBoundingClientRect();
         return [...chart.querySelectorAll('text')].filter(word => { const box = word.getBoundingClientRect();
             return box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1; })
             .map(word => word.textContent); })"""
     assert tab.ask(outside) == []
-    assert tab.ask("[...document.querySelectorAll('svg')].every(chart => chart.querySelector('circle, rect, .line'))")
+    assert tab.ask(
+        "[...document.querySelectorAll('svg')].every(chart => chart.querySelector('circle, rect, "
+        ".line'))"
+    )
 
 
 def test_tips(tab, full):

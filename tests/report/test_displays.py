@@ -1,4 +1,6 @@
-"""The figures: what they draw is what the model says; axes that are given are used; refusals name the way out."""
+"""The figures: what they draw is what the model says; axes that are given are used; refusals name
+the way out.
+"""
 
 import inspect
 import sys
@@ -25,7 +27,7 @@ from tamis import (
     selection_stability,
 )
 from tamis.judge.stability import agreements
-from tamis.report import material
+from tamis.report.page import material
 
 DISPLAYS = [
     DensityBiasDisplay,
@@ -51,14 +53,18 @@ def makers(text, sieve, stabilized, record):
     X, _ = text
     return {
         "path": lambda **rest: SelectionPathDisplay.from_estimator(sieve, **rest),
-        "probability": lambda **rest: SelectionProbabilityDisplay.from_estimator(stabilized, **rest),
+        "probability": lambda **rest: SelectionProbabilityDisplay.from_estimator(
+            stabilized, **rest
+        ),
         "record": lambda **rest: StabilityDisplay.from_record(record, **rest),
         "supports": lambda **rest: StabilityDisplay.from_supports(RUNS, n_features=20, **rest),
         "paths": lambda **rest: StabilityDisplay.from_estimator(stabilized, **rest),
         "density": lambda **rest: DensityBiasDisplay.from_estimator(sieve, X, **rest),
         "training": lambda **rest: TrainingDisplay.from_estimator(stabilized, **rest),
         "history": lambda **rest: TrainingDisplay.from_history(HISTORY, **rest),
-        "few labels": lambda **rest: TriClassDisplay.from_estimator(few_labels()[0], *few_labels()[1:], **rest),
+        "few labels": lambda **rest: TriClassDisplay.from_estimator(
+            few_labels()[0], *few_labels()[1:], **rest
+        ),
     }
 
 
@@ -70,7 +76,17 @@ def few_labels(classes=2, **given):
     return TriClassSVC("3c", kernel="rbf", **given).fit(X, y), X, y
 
 
-WAYS = ["path", "probability", "record", "supports", "paths", "density", "training", "history", "few labels"]
+WAYS = [
+    "path",
+    "probability",
+    "record",
+    "supports",
+    "paths",
+    "density",
+    "training",
+    "history",
+    "few labels",
+]
 
 
 # --------------------------------------------------------------------------- the convention
@@ -89,7 +105,14 @@ def test_axes_new_or_given(makers, way):
     figure.canvas.draw()
 
 
-@pytest.mark.parametrize(("way", "looks"), [("path", {"color": "green"}), ("density", {"color": "green"}), ("supports", {"cmap": "Greens"})])
+@pytest.mark.parametrize(
+    ("way", "looks"),
+    [
+        ("path", {"color": "green"}),
+        ("density", {"color": "green"}),
+        ("supports", {"cmap": "Greens"}),
+    ],
+)
 def test_looks_can_be_changed(makers, way, looks):
     display = makers[way](**looks)
     if way == "path":
@@ -110,9 +133,13 @@ def test_without_matplotlib_the_error_names_the_extra(makers, way, monkeypatch):
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_displays_are_documented(display):
     doc = ClassDoc(display)
-    assert [name for entry in doc["Parameters"] for name in entry.name.split(", ")] == list(inspect.signature(display).parameters)
+    assert [name for entry in doc["Parameters"] for name in entry.name.split(", ")] == list(
+        inspect.signature(display).parameters
+    )
     assert {"ax_", "figure_"} <= {entry.name for entry in doc["Attributes"]}
-    assert f"from tamis import {display.__name__}" in "\n".join(doc["Examples"]) or f"{display.__name__}." in "\n".join(doc["Examples"])
+    assert f"from tamis import {display.__name__}" in "\n".join(
+        doc["Examples"]
+    ) or f"{display.__name__}." in "\n".join(doc["Examples"])
     for name, method in inspect.getmembers(display, callable):
         if name == "plot" or name.startswith("from_"):
             described = [entry.name.lstrip("*") for entry in FunctionDoc(method)["Parameters"]]
@@ -149,7 +176,13 @@ def test_probabilities_fall_and_kept_ones_are_filled(stabilized):
 
 def test_thresholds(sieve, text):
     assert SelectionProbabilityDisplay.from_estimator(sieve).threshold is None
-    selector = tamis.StabilitySelector(tamis.RDAClassifier(max_iter=1, tol=None), n_pairs=5, n_selected=20, threshold=0.6, random_state=0)
+    selector = tamis.StabilitySelector(
+        tamis.RDAClassifier(max_iter=1, tol=None),
+        n_pairs=5,
+        n_selected=20,
+        threshold=0.6,
+        random_state=0,
+    )
     display = SelectionProbabilityDisplay.from_estimator(selector.fit(*text))
     assert display.threshold == 0.6
     assert np.flatnonzero(display.kept).tolist() == selector.support_.tolist()
@@ -163,18 +196,28 @@ def test_the_matrix_of_agreement(record):
     assert matrix[first, second].mean() == pytest.approx(selection_kappa(RUNS, 20))
     overlaps = agreements(RUNS, 20, "jaccard")
     assert overlaps[0, 1] == 0.5
-    assert overlaps[first, second].mean() == pytest.approx(selection_stability(RUNS, 20, measure="jaccard").value)
-    assert agreements([[], [], [3]], 20).tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    assert overlaps[first, second].mean() == pytest.approx(
+        selection_stability(RUNS, 20, measure="jaccard").value
+    )
+    assert agreements([[], [], [3]], 20).tolist() == [
+        [1.0, 1.0, 0.0],
+        [1.0, 1.0, 0.0],
+        [0.0, 0.0, 1.0],
+    ]
     display = StabilityDisplay.from_record(record)
     supports = [run["support"] for run in record.runs]
     assert display.matrix[0, 1] == pytest.approx(selection_kappa(supports[:2], 300))
-    assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(dict.fromkeys(display.labels))
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == list(
+        dict.fromkeys(display.labels)
+    )
 
 
 def test_paths_of_a_stabilized_model(stabilized):
     display = StabilityDisplay.from_estimator(stabilized, measure="jaccard")
     kept = stabilized.paths_[:, 0] != 0
-    assert display.matrix[0, 1] == pytest.approx((kept[0] & kept[1]).sum() / (kept[0] | kept[1]).sum())
+    assert display.matrix[0, 1] == pytest.approx(
+        (kept[0] & kept[1]).sum() / (kept[0] | kept[1]).sum()
+    )
 
 
 def test_several_outputs_are_joined():
@@ -183,11 +226,23 @@ def test_several_outputs_are_joined():
         "selection_probability_": np.array([[0.2, 0.9, 0.0], [0.7, 0.1, 0.0]]),
         "coef_": np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0]]),
         "support_": np.array([0, 1]),
-        "paths_": np.array([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]),
+        "paths_": np.array(
+            [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]
+        ),
     }
-    kind = type("Shown", (BaseEstimator,), {**shown, "fit": None, "__sklearn_is_fitted__": lambda self: True})
-    assert SelectionProbabilityDisplay.from_estimator(kind()).probability.tolist() == [0.7, 0.9, 0.0]
-    assert StabilityDisplay.from_estimator(kind(), measure="jaccard").matrix[0, 1] == pytest.approx(2 / 3)
+    kind = type(
+        "Shown",
+        (BaseEstimator,),
+        {**shown, "fit": None, "__sklearn_is_fitted__": lambda self: True},
+    )
+    assert SelectionProbabilityDisplay.from_estimator(kind()).probability.tolist() == [
+        0.7,
+        0.9,
+        0.0,
+    ]
+    assert StabilityDisplay.from_estimator(kind(), measure="jaccard").matrix[0, 1] == pytest.approx(
+        2 / 3
+    )
 
 
 def test_shares_by_density():
@@ -206,21 +261,30 @@ def test_shares_by_density():
 
 def test_density_of_any_matrix(sieve, text, density):
     X, _ = text
-    drawn = [DensityBiasDisplay.from_estimator(sieve, form).density for form in (X, X.tocsc(), X.toarray())]
+    drawn = [
+        DensityBiasDisplay.from_estimator(sieve, form).density
+        for form in (X, X.tocsc(), X.toarray())
+    ]
     np.testing.assert_array_equal(drawn[0], drawn[1])
     np.testing.assert_array_equal(drawn[0], drawn[2])
     np.testing.assert_allclose(drawn[0], material.density_profile(density, sieve.support_).density)
 
 
 def test_truncation_prefers_common_features_and_stabilized_learning_does_not():
-    """Figure 3 of the paper, in kind: the share kept rises with density for truncated gradient, and does not for the stabilized method."""
+    """Figure 3 of the paper, in kind: the share kept rises with density for truncated gradient, and
+    does not for the stabilized method.
+    """
     rises = []
     for seed in range(3):
         X, y, _ = tamis.datasets.make_text(1000, 2000, random_state=seed)
-        truncated = tamis.TruncatedGradientClassifier(gravity=3e-4, max_iter=3, tol=None, random_state=seed).fit(X, y)
+        truncated = tamis.TruncatedGradientClassifier(
+            gravity=3e-4, max_iter=3, tol=None, random_state=seed
+        ).fit(X, y)
         stabilized = tamis.StabilizedSGDClassifier(max_iter=3, random_state=seed).fit(X, y)
         shown = [DensityBiasDisplay.from_estimator(model, X) for model in (truncated, stabilized)]
-        rises.append([np.corrcoef(np.log(display.density), display.share)[0, 1] for display in shown])
+        rises.append(
+            [np.corrcoef(np.log(display.density), display.share)[0, 1] for display in shown]
+        )
     truncated, stabilized = np.mean(rises, axis=0)
     assert truncated > 0.3  # 0.63 and -0.70 over many draws; the mean of three strays by 0.08
     assert stabilized < -0.3
@@ -235,7 +299,9 @@ def test_the_course_of_training(many):
 
 
 def test_long_histories_are_averaged():
-    steps = [{"rows": k, "loss": float(k % 2), "kept": 1000 - k, "output": 0} for k in range(1, 1001)]
+    steps = [
+        {"rows": k, "loss": float(k % 2), "kept": 1000 - k, "output": 0} for k in range(1, 1001)
+    ]
     (course,) = material.courses_of(steps)
     assert len(course.rows) == material.POINTS
     assert course.rows[-1] == 1000
@@ -252,7 +318,10 @@ def test_models_that_lack_what_is_shown(sieve, many):
         (StabilityDisplay, sieve, "from_supports"),
         (TrainingDisplay, sieve, "SelectionPathDisplay"),
     ):
-        with pytest.raises(TypeError, match=f"{display.__name__} shows .* which {type(model).__name__} does not have.*{word}"):
+        with pytest.raises(
+            TypeError,
+            match=f"{display.__name__} shows .* which {type(model).__name__} does not have.*{word}",
+        ):
             display.from_estimator(model)
 
 
@@ -260,7 +329,9 @@ def test_models_that_lack_what_is_shown(sieve, many):
 def test_models_that_are_not_fitted(display, text):
     more = {DensityBiasDisplay: (text[0],), TriClassDisplay: text}.get(display, ())
     with pytest.raises(NotFittedError):
-        display.from_estimator(TriClassSVC() if display is TriClassDisplay else tamis.SieveClassifier(), *more)
+        display.from_estimator(
+            TriClassSVC() if display is TriClassDisplay else tamis.SieveClassifier(), *more
+        )
 
 
 def test_bad_arguments(record, sieve, text):
@@ -289,10 +360,14 @@ def test_regions_and_points_are_what_the_machine_says(classes):
     at = np.tile(X.mean(axis=0), (400, 1))
     at[:, 1], at[:, 0] = np.tile(display.grid[0], 20), np.repeat(display.grid[1], 20)
     wanted = model.predict_tri(at)
-    np.testing.assert_array_equal(display.regions.ravel(), np.where(wanted == model.irrelevant_label_, -1, wanted))
+    np.testing.assert_array_equal(
+        display.regions.ravel(), np.where(wanted == model.irrelevant_label_, -1, wanted)
+    )
     assert (display.scores is None) == (classes > 2)
     taken = model.predict_tri(X)
-    np.testing.assert_array_equal(display.kinds, np.where(y >= 0, y, np.where(taken == model.irrelevant_label_, -1, taken)))
+    np.testing.assert_array_equal(
+        display.kinds, np.where(y >= 0, y, np.where(taken == model.irrelevant_label_, -1, taken))
+    )
     assert sum(len(points.get_offsets()) for points in display.points_) == len(X)
     assert display.ax_.get_xlabel() == "column 1"
 

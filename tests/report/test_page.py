@@ -1,4 +1,6 @@
-"""The page: sections where there is material, true figures, hostile names, the same bytes, one file written whole."""
+"""The page: sections where there is material, true figures, hostile names, the same bytes, one file
+written whole.
+"""
 
 import copy
 import os
@@ -11,8 +13,9 @@ from report.pages import AUDIT, HISTORY, Page
 from sklearn.base import BaseEstimator
 
 import tamis
-from tamis import _disk, selection_kappa, write_page
-from tamis.report import features
+from tamis import selection_kappa, write_page
+from tamis.base.machine import disk as _disk
+from tamis.report.page import features
 
 pytestmark = pytest.mark.quick
 
@@ -34,12 +37,24 @@ def made(tmp_path):
 
 # --------------------------------------------------------------------------- sections
 def test_everything_in_one_page(made, sieve, record, density):
-    page = made(audit=AUDIT, model=sieve, names=WORDS, density=density, record=record, history=HISTORY, facts={"Seed": "7"})
+    page = made(
+        audit=AUDIT,
+        model=sieve,
+        names=WORDS,
+        density=density,
+        record=record,
+        history=HISTORY,
+        facts={"Seed": "7"},
+    )
     assert page.sections() == ALL
     assert [link["href"] for link in page.all("a")] == [f"#{key}" for key in ALL]
     captions = page.said("figcaption")
-    assert [one.split(".")[0] for one in captions if one.startswith("Figure")] == [f"Figure {k}" for k in range(1, 8)]
-    assert [one.split(".")[0] for one in captions if one.startswith("Table")] == [f"Table {k}" for k in range(1, 5)]
+    assert [one.split(".")[0] for one in captions if one.startswith("Figure")] == [
+        f"Figure {k}" for k in range(1, 8)
+    ]
+    assert [one.split(".")[0] for one in captions if one.startswith("Table")] == [
+        f"Table {k}" for k in range(1, 5)
+    ]
     assert len(page.all("svg")) == 1 + 2 + 2 + 1 + 1 + 4 + 1
 
 
@@ -79,14 +94,18 @@ def test_the_table_holds_the_weights(made, sieve, density):
     assert sorted(table["column"]) == sieve.support_.tolist()
     assert table["name"] == [WORDS[j] for j in table["column"]]
     np.testing.assert_allclose(table["weight"], coef[table["column"]], rtol=1e-5)
-    np.testing.assert_allclose(table["probability"], sieve.selection_probability_[0, table["column"]])
+    np.testing.assert_allclose(
+        table["probability"], sieve.selection_probability_[0, table["column"]]
+    )
     np.testing.assert_allclose(table["density"], density[table["column"]], rtol=1e-5)
     assert table["rank"] == list(range(1, len(sieve.support_) + 1))
     sizes = np.abs(table["weight"])
     assert (np.diff(sizes) <= 0).all()
     (body,) = page.said("tbody")[:1]
     assert all(WORDS[j] in body for j in sieve.support_[:50])
-    signs = [found["class"] for found in page.all("span") if found.get("class") in ("plus", "minus")]
+    signs = [
+        found["class"] for found in page.all("span") if found.get("class") in ("plus", "minus")
+    ]
     assert signs == ["minus" if w < 0 else "plus" for w in table["weight"]][:50]
     assert "speaks for class spam" in page.text.replace("<bdi>", "").replace("</bdi>", "")
 
@@ -100,12 +119,16 @@ def test_several_classes_have_a_row_a_weight(made, many):
 
 def test_stabilized_classes(made, text):
     X, _ = text
-    model = tamis.StabilizedSGDClassifier(n_paths=2, max_iter=2, random_state=0).fit(X, np.arange(400) % 3)
+    model = tamis.StabilizedSGDClassifier(n_paths=2, max_iter=2, random_state=0).fit(
+        X, np.arange(400) % 3
+    )
     page = made(model=model)
     assert len(page.classes("path", "several")) == 6  # three classes, loss and features kept
     table = page.data()
     at = np.array([int(label) for label in table["class"]])
-    np.testing.assert_allclose(table["probability"], model.selection_probability_[at, table["column"]], rtol=1e-5)
+    np.testing.assert_allclose(
+        table["probability"], model.selection_probability_[at, table["column"]], rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("per_class", [False, True])
@@ -121,7 +144,13 @@ def test_numbers_and_selectors(made, text):
     X, y = text
     model = tamis.SieveRegressor(min_features=2, random_state=0).fit(X, 3.0 * X[:, 5] + 0.01 * y)
     assert "held-out absolute error" in made(model=model).text
-    selector = tamis.StabilitySelector(tamis.RDAClassifier(max_iter=1, tol=None), n_pairs=5, n_selected=20, threshold=0.6, random_state=0).fit(X, y)
+    selector = tamis.StabilitySelector(
+        tamis.RDAClassifier(max_iter=1, tol=None),
+        n_pairs=5,
+        n_selected=20,
+        threshold=0.6,
+        random_state=0,
+    ).fit(X, y)
     page = made(model=selector)
     table = page.data()
     assert "weight" not in table
@@ -133,13 +162,22 @@ def test_numbers_and_selectors(made, text):
 
 def test_chart_of_sizes_has_a_point_a_size(made, sieve):
     page = made(model=sieve)
-    tips = [dot["data-tip"] for dot in page.classes("circle", "kept") if "features:" in dot.get("data-tip", "")]
+    tips = [
+        dot["data-tip"]
+        for dot in page.classes("circle", "kept")
+        if "features:" in dot.get("data-tip", "")
+    ]
     assert len(tips) == 2 * len(sieve.path_["n_features"])
     first = sieve.path_["n_features"][0], sieve.path_["error"][0]
     assert f"{first[0]:,} features: {first[1]:.4f}" in tips
     assert f"{sieve.resolved_params_['n_features']:,} chosen" in page.text
-    heights = [float(dot["cy"]) for dot in page.classes("circle", "kept") if "features:" in dot["data-tip"]]
-    for name, drawn in (("error", heights[: len(tips) // 2]), ("soft_error", heights[len(tips) // 2 :])):
+    heights = [
+        float(dot["cy"]) for dot in page.classes("circle", "kept") if "features:" in dot["data-tip"]
+    ]
+    for name, drawn in (
+        ("error", heights[: len(tips) // 2]),
+        ("soft_error", heights[len(tips) // 2 :]),
+    ):
         assert abs(np.corrcoef(drawn, sieve.path_[name])[0, 1] + 1.0) < 1e-5
 
 
@@ -167,7 +205,9 @@ def test_what_was_recorded_once_is_no_curve(made):
     steps[-1]["nonzeros"] = 7
     page = made(history=steps)
     assert len(page.all("svg")) == 1
-    assert page.said("figcaption")[0].endswith("Error of the rows, each judged before it was learnt, as rows went by.")
+    assert page.said("figcaption")[0].endswith(
+        "Error of the rows, each judged before it was learnt, as rows went by."
+    )
     assert made(history=steps[:1]).sections() == []
 
 
@@ -196,7 +236,10 @@ def test_many_runs_are_shown_by_method(made, record):
     cells = [cell for cell in made(record=large).classes("rect", "cell") if "data-tip" in cell]
     methods = list(dict.fromkeys((run["model"], run["pick"]) for run in large.runs))
     assert len(cells) == len(methods) ** 2
-    runs = [[run["support"] for run in large.runs if (run["model"], run["pick"]) == method] for method in methods[:2]]
+    runs = [
+        [run["support"] for run in large.runs if (run["model"], run["pick"]) == method]
+        for method in methods[:2]
+    ]
     own = selection_kappa(runs[0], 300)
     across = np.mean([selection_kappa([one, other], 300) for one in runs[0] for other in runs[1]])
     said = [float(cell["data-tip"].split(": ")[-1].replace("−", "-")) for cell in cells[:2]]
@@ -216,7 +259,10 @@ def test_the_audit_is_told(made):
     odd = {**AUDIT, "labels": {f"label {k}": 100 - k for k in range(40)}, "newline": "CRLF"}
     page = made(audit=odd)
     words = " ".join(page.said("td"))
-    assert all(one in words for one in ("a.svm", "b.svm.gz", "svmlight", "12,345", "10.2800 %", "3.3 MiB", "CRLF"))
+    assert all(
+        one in words
+        for one in ("a.svm", "b.svm.gz", "svmlight", "12,345", "10.2800 %", "3.3 MiB", "CRLF")
+    )
     assert [*page.said("li")][-2:] == AUDIT["bad"]["first"]
     assert len(page.classes("rect", "bar")) == 15
     assert "26 others" in page.text
@@ -235,8 +281,19 @@ def test_an_empty_model(made, text):
 def test_missing_figures_are_dashes(made, record):
     holes = tamis.Record.from_dict(record.to_dict())
     for row in holes.rows:
-        row |= {"error_sd": float("nan"), "kappa": float("nan"), "stability_low": float("nan"), "stability_high": float("nan")}
-    page = made(record=holes, history=[{"rows": 1, "loss": float("nan"), "nonzeros": 3}, {"rows": 2, "loss": 0.5, "nonzeros": 4}])
+        row |= {
+            "error_sd": float("nan"),
+            "kappa": float("nan"),
+            "stability_low": float("nan"),
+            "stability_high": float("nan"),
+        }
+    page = made(
+        record=holes,
+        history=[
+            {"rows": 1, "loss": float("nan"), "nonzeros": 3},
+            {"rows": 2, "loss": 0.5, "nonzeros": 4},
+        ],
+    )
     assert "–" in " ".join(page.said("td"))
 
 
@@ -271,7 +328,14 @@ def test_hostile_names_are_only_words(made, text):
         "suggested": HOSTILE[0],
         "<i>": HOSTILE[1],
     }
-    page = made(title=HOSTILE[1], model=model, names=names, audit=audit, facts={name: name for name in HOSTILE}, history=HISTORY)
+    page = made(
+        title=HOSTILE[1],
+        model=model,
+        names=names,
+        audit=audit,
+        facts={name: name for name in HOSTILE},
+        history=HISTORY,
+    )
     assert [found.get("id") for found in page.all("script")] == ["kept-data", None]
     assert not page.all("img")
     assert not page.all("i")
@@ -300,7 +364,16 @@ def test_the_same_bytes_twice(tmp_path, text, record, density):
     for number in range(2):
         model = tamis.SieveClassifier(random_state=np.random.RandomState(3)).fit(X, y)
         path = tmp_path / f"{number}.html"
-        write_page(path, title="Same", audit=AUDIT, model=model, density=density, record=record, history=HISTORY, facts={"Seed": "3"})
+        write_page(
+            path,
+            title="Same",
+            audit=AUDIT,
+            model=model,
+            density=density,
+            record=record,
+            history=HISTORY,
+            facts={"Seed": "3"},
+        )
         pages.append(path.read_bytes())
     assert pages[0] == pages[1]
     assert b" at 0x" not in pages[0]
@@ -329,7 +402,10 @@ def test_of_many_probabilities_some_are_drawn_and_it_says_so(made):
     page = made(model=model)
     dots = page.classes("circle", "kept")
     assert 250 < len(dots) <= 300
-    assert {dots[0]["data-tip"], dots[-1]["data-tip"]} == {"column 0: 0.000", "column 4999: 1.000"}  # the first and the last are among them
+    assert {dots[0]["data-tip"], dots[-1]["data-tip"]} == {
+        "column 0: 0.000",
+        "column 4999: 1.000",
+    }  # the first and the last are among them
     assert "Beyond rank 150 some of them are drawn." in page.text
 
 

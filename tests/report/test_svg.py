@@ -1,4 +1,6 @@
-"""Scales and words: round ticks inside, ends where they belong, text that no browser takes for markup."""
+"""Scales and words: round ticks inside, ends where they belong, text that no browser takes for
+markup.
+"""
 
 import itertools
 import math
@@ -7,8 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.report.svg import Panel, Scale, spread
-from tamis.report.words import counted, decimals, fixed, percent, safe, short, size_of_bytes, whole, without_addresses
+from tamis.report.page.svg import Panel, Scale, spread
+from tamis.report.page.words import (
+    counted,
+    decimals,
+    fixed,
+    percent,
+    safe,
+    short,
+    size_of_bytes,
+    whole,
+    without_addresses,
+)
 
 NUMBERS = st.floats(-1e9, 1e9).filter(lambda v: v == 0.0 or abs(v) > 1e-9)
 SIZES = st.floats(1e-6, 1e9)
@@ -91,6 +103,16 @@ def test_words(said, meant):
     assert said == meant
 
 
-@pytest.mark.parametrize(("values", "digits"), [([1234.0, 2000.0], 0), ([51.1, 49.0], 1), ([0.5, 0.51, 1.2], 3), ([0.0], 0), ([1e-30], 8), ([], 0)])
+@pytest.mark.parametrize(
+    ("values", "digits"),
+    [
+        ([1234.0, 2000.0], 0),
+        ([51.1, 49.0], 1),
+        ([0.5, 0.51, 1.2], 3),
+        ([0.0], 0),
+        ([1e-30], 8),
+        ([], 0),
+    ],
+)
 def test_decimals_show_three_digits(values, digits):
     assert decimals(values) == digits

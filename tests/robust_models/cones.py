@@ -1,4 +1,6 @@
-"""Robust problems written out as cone programs for Clarabel, set by set, from the table of the method and not from our oracles."""
+"""Robust problems written out as cone programs for Clarabel, set by set, from the table of the
+method and not from our oracles.
+"""
 
 import clarabel
 import numpy as np
@@ -6,7 +8,9 @@ import scipy.sparse as sp
 
 
 class Program:
-    """A cone program in named blocks of variables: ``min 1/2 x'Px + q'x`` over ``b - Ax`` in a product of cones."""
+    """A cone program in named blocks of variables: ``min 1/2 x'Px + q'x`` over ``b - Ax`` in a
+    product of cones.
+    """
 
     def __init__(self, **sizes):
         self.places, self.size = {}, 0
@@ -27,11 +31,23 @@ class Program:
     def at_least(self, constant, **parts):
         """``parts x >= constant``."""
         rows = self.rows(**parts)
-        self.blocks.append((-rows, -np.broadcast_to(constant, len(rows)).astype(float), clarabel.NonnegativeConeT(len(rows))))
+        self.blocks.append(
+            (
+                -rows,
+                -np.broadcast_to(constant, len(rows)).astype(float),
+                clarabel.NonnegativeConeT(len(rows)),
+            )
+        )
 
     def in_cone(self, rows, constant=None):
         """``rows x + constant`` in a second-order cone."""
-        self.blocks.append((-rows, np.zeros(len(rows)) if constant is None else constant, clarabel.SecondOrderConeT(len(rows))))
+        self.blocks.append(
+            (
+                -rows,
+                np.zeros(len(rows)) if constant is None else constant,
+                clarabel.SecondOrderConeT(len(rows)),
+            )
+        )
 
     def value(self):
         """The optimum."""
@@ -39,7 +55,9 @@ class Program:
         settings = clarabel.DefaultSettings()
         settings.verbose = False
         P, A = sp.csc_matrix(np.diag(self.square)), sp.csc_matrix(np.vstack(A))
-        found = clarabel.DefaultSolver(P, self.linear, A, np.concatenate(b), cones, settings).solve()
+        found = clarabel.DefaultSolver(
+            P, self.linear, A, np.concatenate(b), cones, settings
+        ).solve()
         assert str(found.status) == "Solved"
         return found.obj_val
 
@@ -59,7 +77,9 @@ def norm_bound(program, kind, width, root):
 
 
 def robust_hinge(kind, X, y, C, radius, root=None):
-    """Optimum of the robust support vector machine with an intercept; `root` is a root of the ellipsoid's covariance."""
+    """Optimum of the robust support vector machine with an intercept; `root` is a root of the
+    ellipsoid's covariance.
+    """
     n, d = X.shape
     root = np.eye(d) if root is None else root
     signed, ones, eye = y[:, None] * X, np.ones((n, 1)), np.eye(n)
@@ -77,7 +97,9 @@ def robust_hinge(kind, X, y, C, radius, root=None):
 
 
 def _deletion(signed, y, C, most):
-    """Sum of the largest parts as ``most z_i + sum_j v_ij`` with ``z_i + v_ij >= y_i w_j x_ij``, both at least 0."""
+    """Sum of the largest parts as ``most z_i + sum_j v_ij`` with ``z_i + v_ij >= y_i w_j x_ij``,
+    both at least 0.
+    """
     n, d = signed.shape
     program = Program(w=d, b=1, slack=n, z=n, v=n * d)
     program.square[program.places["w"]] = 1.0
@@ -85,8 +107,20 @@ def _deletion(signed, y, C, most):
     program.at_least(0.0, slack=np.eye(n))
     program.at_least(0.0, z=np.eye(n))
     program.at_least(0.0, v=np.eye(n * d))
-    program.at_least(0.0, z=np.repeat(np.eye(n), d, axis=0), v=np.eye(n * d), w=-np.vstack([np.diag(row) for row in signed]))
-    program.at_least(1.0, w=signed, b=y[:, None], slack=np.eye(n), z=-most * np.eye(n), v=-np.repeat(np.eye(n), d, axis=1))
+    program.at_least(
+        0.0,
+        z=np.repeat(np.eye(n), d, axis=0),
+        v=np.eye(n * d),
+        w=-np.vstack([np.diag(row) for row in signed]),
+    )
+    program.at_least(
+        1.0,
+        w=signed,
+        b=y[:, None],
+        slack=np.eye(n),
+        z=-most * np.eye(n),
+        v=-np.repeat(np.eye(n), d, axis=1),
+    )
     return program.value()
 
 

@@ -1,4 +1,6 @@
-"""The cutting planes against cone programs, enumeration and other libraries: the invariants of the robust models."""
+"""The cutting planes against cone programs, enumeration and other libraries: the invariants of the
+robust models.
+"""
 
 from itertools import combinations, pairwise
 
@@ -10,9 +12,9 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 from tamis import RobustRegressor, RobustSVC
-from tamis.solvers.cutting import minimise, touch
-from tamis.solvers.cutting_residuals import residual_oracle
-from tamis.solvers.cutting_sets import hinge_oracle
+from tamis.methods.robust.planes import minimise, touch
+from tamis.methods.robust.residuals import residual_oracle
+from tamis.methods.robust.sets import hinge_oracle
 
 pytestmark = pytest.mark.delicate
 
@@ -23,13 +25,23 @@ Y = np.where(X[:, 0] - X[:, 1] + 0.5 * X[:, 2] + RNG.normal(size=N) + 0.4 > 0, 1
 T = X @ RNG.normal(size=D) + 0.3 * RNG.normal(size=N) + 2.0
 ROOT = RNG.normal(size=(D, D)) / 2.0
 SIGMA = ROOT.T @ ROOT
-RADII = {"l1": 0.2, "l2": 0.1, "linf": 0.05, "ellipsoid": 0.1, "deletion": 1, "labels": 3, "spectral": 0.5}
+RADII = {
+    "l1": 0.2,
+    "l2": 0.1,
+    "linf": 0.05,
+    "ellipsoid": 0.1,
+    "deletion": 1,
+    "labels": 3,
+    "spectral": 0.5,
+}
 SETS = tuple(RADII)
 
 
 def oracle_of(kind, radius=None, intercept=True, loads=None):
     radius = RADII[kind] if radius is None else radius
-    return hinge_oracle(kind, float(radius), SIGMA, X, Y, np.ones(N) if loads is None else loads, intercept)
+    return hinge_oracle(
+        kind, float(radius), SIGMA, X, Y, np.ones(N) if loads is None else loads, intercept
+    )
 
 
 def residuals_of(kind, radius=None, intercept=True):
@@ -40,7 +52,9 @@ def residuals_of(kind, radius=None, intercept=True):
 def fitted(kind, radius=None, cls=RobustSVC, **given):
     radius = RADII[kind] if radius is None else radius
     extra = {"covariance": SIGMA} if kind == "ellipsoid" else {}
-    return cls(kind, radius=radius, **{"C": 0.5, **extra, **given}).fit(X, Y if cls is RobustSVC else T)
+    return cls(kind, radius=radius, **{"C": 0.5, **extra, **given}).fit(
+        X, Y if cls is RobustSVC else T
+    )
 
 
 # --------------------------------------------------------------------------- cone programs
@@ -56,7 +70,9 @@ def test_hinge_against_a_cone_program(kind):
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid", "spectral"])
 def test_residuals_against_a_cone_program(kind):
-    wanted = cones.robust_residuals(kind, X, T, 5.0, RADII[kind], ROOT if kind == "ellipsoid" else None)
+    wanted = cones.robust_residuals(
+        kind, X, T, 5.0, RADII[kind], ROOT if kind == "ellipsoid" else None
+    )
     model = fitted(kind, cls=RobustRegressor, C=5.0)
     assert model.objective_ == pytest.approx(wanted, rel=2e-4)
     assert model.objective_ >= wanted * (1.0 - 1e-6)
@@ -73,10 +89,14 @@ def test_deletions_by_enumeration(most):
     scores = (X[few] * w) @ cut.T + 0.3
     hinge = hinge_oracle("deletion", most, None, X[few], Y[few], np.ones(12), True)
     hinge.move(w)
-    assert hinge.at(0.3).value == pytest.approx(np.maximum(1.0 - Y[few, None] * scores, 0.0).max(axis=1).sum())
+    assert hinge.at(0.3).value == pytest.approx(
+        np.maximum(1.0 - Y[few, None] * scores, 0.0).max(axis=1).sum()
+    )
     residuals = residual_oracle("deletion", most, None, X[few], T[few], np.ones(12), True)
     residuals.move(w)
-    assert residuals.at(0.3).value == pytest.approx(np.linalg.norm(np.abs(T[few, None] - scores).max(axis=1)))
+    assert residuals.at(0.3).value == pytest.approx(
+        np.linalg.norm(np.abs(T[few, None] - scores).max(axis=1))
+    )
 
 
 @pytest.mark.parametrize("flips", [0, 1, 2, 3])
@@ -95,7 +115,9 @@ def test_flips_by_enumeration(flips):
 
 
 def test_the_spectral_worst_case_by_enumeration_and_by_an_attack():
-    """Over all sets of rows that may be hit; and the movement itself, of rank one, reaches the value."""
+    """Over all sets of rows that may be hit; and the movement itself, of rank one, reaches the
+    value.
+    """
     w, few, radius = np.random.default_rng(3).normal(size=D), slice(0, 9), 0.7
     short = 1.0 - Y[few] * (X[few] @ w + 0.2)
     t, best, hit = radius * np.linalg.norm(w), 0.0, []
@@ -110,7 +132,9 @@ def test_the_spectral_worst_case_by_enumeration_and_by_an_attack():
     moved[hit] = -Y[few][hit] / np.sqrt(len(hit))
     attack = radius * np.outer(moved, w / np.linalg.norm(w))
     assert np.linalg.norm(attack, 2) == pytest.approx(radius)
-    assert np.maximum(1.0 - Y[few] * ((X[few] + attack) @ w + 0.2), 0.0).sum() == pytest.approx(best)
+    assert np.maximum(1.0 - Y[few] * ((X[few] + attack) @ w + 0.2), 0.0).sum() == pytest.approx(
+        best
+    )
 
 
 def test_the_spectral_worst_case_of_residuals_is_reached():
@@ -125,7 +149,7 @@ def test_the_spectral_worst_case_of_residuals_is_reached():
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid"])
 def test_the_worst_row_of_a_ball_is_in_the_ball(kind):
     """The attack that the slope of the dual norm names is feasible, and takes what the table says."""
-    from tamis.solvers.cutting_rows import dual_norm
+    from tamis.methods.robust.rows import dual_norm
 
     w = np.random.default_rng(5).normal(size=D)
     value, move = dual_norm(kind, w, SIGMA)
@@ -138,7 +162,9 @@ def test_the_worst_row_of_a_ball_is_in_the_ball(kind):
     }
     assert inside[kind] == pytest.approx(1.0)
     if kind == "ellipsoid":
-        assert dual_norm(kind, w, np.diag(SIGMA))[0] == pytest.approx(np.sqrt(w**2 @ np.diag(SIGMA)))
+        assert dual_norm(kind, w, np.diag(SIGMA))[0] == pytest.approx(
+            np.sqrt(w**2 @ np.diag(SIGMA))
+        )
 
 
 # --------------------------------------------------------------------------- slopes and planes
@@ -155,7 +181,10 @@ def test_planes_lie_below_and_touch(make, kind, intercept):
         assert value == pytest.approx(slope @ w + offset, rel=1e-7, abs=1e-9)
         oracle.move(w)
         if intercept:
-            assert all(oracle.at(bias + move).value >= value * (1.0 - 1e-9) for move in (-1.0, -1e-3, 1e-3, 1.0))
+            assert all(
+                oracle.at(bias + move).value >= value * (1.0 - 1e-9)
+                for move in (-1.0, -1e-3, 1e-3, 1.0)
+            )
         for other, (level, *_) in zip(points, found, strict=True):
             assert level >= slope @ other + offset - 1e-8 * max(level, 1.0)
 
@@ -178,7 +207,9 @@ def test_the_optimum_grows_with_the_radius(kind):
 
 @pytest.mark.parametrize("kind", SETS)
 def test_a_large_radius_leaves_no_weights(kind):
-    """What is left is the intercept's own problem; without an intercept the value is C n (notes, D.3)."""
+    """What is left is the intercept's own problem; without an intercept the value is C n (notes,
+    D.3).
+    """
     large = {"deletion": D, "labels": N}.get(kind, 100.0)
     outcome = minimise(oracle_of(kind, large, intercept=False), D, 0.5, 1e-6, 300)
     assert np.abs(outcome.weights).max() < 1e-6
@@ -191,12 +222,20 @@ def test_weights_are_repetitions(kind):
     again = np.repeat(np.arange(N), counts)
     extra = {"covariance": SIGMA} if kind == "ellipsoid" else {}
     for rows in (X, sp.csr_array(X)):
-        weighted = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(rows, Y, sample_weight=counts)
-        repeated = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(rows[again[::-1]], Y[again[::-1]])
+        weighted = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(
+            rows, Y, sample_weight=counts
+        )
+        repeated = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(
+            rows[again[::-1]], Y[again[::-1]]
+        )
         assert np.array_equal(weighted.coef_, repeated.coef_)
         if kind != "labels":
-            weighted = RobustRegressor(kind, radius=RADII[kind], **extra).fit(rows, T, sample_weight=counts)
-            repeated = RobustRegressor(kind, radius=RADII[kind], **extra).fit(rows[again[::-1]], T[again[::-1]])
+            weighted = RobustRegressor(kind, radius=RADII[kind], **extra).fit(
+                rows, T, sample_weight=counts
+            )
+            repeated = RobustRegressor(kind, radius=RADII[kind], **extra).fit(
+                rows[again[::-1]], T[again[::-1]]
+            )
             assert np.array_equal(weighted.coef_, repeated.coef_)
 
 
@@ -221,7 +260,9 @@ def test_copies_are_rows_of_their_own_to_the_oracles():
 
 
 def test_spectral_least_squares_is_ridge():
-    """Notes, D.1: the weights are those of ridge regression whose strength follows from the solution."""
+    """Notes, D.1: the weights are those of ridge regression whose strength follows from the
+    solution.
+    """
     model = RobustRegressor("spectral", radius=2.0, C=50.0, tol=1e-9, max_iter=3000).fit(X, T)
     length, norm = np.linalg.norm(T - model.predict(X)), np.linalg.norm(model.coef_)
     ridge = Ridge(alpha=length * (1.0 / 50.0 + 2.0 / norm), tol=1e-12).fit(X, T)
@@ -230,11 +271,16 @@ def test_spectral_least_squares_is_ridge():
 
 
 def test_movements_shared_by_all_rows_are_a_norm_penalty():
-    """Notes, D.2: max over sum_i ||u_i|| <= lam of the hinge sum is the hinge sum + lam ||w||, if some margin falls short; else not."""
+    """Notes, D.2: max over sum_i ||u_i|| <= lam of the hinge sum is the hinge sum + lam ||w||, if
+    some margin falls short; else not.
+    """
     rng = np.random.default_rng(8)
     w, lam = rng.normal(size=D) / 3.0, 0.8
     short = 1.0 - Y * (X @ w)
-    worst = max(np.maximum(np.delete(short, k), 0.0).sum() + max(short[k] + lam * np.linalg.norm(w), 0.0) for k in range(N))
+    worst = max(
+        np.maximum(np.delete(short, k), 0.0).sum() + max(short[k] + lam * np.linalg.norm(w), 0.0)
+        for k in range(N)
+    )
     assert worst == pytest.approx(np.maximum(short, 0.0).sum() + lam * np.linalg.norm(w))
     easy = short - short.max() - 0.1
     worst = max(max(easy[k] + lam * np.linalg.norm(w), 0.0) for k in range(N))

@@ -7,13 +7,17 @@ import numpy as np
 import pytest
 
 from tamis import RobustRegressor, RobustSVC
-from tamis.solvers.cutting import STALLED
+from tamis.methods.robust.planes import STALLED
 
 pytestmark = pytest.mark.usefixtures("bounded")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 8))
 NUMBERS = 2.0 * X[:, 0] + 0.3 * RNG.normal(size=60)
-MODELS = [(RobustSVC, (NUMBERS > 0.0).astype(int)), (RobustSVC, np.digitize(NUMBERS, [-1.0, 1.0])), (RobustRegressor, NUMBERS)]
+MODELS = [
+    (RobustSVC, (NUMBERS > 0.0).astype(int)),
+    (RobustSVC, np.digitize(NUMBERS, [-1.0, 1.0])),
+    (RobustRegressor, NUMBERS),
+]
 
 
 @pytest.mark.parametrize(("cls", "y"), MODELS)
@@ -28,13 +32,21 @@ MODELS = [(RobustSVC, (NUMBERS > 0.0).astype(int)), (RobustSVC, np.digitize(NUMB
     ids=["huge", "mixed columns", "mixed weights", "huge weights"],
 )
 def test_planes_in_vain_end_the_fit_and_are_told(cls, y, rows, weights):
-    """Most of these cannot close their gap; whether one can is for rounding to say, and for the model to tell."""
+    """Most of these cannot close their gap; whether one can is for rounding to say, and for the
+    model to tell.
+    """
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = cls().fit(rows, y, sample_weight=weights)
     told = [str(warning.message) for warning in caught]
     assert len(told) == (model.gap_ > model.tol)
-    assert all(re.search(r"stopped after \d+ planes, .* relative gap is still \d.*Scale the columns, lower C", text) for text in told)
+    assert all(
+        re.search(
+            r"stopped after \d+ planes, .* relative gap is still \d.*Scale the columns, lower C",
+            text,
+        )
+        for text in told
+    )
     assert model.n_iter_ < 3 * STALLED
     assert np.isfinite(model.coef_).all()
     assert np.isfinite(model.intercept_).all()

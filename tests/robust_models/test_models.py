@@ -1,4 +1,6 @@
-"""Robust models as a user meets them: worst-case scores, classes, files, errors; and what robustness is for."""
+"""Robust models as a user meets them: worst-case scores, classes, files, errors; and what
+robustness is for.
+"""
 
 import numpy as np
 import pandas as pd
@@ -17,12 +19,25 @@ X = RNG.normal(size=(N, D))
 Y = np.where(X[:, 0] + 0.7 * X[:, 1] + 0.4 * RNG.normal(size=N) > 0, "yes", "no")
 THREE = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=N), [-0.5, 0.5])
 T = X @ RNG.normal(size=D) + 0.3 * RNG.normal(size=N)
-RADII = {"l1": 0.3, "l2": 0.2, "linf": 0.1, "ellipsoid": 0.2, "deletion": 1, "labels": 4, "spectral": 0.8}
+RADII = {
+    "l1": 0.3,
+    "l2": 0.2,
+    "linf": 0.1,
+    "ellipsoid": 0.2,
+    "deletion": 1,
+    "labels": 4,
+    "spectral": 0.8,
+}
 
 
 def attacks(kind, radius, model, rows, truth, rng, tries=300):
-    """Random errors of the largest size in the set, and those along the weights, which are the worst ones."""
-    directions = [*(model.coef_ if len(model.coef_) == 1 else np.diff(model.coef_[[0, 1, 2, 0]], axis=0)), *rng.normal(size=(tries, D))]
+    """Random errors of the largest size in the set, and those along the weights, which are the
+    worst ones.
+    """
+    directions = [
+        *(model.coef_ if len(model.coef_) == 1 else np.diff(model.coef_[[0, 1, 2, 0]], axis=0)),
+        *rng.normal(size=(tries, D)),
+    ]
     for direction in directions:
         for sign in (1.0, -1.0):
             v = sign * direction
@@ -50,7 +65,9 @@ def test_no_attack_beats_the_worst_case(kind, y):
         right &= model.predict(moved) == y
     assert worst <= right.mean() + 1e-12
     if kind != "deletion":
-        assert worst == pytest.approx(right.mean(), abs=1e-12)  # errors along the weights are among them
+        assert worst == pytest.approx(
+            right.mean(), abs=1e-12
+        )  # errors along the weights are among them
     else:
         for j in range(D):
             gone = X.copy()
@@ -74,13 +91,17 @@ def test_the_worst_case_of_labels_and_of_movements_together():
 @pytest.mark.parametrize("kind", RADII)
 def test_the_worst_case_falls_with_the_radius(kind):
     model = RobustSVC(kind, radius=RADII[kind]).fit(X, Y)
-    scores = [model.score(X, Y, worst_case=True, radius=factor * RADII[kind]) for factor in (0, 1, 2)]
+    scores = [
+        model.score(X, Y, worst_case=True, radius=factor * RADII[kind]) for factor in (0, 1, 2)
+    ]
     assert scores[0] == model.score(X, Y)
     assert scores[0] >= scores[1] >= scores[2]
     weights = RNG.integers(1, 4, N)
     again = np.repeat(np.arange(N), weights)
     if kind != "spectral":
-        assert model.score(X, Y, sample_weight=weights, worst_case=True) == pytest.approx(model.score(X[again], Y[again], worst_case=True))
+        assert model.score(X, Y, sample_weight=weights, worst_case=True) == pytest.approx(
+            model.score(X[again], Y[again], worst_case=True)
+        )
 
 
 @pytest.mark.parametrize("kind", [kind for kind in RADII if kind != "labels"])
@@ -92,19 +113,27 @@ def test_the_worst_case_of_a_regression(kind):
     spread = ((T - T.mean()) ** 2).sum()
     rest = T - model.predict(X)
     if kind == "spectral":
-        assert worst == pytest.approx(1.0 - (np.linalg.norm(rest) + 0.8 * np.linalg.norm(model.coef_)) ** 2 / spread)
+        assert worst == pytest.approx(
+            1.0 - (np.linalg.norm(rest) + 0.8 * np.linalg.norm(model.coef_)) ** 2 / spread
+        )
     if kind == "linf":
-        assert worst == pytest.approx(1.0 - ((np.abs(rest) + 0.1 * np.abs(model.coef_).sum()) ** 2).sum() / spread)
+        assert worst == pytest.approx(
+            1.0 - ((np.abs(rest) + 0.1 * np.abs(model.coef_).sum()) ** 2).sum() / spread
+        )
 
 
 def test_a_deletion_robust_model_keeps_its_accuracy():
-    """Digits whose pixels go out: the plain machine leans on few of them, the robust one spreads its weight."""
+    """Digits whose pixels go out: the plain machine leans on few of them, the robust one spreads
+    its weight.
+    """
     rows, y = load_digits(return_X_y=True)
     rows, y = rows[(y == 4) | (y == 7)] / 16.0, y[(y == 4) | (y == 7)]
     train, test = slice(0, None, 2), slice(1, None, 2)
     plain = RobustSVC("deletion", radius=0, tol=1e-3).fit(rows[train], y[train])
     robust = RobustSVC("deletion", radius=5, tol=1e-3).fit(rows[train], y[train])
-    worst = [model.score(rows[test], y[test], worst_case=True, radius=5) for model in (plain, robust)]
+    worst = [
+        model.score(rows[test], y[test], worst_case=True, radius=5) for model in (plain, robust)
+    ]
     assert worst[1] > worst[0] + 0.5
     assert robust.score(rows[test], y[test]) > 0.95
     assert robust.score(rows[test], y[test], worst_case=True) == worst[1]
@@ -119,7 +148,9 @@ def test_several_classes_are_one_against_the_rest(kind):
     assert np.array_equal(alone.coef_[0], model.coef_[1])
     labels = RobustSVC(kind, radius=RADII[kind]).fit(X, np.eye(3, dtype=int)[THREE])
     assert np.array_equal(labels.coef_, model.coef_)
-    assert labels.score(X, np.eye(3, dtype=int)[THREE], worst_case=True) <= labels.score(X, np.eye(3, dtype=int)[THREE])
+    assert labels.score(X, np.eye(3, dtype=int)[THREE], worst_case=True) <= labels.score(
+        X, np.eye(3, dtype=int)[THREE]
+    )
 
 
 def test_several_targets_are_separate():
@@ -128,21 +159,31 @@ def test_several_targets_are_separate():
     assert np.array_equal(both.coef_[0], RobustRegressor("l2").fit(X, T).coef_)
     assert both.predict(X).shape == (N, 2)
     worst = both.score(X, np.c_[T, X[:, 0]], worst_case=True)
-    assert worst == pytest.approx(np.mean([RobustRegressor("l2").fit(X, t).score(X, t, worst_case=True) for t in (T, X[:, 0])]))
+    assert worst == pytest.approx(
+        np.mean(
+            [RobustRegressor("l2").fit(X, t).score(X, t, worst_case=True) for t in (T, X[:, 0])]
+        )
+    )
 
 
 def test_balanced_classes_and_columns_with_names():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     model = RobustSVC("linf", radius=0.05, class_weight="balanced").fit(frame, Y)
     counts = np.where(Y == "yes", N / (2 * np.sum(Y == "yes")), N / (2 * np.sum(Y == "no")))
-    assert model.objective_ == pytest.approx(RobustSVC("linf", radius=0.05).fit(X, Y, sample_weight=counts).objective_, rel=1e-6)
+    assert model.objective_ == pytest.approx(
+        RobustSVC("linf", radius=0.05).fit(X, Y, sample_weight=counts).objective_, rel=1e-6
+    )
     assert model.feature_names_in_.tolist() == list("abcdef")
 
 
 def test_the_default_ellipsoid_is_that_of_the_columns():
     for form in (np.asarray, sp.csr_array):
         model = RobustSVC("ellipsoid", radius=0.3, tol=1e-7).fit(form(X), Y)
-        assert np.allclose(model.coef_, RobustSVC("ellipsoid", radius=0.3, covariance=X.var(axis=0), tol=1e-7).fit(X, Y).coef_, atol=1e-3)
+        assert np.allclose(
+            model.coef_,
+            RobustSVC("ellipsoid", radius=0.3, covariance=X.var(axis=0), tol=1e-7).fit(X, Y).coef_,
+            atol=1e-3,
+        )
 
 
 # --------------------------------------------------------------------------- manners
@@ -158,7 +199,10 @@ def test_files_and_repetition(kind, tmp_path):
 
 def test_the_radius_can_be_searched():
     search = GridSearchCV(
-        RobustSVC("linf"), {"radius": [0.0, 0.05]}, scoring=lambda model, X, y: model.score(X, y, worst_case=True, radius=0.05), cv=3
+        RobustSVC("linf"),
+        {"radius": [0.0, 0.05]},
+        scoring=lambda model, X, y: model.score(X, y, worst_case=True, radius=0.05),
+        cv=3,
     )
     assert search.fit(X, Y).best_params_["radius"] in (0.0, 0.05)
     assert search.best_score_ > 0.5
@@ -205,6 +249,9 @@ def test_loops_as_plain_python(interpreted):
     from tamis import ThresholdedClassifier
 
     few, y = X[:12], Y[:12]
-    for model in (RobustSVC("deletion", radius=1, tol=0.3), ThresholdedClassifier(alpha=0.05, threshold=0.3)):
+    for model in (
+        RobustSVC("deletion", radius=1, tol=0.3),
+        ThresholdedClassifier(alpha=0.05, threshold=0.3),
+    ):
         plain = model.fit(few, y).coef_.copy()
         assert np.isfinite(plain).all()

@@ -1,8 +1,10 @@
-"""Shifts every whole-numbered seed by ``TAMIS_TEST_SEED``, in the process that imports this and in those that it starts.
+"""Shifts every whole-numbered seed by ``TAMIS_TEST_SEED``, in the process that imports this and in
+those that it starts.
 
-A test that passes with its own seed and fails with another holds by luck. Seeds pass through two doors, NumPy's `default_rng` and
-scikit-learn's `check_random_state`; both are replaced before any test or model is imported, so that the random data of the tests and
-the `random_state` of the models move together. Types stay as they are. Python imports a file of this name when it starts.
+A test that passes with its own seed and fails with another holds by luck. Seeds pass through two
+doors, NumPy's `default_rng` and scikit-learn's `check_random_state`; both are replaced before any
+test or model is imported, so that the random data of the tests and the `random_state` of the models
+move together. Types stay as they are. Python imports a file of this name when it starts.
 """
 
 import functools
@@ -34,6 +36,8 @@ def shifting(make):
     return door
 
 
-if SHIFT and not hasattr(np.random.default_rng, "__wrapped__"):  # a process started by a test may come here twice
+if SHIFT and not hasattr(
+    np.random.default_rng, "__wrapped__"
+):  # a process started by a test may come here twice
     np.random.default_rng = shifting(np.random.default_rng)
     sklearn.utils.check_random_state = shifting(sklearn.utils.check_random_state)

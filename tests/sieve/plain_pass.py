@@ -1,4 +1,6 @@
-"""The sieve's pass as a few lines of plain Python: eager, dense, one row after the other; and small data."""
+"""The sieve's pass as a few lines of plain Python: eager, dense, one row after the other; and small
+data.
+"""
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +33,9 @@ def walk(Z, y, orders, slope, rate, strength, weights=None, intercept=True, pull
             on = z != 0.0
             g = weight * slope(w @ z + b, y[i])
             if pull:
-                reach = (weight * z[on] ** 2 / np.sqrt(q[on] + weight * z[on] ** 2)).sum() + (weight / np.sqrt(qb + weight) if intercept else 0.0)
+                reach = (weight * z[on] ** 2 / np.sqrt(q[on] + weight * z[on] ** 2)).sum() + (
+                    weight / np.sqrt(qb + weight) if intercept else 0.0
+                )
                 g /= 1.0 + pull * rate * reach
             q[on] += weight * z[on] ** 2
             h = rate / np.sqrt(q[on])

@@ -1,4 +1,6 @@
-"""What a fit of the sieve promises: invariances, weights, outputs, selection, files, threads, poor data."""
+"""What a fit of the sieve promises: invariances, weights, outputs, selection, files, threads, poor
+data.
+"""
 
 import pickle
 
@@ -10,21 +12,27 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
-from tamis._checks import _from_csr
-from tamis.models.sieve_engine import Sieve, Wishes, class_units, hashed, settled_order, tabulate
-from tamis.solvers.descent import Task
+from tamis.base.border import _from_csr
+from tamis.methods.sieve.fit import Sieve, Wishes, class_units, hashed, settled_order, tabulate
+from tamis.methods.sieve.paths import Task
 from tamis.terms import Huber, Logistic
 
 pytestmark = pytest.mark.quick
 
 X, Y = plain_pass.text()
 THREE = (X.toarray()[:, :3].argmax(axis=1)).astype(int)
-NUMBERS = X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5] + 7.0 + 0.1 * np.random.default_rng(0).normal(size=300)
+NUMBERS = (
+    X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5]
+    + 7.0
+    + 0.1 * np.random.default_rng(0).normal(size=300)
+)
 
 
 def shown(model, X=X):
     scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
-    return np.concatenate([np.ravel(v) for v in (model.coef_, model.intercept_, model.selection_probability_, scores)])
+    return np.concatenate(
+        [np.ravel(v) for v in (model.coef_, model.intercept_, model.selection_probability_, scores)]
+    )
 
 
 def same(a, b):
@@ -36,11 +44,20 @@ def sieved(X, y=Y, folds=None, seed=0):
     rows, targets = _from_csr(sp.csr_array(X)), np.where(y > 0, 1.0, -1.0)[:, None]
     table, columns = tabulate(rows, targets, np.zeros(0), np.arange(rows.n_rows), 1, True)
     sieve = Sieve(
-        table, np.arange(rows.n_rows) % 5, Task(Logistic(), 0.0, 1.0), Wishes(None, 1.0, None, None, 5, 4, seed, 1), True, class_units(1)[0]
+        table,
+        np.arange(rows.n_rows) % 5,
+        Task(Logistic(), 0.0, 1.0),
+        Wishes(None, 1.0, None, None, 5, 4, seed, 1),
+        True,
+        class_units(1)[0],
     )
     *_, choice, _, group = sieve.run()
     kept = columns.kept[group.columns]
-    return X[:, kept] @ (group.weights[:, 0] * columns.scale[group.columns]) + group.bias[0], choice.size, kept
+    return (
+        X[:, kept] @ (group.weights[:, 0] * columns.scale[group.columns]) + group.bias[0],
+        choice.size,
+        kept,
+    )
 
 
 # --------------------------------------------------------------------------- invariances
@@ -65,14 +82,20 @@ def test_other_classes_negate_and_seeds_repeat():
 
 def test_the_choice_of_base_and_size_does_not_depend_on_the_seed():
     models = [SieveClassifier(random_state=s).fit(X, Y) for s in range(3)]
-    assert len({(m.resolved_params_["base"], m.resolved_params_["n_features"]) for m in models}) == 1
+    assert (
+        len({(m.resolved_params_["base"], m.resolved_params_["n_features"]) for m in models}) == 1
+    )
     assert not np.array_equal(models[0].coef_, models[1].coef_)
 
 
 @pytest.mark.parametrize("kind", ["powers", "any"])
 def test_scales_of_columns_do_not_matter(kind):
     rng = np.random.default_rng(0)
-    scale = 2.0 ** rng.integers(-20, 20, X.shape[1]) if kind == "powers" else np.exp(5 * rng.normal(size=X.shape[1]))
+    scale = (
+        2.0 ** rng.integers(-20, 20, X.shape[1])
+        if kind == "powers"
+        else np.exp(5 * rng.normal(size=X.shape[1]))
+    )
     scores, size, kept = sieved(X)
     again, size_again, kept_again = sieved(sp.csr_array(X @ sp.diags_array(scale)))
     assert size == size_again
@@ -94,7 +117,10 @@ def test_never_seen_columns_and_stored_zeros_change_nothing():
     wide = sp.csr_array(sp.hstack([X, sp.csr_array((300, 50))]))
     assert np.array_equal(SieveClassifier(random_state=0).fit(wide, Y).coef_[:, :200], model.coef_)
     rows = X.tocoo()
-    zeros = sp.csr_array((np.r_[rows.data, 0.0, 0.0], (np.r_[rows.row, 0, 1], np.r_[rows.col, 199, 198])), shape=X.shape)
+    zeros = sp.csr_array(
+        (np.r_[rows.data, 0.0, 0.0], (np.r_[rows.row, 0, 1], np.r_[rows.col, 199, 198])),
+        shape=X.shape,
+    )
     assert same(SieveClassifier(random_state=0).fit(zeros, Y), model)
     assert same(SieveClassifier(random_state=0).fit(X.toarray(), Y), model)
 
@@ -114,16 +140,31 @@ def test_a_row_of_weight_0_is_nothing(options):
     weights = (np.random.default_rng(0).random(300) < 0.7) * 1.0
     inside = weights > 0
     a = SieveClassifier(random_state=0, **options).fit(X, Y, sample_weight=weights)
-    assert same(a, SieveClassifier(random_state=0, **options).fit(X[inside], Y[inside], sample_weight=weights[inside]))
+    assert same(
+        a,
+        SieveClassifier(random_state=0, **options).fit(
+            X[inside], Y[inside], sample_weight=weights[inside]
+        ),
+    )
     r = SieveRegressor(random_state=0).fit(X, NUMBERS, sample_weight=weights)
-    assert same(r, SieveRegressor(random_state=0).fit(X[inside], NUMBERS[inside], sample_weight=weights[inside]))
+    assert same(
+        r,
+        SieveRegressor(random_state=0).fit(
+            X[inside], NUMBERS[inside], sample_weight=weights[inside]
+        ),
+    )
 
 
 def test_the_scale_of_the_weights_does_not_matter():
     weights = np.random.default_rng(0).random(300) + 0.5
-    a, b = (SieveClassifier(random_state=0).fit(X, Y, sample_weight=f * weights) for f in (1.0, 4.0))
+    a, b = (
+        SieveClassifier(random_state=0).fit(X, Y, sample_weight=f * weights) for f in (1.0, 4.0)
+    )
     assert same(a, b)
-    assert same(SieveClassifier(random_state=0).fit(X, Y), SieveClassifier(random_state=0).fit(X, Y, sample_weight=np.full(300, 8.0)))
+    assert same(
+        SieveClassifier(random_state=0).fit(X, Y),
+        SieveClassifier(random_state=0).fit(X, Y, sample_weight=np.full(300, 8.0)),
+    )
 
 
 def test_balanced_classes_are_no_longer_rare():
@@ -131,12 +172,16 @@ def test_balanced_classes_are_no_longer_rare():
     assert rare.mean() < 0.2
     model = SieveClassifier(random_state=0).fit(X, rare)
     assert model.resolved_params_["base"] == "bold"
-    assert model.resolved_params_["step"][0] == pytest.approx(2.0 / (4 * rare.mean() * (1 - rare.mean())))
+    assert model.resolved_params_["step"][0] == pytest.approx(
+        2.0 / (4 * rare.mean() * (1 - rare.mean()))
+    )
     even = SieveClassifier(random_state=0, class_weight="balanced").fit(X, rare)
-    assert even.resolved_params_["step"][0] == pytest.approx({"calm": 0.5, "bold": 2.0}[even.resolved_params_["base"]])
+    assert even.resolved_params_["step"][0] == pytest.approx(
+        {"calm": 0.5, "bold": 2.0}[even.resolved_params_["base"]]
+    )
 
 
-# --------------------------------------------------------------------------- sizes, outputs, selection
+# ------------------------------------------------------------------------ sizes, outputs, selection
 @pytest.mark.parametrize(("wanted", "size"), [(1, 1), (3, 3), (10, 10), (0.1, 20), (1000, 200)])
 def test_a_wanted_number_of_features(wanted, size):
     model = SieveClassifier(n_features=wanted, random_state=0).fit(X, Y)
@@ -145,7 +190,10 @@ def test_a_wanted_number_of_features(wanted, size):
 
 
 def test_more_standard_errors_keep_fewer():
-    sizes = [SieveClassifier(se=se, random_state=0).fit(X, Y).resolved_params_["n_features"] for se in (0.0, 1.0, 3.0)]
+    sizes = [
+        SieveClassifier(se=se, random_state=0).fit(X, Y).resolved_params_["n_features"]
+        for se in (0.0, 1.0, 3.0)
+    ]
     assert sizes[0] >= sizes[1] >= sizes[2] >= 4
 
 
@@ -156,7 +204,9 @@ def test_the_path():
     assert ((path["soft_error"] > 0) & (path["soft_error"] < 1)).all()
     assert chosen["threshold"] >= path["soft_error"].min()
     assert model.history_[-1]["n_features"] == chosen["n_features"]
-    assert [h["n_features"] for h in model.history_[:-1]] == path["n_features"][: chosen["level"] + 1].tolist()
+    assert [h["n_features"] for h in model.history_[:-1]] == path["n_features"][
+        : chosen["level"] + 1
+    ].tolist()
     assert model.n_iter_ == 5 + chosen["level"] + 3
 
 
@@ -176,7 +226,9 @@ def test_it_is_a_selector():
     assert model.transform(frame).shape == (300, len(model.support_))
     assert np.array_equal(np.flatnonzero(model.get_support()), model.support_)
     assert model.get_feature_names_out().tolist() == [f"word {j}" for j in model.support_]
-    assert np.array_equal(clone(model).fit_transform(X, Y).toarray(), X.toarray()[:, model.support_])
+    assert np.array_equal(
+        clone(model).fit_transform(X, Y).toarray(), X.toarray()[:, model.support_]
+    )
 
 
 @pytest.mark.parametrize("per_class", [False, True])
@@ -260,7 +312,11 @@ def test_threads_do_not_change_the_bits(y):
 )
 @pytest.mark.filterwarnings("ignore")
 def test_poor_data(D, y):
-    for model in (SieveClassifier(random_state=0), SieveClassifier("hinge", n_features=1), SieveRegressor(random_state=0)):
+    for model in (
+        SieveClassifier(random_state=0),
+        SieveClassifier("hinge", n_features=1),
+        SieveRegressor(random_state=0),
+    ):
         model.fit(D, y)
         assert np.isfinite(model.predict(D)).all()
         assert np.isfinite(model.coef_).all()
@@ -274,7 +330,15 @@ def test_one_class_left_by_the_weights():
 
 
 def test_parameters_are_checked():
-    for bad in ({"n_features": 1.5}, {"n_features": 0}, {"se": -1}, {"strength": 2.0}, {"n_folds": 1}, {"min_features": 0}, {"n_paths": 0}):
+    for bad in (
+        {"n_features": 1.5},
+        {"n_features": 0},
+        {"se": -1},
+        {"strength": 2.0},
+        {"n_folds": 1},
+        {"min_features": 0},
+        {"n_paths": 0},
+    ):
         with pytest.raises(ValueError, match=f"The '{next(iter(bad))}' parameter"):
             SieveClassifier(**bad).fit(X, Y)
     with pytest.raises(ValueError, match="loss of class margins"):

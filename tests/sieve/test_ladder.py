@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
-from tamis._checks import NOTHING
-from tamis.solvers.heldout import beats, class_error, margins, number_error, soft_errors
-from tamis.solvers.ladder import choose_size, isotonic, ladder, largest, place_size
+from tamis.base.rows import NOTHING, largest
+from tamis.methods.sieve.errors import beats, class_error, margins, number_error, soft_errors
+from tamis.methods.sieve.ladder import choose_size, isotonic, ladder, place_size
 from tamis.terms import Huber, Squared
 
 
@@ -27,7 +27,9 @@ def test_largest_by_a_full_sort():
     for _ in range(50):
         values = rng.integers(0, 6, 30).astype(float)
         for k in (0, 1, 7, 29, 30, 40):
-            assert np.array_equal(largest(values, k), np.sort(np.argsort(-values, kind="stable")[:k]))
+            assert np.array_equal(
+                largest(values, k), np.sort(np.argsort(-values, kind="stable")[:k])
+            )
 
 
 def test_isotonic_against_scikit_learn():
@@ -61,7 +63,11 @@ def test_size_lies_between_its_levels():
         errors = rng.random(5)
         choice = choose_size(SIZES, errors, 0.2 * rng.random())
         assert choice.threshold >= errors.min()
-        assert (SIZES[choice.level + 1] if choice.level < 4 else 8) <= choice.size <= SIZES[choice.level]
+        assert (
+            (SIZES[choice.level + 1] if choice.level < 4 else 8)
+            <= choice.size
+            <= SIZES[choice.level]
+        )
 
 
 def test_wanted_sizes_have_a_place():
@@ -100,8 +106,12 @@ def test_margins_of_classes_are_against_the_best_wrong_class():
 
 def test_number_errors():
     residual = np.array([[0.5], [-3.0]])
-    assert number_error(residual, NOTHING, Squared(), np.array([2.0]))[:3] == pytest.approx((2.3125, 2.1875 / np.sqrt(2), 3.5))
-    assert number_error(residual, NOTHING, Huber(1.0), np.array([1.0])).soft == pytest.approx((0.125 + 2.5) / 2)
+    assert number_error(residual, NOTHING, Squared(), np.array([2.0]))[:3] == pytest.approx(
+        (2.3125, 2.1875 / np.sqrt(2), 3.5)
+    )
+    assert number_error(residual, NOTHING, Huber(1.0), np.array([1.0])).soft == pytest.approx(
+        (0.125 + 2.5) / 2
+    )
 
 
 def test_one_beats_another_row_by_row():

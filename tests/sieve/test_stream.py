@@ -16,7 +16,11 @@ from tamis import SieveClassifier, SieveRegressor, load, save
 N = 300
 X, Y = plain_pass.text(N)
 THREE = X.toarray()[:, :3].argmax(axis=1)
-NUMBERS = X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5] + 7.0 + 0.1 * np.random.default_rng(0).normal(size=N)
+NUMBERS = (
+    X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5]
+    + 7.0
+    + 0.1 * np.random.default_rng(0).normal(size=N)
+)
 W = np.random.default_rng(3).integers(0, 3, N) / 2.0
 cuts = st.sets(st.integers(1, N - 1), max_size=12).map(sorted)
 TARGETS = {"two": Y, "three": THREE, "numbers": NUMBERS}
@@ -25,7 +29,12 @@ TARGETS = {"two": Y, "three": THREE, "numbers": NUMBERS}
 def stream(model, y, places=(), weights=None, X=X):
     named = {} if isinstance(model, SieveRegressor) else {"classes": np.unique(y)}
     for start, stop in zip([0, *places], [*places, X.shape[0]], strict=True):
-        model.partial_fit(X[start:stop], y[start:stop], sample_weight=None if weights is None else weights[start:stop], **named)
+        model.partial_fit(
+            X[start:stop],
+            y[start:stop],
+            sample_weight=None if weights is None else weights[start:stop],
+            **named,
+        )
     return model
 
 
@@ -65,7 +74,9 @@ def test_a_short_stream_is_a_fit(name):
 def test_rows_of_weight_0_are_nothing():
     inside = W > 0
     a = stream(SieveClassifier(random_state=0, n_sample=80), Y, weights=W)
-    b = stream(SieveClassifier(random_state=0, n_sample=80), Y[inside], weights=W[inside], X=X[inside])
+    b = stream(
+        SieveClassifier(random_state=0, n_sample=80), Y[inside], weights=W[inside], X=X[inside]
+    )
     same(a, b)
 
 
@@ -80,7 +91,11 @@ def test_a_long_stream_learns_from_all_rows(name):
     model = stream(cls(random_state=0, n_sample=500), y[:2500], range(100, 2500, 100), X=big[:2500])
     assert model._stream.rows.shape[0] <= 500
     assert model._stream.n_rows == 2500
-    score = r2_score(y[2500:], model.predict(big[2500:])) if name == "numbers" else model.score(big[2500:], y[2500:])
+    score = (
+        r2_score(y[2500:], model.predict(big[2500:]))
+        if name == "numbers"
+        else model.score(big[2500:], y[2500:])
+    )
     assert score > 0.85
     assert len(model.support_) < 60
 
@@ -93,7 +108,9 @@ def test_the_sample_does_not_depend_on_the_order_and_counts_repeated_rows():
     assert np.array_equal(a.rows.toarray(), b.rows.toarray())
     assert np.array_equal(a.targets, b.targets)
     assert len(a.keys) == 100
-    twice = stream(SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X])))._stream.taken_in()
+    twice = stream(
+        SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X]))
+    )._stream.taken_in()
     assert np.array_equal(twice.weights, 2 * a.weights)
 
 
@@ -113,7 +130,9 @@ def test_it_refines_itself_when_the_rows_have_doubled():
 
 def test_saved_in_mid_stream(tmp_path):
     for n_sample in (50, 1000):
-        model = SieveClassifier(random_state=0, n_sample=n_sample).partial_fit(X[:120], Y[:120], classes=[0, 1])
+        model = SieveClassifier(random_state=0, n_sample=n_sample).partial_fit(
+            X[:120], Y[:120], classes=[0, 1]
+        )
         save(model, tmp_path / "model")
         again = load(tmp_path / "model")
         for m in (model, again):
@@ -137,6 +156,8 @@ def test_folds_of_a_stream_are_those_of_its_first_call():
     """Other parameters may change in mid-stream; rows were dealt out to folds already."""
     rng = np.random.default_rng(0)
     rows, y = rng.normal(size=(60, 5)), np.arange(60) % 2
-    model = SieveClassifier(n_paths=2, n_folds=2, n_sample=20, random_state=0).partial_fit(rows, y, classes=[0, 1])
+    model = SieveClassifier(n_paths=2, n_folds=2, n_sample=20, random_state=0).partial_fit(
+        rows, y, classes=[0, 1]
+    )
     before = model.refine().coef_
     assert np.array_equal(model.set_params(n_folds=7).refine().coef_, before)

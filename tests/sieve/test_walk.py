@@ -5,10 +5,11 @@ import pytest
 import scipy.sparse as sp
 from sieve import plain_pass
 
-from tamis._checks import NOTHING, _from_csr
-from tamis.loops.order import GOLDEN, mixed, shuffled
-from tamis.loops.sieve import walk_many, walk_one
-from tamis.models.sieve_engine import fold_of, hashed, settled_order, tabulate
+from tamis.base.border import _from_csr
+from tamis.base.random import GOLDEN, mixed, shuffled
+from tamis.base.rows import NOTHING
+from tamis.methods.sieve.fit import fold_of, hashed, settled_order, tabulate
+from tamis.methods.sieve.loop import walk_many, walk_one
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)
@@ -17,7 +18,10 @@ ALL = np.arange(60, dtype=np.uint64)
 
 
 def orders(n, key, passes):
-    keys = [np.uint64(mixed(np.uint64(key) + np.uint64((t + 1) * int(GOLDEN) % 2**64))) | np.uint64(1) for t in range(passes)]
+    keys = [
+        np.uint64(mixed(np.uint64(key) + np.uint64((t + 1) * int(GOLDEN) % 2**64))) | np.uint64(1)
+        for t in range(passes)
+    ]
     return [[int(shuffled(np.uint64(r), np.uint64(n), k)) for r in range(n)] for k in keys]
 
 
@@ -42,10 +46,33 @@ def test_the_pass_is_the_eager_one(loss, intercept, weighed, flip):
     pull = 1.0 if loss == Squared() else 0.0
     state, bias = np.zeros((12, 3)), np.zeros(3)
     state[:, 0] = 1e-300
-    walk_one(*arrays(X), SIGNS, weights, ALL, state, bias, loss, 0.3, 0.05, pull, intercept, np.uint64(2), np.uint64(7), np.uint64(flip))
+    walk_one(
+        *arrays(X),
+        SIGNS,
+        weights,
+        ALL,
+        state,
+        bias,
+        loss,
+        0.3,
+        0.05,
+        pull,
+        intercept,
+        np.uint64(2),
+        np.uint64(7),
+        np.uint64(flip),
+    )
     walked = [order[::-1] if flip else order for order in orders(60, 7, 2)]
     w, b, mean, bias_mean = plain_pass.walk(
-        X.toarray(), SIGNS[:, 0], walked, SLOPES[loss], 0.3, 0.05, weights if weighed else None, bool(intercept), pull
+        X.toarray(),
+        SIGNS[:, 0],
+        walked,
+        SLOPES[loss],
+        0.3,
+        0.05,
+        weights if weighed else None,
+        bool(intercept),
+        pull,
     )
     assert np.abs(state[:, 1] - w).max() <= 1e-13
     assert np.abs(state[:, 1] - state[:, 2] / 60 - mean).max() <= 1e-13
@@ -58,7 +85,22 @@ def test_several_outputs_are_several_passes():
     rates, strengths = np.array([0.3, 0.2, 0.5]), np.array([0.05, 0.0, 0.1])
     state, bias = np.zeros((12, 7)), np.zeros(7)
     state[:, 0] = 1e-300
-    walk_many(*arrays(X), codes, NOTHING, ALL, state, bias, Logistic(), rates, strengths, 0.0, 1.0, np.uint64(2), np.uint64(9), np.uint64(0))
+    walk_many(
+        *arrays(X),
+        codes,
+        NOTHING,
+        ALL,
+        state,
+        bias,
+        Logistic(),
+        rates,
+        strengths,
+        0.0,
+        1.0,
+        np.uint64(2),
+        np.uint64(9),
+        np.uint64(0),
+    )
     for c in range(3):
         one, own = np.zeros((12, 3)), np.zeros(3)
         one[:, 0] = 1e-300
@@ -76,7 +118,10 @@ def table_of(X, y=SIGNS, weights=NOTHING, centred=True):
 
 def dense_of(table):
     p = len(table.density)
-    return sp.csr_array((table.data, table.indices.astype(np.int32), table.indptr.astype(np.int64)), shape=(table.n_rows, p)).toarray()
+    return sp.csr_array(
+        (table.data, table.indices.astype(np.int32), table.indptr.astype(np.int64)),
+        shape=(table.n_rows, p),
+    ).toarray()
 
 
 def test_columns_have_unit_root_mean_square_over_their_entries():
@@ -90,7 +135,10 @@ def test_columns_have_unit_root_mean_square_over_their_entries():
 def test_dense_columns_are_centred_and_constant_ones_dropped():
     rng = np.random.default_rng(0)
     D = np.c_[
-        rng.normal(3, 2, 60), np.full(60, 5.0), rng.normal(size=60) * (rng.random(60) < 0.5), np.where(np.arange(60) < 2, 0.0, rng.random(60) + 1)
+        rng.normal(3, 2, 60),
+        np.full(60, 5.0),
+        rng.normal(size=60) * (rng.random(60) < 0.5),
+        np.where(np.arange(60) < 2, 0.0, rng.random(60) + 1),
     ]
     table, columns = table_of(D)
     assert columns.kept.tolist() == [0, 2, 3]

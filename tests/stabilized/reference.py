@@ -1,4 +1,6 @@
-"""Stabilized truncated descent in plain Python, from the notes: dictionaries, sorted lists, no packing, no compaction."""
+"""Stabilized truncated descent in plain Python, from the notes: dictionaries, sorted lists, no
+packing, no compaction.
+"""
 
 import math
 
@@ -15,7 +17,9 @@ def mix(x):
 
 
 def permutation(n, seed, path, turn):
-    """Order of a path's pass: four rounds of a Feistel network over the next power of four, values beyond n walked on."""
+    """Order of a path's pass: four rounds of a Feistel network over the next power of four, values
+    beyond n walked on.
+    """
     key = mix(mix(seed + path * GOLDEN) + turn * GOLDEN) | 1
     bits = 1
     while (n - 1) >> (2 * bits):
@@ -53,10 +57,40 @@ def soft(w, a):
 class Reference:
     """One output. `visits[m]` is the list of (row, weight) of path m, in the order of its walk."""
 
-    def __init__(self, rows, targets, slope, *, burst, bursts, rejection, annealing, purge, burn, eta, carry, alpha, gravity, intercept):
+    def __init__(
+        self,
+        rows,
+        targets,
+        slope,
+        *,
+        burst,
+        bursts,
+        rejection,
+        annealing,
+        purge,
+        burn,
+        eta,
+        carry,
+        alpha,
+        gravity,
+        intercept,
+    ):
         self.rows, self.targets, self.slope = rows, targets, slope
-        self.first, self.bursts, self.rejection, self.annealing, self.purge = burst, bursts, rejection, annealing, purge
-        self.burn, self.eta, self.carry, self.alpha, self.fixed, self.intercept = burn, eta, carry, alpha, gravity, intercept
+        self.first, self.bursts, self.rejection, self.annealing, self.purge = (
+            burst,
+            bursts,
+            rejection,
+            annealing,
+            purge,
+        )
+        self.burn, self.eta, self.carry, self.alpha, self.fixed, self.intercept = (
+            burn,
+            eta,
+            carry,
+            alpha,
+            gravity,
+            intercept,
+        )
 
     def run(self, visits, seen=None):
         """Walk; `seen` is the set of features known from the start (a fit), or None (a stream)."""
@@ -146,7 +180,11 @@ class Reference:
         if not self.alpha:
             return self.first
         share = self.alpha * len(self.omega) / max(len(self.ever), 1)
-        return int(min(max(1, math.ceil(self.first * math.log(1 / share))), 20 * self.first)) if share else 20 * self.first
+        return (
+            int(min(max(1, math.ceil(self.first * math.log(1 / share))), 20 * self.first))
+            if share
+            else 20 * self.first
+        )
 
     def weights(self, m, p):
         """Path m's weights, an open burst truncated."""

@@ -1,4 +1,6 @@
-"""Invariants of the method: what it becomes at the ends of its parameters, and what must not change it."""
+"""Invariants of the method: what it becomes at the ends of its parameters, and what must not change
+it.
+"""
 
 import numpy as np
 import pytest
@@ -9,9 +11,9 @@ from tiny import quiet
 
 from tamis import StabilizedSGDClassifier, StabilizedSGDRegressor, TruncatedGradientClassifier
 from tamis.datasets import make_text
-from tamis.loops.stabilized_columns import BINS, select, smallest, tally
-from tamis.models import stabilized_linear
-from tamis.models.engine import Engine
+from tamis.methods.stabilized import stream as stabilized_linear
+from tamis.methods.stabilized.loop_columns import BINS, select, smallest, tally
+from tamis.solvers.first_order.state import Engine
 from tamis.terms import Constant, Descent, Free, Hinge, Logistic
 
 X, Y, PLANTED = make_text(n_samples=400, n_features=600, words=30, random_state=1)
@@ -36,7 +38,14 @@ def test_the_settings_of_these_tests_purge():
 @pytest.mark.parametrize(("name", "loss"), [("hinge", Hinge()), ("logistic", Logistic())])
 @pytest.mark.parametrize("n_paths", [1, 4])
 def test_without_rejection_and_purge_it_is_the_mean_of_plain_descents(name, loss, n_paths):
-    given = {"n_paths": n_paths, "loss": name, "eta": 0.7, "max_iter": 3, "tol": None, "random_state": 0}
+    given = {
+        "n_paths": n_paths,
+        "loss": name,
+        "eta": 0.7,
+        "max_iter": 3,
+        "tol": None,
+        "random_state": 0,
+    }
     model = fitted(rejection=0.0, purge=0.0, burn_in=0.0, **given)
     signs, rows = np.where(Y > 0, 1.0, -1.0)[:, None], sp.csr_array(X)
     weights, intercepts = [], []
@@ -45,7 +54,9 @@ def test_without_rejection_and_purge_it_is_the_mean_of_plain_descents(name, loss
         for turn in range(3):
             order = permutation(400, model._engine.seed, m, turn * 400)
             part = rows[order]
-            csr = type(tiny.trusted(DENSE))(part.data, part.indices.astype(np.uint32), part.indptr.astype(np.uint64), X.shape[1])
+            csr = type(tiny.trusted(DENSE))(
+                part.data, part.indices.astype(np.uint32), part.indptr.astype(np.uint64), X.shape[1]
+            )
             engine.learn(csr, signs[order], np.zeros(0))
         weights.append(engine.weights()[0])
         intercepts.append(engine.intercepts()[0])
@@ -56,17 +67,29 @@ def test_without_rejection_and_purge_it_is_the_mean_of_plain_descents(name, loss
 
 @pytest.mark.parametrize("rows", [80, 78], ids=["whole bursts", "an open burst"])
 def test_fixed_gravity_on_dense_rows_is_truncated_gradient(rows):
-    """An open burst is shown as if it ended: of 78 rows the last three are charged, which truncated gradient leaves open."""
-    given = {"loss": "hinge", "eta": 0.1, "max_iter": 1, "tol": None, "shuffle": False, "fit_intercept": False}
+    """An open burst is shown as if it ended: of 78 rows the last three are charged, which truncated
+    gradient leaves open.
+    """
+    given = {
+        "loss": "hinge",
+        "eta": 0.1,
+        "max_iter": 1,
+        "tol": None,
+        "shuffle": False,
+        "fit_intercept": False,
+    }
     model = StabilizedSGDClassifier(n_paths=1, gravity=0.01, purge=0.0, burn_in=0.0, **given)
     other = TruncatedGradientClassifier(gravity=0.01, burst=5, step="constant", **given)
-    a, b = quiet(model.fit, DENSE[:rows], SIGNS[:rows]).coef_, quiet(other.fit, DENSE[:rows], SIGNS[:rows]).coef_
+    a, b = (
+        quiet(model.fit, DENSE[:rows], SIGNS[:rows]).coef_,
+        quiet(other.fit, DENSE[:rows], SIGNS[:rows]).coef_,
+    )
     left = rows % 5
     assert a == pytest.approx(np.sign(b) * np.maximum(0.0, np.abs(b) - 0.01 * left), abs=1e-13)
     assert a.any()
 
 
-# --------------------------------------------------------------------------- what must not change the bits
+# -------------------------------------------------------------------- what must not change the bits
 def assert_same(a, b):
     for name in ("coef_", "intercept_", "selection_probability_", "paths_"):
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
@@ -91,7 +114,9 @@ def test_compaction(monkeypatch):
 def test_dtypes_and_empty_columns():
     usual = fitted()
     assert_same(usual, fitted(rows=X.toarray()))
-    wide = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=(400, 5000))
+    wide = sp.csr_array(
+        (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=(400, 5000)
+    )
     model = fitted(rows=wide)
     assert np.array_equal(model.coef_[:, :600], usual.coef_)
     assert model.history_ == usual.history_
@@ -101,7 +126,9 @@ def test_rows_of_weight_0_are_nothing():
     loads = tiny.weights(400)
     some = loads > 0
     a = quiet(StabilizedSGDClassifier(**GIVEN).fit, X, Y, sample_weight=loads)
-    assert_same(a, quiet(StabilizedSGDClassifier(**GIVEN).fit, X[some], Y[some], sample_weight=loads[some]))
+    assert_same(
+        a, quiet(StabilizedSGDClassifier(**GIVEN).fit, X[some], Y[some], sample_weight=loads[some])
+    )
     assert a.t_ == 4 * some.sum()
 
 
@@ -148,12 +175,17 @@ def test_automatic_steps_are_free_of_scale(factor):
     assert np.array_equal(a.coef_, b.coef_ * factor)
     assert np.array_equal(a.intercept_, b.intercept_)
     y = X @ np.arange(600.0)
-    c, d = (quiet(StabilizedSGDRegressor(n_paths=2, random_state=0).fit, X * f, y) for f in (1.0, factor))
+    c, d = (
+        quiet(StabilizedSGDRegressor(n_paths=2, random_state=0).fit, X * f, y)
+        for f in (1.0, factor)
+    )
     assert np.array_equal(c.coef_, d.coef_ * factor)
 
 
 def test_a_model_that_purged_everything_says_so_and_predicts_the_first_class():
-    model = StabilizedSGDClassifier(gravity=1e6, purge=1.0, fit_intercept=False, max_iter=3, random_state=0)
+    model = StabilizedSGDClassifier(
+        gravity=1e6, purge=1.0, fit_intercept=False, max_iter=3, random_state=0
+    )
     with pytest.warns(UserWarning, match="kept no feature"):
         model.fit(X, np.where(Y, "yes", "no"))
     assert set(model.predict(X)) == {"no"}
@@ -177,12 +209,21 @@ def test_the_order_statistic_is_that_of_sorting(kind):
     at, status = rng.integers(0, 20, (3, 50)).astype(np.uint32), np.ones(20, np.uint8)
     status[:5] = 2
     fills = np.array([50.0, 0.0, 33.0])
-    pool = np.sort([v for m in range(3) for v, j in zip(values[m, : int(fills[m])], at[m], strict=False) if status[j] != 2])
+    pool = np.sort(
+        [
+            v
+            for m in range(3)
+            for v, j in zip(values[m, : int(fills[m])], at[m], strict=False)
+            if status[j] != 2
+        ]
+    )
     bins = np.zeros((2, BINS), np.uint32)
     for group, (low, high) in enumerate([(0, 2), (2, 3)]):
         tally(bins[group], np.uint64(low), np.uint64(high), fills, at, values, status, np.uint8(2))
     for share in (0.0, 1e-9, 0.3, 0.5, 0.7, 1.0):
         rank = int(np.ceil(share * len(pool)))
-        assert smallest(share, bins, fills, at, values, status, np.uint8(2)) == (pool[rank - 1] if rank else 0.0)
+        assert smallest(share, bins, fills, at, values, status, np.uint8(2)) == (
+            pool[rank - 1] if rank else 0.0
+        )
     for k in range(40):
         assert select(values.ravel()[:40].copy(), k) == np.sort(values.ravel()[:40])[k]

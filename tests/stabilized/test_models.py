@@ -8,15 +8,31 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tiny import quiet
 
 import tamis
-from tamis import StabilizedSGDClassifier, StabilizedSGDClassifierCV, StabilizedSGDRegressor, StabilizedSGDRegressorCV
+from tamis import (
+    StabilizedSGDClassifier,
+    StabilizedSGDClassifierCV,
+    StabilizedSGDRegressor,
+    StabilizedSGDRegressorCV,
+)
 from tamis.testing import expected_failed_checks
 
 X = tiny.matrix(90, 10)
 Y, THREE = (tiny.signs(X) > 0).astype(int), tiny.classes(90)
 SMALL = {"n_paths": 3, "max_iter": 3, "random_state": 0}
-GRIDS = {"eta_factors": (1.0,), "burn_ins": (1.0,), "rejections": (0.5, 0.9), "purges": (0.5, 0.9), "cv": 3}
+GRIDS = {
+    "eta_factors": (1.0,),
+    "burn_ins": (1.0,),
+    "rejections": (0.5, 0.9),
+    "purges": (0.5, 0.9),
+    "cv": 3,
+}
 FEW = {**GRIDS, "rejections": (0.5,), "cv": 2}
-MODELS = [StabilizedSGDClassifier(), StabilizedSGDRegressor(), StabilizedSGDClassifierCV(**FEW), StabilizedSGDRegressorCV(**FEW)]
+MODELS = [
+    StabilizedSGDClassifier(),
+    StabilizedSGDRegressor(),
+    StabilizedSGDClassifierCV(**FEW),
+    StabilizedSGDRegressorCV(**FEW),
+]
 
 
 @parametrize_with_checks(MODELS, expected_failed_checks=expected_failed_checks)
@@ -48,7 +64,9 @@ def test_each_class_is_a_binary_model_of_its_own():
 def test_labels_and_several_targets():
     labels = np.c_[Y, THREE > 0]
     model = quiet(StabilizedSGDClassifier(**SMALL).fit, X, labels)
-    assert np.array_equal(model.coef_[0], quiet(StabilizedSGDClassifier(**SMALL).fit, X, Y).coef_[0])
+    assert np.array_equal(
+        model.coef_[0], quiet(StabilizedSGDClassifier(**SMALL).fit, X, Y).coef_[0]
+    )
     assert model.predict(X).shape == (90, 2)
     targets = tiny.numbers(X, 2)
     model = quiet(StabilizedSGDRegressor(**SMALL).fit, X, targets)
@@ -63,7 +81,9 @@ def test_class_weights_are_row_weights():
     b = quiet(StabilizedSGDClassifier(**SMALL).fit, X, Y, sample_weight=weights)
     assert np.array_equal(a.coef_, b.coef_)
     c = quiet(StabilizedSGDClassifier(**SMALL, class_weight="balanced").fit, X, Y)
-    d = quiet(StabilizedSGDClassifier(**SMALL).fit, X, Y, sample_weight=90 / (2 * np.bincount(Y))[Y])
+    d = quiet(
+        StabilizedSGDClassifier(**SMALL).fit, X, Y, sample_weight=90 / (2 * np.bincount(Y))[Y]
+    )
     assert np.array_equal(c.coef_, d.coef_)
 
 
@@ -94,7 +114,14 @@ def test_tol_ends_a_fit_that_has_come_to_rest():
     y = np.tile(np.r_[np.ones(4), -np.ones(4)], 10)
     model = quiet(StabilizedSGDClassifier(loss="hinge", max_iter=50, random_state=0).fit, rows, y)
     assert model.n_iter_ < 20
-    assert quiet(StabilizedSGDClassifier(loss="hinge", max_iter=30, tol=None, random_state=0).fit, rows, y).n_iter_ == 30
+    assert (
+        quiet(
+            StabilizedSGDClassifier(loss="hinge", max_iter=30, tol=None, random_state=0).fit,
+            rows,
+            y,
+        ).n_iter_
+        == 30
+    )
 
 
 # --------------------------------------------------------------------------- tuning
@@ -109,14 +136,23 @@ def test_the_sparsest_setting_within_a_standard_error_is_chosen():
     assert kept[model.best_index_] == kept[allowed].min()
     assert model.best_params_ == found["params"][model.best_index_]
     given = {name: value for name, value in model.best_params_.items() if name != "eta_factor"}
-    assert np.array_equal(model.coef_, quiet(StabilizedSGDClassifier(**SMALL, **given).fit, X, Y).coef_)
+    assert np.array_equal(
+        model.coef_, quiet(StabilizedSGDClassifier(**SMALL, **given).fit, X, Y).coef_
+    )
     exact = quiet(clone(model).set_params(se=0.0).fit, X, Y)
     assert exact.cv_results_["mean_test_loss"][exact.best_index_] == means.min()
 
 
 def test_tuning_does_not_depend_on_jobs_and_survives_saving(tmp_path):
-    model = quiet(StabilizedSGDClassifierCV(**GRIDS, **SMALL).fit, X, THREE, sample_weight=tiny.weights(90))
-    other = quiet(StabilizedSGDClassifierCV(**GRIDS, **SMALL, n_jobs=2).fit, X, THREE, sample_weight=tiny.weights(90))
+    model = quiet(
+        StabilizedSGDClassifierCV(**GRIDS, **SMALL).fit, X, THREE, sample_weight=tiny.weights(90)
+    )
+    other = quiet(
+        StabilizedSGDClassifierCV(**GRIDS, **SMALL, n_jobs=2).fit,
+        X,
+        THREE,
+        sample_weight=tiny.weights(90),
+    )
     assert np.array_equal(model.coef_, other.coef_)
     tamis.save(model, tmp_path / "model.tamis")
     again = tamis.load(tmp_path / "model.tamis")

@@ -21,7 +21,11 @@ cuts = st.one_of(st.sets(st.integers(1, N - 1)).map(sorted), st.just(list(range(
 
 
 def begin(kind, **more):
-    return StabilizedSGDRegressor(**GIVEN, **more) if kind == "numbers" else StabilizedSGDClassifier(**GIVEN, **more)
+    return (
+        StabilizedSGDRegressor(**GIVEN, **more)
+        if kind == "numbers"
+        else StabilizedSGDClassifier(**GIVEN, **more)
+    )
 
 
 def walk(model, kind, start, stop, weights=None):
@@ -61,7 +65,10 @@ def test_chunks(kind):
 
 def test_chunks_with_balanced_classes_and_adaptive_bursts():
     whole = stream("two", [], class_weight="balanced", adaptive_burst=0.3, carry=20)
-    assert_same(whole, stream("two", list(range(1, N)), class_weight="balanced", adaptive_burst=0.3, carry=20))
+    assert_same(
+        whole,
+        stream("two", list(range(1, N)), class_weight="balanced", adaptive_burst=0.3, carry=20),
+    )
 
 
 @pytest.mark.parametrize("way", ["save", "pickle", "deepcopy"])
@@ -97,13 +104,24 @@ def test_reading_between_chunks_changes_nothing():
     other = begin("two")
     for start in range(0, N, 5):
         walk(other, "two", start, start + 5)
-        _ = other.coef_, other.paths_, other.history_, other.selection_probability_, other.predict(X), other.resolved_params_
+        _ = (
+            other.coef_,
+            other.paths_,
+            other.history_,
+            other.selection_probability_,
+            other.predict(X),
+            other.resolved_params_,
+        )
     assert_same(model, other)
 
 
 def test_one_walk_of_fit_in_order_is_a_stream_while_burning_in():
-    model = quiet(StabilizedSGDClassifier(n_paths=3, max_iter=1, shuffle=False, random_state=0).fit, X, TWO)
-    other = quiet(StabilizedSGDClassifier(n_paths=3, random_state=0).partial_fit, X, TWO, classes=[0, 1])
+    model = quiet(
+        StabilizedSGDClassifier(n_paths=3, max_iter=1, shuffle=False, random_state=0).fit, X, TWO
+    )
+    other = quiet(
+        StabilizedSGDClassifier(n_paths=3, random_state=0).partial_fit, X, TWO, classes=[0, 1]
+    )
     assert np.array_equal(model.coef_, other.coef_)
 
 
@@ -114,7 +132,11 @@ def test_scores_come_from_the_weights_shown():
         scores = model.predict(X) if kind == "numbers" else model.decision_function(X)
         assert scores.reshape(N, -1) == pytest.approx(by_hand, rel=1e-12, abs=1e-12)
         for i in range(5):  # few rows take another way to the same bits
-            one = model.predict(X[i : i + 1]) if kind == "numbers" else model.decision_function(X[i : i + 1])
+            one = (
+                model.predict(X[i : i + 1])
+                if kind == "numbers"
+                else model.decision_function(X[i : i + 1])
+            )
             assert np.array_equal(one[0], scores[i])
 
 
@@ -159,5 +181,7 @@ def test_forged_states_are_refused(break_it, tmp_path):
     else:
         bundle.state = bundle.state[:, :-2]
     tamis.save(model, tmp_path / "m")
-    with pytest.raises(tamis.persist.ModelFileError, match=r"StabilizedSGDClassifier._engine.bundles\[0\]"):
+    with pytest.raises(
+        tamis.persist.ModelFileError, match=r"StabilizedSGDClassifier._engine.bundles\[0\]"
+    ):
         tamis.load(tmp_path / "m")

@@ -9,13 +9,17 @@ from tiny import quiet
 
 from tamis import StabilizedSGDClassifier
 from tamis.datasets import make_text
-from tamis.models import stabilized_engine
+from tamis.methods.stabilized import paths as stabilized_engine
 
 X, Y, _ = make_text(n_samples=300, n_features=400, words=20, random_state=0)
 
 
 def weights(n_jobs):
-    return quiet(StabilizedSGDClassifier(n_paths=4, max_iter=3, tol=None, random_state=0, n_jobs=n_jobs).fit, X, Y).coef_
+    return quiet(
+        StabilizedSGDClassifier(n_paths=4, max_iter=3, tol=None, random_state=0, n_jobs=n_jobs).fit,
+        X,
+        Y,
+    ).coef_
 
 
 def test_two_fits_in_two_threads():
@@ -43,7 +47,7 @@ def test_loky_workers():
 
 
 def test_the_number_of_threads_is_restored():
-    from tamis import _jit
+    from tamis.base import jit as _jit
 
     before = _jit.numba.get_num_threads()
     weights(2)
@@ -76,7 +80,11 @@ print(process.exitcode, np.array_equal(usual, found), np.array_equal(usual, weig
 
 def test_a_fork_after_a_fit():
     for layer in ("omp", "workqueue"):
-        assert run_process(FORK, env={"NUMBA_THREADING_LAYER": layer}).split() == ["0", "True", "True"]
+        assert run_process(FORK, env={"NUMBA_THREADING_LAYER": layer}).split() == [
+            "0",
+            "True",
+            "True",
+        ]
 
 
 TWO_THREADS = """
@@ -99,4 +107,7 @@ print(len(found), all(np.array_equal(found[0], f) for f in found))
 
 
 def test_threads_under_workqueue_which_aborts_when_entered_twice():
-    assert run_process(TWO_THREADS, env={"NUMBA_THREADING_LAYER": "workqueue"}).split() == ["20", "True"]
+    assert run_process(TWO_THREADS, env={"NUMBA_THREADING_LAYER": "workqueue"}).split() == [
+        "20",
+        "True",
+    ]

@@ -3,16 +3,20 @@
 import numpy as np
 from scipy.optimize import linprog
 
-from tamis.solvers.threshold import drop_small
-from tamis.solvers.threshold_bounds import Problem
-from tamis.solvers.threshold_certificate import certify
-from tamis.solvers.threshold_fits import solve
+from tamis.methods.thresholding.bounds import Problem
+from tamis.methods.thresholding.certificate import certify
+from tamis.methods.thresholding.fits import solve
+from tamis.methods.thresholding.thresholds import drop_small
 
 
 def random_problem(seed, loss, n=60, d=12):
     """Heavy-tailed rows, unlike loads, classes of unlike size; with and without an intercept."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_t(3, size=(n, d)) * rng.uniform(0.2, 2.0, d) * (rng.random((n, d)) < rng.uniform(0.3, 1.0))
+    X = (
+        rng.standard_t(3, size=(n, d))
+        * rng.uniform(0.2, 2.0, d)
+        * (rng.random((n, d)) < rng.uniform(0.3, 1.0))
+    )
     signs = np.where(X[:, 0] - X[:, 1] + rng.normal(size=n) + rng.normal() > 0, 1.0, -1.0)
     signs[:2] = 1.0, -1.0
     loads = rng.uniform(0.2, 1.0, n)

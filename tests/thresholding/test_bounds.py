@@ -1,4 +1,6 @@
-"""The invariants of thresholding: bounds are never violated, and the certificate is between the truth and the promise."""
+"""The invariants of thresholding: bounds are never violated, and the certificate is between the
+truth and the promise.
+"""
 
 import numpy as np
 import pytest
@@ -7,9 +9,16 @@ from sklearn.linear_model import LogisticRegression
 from spelling import L1
 from thresholding.problems import cut, hinge_program, optimum, random_problem
 
-from tamis.solvers.threshold import drop_small, halvings, keeping
-from tamis.solvers.threshold_bounds import AT_ZERO, absolute_bound, constrained_bound, objective, relative_bound, safe_threshold
-from tamis.solvers.threshold_fits import solve
+from tamis.methods.thresholding.bounds import (
+    AT_ZERO,
+    absolute_bound,
+    constrained_bound,
+    objective,
+    relative_bound,
+    safe_threshold,
+)
+from tamis.methods.thresholding.fits import solve
+from tamis.methods.thresholding.thresholds import drop_small, halvings, keeping
 
 pytestmark = pytest.mark.delicate
 
@@ -21,9 +30,18 @@ SLACK = 1e-9
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_logistic_solver_reaches_the_optimum_of_scikit_learn(intercept):
     X, problem = random_problem(1, "logistic")
-    problem = problem._replace(intercept=intercept, loads=np.full(len(X), 1 / len(X)), strength=0.02)
+    problem = problem._replace(
+        intercept=intercept, loads=np.full(len(X), 1 / len(X)), strength=0.02
+    )
     fit = solve(problem, X, 1e-10, 300)
-    other = LogisticRegression(**L1, solver="saga", C=1 / (0.02 * len(X)), fit_intercept=intercept, tol=1e-10, max_iter=100000)
+    other = LogisticRegression(
+        **L1,
+        solver="saga",
+        C=1 / (0.02 * len(X)),
+        fit_intercept=intercept,
+        tol=1e-10,
+        max_iter=100000,
+    )
     other.fit(X, problem.signs)
     assert fit.converged
     assert fit.weights == pytest.approx(other.coef_[0], abs=1e-5)
@@ -47,14 +65,18 @@ def test_wide_data_need_several_working_sets(loss):
     fit = solve(problem, X, 1e-8, 300)
     assert fit.converged
     assert fit.turns > 1
-    assert objective(problem, fit.weights, X @ fit.weights + fit.intercept) == pytest.approx(optimum(X, problem)[0], rel=1e-6)
+    assert objective(problem, fit.weights, X @ fit.weights + fit.intercept) == pytest.approx(
+        optimum(X, problem)[0], rel=1e-6
+    )
 
 
 # --------------------------------------------------------------------------- bounds
 @pytest.mark.long
 @pytest.mark.parametrize("loss", LOSSES)
 def test_no_bound_is_violated(loss):
-    """The chain of the notes, A.7: 0 <= truth <= gap; truth <= aposteriori <= apriori; bounds from the thresholded data hold on both sides."""
+    """The chain of the notes, A.7: 0 <= truth <= gap; truth <= aposteriori <= apriori; bounds from
+    the thresholded data hold on both sides.
+    """
     for seed in range(25):
         X, problem = random_problem(seed, loss)
         best, off = optimum(X, problem)
@@ -64,7 +86,9 @@ def test_no_bound_is_violated(loss):
             assert truth >= -SLACK - off
             assert truth <= proof.gap + SLACK + off
             assert truth <= proof.aposteriori + SLACK + off
-            assert proof.aposteriori <= proof.apriori_rel * best + SLACK + off + proof.solver_gap * 2
+            assert (
+                proof.aposteriori <= proof.apriori_rel * best + SLACK + off + proof.solver_gap * 2
+            )
             assert truth <= proof.apriori_abs + SLACK + off
             assert proof.dual_bound <= best + SLACK
             assert proof.dual_thresholded <= proof.dual_bound + SLACK
@@ -86,7 +110,9 @@ def test_the_sandwich(loss):
 
 
 def test_the_certificate_is_far_better_than_the_promise():
-    """Notes, A.8: what theory promises beforehand is loose by orders of magnitude; the dual certificate is not."""
+    """Notes, A.8: what theory promises beforehand is loose by orders of magnitude; the dual
+    certificate is not.
+    """
     shares = []
     for seed in range(10):
         X, problem = random_problem(seed, "logistic")
@@ -114,13 +140,19 @@ def test_the_rules_are_the_bounds_turned_round():
         t = safe_threshold(eps, "absolute", strength, 0.7)
         assert absolute_bound(t, strength, 0.7) == pytest.approx(eps)
         # Along a path the value reached before allows more, once it is small (notes, A.4).
-        assert safe_threshold(eps, "absolute", strength, 0.7, 0.01) > safe_threshold(eps, "absolute", strength, 0.7)
-    assert safe_threshold(0.1, "absolute", 0.1, 1.0, 1.0) == pytest.approx(0.005)  # not 0.00488, the source's rule
+        assert safe_threshold(eps, "absolute", strength, 0.7, 0.01) > safe_threshold(
+            eps, "absolute", strength, 0.7
+        )
+    assert safe_threshold(0.1, "absolute", 0.1, 1.0, 1.0) == pytest.approx(
+        0.005
+    )  # not 0.00488, the source's rule
 
 
 @pytest.mark.parametrize(("radius", "gap"), [(0.3, 0.6), (1.5, 2.5)])
 def test_the_constrained_bound_is_tight_for_small_radii_only(radius, gap):
-    """Notes, T-A3: X = [x, -x], x = t e_1 with t = 1; all is dropped, and the solver picks the worst of equals, w = -c e_1."""
+    """Notes, T-A3: X = [x, -x], x = t e_1 with t = 1; all is dropped, and the solver picks the
+    worst of equals, w = -c e_1.
+    """
     X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
     assert drop_small(X, 1.0).dropped == 1.0
 
@@ -140,7 +172,9 @@ def test_sparse_and_dense_drop_the_same(dtype, index):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(30, 11)) * (rng.random((30, 11)) < 0.6)).astype(dtype)
     rows = sp.csr_array(X)
-    rows = sp.csr_array((rows.data, rows.indices.astype(index), rows.indptr.astype(index)), shape=X.shape)
+    rows = sp.csr_array(
+        (rows.data, rows.indices.astype(index), rows.indptr.astype(index)), shape=X.shape
+    )
     before, shares = rows.copy(), []
     for threshold in (0.0, 0.1, 0.5, 1.3, 9.0):
         dense, sparse = drop_small(X, threshold), drop_small(rows, threshold)

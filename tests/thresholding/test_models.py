@@ -1,4 +1,6 @@
-"""ThresholdedClassifier and DataThresholder: what a user asks for is what the certificate shows, on every kind of data."""
+"""ThresholdedClassifier and DataThresholder: what a user asks for is what the certificate shows, on
+every kind of data.
+"""
 
 from itertools import pairwise
 
@@ -16,13 +18,22 @@ from thresholding.problems import optimum
 import tamis
 from tamis import DataThresholder, ThresholdDisplay, ThresholdedClassifier
 from tamis.datasets import make_text
-from tamis.solvers.threshold import drop_small
-from tamis.solvers.threshold_bounds import Problem
+from tamis.methods.thresholding.bounds import Problem
+from tamis.methods.thresholding.thresholds import drop_small
 
 X, Y, _ = make_text(n_samples=400, n_features=300, n_informative=10, random_state=0)
 DENSE = X.toarray()
 THREE = np.random.default_rng(0).integers(0, 3, 400) * (Y > 0)
-KEYS = {"primal_thresholded", "primal_original", "dual_bound", "gap", "rel_gap", "apriori_abs", "apriori_rel", "vacuous"}
+KEYS = {
+    "primal_thresholded",
+    "primal_original",
+    "dual_bound",
+    "gap",
+    "rel_gap",
+    "apriori_abs",
+    "apriori_rel",
+    "vacuous",
+}
 
 
 def model(**given):
@@ -61,7 +72,9 @@ def test_a_threshold_without_eps_is_taken_as_it_is():
     cut = np.where(DENSE > 0.2, DENSE, 0.0)
     plain = model(threshold=0.0).fit(cut, Y)
     assert fitted.coef_ == pytest.approx(plain.coef_, abs=1e-12)
-    assert plain.certificate_["primal_original"] == pytest.approx(fitted.certificate_["primal_thresholded"])
+    assert plain.certificate_["primal_original"] == pytest.approx(
+        fitted.certificate_["primal_thresholded"]
+    )
 
 
 def test_without_a_target_auto_keeps_to_a_hundredth():
@@ -81,14 +94,18 @@ def test_no_threshold_is_plain_l1():
 
 
 def test_an_eps_that_no_solver_reaches_is_told():
-    with pytest.warns(ConvergenceWarning, match="found no threshold with a certificate of eps=1e-12"):
+    with pytest.warns(
+        ConvergenceWarning, match="found no threshold with a certificate of eps=1e-12"
+    ):
         model(estimator=LogisticRegression(**L1, solver="liblinear"), eps=1e-12).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or tol"):
         model(max_iter=1, tol=1e-12).fit(X, Y)
 
 
 @pytest.mark.parametrize(
-    "form", [np.asarray, sp.csr_array, sp.csc_matrix, sp.coo_array, lambda A: A.astype(np.float32)], ids=["dense", "csr", "csc", "coo", "f4"]
+    "form",
+    [np.asarray, sp.csr_array, sp.csc_matrix, sp.coo_array, lambda A: A.astype(np.float32)],
+    ids=["dense", "csr", "csc", "coo", "f4"],
 )
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 def test_every_container_gives_the_same_model_and_is_left_alone(form, loss):
@@ -96,13 +113,22 @@ def test_every_container_gives_the_same_model_and_is_left_alone(form, loss):
     before = rows.copy()
     fitted = model(loss=loss, threshold=0.15).fit(rows, Y)
     assert fitted.coef_ == pytest.approx(model(loss=loss, threshold=0.15).fit(X, Y).coef_, abs=1e-4)
-    assert np.array_equal(rows.toarray() if sp.issparse(rows) else rows, before.toarray() if sp.issparse(before) else before)
-    assert fitted.decision_function(rows) == pytest.approx((rows @ fitted.coef_.T + fitted.intercept_)[:, 0])
+    assert np.array_equal(
+        rows.toarray() if sp.issparse(rows) else rows,
+        before.toarray() if sp.issparse(before) else before,
+    )
+    assert fitted.decision_function(rows) == pytest.approx(
+        (rows @ fitted.coef_.T + fitted.intercept_)[:, 0]
+    )
 
 
 def test_wide_indices():
-    wide = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
-    assert np.array_equal(model(threshold=0.15).fit(wide, Y).coef_, model(threshold=0.15).fit(X, Y).coef_)
+    wide = sp.csr_array(
+        (X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape
+    )
+    assert np.array_equal(
+        model(threshold=0.15).fit(wide, Y).coef_, model(threshold=0.15).fit(X, Y).coef_
+    )
 
 
 def test_several_classes_and_labels():
@@ -126,13 +152,23 @@ def test_weights_are_repetitions():
     assert weighted.certificate_["gap"] == pytest.approx(repeated.certificate_["gap"], abs=1e-6)
 
 
-@pytest.mark.parametrize("estimator", [LogisticRegression(**L1, solver="liblinear", tol=1e-8), LogisticRegression(**L1, solver="saga", tol=1e-6)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(**L1, solver="liblinear", tol=1e-8),
+        LogisticRegression(**L1, solver="saga", tol=1e-6),
+    ],
+)
 def test_other_solvers(estimator):
     fitted = model(estimator=estimator, threshold=0.1, fit_intercept=False).fit(X, Y)
-    assert fitted.coef_ == pytest.approx(model(threshold=0.1, fit_intercept=False, tol=1e-9).fit(X, Y).coef_, abs=2e-3)
+    assert fitted.coef_ == pytest.approx(
+        model(threshold=0.1, fit_intercept=False, tol=1e-9).fit(X, Y).coef_, abs=2e-3
+    )
     assert fitted.certificate_["solver_gap"] < 1e-3
     weights = np.arange(400) % 3
-    weighted = model(estimator=estimator, threshold=0.1, fit_intercept=False).fit(X, Y, sample_weight=weights)
+    weighted = model(estimator=estimator, threshold=0.1, fit_intercept=False).fit(
+        X, Y, sample_weight=weights
+    )
     assert weighted.certificate_["solver_gap"] < 1e-3
     assert estimator.C == 1.0
 
@@ -140,8 +176,13 @@ def test_other_solvers(estimator):
 def test_the_certificate_is_about_the_loss_asked_for():
     """A squared hinge is not the hinge, and liblinear penalises the intercept: the gap says so."""
     own = model(loss="hinge", threshold=0.0).fit(X, Y)
-    other = model(estimator=LinearSVC(penalty="l1", dual=False), loss="hinge", threshold=0.0).fit(X, Y)
-    assert other.certificate_["primal_original"] - own.certificate_["primal_original"] <= other.certificate_["gap"]
+    other = model(estimator=LinearSVC(penalty="l1", dual=False), loss="hinge", threshold=0.0).fit(
+        X, Y
+    )
+    assert (
+        other.certificate_["primal_original"] - own.certificate_["primal_original"]
+        <= other.certificate_["gap"]
+    )
     assert other.certificate_["gap"] > 1e-3
 
 
@@ -172,10 +213,14 @@ def test_every_step_of_a_path_keeps_eps(mode, eps):
 
 
 def test_a_path_never_tries_what_a_stronger_penalty_has_ruled_out(monkeypatch):
-    from tamis.models import thresholded
+    from tamis.methods.thresholding import estimator as thresholded
 
     tried = []
-    monkeypatch.setattr(thresholded, "drop_small", lambda matrix, threshold: tried.append(threshold) or drop_small(matrix, threshold))
+    monkeypatch.setattr(
+        thresholded,
+        "drop_small",
+        lambda matrix, threshold: tried.append(threshold) or drop_small(matrix, threshold),
+    )
     model().path(X, Y, np.geomspace(1e-2, 1e-3, 6), 0.01)
     assert len(tried) > 6
     assert tried == sorted(tried, reverse=True)
@@ -196,7 +241,7 @@ def test_paths_go_down(alphas):
         model().path(X, Y, [1e-2], 0.0)
 
 
-# --------------------------------------------------------------------------- transformer, display, files
+# ---------------------------------------------------------------------- transformer, display, files
 def test_the_transformer():
     cut = DataThresholder(keep=0.4).fit(X)
     assert cut.kept_fraction_ == pytest.approx(0.4, abs=0.01)
@@ -205,7 +250,11 @@ def test_the_transformer():
     assert sp.issparse(small)
     assert small.nnz == round(cut.kept_fraction_ * X.nnz)
     assert np.array_equal(cut.transform(DENSE), small.toarray())
-    frame = cut.fit(pd.DataFrame(DENSE).add_prefix("word ")).set_output(transform="pandas").transform(pd.DataFrame(DENSE).add_prefix("word "))
+    frame = (
+        cut.fit(pd.DataFrame(DENSE).add_prefix("word "))
+        .set_output(transform="pandas")
+        .transform(pd.DataFrame(DENSE).add_prefix("word "))
+    )
     assert frame.columns[3] == "word 3"
     chain = make_pipeline(DataThresholder(0.1), LogisticRegression()).fit(X, Y)
     assert chain.score(X, Y) > 0.8
@@ -222,13 +271,18 @@ def test_files(tmp_path):
     assert again.certificate_.keys() == fitted.certificate_.keys()
     assert np.array_equal(again.certificate_["gap"], fitted.certificate_["gap"])
     tamis.save(DataThresholder().fit(X), tmp_path / "cut.tamis")
-    assert np.array_equal(tamis.load(tmp_path / "cut.tamis").transform(DENSE), DataThresholder().fit_transform(X).toarray())
+    assert np.array_equal(
+        tamis.load(tmp_path / "cut.tamis").transform(DENSE),
+        DataThresholder().fit_transform(X).toarray(),
+    )
 
 
 def test_the_display():
     import matplotlib.pyplot as plt
 
-    display = ThresholdDisplay.from_estimator(model(eps=0.1), X[:300], Y[:300], [0.0, 0.1, 0.3], X_test=X[300:], y_test=Y[300:])
+    display = ThresholdDisplay.from_estimator(
+        model(eps=0.1), X[:300], Y[:300], [0.0, 0.1, 0.3], X_test=X[300:], y_test=Y[300:]
+    )
     assert len(display.axes_) == 4
     assert display.kept_fraction[0] == 1.0
     assert (np.diff(display.megabytes) < 0.0).all()

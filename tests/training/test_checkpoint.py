@@ -1,4 +1,6 @@
-"""Checkpoints: interrupted anywhere and taken up again, a model has the bits of an uninterrupted one; others are refused."""
+"""Checkpoints: interrupted anywhere and taken up again, a model has the bits of an uninterrupted
+one; others are refused.
+"""
 
 import contextlib
 import json
@@ -8,8 +10,16 @@ import threading
 import numpy as np
 import pytest
 
-from tamis import FOBOSClassifier, FTRLClassifier, SieveClassifier, StabilizedSGDClassifier, open_rows, save, train
-from tamis.cli.demo import write_svmlight
+from tamis import (
+    FOBOSClassifier,
+    FTRLClassifier,
+    SieveClassifier,
+    StabilizedSGDClassifier,
+    open_rows,
+    save,
+    train,
+)
+from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
 from tamis.training.checkpoint import CheckpointError
 from tamis.training.walk import Walk
@@ -42,8 +52,15 @@ def bytes_of(model, tmp_path):
 @pytest.mark.parametrize("validate", [None, "progressive"])
 def test_dying_at_any_chunk_changes_no_bit(name, validate, path, tmp_path, monkeypatch):
     options = {"passes": 2, "validate": validate, "every": 50}
-    wanted = bytes_of(train(MODELS[name](), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "whole", **options), tmp_path)
-    plain = bytes_of(train(MODELS[name](), open_rows(path, chunk_rows=21), passes=2, validate=validate), tmp_path)
+    wanted = bytes_of(
+        train(
+            MODELS[name](), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "whole", **options
+        ),
+        tmp_path,
+    )
+    plain = bytes_of(
+        train(MODELS[name](), open_rows(path, chunk_rows=21), passes=2, validate=validate), tmp_path
+    )
     assert plain == wanted
     learn, left = Walk._learn, 0
 
@@ -59,7 +76,12 @@ def test_dying_at_any_chunk_changes_no_bit(name, validate, path, tmp_path, monke
     for life in (3, 7, 1, 5, 4, 2, 9, 30):
         left, lives = life, lives + 1
         try:
-            model = train(MODELS[name](), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "ck", **options)
+            model = train(
+                MODELS[name](),
+                open_rows(path, chunk_rows=21),
+                checkpoint=tmp_path / "ck",
+                **options,
+            )
             break
         except Killed:
             continue
@@ -67,9 +89,13 @@ def test_dying_at_any_chunk_changes_no_bit(name, validate, path, tmp_path, monke
     assert bytes_of(model, tmp_path) == wanted
 
 
-@pytest.mark.parametrize("text", ["0 0:1 3:1\n", "0,1 1:1 3:1\n"], ids=["columns from 0", "several labels"])
+@pytest.mark.parametrize(
+    "text", ["0 0:1 3:1\n", "0,1 1:1 3:1\n"], ids=["columns from 0", "several labels"]
+)
 def test_what_the_first_chunk_decided_is_remembered(text, tmp_path, monkeypatch):
-    """Only the first line says that columns count from 0, or that rows have several labels; the second life never sees it."""
+    """Only the first line says that columns count from 0, or that rows have several labels; the
+    second life never sees it.
+    """
     path = tmp_path / "a.svm"
     path.write_text(text + "".join(f"{k % 2} {1 + k % 5}:1 {7 + k % 2}:1\n" for k in range(200)))
     wanted = bytes_of(train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21)), tmp_path)
@@ -82,9 +108,19 @@ def test_what_the_first_chunk_decided_is_remembered(text, tmp_path, monkeypatch)
 
     monkeypatch.setattr(Walk, "_learn", mortal)
     with pytest.raises(Killed):
-        train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "ck", every=50)
+        train(
+            FTRLClassifier(grow=True),
+            open_rows(path, chunk_rows=21),
+            checkpoint=tmp_path / "ck",
+            every=50,
+        )
     monkeypatch.setattr(Walk, "_learn", learn)
-    model = train(FTRLClassifier(grow=True), open_rows(path, chunk_rows=21), checkpoint=tmp_path / "ck", every=50)
+    model = train(
+        FTRLClassifier(grow=True),
+        open_rows(path, chunk_rows=21),
+        checkpoint=tmp_path / "ck",
+        every=50,
+    )
     assert bytes_of(model, tmp_path) == wanted
 
 
@@ -111,19 +147,31 @@ def test_a_checkpoint_is_one_whole_pair_at_every_moment(path, tmp_path, monkeypa
             train(FTRLClassifier(), open_rows(path, chunk_rows=21), checkpoint=folder, every=21)
         monkeypatch.setattr(os, "replace", replace)
         assert len(list(folder.glob("model-*.tamis"))) <= 2
-    assert np.array_equal(train(FTRLClassifier(), open_rows(path, chunk_rows=21), checkpoint=folder, every=21).coef_, wanted)
+    assert np.array_equal(
+        train(FTRLClassifier(), open_rows(path, chunk_rows=21), checkpoint=folder, every=21).coef_,
+        wanted,
+    )
 
 
 def test_other_tasks_are_refused_with_the_reason(path, tmp_path):
     folder = tmp_path / "ck"
 
     def go(model=None, rows=None, **more):
-        return train(model or FTRLClassifier(), rows or open_rows(path, chunk_rows=50), checkpoint=folder, **more)
+        return train(
+            model or FTRLClassifier(),
+            rows or open_rows(path, chunk_rows=50),
+            checkpoint=folder,
+            **more,
+        )
 
     go()
-    with pytest.raises(CheckpointError, match=r"another task: parameters 'alpha' was 'auto', now 0\.1"):
+    with pytest.raises(
+        CheckpointError, match=r"another task: parameters 'alpha' was 'auto', now 0\.1"
+    ):
         go(FTRLClassifier(alpha=0.1))
-    with pytest.raises(CheckpointError, match="another task: model was FTRLClassifier, now FOBOSClassifier"):
+    with pytest.raises(
+        CheckpointError, match="another task: model was FTRLClassifier, now FOBOSClassifier"
+    ):
         go(FOBOSClassifier())
     with pytest.raises(CheckpointError, match="another task: passes was 1, now 2"):
         go(passes=2)
@@ -143,7 +191,11 @@ def test_damaged_checkpoints_are_refused(path, tmp_path):
     folder = tmp_path / "ck"
     train(FTRLClassifier(), open_rows(path), checkpoint=folder)
     pair = (folder / "checkpoint.json").read_text()
-    for content, words in (("{", "cannot be read"), ("[]", "no checkpoint of format"), (json.dumps({"format": 99}), "no checkpoint of format")):
+    for content, words in (
+        ("{", "cannot be read"),
+        ("[]", "no checkpoint of format"),
+        (json.dumps({"format": 99}), "no checkpoint of format"),
+    ):
         (folder / "checkpoint.json").write_text(content)
         with pytest.raises(CheckpointError, match=words):
             train(FTRLClassifier(), open_rows(path), checkpoint=folder)
@@ -178,7 +230,11 @@ def test_an_interruption_waits_for_the_chunk_and_leaves_a_checkpoint(path, tmp_p
 
 def test_in_another_thread_signals_are_left_alone(path, tmp_path):
     found = []
-    worker = threading.Thread(target=lambda: found.append(train(FTRLClassifier(), open_rows(path), checkpoint=tmp_path / "ck")))
+    worker = threading.Thread(
+        target=lambda: found.append(
+            train(FTRLClassifier(), open_rows(path), checkpoint=tmp_path / "ck")
+        )
+    )
     worker.start()
     worker.join()
     assert found[0].t_ == 300

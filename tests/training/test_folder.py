@@ -1,4 +1,6 @@
-"""The folder of checkpoints: nothing of anybody else is ever removed, and one process or thread uses it at a time."""
+"""The folder of checkpoints: nothing of anybody else is ever removed, and one process or thread
+uses it at a time.
+"""
 
 import json
 import os
@@ -51,7 +53,11 @@ def rows(tmp_path):
 
 def contents(folder):
     """All files under a folder, with their bytes."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def stop_at(monkeypatch, seen):
@@ -75,38 +81,80 @@ def leave_checkpoint(rows, folder, monkeypatch):
 
 
 # --------------------------------------------------------------------------- nothing of others
-@pytest.mark.parametrize("name", ["model-b.tamis", "notes.txt", ".tamis-0123456789abcdef01234567.tmp", "checkpoint.json"])
+@pytest.mark.parametrize(
+    "name", ["model-b.tamis", "notes.txt", ".tamis-0123456789abcdef01234567.tmp", "checkpoint.json"]
+)
 def test_a_folder_with_anything_else_is_refused(rows, tmp_path, name):
     folder = tmp_path / "m"
     folder.mkdir()
     (folder / name).write_text("precious")
-    with pytest.raises(CheckpointError, match="Checkpoints need a folder of their own: name one that is empty or new"):
+    with pytest.raises(
+        CheckpointError,
+        match="Checkpoints need a folder of their own: name one that is empty or new",
+    ):
         train(FTRLClassifier(), rows(), checkpoint=folder)
     assert contents(folder) == {name: b"precious"}
 
 
 def test_the_command_of_the_lost_models(rows, tmp_path, capsys, monkeypatch):
-    """`tamis fit s.svm --out m/model-b.tamis --checkpoint m` once removed every model of the folder, and the folder."""
+    """`tamis fit s.svm --out m/model-b.tamis --checkpoint m` once removed every model of the
+    folder, and the folder.
+    """
     rows()
     folder = tmp_path / "m"
     folder.mkdir()
     save(FTRLClassifier(), folder / "model-a.tamis")
     before = contents(folder)
     monkeypatch.chdir(tmp_path)
-    done = here("fit", "s.svm", "--method", "ftrl", "--out", "m/model-b.tamis", "--checkpoint", "m", capsys=capsys)
+    done = here(
+        "fit",
+        "s.svm",
+        "--method",
+        "ftrl",
+        "--out",
+        "m/model-b.tamis",
+        "--checkpoint",
+        "m",
+        capsys=capsys,
+    )
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "m/model-b.tamis: it lies in the folder of the checkpoints" in done.err
-    done = here("fit", "s.svm", "--method", "ftrl", "--out", "model-b.tamis", "--checkpoint", "m", capsys=capsys)
+    done = here(
+        "fit",
+        "s.svm",
+        "--method",
+        "ftrl",
+        "--out",
+        "model-b.tamis",
+        "--checkpoint",
+        "m",
+        capsys=capsys,
+    )
     assert (done.code, done.err.count("\n")) == (1, 1)
     assert "it holds 'model-a.tamis', which no checkpoint wrote" in done.err
     assert contents(folder) == before
     for out in ("m2", "m2/../m2/x", "m2/x.html"):
-        assert here("fit", "s.svm", "--method", "ftrl", "--report", out, "--checkpoint", "m2", capsys=capsys).code == 2
+        assert (
+            here(
+                "fit",
+                "s.svm",
+                "--method",
+                "ftrl",
+                "--report",
+                out,
+                "--checkpoint",
+                "m2",
+                capsys=capsys,
+            ).code
+            == 2
+        )
     assert sorted(os.listdir(tmp_path)) == ["m", "s.svm"]
 
 
 def test_what_is_put_there_on_the_way_stays(rows, tmp_path, monkeypatch, capsys):
-    """Files that appear beside a checkpoint are refused at the next start, and left where they are at the end."""
+    """Files that appear beside a checkpoint are refused at the next start, and left where they are
+    at the end.
+    """
     folder, learn = tmp_path / "ck", Walk._learn
 
     def litter(self, chunk):
@@ -114,12 +162,24 @@ def test_what_is_put_there_on_the_way_stays(rows, tmp_path, monkeypatch, capsys)
         (folder / "model-x.tamis").write_text("precious")
 
     monkeypatch.setattr(Walk, "_learn", litter)
-    done = here("fit", tmp_path / "s.svm", "--method", "ftrl", "--checkpoint", folder, "--out", tmp_path / "m", capsys=capsys)
+    done = here(
+        "fit",
+        tmp_path / "s.svm",
+        "--method",
+        "ftrl",
+        "--checkpoint",
+        folder,
+        "--out",
+        tmp_path / "m",
+        capsys=capsys,
+    )
     assert done.code == 0
     assert contents(folder) == {"model-x.tamis": b"precious"}
     (folder / "model-x.tamis").unlink()
     leave_checkpoint(rows, folder, monkeypatch)
-    with pytest.raises(CheckpointError, match=r"it holds 'model-x\.tamis', which no checkpoint wrote"):
+    with pytest.raises(
+        CheckpointError, match=r"it holds 'model-x\.tamis', which no checkpoint wrote"
+    ):
         train(FTRLClassifier(), rows(), checkpoint=folder)
     assert contents(folder)["model-x.tamis"] == b"precious"
 
@@ -130,7 +190,19 @@ def test_a_folder_goes_only_if_it_was_made_for_the_checkpoint(rows, tmp_path, th
     folder = tmp_path / "new" / "ck"
     if there:
         folder.mkdir(parents=True)
-    done = here("fit", tmp_path / "s.svm", "--method", "ftrl", "--checkpoint", folder, "--every", 50, "--out", tmp_path / "m", capsys=capsys)
+    done = here(
+        "fit",
+        tmp_path / "s.svm",
+        "--method",
+        "ftrl",
+        "--checkpoint",
+        folder,
+        "--every",
+        50,
+        "--out",
+        tmp_path / "m",
+        capsys=capsys,
+    )
     assert done.code == 0
     assert folder.exists() == there
     assert not there or not os.listdir(folder)
@@ -138,22 +210,30 @@ def test_a_folder_goes_only_if_it_was_made_for_the_checkpoint(rows, tmp_path, th
 
 def test_a_failure_before_the_first_checkpoint_leaves_nothing(tmp_path, capsys):
     (tmp_path / "bad.svm").write_text("1 1:1\nspam 2:2\n")
-    assert here("fit", tmp_path / "bad.svm", "--checkpoint", tmp_path / "ck", capsys=capsys).code == 1
+    assert (
+        here("fit", tmp_path / "bad.svm", "--checkpoint", tmp_path / "ck", capsys=capsys).code == 1
+    )
     with pytest.raises(ValueError, match="rows that can be found again"):
         train(FTRLClassifier(), [(np.eye(2), [0, 1])], checkpoint=tmp_path / "ck")
     assert os.listdir(tmp_path) == ["bad.svm"]
 
 
 def test_what_a_killed_process_left_is_cleared(rows, tmp_path, monkeypatch):
-    """A model without its record, and temporary files: known by their names, and gone after the next start."""
+    """A model without its record, and temporary files: known by their names, and gone after the
+    next start.
+    """
     folder = tmp_path / "ck"
     leave_checkpoint(rows, folder, monkeypatch)
     (model,) = folder.glob("model-*.tamis")
-    other = model.with_name(model.name.replace("-a.", "-c.").replace("-b.", "-a.").replace("-c.", "-b."))
+    other = model.with_name(
+        model.name.replace("-a.", "-c.").replace("-b.", "-a.").replace("-c.", "-b.")
+    )
     other.write_bytes(b"half")
     (folder / f".tamis-{'0' * 24}.tmp").write_bytes(b"half")
     with Folder(folder):
-        assert sorted(os.listdir(folder)) == sorted(["checkpoint.json", "checkpoint.lock", model.name, other.name])
+        assert sorted(os.listdir(folder)) == sorted(
+            ["checkpoint.json", "checkpoint.lock", model.name, other.name]
+        )
     train(FTRLClassifier(), rows(), checkpoint=folder)
     assert len(list(folder.glob("model-*.tamis"))) == 1
     (folder / "checkpoint.json").unlink()
@@ -164,7 +244,9 @@ def test_what_a_killed_process_left_is_cleared(rows, tmp_path, monkeypatch):
 
 
 def test_a_process_killed_before_its_first_word(tmp_path, rows):
-    """The lock is there and empty: nothing was learnt yet, nothing is lost, and the folder can be used."""
+    """The lock is there and empty: nothing was learnt yet, nothing is lost, and the folder can be
+    used.
+    """
     folder = tmp_path / "ck"
     folder.mkdir()
     (folder / "checkpoint.lock").touch()
@@ -172,7 +254,17 @@ def test_a_process_killed_before_its_first_word(tmp_path, rows):
     assert len(os.listdir(folder)) == 3
 
 
-@pytest.mark.parametrize("text", ["mine", "{}", "[]", '{"id": 3, "made": true}', '{"id": "../..", "made": true}', '{"id": "zz", "made": 1}'])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mine",
+        "{}",
+        "[]",
+        '{"id": 3, "made": true}',
+        '{"id": "../..", "made": true}',
+        '{"id": "zz", "made": 1}',
+    ],
+)
 def test_a_lock_that_no_checkpoint_wrote(tmp_path, rows, text):
     folder = tmp_path / "ck"
     folder.mkdir()
@@ -190,7 +282,11 @@ def test_a_second_process_is_refused_and_a_dead_one_leaves_no_trap(tmp_path, row
     child = start_process(HOLD, folder)
     try:
         assert child.stdout.readline() == "held\n"
-        with pytest.raises(CheckpointError, match=r"ck: another process, or another thread, is using this folder\. Wait for it, or name another"):
+        with pytest.raises(
+            CheckpointError,
+            match=r"ck: another process, or another thread, is using this folder\. Wait for it, or "
+            r"name another",
+        ):
             train(FTRLClassifier(), rows(), checkpoint=folder)
     finally:
         os.kill(child.pid, signal.SIGKILL)
@@ -209,7 +305,9 @@ def test_two_threads_in_one_folder(tmp_path, rows, monkeypatch):
         go.wait(60)
 
     monkeypatch.setattr(Walk, "_learn", waiting)
-    worker = threading.Thread(target=lambda: found.append(train(FTRLClassifier(), rows(), checkpoint=tmp_path / "ck")))
+    worker = threading.Thread(
+        target=lambda: found.append(train(FTRLClassifier(), rows(), checkpoint=tmp_path / "ck"))
+    )
     worker.start()
     try:
         assert inside.wait(60)
@@ -228,7 +326,9 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path):
 
 
 def test_a_folder_that_goes_away_while_it_is_claimed(tmp_path, monkeypatch):
-    """The process before removes its lock between our opening and our locking it: begin again, with a lock that others see."""
+    """The process before removes its lock between our opening and our locking it: begin again, with
+    a lock that others see.
+    """
     from tamis.training import checkpoint
 
     lock, folder, times = checkpoint.lock, tmp_path / "ck", []
@@ -249,7 +349,7 @@ def test_a_folder_that_goes_away_while_it_is_claimed(tmp_path, monkeypatch):
 
 
 def test_a_disk_without_locks_is_said_to_be_one(tmp_path, rows, monkeypatch):
-    from tamis import _disk
+    from tamis.base.machine import disk as _disk
 
     def refuse(*_):
         raise OSError(38, "Function not implemented")
@@ -262,6 +362,8 @@ def test_a_disk_without_locks_is_said_to_be_one(tmp_path, rows, monkeypatch):
 def test_a_place_that_is_no_folder(tmp_path, rows):
     (tmp_path / "file").write_text("precious")
     for place in ("file", "file/ck"):
-        with pytest.raises(CheckpointError, match="checkpoints need a folder that can be written to"):
+        with pytest.raises(
+            CheckpointError, match="checkpoints need a folder that can be written to"
+        ):
             train(FTRLClassifier(), rows(), checkpoint=tmp_path / place)
     assert (tmp_path / "file").read_text() == "precious"

@@ -1,4 +1,6 @@
-"""Records of checkpoints that were edited: refused, whatever was done to whichever field; and forged with a valid checksum, no third thing."""
+"""Records of checkpoints that were edited: refused, whatever was done to whichever field; and
+forged with a valid checksum, no third thing.
+"""
 
 import copy
 import json
@@ -14,7 +16,29 @@ from tamis.training.walk import Walk
 
 LINES = "".join(f"{k % 2} {1 + k % 7}:{k % 5} {9 + k % 3}:1\n" for k in range(300))
 TABLE = "a,b,y\n" + "".join(f"{k % 7},{k % 5},{k % 2}\n" for k in range(300))
-ODD = [None, True, False, -1, 0, 1, 10**9, 2**63, 10**400, 0.5, -1.5, float("nan"), float("inf"), "", "x", "../x", [], [0], [[]], {}, {"a": 1}]
+ODD = [
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    10**9,
+    2**63,
+    10**400,
+    0.5,
+    -1.5,
+    float("nan"),
+    float("inf"),
+    "",
+    "x",
+    "../x",
+    [],
+    [0],
+    [[]],
+    {},
+    {"a": 1},
+]
 
 
 class Killed(BaseException):
@@ -42,10 +66,19 @@ class Left:
 
     def go_on(self, every=10**6):
         rows = open_rows(self.file, chunk_rows=21, **self.options)
-        return train(FTRLClassifier(), rows, passes=2, validate="progressive", checkpoint=self.folder, every=every)
+        return train(
+            FTRLClassifier(),
+            rows,
+            passes=2,
+            validate="progressive",
+            checkpoint=self.folder,
+            every=every,
+        )
 
     def forged(self, change, sealed=False):
-        """Whether the changed record is gone on from; anything but a finished model or a refusal in words fails the test."""
+        """Whether the changed record is gone on from; anything but a finished model or a refusal in
+        words fails the test.
+        """
         record = copy.deepcopy(self.record)
         change(record)
         if sealed:
@@ -61,7 +94,11 @@ class Left:
         except ValueError as error:
             if not sealed and not isinstance(error, CheckpointError):
                 raise
-            refused = {path.name: path.read_bytes() for path in self.folder.iterdir() if path.name != "checkpoint.json"}
+            refused = {
+                path.name: path.read_bytes()
+                for path in self.folder.iterdir()
+                if path.name != "checkpoint.json"
+            }
         assert refused.items() <= self.before.items()
         return False
 
@@ -95,7 +132,10 @@ def edits(record):
             yield f"{path} doubled", lambda r, p=path: holder(r, p).update({f"{p[-1]}_": 1})
         for odd in ODD:
             if json.dumps(odd) != json.dumps(parent[path[-1]]):
-                yield f"{path} = {odd!r}", lambda r, p=path, v=odd: holder(r, p).__setitem__(p[-1], v)
+                yield (
+                    f"{path} = {odd!r}",
+                    lambda r, p=path, v=odd: holder(r, p).__setitem__(p[-1], v),
+                )
 
 
 def test_every_edit_is_refused(left):
@@ -107,13 +147,19 @@ def test_every_edit_is_refused(left):
 
 
 def test_every_forgery_is_refused_or_works(left):
-    """With a checksum that matches. The task and the names of files are compared with what is asked for, whatever the checksum says."""
+    """With a checksum that matches.
+
+    The task and the names of files are compared with what is asked for, whatever the checksum says.
+    """
     left.record["state"]["history"][1:-1] = []  # enough of lines that are alike
     for words, change in edits(left.record):
         if words.startswith("('checksum',)"):
             continue  # that one is made anew
         works = left.forged(change, sealed=True)
-        if any(part in words for part in ("'task'", "'model'", " gone", " doubled", "'format'")) and "'history'" not in words:
+        if (
+            any(part in words for part in ("'task'", "'model'", " gone", " doubled", "'format'"))
+            and "'history'" not in words
+        ):
             assert not works, words
 
 
@@ -160,14 +206,30 @@ def write_files(folder):
     table = arrow.table({"a": [k % 7 for k in range(300)], "y": [k % 2 for k in range(300)]})
     pyarrow.parquet.write_table(table, folder / "s.parquet")
     X = sp.csr_array(np.arange(900.0).reshape(300, 3))
-    np.savez(folder / "s.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=np.arange(300) % 2)
+    np.savez(
+        folder / "s.npz",
+        data=X.data,
+        indices=X.indices,
+        indptr=X.indptr,
+        shape=X.shape,
+        y=np.arange(300) % 2,
+    )
 
 
-@pytest.mark.parametrize("name", ["s.svm", "open.svm", "s.svm.gz", "s.csv", "s.vw", "s.parquet", "s.npz"])
+@pytest.mark.parametrize(
+    "name", ["s.svm", "open.svm", "s.svm.gz", "s.csv", "s.vw", "s.parquet", "s.npz"]
+)
 def test_an_offset_that_the_file_does_not_have(name, tmp_path, monkeypatch):
-    """Beyond the end, or inside a line or a chunk: refused in every format, with a checksum that matches too."""
+    """Beyond the end, or inside a line or a chunk: refused in every format, with a checksum that
+    matches too.
+    """
     write_files(tmp_path)
-    left = Left(tmp_path / name, tmp_path / "ck", monkeypatch, **({"hash_bits": 8} if name.endswith("vw") else {}))
+    left = Left(
+        tmp_path / name,
+        tmp_path / "ck",
+        monkeypatch,
+        **({"hash_bits": 8} if name.endswith("vw") else {}),
+    )
     offset = left.record["state"]["position"]["offset"]
 
     def move(to):
@@ -177,7 +239,9 @@ def test_an_offset_that_the_file_does_not_have(name, tmp_path, monkeypatch):
     for to in (offset + 1, offset - 1, offset + 10**6, 2**62, 2**63 - 1, -1, -offset):
         assert not left.forged(move(to), sealed=True), to
     assert not left.forged(lambda record: record["state"]["position"].update(file=1), sealed=True)
-    assert not left.forged(lambda record: record["state"]["position"].update(width=10**9), sealed=True)
+    assert not left.forged(
+        lambda record: record["state"]["position"].update(width=10**9), sealed=True
+    )
 
 
 def test_a_model_of_another_moment_is_refused(left):
@@ -186,7 +250,9 @@ def test_a_model_of_another_moment_is_refused(left):
 
     (name,) = [name for name in left.before if name.startswith("model-")]
     save(FTRLClassifier().fit(np.eye(11), np.arange(11) % 2), left.folder / name)
-    with pytest.raises(CheckpointError, match="its model is not the one that was written with the record"):
+    with pytest.raises(
+        CheckpointError, match="its model is not the one that was written with the record"
+    ):
         left.go_on()
 
 

@@ -1,4 +1,6 @@
-"""The training walk: files give what arrays give, for every model with `partial_fit`; progress, validation, history."""
+"""The training walk: files give what arrays give, for every model with `partial_fit`; progress,
+validation, history.
+"""
 
 import numpy as np
 import pytest
@@ -8,9 +10,9 @@ from sklearn.linear_model import SGDClassifier
 
 import tamis
 from tamis import FOBOSClassifier, FTRLClassifier, FTRLRegressor, SieveClassifier, open_rows, train
-from tamis.cli.demo import write_svmlight
+from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
-from tamis.models.bcw_base import BatchModel
+from tamis.methods.batch_confidence.estimator import BatchModel
 from tamis.read.rows import ReadError
 
 pytestmark = pytest.mark.quick
@@ -24,7 +26,11 @@ def streaming():
     """All public models with `partial_fit`."""
     for name in sorted(tamis._HOMES):
         thing = getattr(tamis, name)
-        if isinstance(thing, type) and hasattr(thing, "predict") and hasattr(thing(), "partial_fit"):
+        if (
+            isinstance(thing, type)
+            and hasattr(thing, "predict")
+            and hasattr(thing(), "partial_fit")
+        ):
             yield thing
 
 
@@ -62,7 +68,10 @@ def test_the_file_walk_is_the_array_walk(cls, path):
 
 def test_chunks_of_ones_own(path):
     chunks = [(X[k : k + 50], Y[k : k + 50]) for k in range(0, 240, 50)]
-    ours, theirs = train(FOBOSClassifier(), chunks, passes=2), train(FOBOSClassifier(), open_rows(path), passes=2)
+    ours, theirs = (
+        train(FOBOSClassifier(), chunks, passes=2),
+        train(FOBOSClassifier(), open_rows(path), passes=2),
+    )
     assert np.array_equal(ours.coef_, theirs.coef_)
     with pytest.raises(ValueError, match="pass chunks that can be iterated again"):
         train(FOBOSClassifier(), iter(chunks))
@@ -75,14 +84,18 @@ def test_a_model_of_another_library(path):
 
 
 def test_progressive_validation_predicts_before_it_learns(path):
-    model = train(FTRLClassifier(), open_rows(path, chunk_rows=40), passes=2, validate="progressive")
+    model = train(
+        FTRLClassifier(), open_rows(path, chunk_rows=40), passes=2, validate="progressive"
+    )
     again, wrong = FTRLClassifier(), 0
     for k in range(0, 240, 40):
         if k:
             wrong += (again.predict(X[k : k + 40]) != Y[k : k + 40]).sum()
         again.partial_fit(X[k : k + 40], Y[k : k + 40], classes=[-1, 1])
     assert model.train_history_[-1]["error"] == wrong / 200
-    assert [line["rows"] for line in model.train_history_] == sorted({line["rows"] for line in model.train_history_})
+    assert [line["rows"] for line in model.train_history_] == sorted(
+        {line["rows"] for line in model.train_history_}
+    )
 
 
 def test_long_streams_are_judged_now_and_then(path, monkeypatch):
@@ -90,7 +103,9 @@ def test_long_streams_are_judged_now_and_then(path, monkeypatch):
 
     monkeypatch.setattr(judge, "EVERY_ONE", 3)
     looked = []
-    monkeypatch.setattr(judge.Judge, "before", lambda self, model, X, *rest: looked.append(X.shape[0]))
+    monkeypatch.setattr(
+        judge.Judge, "before", lambda self, model, X, *rest: looked.append(X.shape[0])
+    )
     train(FTRLClassifier(), open_rows(path, chunk_rows=10), validate="progressive")
     assert len(looked) == 3 + 2  # chunks 0, 1, 2, then 8 and 16 of 24
 
@@ -102,11 +117,15 @@ def test_held_out_rows(path):
     with pytest.raises(ValueError, match="validate must be None, 'progressive'"):
         train(FTRLClassifier(), open_rows(path), validate="all")
     model = train(FTRLRegressor(), open_rows(path), validate=(X, Y))
-    assert model.train_history_[-1]["validation_error"] == pytest.approx(np.mean((model.predict(X) - Y) ** 2))
+    assert model.train_history_[-1]["validation_error"] == pytest.approx(
+        np.mean((model.predict(X) - Y) ** 2)
+    )
 
 
 def test_weights_reach_the_model(tmp_path):
-    (tmp_path / "a.csv").write_text("a,b,w,y\n" + "".join(f"{k % 5},{k % 3},{k % 2},{'uv'[k % 3 > 1]}\n" for k in range(60)))
+    (tmp_path / "a.csv").write_text(
+        "a,b,w,y\n" + "".join(f"{k % 5},{k % 3},{k % 2},{'uv'[k % 3 > 1]}\n" for k in range(60))
+    )
     rows = open_rows(tmp_path / "a.csv", weight="w")
     model = train(FTRLClassifier(), rows)
     assert model.t_ == 30
@@ -115,10 +134,17 @@ def test_weights_reach_the_model(tmp_path):
 
 
 def test_several_labels(tmp_path):
-    (tmp_path / "a.svm").write_text("".join(f"{k % 3},{3 + k % 2} {1 + k % 3}:1 {4 + k % 2}:1\n" for k in range(90)))
+    (tmp_path / "a.svm").write_text(
+        "".join(f"{k % 3},{3 + k % 2} {1 + k % 3}:1 {4 + k % 2}:1\n" for k in range(90))
+    )
     model = train(FTRLClassifier(), open_rows(tmp_path / "a.svm"), passes=20)
     assert model.multilabel_
-    assert model.score(*(lambda c: (c.X, c.targets.toarray()))(next(iter(open_rows(tmp_path / "a.svm"))))) > 0.9
+    assert (
+        model.score(
+            *(lambda c: (c.X, c.targets.toarray()))(next(iter(open_rows(tmp_path / "a.svm"))))
+        )
+        > 0.9
+    )
     assert model.reading_["labels"] == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
@@ -145,7 +171,7 @@ def test_parameters_that_mean_nothing(path):
 
 
 def test_the_bar_shows_rate_error_and_size(path, monkeypatch):
-    from tamis._progress import Progress
+    from tamis.base.machine.progress import Progress
 
     said = []
     monkeypatch.setattr(Progress, "advance", lambda self, rows, note="": said.append((rows, note)))

@@ -1,4 +1,6 @@
-"""A user's whole path: frame in, fit, look, learn more, save, load in another process, predict, go on."""
+"""A user's whole path: frame in, fit, look, learn more, save, load in another process, predict, go
+on.
+"""
 
 import json
 
@@ -35,7 +37,16 @@ LOAD = """
 """
 
 
-@pytest.mark.parametrize("name", ["FOBOSClassifier", "RDAClassifier", "FTRLClassifier", "TruncatedGradientClassifier", "OnlineClassifier"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "FOBOSClassifier",
+        "RDAClassifier",
+        "FTRLClassifier",
+        "TruncatedGradientClassifier",
+        "OnlineClassifier",
+    ],
+)
 def test_from_a_frame_to_another_process_and_back(name, tmp_path):
     X, y = posts(600, 0)
     model = getattr(tamis, name)(random_state=0).fit(X, y)
@@ -75,7 +86,9 @@ def test_from_a_frame_to_another_process_and_back(name, tmp_path):
 
 
 def test_a_regressor_in_a_pipeline_with_a_search(tmp_path):
-    """What scikit-learn users do around a model: a pipeline, a grid, a clone; then the best model on its own."""
+    """What scikit-learn users do around a model: a pipeline, a grid, a clone; then the best model
+    on its own.
+    """
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler
@@ -83,7 +96,11 @@ def test_a_regressor_in_a_pipeline_with_a_search(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 30)) * np.geomspace(1e-2, 1e2, 30)
     y = X[:, 5] / X[:, 5].std() * 2 - X[:, 20] / X[:, 20].std() + 0.1 * rng.normal(size=400)
-    search = GridSearchCV(make_pipeline(MaxAbsScaler(), tamis.FOBOSRegressor(random_state=0)), {"fobosregressor__alpha": [1e-3, 1e-2, 10.0]}, cv=3)
+    search = GridSearchCV(
+        make_pipeline(MaxAbsScaler(), tamis.FOBOSRegressor(random_state=0)),
+        {"fobosregressor__alpha": [1e-3, 1e-2, 10.0]},
+        cv=3,
+    )
     with pytest.warns(UserWarning, match="kept no feature"):
         search.fit(X, y)
     best = search.best_estimator_[-1]
@@ -98,7 +115,14 @@ def test_a_stream_of_files_with_new_words_and_new_kinds(tmp_path):
     """Monthly files: each has new words at its right and, at times, a new kind of post."""
     rng = np.random.default_rng(0)
     model = tamis.FOBOSClassifier(grow=True)
-    for month, (width, kinds) in enumerate([(20, ["ham"]), (30, ["ham", "spam"]), (30, ["spam", "ham", "ads"]), (45, ["ads", "ham", "spam"])]):
+    for month, (width, kinds) in enumerate(
+        [
+            (20, ["ham"]),
+            (30, ["ham", "spam"]),
+            (30, ["spam", "ham", "ads"]),
+            (45, ["ads", "ham", "spam"]),
+        ]
+    ):
         y = np.array(kinds)[np.arange(90) % len(kinds)]
         counts = rng.poisson(0.3, size=(90, width)).astype(float)
         counts[:, :3] += 2.0 * (y[:, None] == np.array(["ham", "spam", "ads"]))

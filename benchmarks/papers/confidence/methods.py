@@ -1,4 +1,6 @@
-"""The contestants of table 2 with their grids, and of figure 1 with how each comes to a wanted number of features."""
+"""The contestants of table 2 with their grids, and of figure 1 with how each comes to a wanted
+number of features.
+"""
 
 import time
 from collections.abc import Callable
@@ -19,7 +21,9 @@ LEVELS = [0.55, 0.65, 0.75, 0.85, 0.95]
 
 
 class Method(NamedTuple):
-    """Makes a model of parameters; `grid` is tried on a part of the training rows; `orders` says whether the rows' order matters."""
+    """Makes a model of parameters; `grid` is tried on a part of the training rows; `orders` says
+    whether the rows' order matters.
+    """
 
     make: Callable
     grid: dict
@@ -33,8 +37,17 @@ def _online(name: str, grid: dict, **fixed):
     if cls is None:
         return None
     known = cls().get_params()
-    usual = {"fit_intercept": False, "max_iter": 1, "tol": None, "shuffle": True, "covariance": "full"}
-    given = {**{k: v for k, v in usual.items() if k in known}, **{k: v for k, v in fixed.items() if k in known}}
+    usual = {
+        "fit_intercept": False,
+        "max_iter": 1,
+        "tol": None,
+        "shuffle": True,
+        "covariance": "full",
+    }
+    given = {
+        **{k: v for k, v in usual.items() if k in known},
+        **{k: v for k, v in fixed.items() if k in known},
+    }
     return Method(lambda **own: cls(**given, **own), {k: v for k, v in grid.items() if k in known})
 
 
@@ -51,21 +64,38 @@ def table_methods() -> dict[str, Method]:
         "NAROW": _online("NAROWClassifier", {"b": STEPS}),
         "SCW-I": _online("SCWClassifier", {"C": STEPS, "eta": LEVELS[2:]}, variant="I"),
         "SCW-II": _online("SCWClassifier", {"C": STEPS, "eta": LEVELS[2:]}, variant="II"),
-        "SGD": Method(lambda **own: SGDClassifier(**bare, **own), {"alpha": [1e-5, 1e-4, 1e-3, 1e-2]}),
-        "DCD, hinge": Method(lambda **own: LinearSVC(loss="hinge", dual=True, tol=1e-3, **bare, **own), {"C": COSTS}, False),
-        "DCD, squared": Method(lambda **own: LinearSVC(dual=True, tol=1e-3, **bare, **own), {"C": COSTS}, False),
-        "ridge": Method(lambda **own: RidgeClassifier(**bare, **own), {"alpha": [1.0 / C for C in COSTS]}, False),
+        "SGD": Method(
+            lambda **own: SGDClassifier(**bare, **own), {"alpha": [1e-5, 1e-4, 1e-3, 1e-2]}
+        ),
+        "DCD, hinge": Method(
+            lambda **own: LinearSVC(loss="hinge", dual=True, tol=1e-3, **bare, **own),
+            {"C": COSTS},
+            False,
+        ),
+        "DCD, squared": Method(
+            lambda **own: LinearSVC(dual=True, tol=1e-3, **bare, **own), {"C": COSTS}, False
+        ),
+        "ridge": Method(
+            lambda **own: RidgeClassifier(**bare, **own), {"alpha": [1.0 / C for C in COSTS]}, False
+        ),
         "LDA": Method(lambda **own: LinearDiscriminantAnalysis(**own), {}, False),
     }
     for loss, word in (("hinge", "hinge"), ("squared_hinge", "squared")):
-        found[f"BCW, {word}"] = Method(lambda loss=loss, **own: BCWClassifier(loss=loss, **bare, **own), {"C": COSTS})
-        found[f"BCW, {word}, solved"] = Method(lambda loss=loss, **own: BCWClassifier(loss=loss, max_iter=200, **bare, **own), {"C": COSTS})
+        found[f"BCW, {word}"] = Method(
+            lambda loss=loss, **own: BCWClassifier(loss=loss, **bare, **own), {"C": COSTS}
+        )
+        found[f"BCW, {word}, solved"] = Method(
+            lambda loss=loss, **own: BCWClassifier(loss=loss, max_iter=200, **bare, **own),
+            {"C": COSTS},
+        )
     found["BCW, squared, C/100"] = Method(_accurate, {"C": COSTS})
     return {name: method for name, method in found.items() if method is not None}
 
 
 def _accurate(C):
-    return BCWClassifier(C=C, cov_C=C / 100, loss="squared_hinge", max_iter=200, fit_intercept=False)
+    return BCWClassifier(
+        C=C, cov_C=C / 100, loss="squared_hinge", max_iter=200, fit_intercept=False
+    )
 
 
 # --------------------------------------------------------------------------- figure 1
@@ -75,7 +105,9 @@ def selector_methods() -> dict[str, Callable]:
     def sbcw(**own):
         def make(X, y, size, C):
             given = {name: value(C) if callable(value) else value for name, value in own.items()}
-            return SparseBCWClassifier(n_features=size, C=C, fit_intercept=False, random_state=0, **given).fit(X, y)
+            return SparseBCWClassifier(
+                n_features=size, C=C, fit_intercept=False, random_state=0, **given
+            ).fit(X, y)
 
         return make
 
@@ -89,7 +121,9 @@ def selector_methods() -> dict[str, Callable]:
         "sparDCA": lambda X, y, size, C: _sized(lambda s: SparDCA(C=s).fit(X, y), X, y, size, 1.0),
     }
     if hasattr(tamis, "SOFSClassifier"):
-        found["SOFS"] = lambda X, y, size, C: tamis.SOFSClassifier(n_features=size, fit_intercept=False, random_state=0).fit(X, y)
+        found["SOFS"] = lambda X, y, size, C: tamis.SOFSClassifier(
+            n_features=size, fit_intercept=False, random_state=0
+        ).fit(X, y)
     return found
 
 
@@ -101,7 +135,8 @@ TUNED = ("SBCW", "SBCW, score cov", "SBCW, cov_C = C", "SBCW as printed", "FGM")
 
 
 def _sized(fit, X, y, size: int, scale: float):
-    """The model whose number of features is nearest to `size`: its strength is bisected, from where nothing is kept.
+    """The model whose number of features is nearest to `size`: its strength is bisected, from where
+    nothing is kept.
 
     The model's `seconds_` is the time of its own fit, the search left out.
     """

@@ -8,19 +8,24 @@ from benchmarks.papers.confidence.verdict import against, better_pass, judge
 from benchmarks.papers.stabilized.page import pipe
 
 OPENING = """\
-Table 2 and figure 1 of M. Tan, Y. Yan, L. Wang, A. van den Hengel, I. W. Tsang and Q. Shi, "Learning Sparse Confidence-Weighted Classifier
-on Very High Dimensional Data", AAAI 2016, on the data sets at hand, with ridge regression, LDA and SGD as baselines that the paper does not have.
+Table 2 and figure 1 of M. Tan, Y. Yan, L. Wang, A. van den Hengel, I. W. Tsang and Q. Shi,
+"Learning Sparse Confidence-Weighted Classifier on Very High Dimensional Data", AAAI 2016, on the
+data sets at hand, with ridge regression, LDA and SGD as baselines that the paper does not have.
 
-Parameters were chosen once, on a quarter of the training rows; test rows took no part in any choice. Times are seconds of one core for the final
-fit. The verdict column says whether the error of one pass of BCW (of the loss that did better) is lower than, equal to or higher than that
-of the row's method: beyond two standard errors of the difference, taken row by row over the test rows (of the first order)."""
+Parameters were chosen once, on a quarter of the training rows; test rows took no part in any
+choice. Times are seconds of one core for the final fit. The verdict column says whether the error
+of one pass of BCW (of the loss that did better) is lower than, equal to or higher than that of the
+row's method: beyond two standard errors of the difference, taken row by row over the test rows (of
+the first order)."""
 TABLE = """\
-Errors over {orders} orders of the rows (methods that do not depend on the order: one), no intercept, but a constant column for all methods
-alike; mean squared norm 1. `solved` means until a duality gap of 0.001. The paper's errors stand beside sets that are the paper's own."""
+Errors over {orders} orders of the rows (methods that do not depend on the order: one), no
+intercept, but a constant column for all methods alike; mean squared norm 1. `solved` means until a
+duality gap of 0.001. The paper's errors stand beside sets that are the paper's own."""
 FIGURE = """\
-Accuracy of the method's own model / of an SVM learnt on its features (columns kept), over the wanted number of features. L1-SVM and sparDCA
-are bisected to the number, and their time is that of the fit found, the search left out. SBCW and FGM choose C among 1, 10 and 100.
-Rows of text have unit norm; no intercept. The paper shows curves only, without numbers to set against."""
+Accuracy of the method's own model / of an SVM learnt on its features (columns kept), over the
+wanted number of features. L1-SVM and sparDCA are bisected to the number, and their time is that of
+the fit found, the search left out. SBCW and FGM choose C among 1, 10 and 100. Rows of text have
+unit norm; no intercept. The paper shows curves only, without numbers to set against."""
 COLUMNS = {"covtype": 0, "epsilon": 1}
 
 
@@ -31,10 +36,25 @@ def table(entries: list[dict]) -> list[str]:
         mine, column = better_pass(entry), COLUMNS.get(entry["set"])
         rows = []
         for row in entry["rows"]:
-            paper = f"{PAPER[row['method']][column]:.4f}" if column is not None and row["method"] in PAPER else "-"
+            paper = (
+                f"{PAPER[row['method']][column]:.4f}"
+                if column is not None and row["method"] in PAPER
+                else "-"
+            )
             word = "-" if row["method"].startswith("BCW") else against(mine, row, entry["test"])
-            settings = ", ".join(f"{name}={value:g}" for name, value in row["params"].items()) or "-"
-            rows.append([row["method"], f"{row['error']:.4f} ± {row['error_sd']:.4f}", f"{row['seconds']:.3f}", paper, word, settings])
+            settings = (
+                ", ".join(f"{name}={value:g}" for name, value in row["params"].items()) or "-"
+            )
+            rows.append(
+                [
+                    row["method"],
+                    f"{row['error']:.4f} ± {row['error_sd']:.4f}",
+                    f"{row['seconds']:.3f}",
+                    paper,
+                    word,
+                    settings,
+                ]
+            )
         head = ["method", "error", "seconds", "paper", "BCW is", "setting"]
         lines += [f"### {entry['set']} ({entry['words']})", "", *pipe(head, rows)]
     return lines
@@ -47,9 +67,22 @@ def figure(entries: list[dict]) -> list[str]:
         methods = list(dict.fromkeys(row["method"] for row in entry["rows"]))
         sizes = sorted({row["size"] for row in entry["rows"]})
         at = {(row["method"], row["size"]): row for row in entry["rows"]}
-        rows = [[m, *(f"{at[m, s]['accuracy']:.3f} / {at[m, s]['refitted']:.3f} ({at[m, s]['kept']})" for s in sizes)] for m in methods]
+        rows = [
+            [
+                m,
+                *(
+                    f"{at[m, s]['accuracy']:.3f} / {at[m, s]['refitted']:.3f} ({at[m, s]['kept']})"
+                    for s in sizes
+                ),
+            ]
+            for m in methods
+        ]
         times = [[m, *(f"{at[m, s]['seconds']:.2f}" for s in sizes)] for m in methods]
-        lines += [f"### {entry['set']} ({entry['words']})", "", *pipe(["accuracy", *(f"{s} features" for s in sizes)], rows)]
+        lines += [
+            f"### {entry['set']} ({entry['words']})",
+            "",
+            *pipe(["accuracy", *(f"{s} features" for s in sizes)], rows),
+        ]
         lines += pipe(["seconds", *(f"{s} features" for s in sizes)], times)
     return lines
 
@@ -66,7 +99,12 @@ def draw(entries: list[dict], place: Path) -> list[str]:
         for method in dict.fromkeys(row["method"] for row in entry["rows"]):
             rows = [row for row in entry["rows"] if row["method"] == method]
             for axis, name in zip(axes[:, column], ("accuracy", "seconds"), strict=True):
-                axis.plot([row["kept"] for row in rows], [row[name] for row in rows], marker=".", label=method)
+                axis.plot(
+                    [row["kept"] for row in rows],
+                    [row[name] for row in rows],
+                    marker=".",
+                    label=method,
+                )
         sizes = sorted({row["size"] for row in entry["rows"]})
         axes[0, column].set(title=entry["set"], xscale="log")
         axes[1, column].set(xlabel="features", yscale="log")
@@ -74,9 +112,18 @@ def draw(entries: list[dict], place: Path) -> list[str]:
         axes[1, column].minorticks_off()
     axes[0, 0].set_ylabel("test accuracy")
     axes[1, 0].set_ylabel("seconds of training")
-    shape.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=8, fontsize="small")
+    shape.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=8,
+        fontsize="small",
+    )
     shape.savefig(place / "confidence.png", dpi=100)
-    return ["![Test accuracy and training time against the number of features, set by set](confidence.png)", ""]
+    return [
+        "![Test accuracy and training time against the number of features, set by "
+        "set](confidence.png)",
+        "",
+    ]
 
 
 def write(found: dict, place: Path, command: str) -> str:
@@ -86,6 +133,18 @@ def write(found: dict, place: Path, command: str) -> str:
         orders = max(row["runs"] for entry in found["table"] for row in entry["rows"])
         lines += ["## Table 2", "", TABLE.format(orders=orders), "", *table(found["table"])]
     if found["figure"]:
-        lines += ["## Figure 1", "", FIGURE, "", *draw(found["figure"], place), *figure(found["figure"])]
-    lines += ["## How this was made", "", f"`{command}`, {found['seconds']:.0f} s on {machine()}.", ""]
+        lines += [
+            "## Figure 1",
+            "",
+            FIGURE,
+            "",
+            *draw(found["figure"], place),
+            *figure(found["figure"]),
+        ]
+    lines += [
+        "## How this was made",
+        "",
+        f"`{command}`, {found['seconds']:.0f} s on {machine()}.",
+        "",
+    ]
     return "\n".join([*lines, f"{versions()}.", ""])

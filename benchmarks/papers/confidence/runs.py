@@ -1,4 +1,7 @@
-"""The runs: table 2 over orders of the rows, figure 1 over numbers of features. Parameters come from a part of the training rows."""
+"""The runs: table 2 over orders of the rows, figure 1 over numbers of features.
+
+Parameters come from a part of the training rows.
+"""
 
 import itertools
 import time
@@ -22,13 +25,22 @@ def table(folder, quick: bool, only, store) -> None:
     names = [name for name in sets.available(sets.DENSE, folder) if not only or name in only]
     for name in names[:2] if quick else names:
         split = sets.DENSE[name][1](folder)
-        rows = [_order_runs(key, method, split, 3 if quick else ORDERS) for key, method in table_methods().items()]
-        store("table", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows})
+        rows = [
+            _order_runs(key, method, split, 3 if quick else ORDERS)
+            for key, method in table_methods().items()
+        ]
+        store(
+            "table", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows}
+        )
 
 
 def _order_runs(name, method, split, orders: int) -> dict:
     """Tune once, then learn the rows in several orders."""
-    params = _tune(lambda X, y, given: _seeded(method.make(**given), 0).fit(X, y), _combinations(method.grid), split)
+    params = _tune(
+        lambda X, y, given: _seeded(method.make(**given), 0).fit(X, y),
+        _combinations(method.grid),
+        split,
+    )
     errors, seconds, wrong = [], [], None
     for seed in range(orders if method.orders else 1):
         order = np.random.default_rng(seed).permutation(len(split.y))
@@ -40,7 +52,11 @@ def _order_runs(name, method, split, orders: int) -> dict:
         wrong = missed if seed == 0 else wrong
         errors.append(float(missed.mean()))
     print(f"  {name}: {np.mean(errors):.4f}, {np.median(seconds):.3f} s, {params}", flush=True)
-    found = {"error": float(np.mean(errors)), "error_sd": float(np.std(errors)), "seconds": float(np.median(seconds))}
+    found = {
+        "error": float(np.mean(errors)),
+        "error_sd": float(np.std(errors)),
+        "seconds": float(np.median(seconds)),
+    }
     return {"method": name, "params": params, **found, "runs": len(errors), "wrong": packed(wrong)}
 
 
@@ -56,7 +72,9 @@ def _tune(fit, choices: list[dict], split) -> dict:
     """The parameters of least error on a quarter of the training rows; the first of equals."""
     if len(choices) == 1:
         return choices[0]
-    X, held, y, held_y = train_test_split(split.X, split.y, test_size=0.25, random_state=0, stratify=split.y)
+    X, held, y, held_y = train_test_split(
+        split.X, split.y, test_size=0.25, random_state=0, stratify=split.y
+    )
     errors = [np.mean(_quietly(fit, X, y, given).predict(held) != held_y) for given in choices]
     return choices[int(np.argmin(errors))]
 
@@ -82,19 +100,36 @@ def figure(folder, quick: bool, only, store) -> None:
         for key, make in selector_methods().items():
             for size in SIZES[:: 2 if quick else 1]:
                 rows.append({"method": key, "size": size, **_select(key, make, size, split)})
-            print(f"  {name}, {key}: {[round(row['accuracy'], 3) for row in rows if row['method'] == key]}", flush=True)
-        store("figure", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows})
+            print(
+                f"  {name}, {key}: "
+                f"{[round(row['accuracy'], 3) for row in rows if row['method'] == key]}",
+                flush=True,
+            )
+        store(
+            "figure", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows}
+        )
 
 
 def _select(name, make, size, split) -> dict:
-    """One method at one number of features: its own accuracy, that of an SVM on its features, and the time of the final fit."""
+    """One method at one number of features: its own accuracy, that of an SVM on its features, and
+    the time of the final fit.
+    """
     choices = [{"C": C} for C in (COSTS if name in TUNED else COSTS[:1])]
     params = _tune(lambda X, y, given: make(X, y, size, given["C"]), choices, split)
     model, seconds = _timed(lambda: make(split.X, split.y, size, params["C"]))
-    kept = np.concatenate([*model.blocks_, np.zeros(0, int)]) if hasattr(model, "blocks_") else np.flatnonzero(model.coef_[0])
+    kept = (
+        np.concatenate([*model.blocks_, np.zeros(0, int)])
+        if hasattr(model, "blocks_")
+        else np.flatnonzero(model.coef_[0])
+    )
     wrong = model.predict(split.X_test) != split.y_test
     again = _refitted(split, kept) if len(kept) else float(np.mean(split.y_test == 0))
-    figures = {"accuracy": float(1.0 - wrong.mean()), "refitted": again, "kept": len(kept), "seconds": getattr(model, "seconds_", seconds)}
+    figures = {
+        "accuracy": float(1.0 - wrong.mean()),
+        "refitted": again,
+        "kept": len(kept),
+        "seconds": getattr(model, "seconds_", seconds),
+    }
     return {**figures, "C": params["C"], "wrong": packed(wrong)}
 
 
@@ -103,4 +138,6 @@ def _refitted(split, kept) -> float:
     narrow = split._replace(X=split.X[:, kept], X_test=split.X_test[:, kept])
     fit = lambda X, y, given: LinearSVC(dual=False, fit_intercept=False, **given).fit(X, y)  # noqa: E731
     params = _tune(fit, [{"C": C} for C in (0.1, 1.0, 10.0)], narrow)
-    return float(np.mean(_quietly(fit, narrow.X, narrow.y, params).predict(narrow.X_test) == split.y_test))
+    return float(
+        np.mean(_quietly(fit, narrow.X, narrow.y, params).predict(narrow.X_test) == split.y_test)
+    )

@@ -1,11 +1,18 @@
-"""The data sets: dense ones for table 2, wide ones for figure 1; the paper's own where a user has their LIBSVM files."""
+"""The data sets: dense ones for table 2, wide ones for figure 1; the paper's own where a user has
+their LIBSVM files.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_file, load_svmlight_files
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_digits,
+    load_svmlight_file,
+    load_svmlight_files,
+)
 from sklearn.model_selection import train_test_split
 
 from benchmarks.papers.stabilized import sets as online_sets
@@ -51,14 +58,18 @@ def _covtype_20k(folder):
 
 def _covtype(folder):
     """All of covtype, 450,000 rows to learn from, as in the paper."""
-    X, y = load_svmlight_file(str(_first(folder, "covtype.libsvm.binary.scale*", "covtype.libsvm.binary*")))
+    X, y = load_svmlight_file(
+        str(_first(folder, "covtype.libsvm.binary.scale*", "covtype.libsvm.binary*"))
+    )
     return _halved(X.toarray(), y == y.max(), standard=True, size=450_000)
 
 
 def _epsilon(folder):
     """epsilon, 50,000 rows drawn from its training part, as in the paper."""
     X, y = load_svmlight_file(str(_first(folder, "epsilon_normalized", "epsilon_normalized.bz2")))
-    X_test, y_test = load_svmlight_file(str(_first(folder, "epsilon_normalized.t*")), n_features=X.shape[1])
+    X_test, y_test = load_svmlight_file(
+        str(_first(folder, "epsilon_normalized.t*")), n_features=X.shape[1]
+    )
     rows = np.random.default_rng(0).choice(X.shape[0], EPSILON_ROWS, replace=False)
     return _ready(X[rows].toarray(), y[rows] > 0, X_test.toarray(), y_test > 0)
 
@@ -86,12 +97,16 @@ DENSE = {
 
 
 def _halved(X, y, standard=False, size=0.5):
-    X, X_test, y, y_test = train_test_split(np.asarray(X, dtype=float), y, train_size=size, random_state=0, stratify=y)
+    X, X_test, y, y_test = train_test_split(
+        np.asarray(X, dtype=float), y, train_size=size, random_state=0, stratify=y
+    )
     return _ready(X, y, X_test, y_test, standard)
 
 
 def _ready(X, y, X_test, y_test, standard=False) -> Split:
-    """Standard columns where they have units, a constant column for all methods alike, and mean squared norm 1."""
+    """Standard columns where they have units, a constant column for all methods alike, and mean
+    squared norm 1.
+    """
     X, X_test = X.astype(np.float64), X_test.astype(np.float64)
     if standard:
         mean, spread = X.mean(axis=0), X.std(axis=0)
@@ -112,7 +127,9 @@ def _online(name):
 
 def _text(folder):
     """200,000 columns, 67 nonzeros a row, 200 planted words."""
-    X, y, _ = make_text(n_samples=20_000, n_features=200_000, n_informative=200, words=70, random_state=0)
+    X, y, _ = make_text(
+        n_samples=20_000, n_features=200_000, n_informative=200, words=70, random_state=0
+    )
     return Split(X[:10_000], y[:10_000], X[10_000:], y[10_000:])
 
 
@@ -139,13 +156,17 @@ def _url(train_days, test_days):
         parts = load_svmlight_files([str(day) for day in days])
         X, y = parts[::2], parts[1::2]
         cut = len(train_days)
-        return _sparse(sp.vstack(X[:cut]), np.concatenate(y[:cut]), sp.vstack(X[cut:]), np.concatenate(y[cut:]))
+        return _sparse(
+            sp.vstack(X[:cut]), np.concatenate(y[:cut]), sp.vstack(X[cut:]), np.concatenate(y[cut:])
+        )
 
     return read
 
 
 def _sparse(X, y, X_test, y_test) -> Split:
-    return Split(sp.csr_array(X), (y > 0).astype(int), sp.csr_array(X_test), (y_test > 0).astype(int))
+    return Split(
+        sp.csr_array(X), (y > 0).astype(int), sp.csr_array(X_test), (y_test > 0).astype(int)
+    )
 
 
 WIDE = {
@@ -157,7 +178,10 @@ WIDE = {
     "real-sim": ("real-sim*", _real_sim),
     "rcv1": ("rcv1_test.binary*", _pair("rcv1_test.binary*", "rcv1_train.binary*")),
     "url, day 0 to day 1": ("url_svmlight/Day1.svm", _url([0], [1])),
-    "url, even to odd days": (f"url_svmlight/Day{URL_DAYS - 1}.svm", _url(range(0, URL_DAYS, 2), range(1, URL_DAYS, 2))),
+    "url, even to odd days": (
+        f"url_svmlight/Day{URL_DAYS - 1}.svm",
+        _url(range(0, URL_DAYS, 2), range(1, URL_DAYS, 2)),
+    ),
 }
 
 
@@ -167,4 +191,8 @@ def _first(folder: Path, *patterns: str) -> Path:
 
 def available(kind: dict, folder: Path | None) -> list[str]:
     """Names of the sets whose files are there."""
-    return [name for name, (file, _) in kind.items() if file is None or (folder is not None and any(folder.glob(file)))]
+    return [
+        name
+        for name, (file, _) in kind.items()
+        if file is None or (folder is not None and any(folder.glob(file)))
+    ]

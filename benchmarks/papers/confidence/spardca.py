@@ -1,12 +1,14 @@
-"""sparDCA, a comparator that no package has: proximal dual coordinate ascent for an L1 term beside a ridge term.
+"""sparDCA, a comparator that no package has: proximal dual coordinate ascent for an L1 term beside
+a ridge term.
 
-Minimises lam / 2 |w|^2 + tau |w|_1 + C sum max(0, 1 - y w.x)^2 (S. Shalev-Shwartz and T. Zhang, "Proximal Stochastic Dual Coordinate Ascent",
-2012). The state is z = sum alpha y x; weights are soft(z, tau) / lam, and are never stored.
+Minimises lam / 2 |w|^2 + tau |w|_1 + C sum max(0, 1 - y w.x)^2 (S. Shalev-Shwartz and T. Zhang,
+"Proximal Stochastic Dual Coordinate Ascent", 2012). The state is z = sum alpha y x; weights are
+soft(z, tau) / lam, and are never stored.
 """
 
 import numpy as np
 
-from tamis._jit import compiled, helper
+from tamis.base.jit import compiled, helper
 
 ONE = np.uint64(1)
 
@@ -49,11 +51,24 @@ class SparDCA:
         random, ridge = np.random.default_rng(0), 0.5 / self.C
         self.gaps_, self.duals_ = [], []
         for _ in range(self.max_iter):
-            ascend(*csr, random.permutation(len(y)), signs, self.lam, self.tau, ridge, squares, alpha, z)
+            ascend(
+                *csr,
+                random.permutation(len(y)),
+                signs,
+                self.lam,
+                self.tau,
+                ridge,
+                squares,
+                alpha,
+                z,
+            )
             w = (z - np.clip(z, -self.tau, self.tau)) / self.lam
             loss = self.C * (np.maximum(1.0 - signs * (X @ w), 0.0) ** 2).sum()
             bent = 0.5 * self.lam * w @ w
-            primal, dual = bent + self.tau * np.abs(w).sum() + loss, -bent + alpha.sum() - 0.5 * ridge * alpha @ alpha
+            primal, dual = (
+                bent + self.tau * np.abs(w).sum() + loss,
+                -bent + alpha.sum() - 0.5 * ridge * alpha @ alpha,
+            )
             self.gaps_.append((primal - dual) / primal)
             self.duals_.append(dual)
             if self.gaps_[-1] <= self.tol:

@@ -1,1 +1,3 @@
-"""The slides' tables of kernel methods: generalized multiple kernel learning, and the tri-class SVM."""
+"""The slides' tables of kernel methods: generalized multiple kernel learning, and the tri-class
+SVM.
+"""

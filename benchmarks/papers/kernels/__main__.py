@@ -1,4 +1,6 @@
-"""Run: ``python -m benchmarks.papers.kernels [--data FOLDER] [--quick] [--seconds N] [--rewrite] [part ...]``."""
+"""Run: ``python -m benchmarks.papers.kernels [--data FOLDER] [--quick] [--seconds N] [--rewrite]
+[part ...]``.
+"""
 
 import argparse
 import importlib
@@ -14,12 +16,33 @@ TITLE = "# Kernels and few labels"
 
 def main() -> None:
     """Parse the command line, fill the cells that are missing, write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.kernels", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="part", help=f"only these of {', '.join(PARTS)}; the others keep the figures they have")
-    parser.add_argument("--data", type=Path, default=os.environ.get("TAMIS_DATA"), help="folder of data; default: the variable TAMIS_DATA")
-    parser.add_argument("--quick", action="store_true", help="few cells; the page goes to build/papers")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many seconds a part; the next call goes on")
-    parser.add_argument("--rewrite", action="store_true", help="only write the page anew, from the cells at hand")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.kernels", description=__doc__
+    )
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        metavar="part",
+        help=f"only these of {', '.join(PARTS)}; the others keep the figures they have",
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("TAMIS_DATA"),
+        help="folder of data; default: the variable TAMIS_DATA",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="few cells; the page goes to build/papers"
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="stop after so many seconds a part; the next call goes on",
+    )
+    parser.add_argument(
+        "--rewrite", action="store_true", help="only write the page anew, from the cells at hand"
+    )
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
@@ -34,13 +57,24 @@ def main() -> None:
         module = importlib.import_module(f"benchmarks.papers.kernels.{part}")
         stored = build / f"kernels_{part}{'_quick' if given.quick else ''}.json"
         if not given.rewrite and part in (given.parts or PARTS):
-            whole = module.run(Path(given.data) if given.data else None, stored, quick=given.quick, seconds=given.seconds)
-            print(f"{part}: {'all cells are there' if whole else 'cells are missing; call again to go on'}", flush=True)
+            whole = module.run(
+                Path(given.data) if given.data else None,
+                stored,
+                quick=given.quick,
+                seconds=given.seconds,
+            )
+            print(
+                f"{part}: "
+                f"{'all cells are there' if whole else 'cells are missing; call again to go on'}",
+                flush=True,
+            )
         if stored.exists():
             sections.append(module.section(stored))
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     command = f"python -m benchmarks.papers.kernels{' --quick' if given.quick else ''}"
-    (place / "kernels.md").write_text("\n\n".join([TITLE, *(text.strip() for text in sections), f"Made by `{command}`.\n"]))
+    (place / "kernels.md").write_text(
+        "\n\n".join([TITLE, *(text.strip() for text in sections), f"Made by `{command}`.\n"])
+    )
     print(f"written to {(place / 'kernels.md').relative_to(clock.ROOT)}")
 
 

@@ -20,18 +20,25 @@ class Half(NamedTuple):
 
 # --------------------------------------------------------------------------- toys
 def _curves(X: np.ndarray, first: int, last: int) -> np.ndarray:
-    """Sum of the four functions of the slides over their triples of columns; each has mean 0 on [0, 1]."""
+    """Sum of the four functions of the slides over their triples of columns; each has mean 0 on [0,
+    1].
+    """
     curves = (
         lambda a: -2 * np.sin(2 * a) + 1 - np.cos(2),
         lambda a: a**2 - 1 / 3,
         lambda a: a - 1 / 2,
         lambda a: np.exp(-a) + np.exp(-1) - 1,
     )
-    return sum(curve(X[:, 3 * k : 3 * k + 3]).sum(axis=1) for k, curve in enumerate(curves[first:last], start=first))
+    return sum(
+        curve(X[:, 3 * k : 3 * k + 3]).sum(axis=1)
+        for k, curve in enumerate(curves[first:last], start=first)
+    )
 
 
 def toy(kind: int, run: int) -> Half:
-    """Toy 1 (three columns matter) or toy 2 (twelve), 150 + 150 rows of 20 uniform columns, noise of deviation 1."""
+    """Toy 1 (three columns matter) or toy 2 (twelve), 150 + 150 rows of 20 uniform columns, noise
+    of deviation 1.
+    """
     rng = np.random.default_rng(1000 * kind + run)
     X = rng.uniform(size=(300, 20))
     y = np.where(_curves(X, 0, 1 if kind == 1 else 4) + rng.normal(size=300) > 0, 1, -1)
@@ -53,13 +60,17 @@ def _sonar(folder: Path):
     table = folder / "sonar.all-data"
     if table.exists():
         cells = [line.split(",") for line in table.read_text().split()]
-        return np.array([row[:60] for row in cells], dtype=np.float64), np.where([row[60] == "M" for row in cells], 1, -1)
+        return np.array([row[:60] for row in cells], dtype=np.float64), np.where(
+            [row[60] == "M" for row in cells], 1, -1
+        )
     X, y = load_svmlight_file(str(folder / "sonar_scale"))
     return X.toarray(), np.where(y > 0, 1, -1)
 
 
 def _protein(name: str) -> Callable:
-    """A file of kernels, ``NAME_kernels.npz`` with `kernels` (69, n, n) and `y`: rows are numbers of rows then."""
+    """A file of kernels, ``NAME_kernels.npz`` with `kernels` (69, n, n) and `y`: rows are numbers
+    of rows then.
+    """
 
     def read(folder: Path):
         with np.load(folder / f"{name}_kernels.npz") as z:
@@ -85,11 +96,21 @@ SETS: dict[str, tuple[str, Callable]] = {
 
 def available(folder: Path | None) -> list[str]:
     """Sets that need no file, and those whose files are there."""
-    return ["toy 1", "toy 2", *(name for name, (file, _) in SETS.items() if folder is not None and any(folder.glob(file)))]
+    return [
+        "toy 1",
+        "toy 2",
+        *(
+            name
+            for name, (file, _) in SETS.items()
+            if folder is not None and any(folder.glob(file))
+        ),
+    ]
 
 
 def half(name: str, run: int, folder: Path | None) -> Half:
-    """One random half of a set to learn from, the other to judge by; missing numbers become the medians of the training rows."""
+    """One random half of a set to learn from, the other to judge by; missing numbers become the
+    medians of the training rows.
+    """
     if name.startswith("toy"):
         return toy(int(name[-1]), run)
     assert folder is not None

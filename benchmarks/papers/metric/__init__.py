@@ -1,1 +1,3 @@
-"""Sparse nonlinear metric learning: the tables and figures of chapter 2 of the thesis, with rivals and label-free controls."""
+"""Sparse nonlinear metric learning: the tables and figures of chapter 2 of the thesis, with rivals
+and label-free controls.
+"""

@@ -1,4 +1,6 @@
-"""Run: ``python -m benchmarks.papers.metric [--data FOLDER] [--seconds S] [--rewrite] [--quick]``; stopped runs are taken up again."""
+"""Run: ``python -m benchmarks.papers.metric [--data FOLDER] [--seconds S] [--rewrite] [--quick]``;
+stopped runs are taken up again.
+"""
 
 import argparse
 import os
@@ -10,12 +12,26 @@ from benchmarks import clock
 def main() -> None:
     """Parse the command line, run, write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.metric", description=__doc__)
-    parser.add_argument("--data", type=Path, default=os.environ.get("TAMIS_DATA"), help="folder of data; default: the variable TAMIS_DATA")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="CPU seconds after which this run ends; the next goes on")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("TAMIS_DATA"),
+        help="folder of data; default: the variable TAMIS_DATA",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="CPU seconds after which this run ends; the next goes on",
+    )
     parser.add_argument("--rivals", type=int, default=20, help="repeats of the dense rivals")
     parser.add_argument("--large", type=int, default=20, help="repeats of the cells of 5000 rows")
-    parser.add_argument("--rewrite", action="store_true", help="only write the page anew, from the figures so far")
-    parser.add_argument("--quick", action="store_true", help="one repeat; the page goes to build/papers")
+    parser.add_argument(
+        "--rewrite", action="store_true", help="only write the page anew, from the figures so far"
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one repeat; the page goes to build/papers"
+    )
     given = parser.parse_args()
     clock.one_thread()
     from benchmarks.papers.metric import fourier, page, runs, text
@@ -29,10 +45,22 @@ def main() -> None:
         fourier.runs(store, 1 if given.quick else 10)
         text.runs(store, folder)
         runs.figures(store, 1 if given.quick else 5)
-        runs.tables(store, folder, repeats, min(given.rivals, repeats), min(given.large, 0 if given.quick else repeats))
+        runs.tables(
+            store,
+            folder,
+            repeats,
+            min(given.rivals, repeats),
+            min(given.large, 0 if given.quick else repeats),
+        )
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     place.mkdir(parents=True, exist_ok=True)
-    (place / "metric.md").write_text(page.write(store.found, place, f"python -m benchmarks.papers.metric{' --quick' if given.quick else ''}"))
+    (place / "metric.md").write_text(
+        page.write(
+            store.found,
+            place,
+            f"python -m benchmarks.papers.metric{' --quick' if given.quick else ''}",
+        )
+    )
     print(f"{len(store.found)} results, written to {(place / 'metric.md').relative_to(clock.ROOT)}")
 
 

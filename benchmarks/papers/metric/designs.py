@@ -26,15 +26,25 @@ def latent(shape: str, y: np.ndarray, rng) -> np.ndarray:
         s = rng.choice([-1.0, 1.0], len(y))
         return np.c_[s, s * (2 * y - 1)] + 0.705 * rng.normal(size=(len(y), 2))
     angle, radius = rng.uniform(0, 2 * np.pi, len(y)), np.where(y == 1, 1.0, 2.0)
-    return np.c_[radius * np.cos(angle), radius * np.sin(angle)] + 0.455 * rng.normal(size=(len(y), 2))
+    return np.c_[radius * np.cos(angle), radius * np.sin(angle)] + 0.455 * rng.normal(
+        size=(len(y), 2)
+    )
 
 
-def simulate(design: str, shape: str, rows: int, columns: int, seed: int, test: int = TEST) -> Split:
-    """fixed2: the two coordinates, of unit variance, and noise; fixed5: five directions of them, 1.5 times as large, and noise."""
+def simulate(
+    design: str, shape: str, rows: int, columns: int, seed: int, test: int = TEST
+) -> Split:
+    """fixed2: the two coordinates, of unit variance, and noise; fixed5: five directions of them,
+    1.5 times as large, and noise.
+    """
     rng = np.random.default_rng((seed, rows, columns))
     y = rng.integers(0, 2, rows + test)
     t = latent(shape, y, rng)
-    inside = t / t.std(axis=0) if design == "fixed2" else 1.5 * t @ np.array([np.cos(ANGLES), np.sin(ANGLES)])
+    inside = (
+        t / t.std(axis=0)
+        if design == "fixed2"
+        else 1.5 * t @ np.array([np.cos(ANGLES), np.sin(ANGLES)])
+    )
     X = rng.normal(size=(rows + test, columns))
     X[:, : inside.shape[1]] = inside
     return Split(X[:rows], y[:rows], X[rows:], y[rows:], np.arange(inside.shape[1]))
@@ -44,7 +54,12 @@ def simulate(design: str, shape: str, rows: int, columns: int, seed: int, test: 
 def _cut(X, y, seed: int, informative=None) -> Split:
     """70 % of each class to learn from."""
     rng = np.random.default_rng(seed)
-    learn = np.concatenate([rng.permutation(np.flatnonzero(y == c))[: round(0.7 * np.sum(y == c))] for c in np.unique(y)])
+    learn = np.concatenate(
+        [
+            rng.permutation(np.flatnonzero(y == c))[: round(0.7 * np.sum(y == c))]
+            for c in np.unique(y)
+        ]
+    )
     test = np.setdiff1d(np.arange(len(y)), learn)
     return Split(X[learn], y[learn], X[test], y[test], informative)
 
@@ -63,19 +78,50 @@ def secom(folder: Path, seed: int) -> Split:
     split = _cut(X, y, seed)
     known = (~np.isnan(split.X)).mean(axis=0) > 0.5
     middle = np.nanmedian(split.X[:, known], axis=0)
-    parts = [np.where(np.isnan(part[:, known]), middle, part[:, known]) for part in (split.X, split.X_test)]
+    parts = [
+        np.where(np.isnan(part[:, known]), middle, part[:, known])
+        for part in (split.X, split.X_test)
+    ]
     varied = parts[0].std(axis=0) > 0
     return split._replace(X=parts[0][:, varied], X_test=parts[1][:, varied])
 
 
-INFORMATIVE = [28, 48, 64, 105, 128, 153, 241, 281, 318, 336, 338, 378, 433, 442, 451, 453, 455, 472, 475, 493]
+INFORMATIVE = [
+    28,
+    48,
+    64,
+    105,
+    128,
+    153,
+    241,
+    281,
+    318,
+    336,
+    338,
+    378,
+    433,
+    442,
+    451,
+    453,
+    455,
+    472,
+    475,
+    493,
+]
 
 
 def madelon(folder: Path, seed: int) -> Split:
     """Training and validation rows together, 2600 x 500."""
     with np.load(folder / "madelon.npz") as z:
-        X, y = np.vstack([z["X_train"], z["X_valid"]]).astype(float), np.concatenate([z["y_train"], z["y_valid"]])
+        X, y = (
+            np.vstack([z["X_train"], z["X_valid"]]).astype(float),
+            np.concatenate([z["y_train"], z["y_valid"]]),
+        )
     return _cut(X, (y > 0).astype(int), seed, np.array(INFORMATIVE))
 
 
-REAL = {"ionosphere": ("ionosphere.npz", ionosphere), "secom": ("secom_392rows.npz", secom), "madelon": ("madelon.npz", madelon)}
+REAL = {
+    "ionosphere": ("ionosphere.npz", ionosphere),
+    "secom": ("secom_392rows.npz", secom),
+    "madelon": ("madelon.npz", madelon),
+}

@@ -1,4 +1,6 @@
-"""Sparse Fourier features on the two shapes: errors by one and by five neighbours of each class, before and after a refresh."""
+"""Sparse Fourier features on the two shapes: errors by one and by five neighbours of each class,
+before and after a refresh.
+"""
 
 import time
 import warnings
@@ -12,10 +14,12 @@ from tamis import SparseFourierFeatures
 
 ROWS, COLUMNS, BAYES = 300, 20, {"rings": 0.142, "xor": 0.144}
 TEXT = """\
-The thesis' chapter 4 states the model and reports no result. `fixed5` with 300 rows and 20 columns; error of 1000 test rows by the larger mean of
-the 1 or 5 largest kernel values of each class, mean (deviation) over {} repeats; *refreshed* sought the neighbours again once, in the learnt
-kernel, which is the default. *Share* is the mean share of frequencies that use a column, of the five that matter and of the others. *Warned* counts
-the runs whose chains did not agree (split R-hat of the log-likelihood above 1.2). Bayes errors: rings {rings}, XOR {xor}."""
+The thesis' chapter 4 states the model and reports no result. `fixed5` with 300 rows and 20 columns;
+error of 1000 test rows by the larger mean of the 1 or 5 largest kernel values of each class, mean
+(deviation) over {} repeats; *refreshed* sought the neighbours again once, in the learnt kernel,
+which is the default. *Share* is the mean share of frequencies that use a column, of the five that
+matter and of the others. *Warned* counts the runs whose chains did not agree (split R-hat of the
+log-likelihood above 1.2). Bayes errors: rings {rings}, XOR {xor}."""
 
 
 def runs(store, repeats: int) -> None:
@@ -25,7 +29,10 @@ def runs(store, repeats: int) -> None:
             for refreshes in (0, 1):
                 name = f"fourier/{shape}/{refreshes}/{repeat}"
                 if name not in store.found and not store.full():
-                    store.keep(name, _one(simulate("fixed5", shape, ROWS, COLUMNS, repeat), refreshes, repeat))
+                    store.keep(
+                        name,
+                        _one(simulate("fixed5", shape, ROWS, COLUMNS, repeat), refreshes, repeat),
+                    )
     store.write()
 
 
@@ -34,7 +41,9 @@ def _one(split, refreshes: int, seed: int) -> dict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         begin = time.process_time()
-        model = SparseFourierFeatures(n_refreshes=refreshes, random_state=seed).fit(split.X, split.y)
+        model = SparseFourierFeatures(n_refreshes=refreshes, random_state=seed).fit(
+            split.X, split.y
+        )
         seconds = time.process_time() - begin
     kernel = model.transform(split.X_test) @ model.transform(split.X).T
     errors = {}
@@ -59,14 +68,29 @@ def section(found: dict) -> list[str]:
     rows, most = [], 0
     for shape in BAYES:
         for refreshes, words in ((0, ""), (1, ", refreshed")):
-            cells = [result for name, result in found.items() if name.startswith(f"fourier/{shape}/{refreshes}/")]
+            cells = [
+                result
+                for name, result in found.items()
+                if name.startswith(f"fourier/{shape}/{refreshes}/")
+            ]
             if not cells:
                 continue
             most = max(most, len(cells))
             figures = {key: np.array([cell[key] for cell in cells]) for key in cells[0]}
-            spread = [f"{figures[key].mean():.3f} ({figures[key].std():.3f})" for key in ("knn", "one", "five")]
+            spread = [
+                f"{figures[key].mean():.3f} ({figures[key].std():.3f})"
+                for key in ("knn", "one", "five")
+            ]
             share = f"{figures['inside'].mean():.2f} / {figures['outside'].mean():.2f}"
-            rows.append([shape + words, *spread, share, f"{figures['warned'].sum():.0f} of {len(cells)}", f"{figures['seconds'].mean():.1f}"])
+            rows.append(
+                [
+                    shape + words,
+                    *spread,
+                    share,
+                    f"{figures['warned'].sum():.0f} of {len(cells)}",
+                    f"{figures['seconds'].mean():.1f}",
+                ]
+            )
     if not rows:
         return []
     head = ["", "3-NN, raw", "one neighbour", "five", "share", "warned", "seconds"]

@@ -1,4 +1,6 @@
-"""Every method as a function from a split and a seed to predictions, columns used and the model; and the thesis' own figures."""
+"""Every method as a function from a split and a seed to predictions, columns used and the model;
+and the thesis' own figures.
+"""
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
@@ -22,7 +24,9 @@ def raw(split, seed):
 
 def standard(split, seed):
     scaler = StandardScaler().fit(split.X)
-    return neighbours(scaler.transform(split.X), split.y, scaler.transform(split.X_test)), split.X.shape[1]
+    return neighbours(
+        scaler.transform(split.X), split.y, scaler.transform(split.X_test)
+    ), split.X.shape[1]
 
 
 def _on(columns):
@@ -31,13 +35,17 @@ def _on(columns):
     def run(split, seed):
         kept = columns(split)
         scaler = StandardScaler().fit(split.X[:, kept])
-        return neighbours(scaler.transform(split.X[:, kept]), split.y, scaler.transform(split.X_test[:, kept])), len(kept)
+        return neighbours(
+            scaler.transform(split.X[:, kept]), split.y, scaler.transform(split.X_test[:, kept])
+        ), len(kept)
 
     return run
 
 
 def _size(split):
-    return len(split.informative) if split.informative is not None else max(2, split.X.shape[1] // 10)
+    return (
+        len(split.informative) if split.informative is not None else max(2, split.X.shape[1] // 10)
+    )
 
 
 def by_variance(split):
@@ -59,7 +67,11 @@ def _mapped(make):
         scaler = StandardScaler().fit(split.X)
         X, X_test = scaler.transform(split.X), scaler.transform(split.X_test)
         model = make(seed).fit(X, split.y)
-        used = np.count_nonzero(np.abs(model.map_).max(axis=1) > 1e-6) if hasattr(model, "map_") else X.shape[1]
+        used = (
+            np.count_nonzero(np.abs(model.map_).max(axis=1) > 1e-6)
+            if hasattr(model, "map_")
+            else X.shape[1]
+        )
         return neighbours(model.transform(X), split.y, model.transform(X_test)), int(used)
 
     return run
@@ -70,7 +82,9 @@ def _sdist(permuted=False, **given):
         y = np.random.default_rng(seed).permutation(split.y) if permuted else split.y
         model = SDistClassifier(random_state=seed, **given).fit(split.X, y)
         if permuted:  # the metric is blind, the votes are not
-            return neighbours(model.transform(split.X), split.y, model.transform(split.X_test)), len(model.support_)
+            return neighbours(
+                model.transform(split.X), split.y, model.transform(split.X_test)
+            ), len(model.support_)
         return model.predict(split.X_test), len(model.support_)
 
     return run
@@ -110,7 +124,8 @@ METHODS = {
 }
 RIVALS = ("NCA", "LMNN", "PGDM", "SMLsm", "SMLlp")
 
-# Errors of the thesis: tables 2.1 and 2.2 (shape, rows, columns) -> 3-NN, sDist, LMNN, SMLsm, PGDM; table 2.4 set -> method.
+# Errors of the thesis: tables 2.1 and 2.2 (shape, rows, columns) -> 3-NN, sDist, LMNN, SMLsm, PGDM;
+# table 2.4 set -> method.
 _HEAD = ("3-NN", "sDist", "LMNN", "SMLsm", "PGDM")
 _RINGS = [
     (0.310, 0.143, 0.230, 0.222, 0.320),
@@ -136,8 +151,14 @@ _XOR = [
 ]
 SIZES = [(n, p) for n in (100, 500, 5000) for p in (50, 500, 1000)]
 THESIS: dict = {
-    **{("rings", *size): dict(zip(_HEAD, row, strict=True)) for size, row in zip(SIZES, _RINGS, strict=True)},
-    **{("xor", *size): dict(zip(_HEAD, row, strict=True)) for size, row in zip(SIZES, _XOR, strict=True)},
+    **{
+        ("rings", *size): dict(zip(_HEAD, row, strict=True))
+        for size, row in zip(SIZES, _RINGS, strict=True)
+    },
+    **{
+        ("xor", *size): dict(zip(_HEAD, row, strict=True))
+        for size, row in zip(SIZES, _XOR, strict=True)
+    },
     "ionosphere": {"3-NN": 0.13, "sDist": 0.05, "PGDM": 0.07, "LMNN": 0.06, "SMLsm": 0.09},
     "madelon": {"3-NN": 0.46, "sDist": 0.09, "PGDM": 0.31, "LMNN": 0.39},
     "secom": {"sDist": 0.07},

@@ -11,32 +11,51 @@ from benchmarks.papers.metric.verdict import cells, judge, mean, values
 from benchmarks.papers.stabilized.page import pipe
 
 OPENING = """\
-Tables 2.1, 2.2 and 2.4 and figures 2.2, 2.4 and 2.5 of chapter 2 of Y. Ma's thesis (Columbia University, 2017), the method of Y. Ma and T. Zheng,
-"Boosted Sparse Non-linear Distance Metric Learning", arXiv:1512.03396, 2015, with rivals, and with controls that look at no label.
+Tables 2.1, 2.2 and 2.4 and figures 2.2, 2.4 and 2.5 of chapter 2 of Y. Ma's thesis (Columbia
+University, 2017), the method of Y. Ma and T. Zheng, "Boosted Sparse Non-linear Distance Metric
+Learning", arXiv:1512.03396, 2015, with rivals, and with controls that look at no label.
 
-*sDist* has tamis' defaults, which were chosen on 70 % of the rows of Madelon and of Ionosphere, on wdbc, USPS and simulated sets. Those rows are test
-rows in some splits here, so these two errors are a little optimistic; so are those of the screening, which was devised on `fixed2` of other seeds.
-*as published* has no screening of columns and none of steps. *tuned* chooses k (3, 5, 7), `oob_z` (1, 2) and the rule on a quarter of the training
-rows of each split. NCA is scikit-learn's; LMNN, PGDM (Xing's problem), SMLsm and SMLlp are the benchmark's own and have fixed settings. All
-but *3-NN, raw* see standardised columns, and all end in three neighbours. *True columns* is 3-NN on the columns that matter; controls are 3-NN on
-as many columns (on real sets a tenth) of largest variance, or of largest correlation with another column, and sDist's metric learnt from permuted
+*sDist* has tamis' defaults, which were chosen on 70 % of the rows of Madelon and of Ionosphere, on
+wdbc, USPS and simulated sets. Those rows are test rows in some splits here, so these two errors are
+a little optimistic; so are those of the screening, which was devised on `fixed2` of other seeds.
+*as published* has no screening of columns and none of steps. *tuned* chooses k (3, 5, 7), `oob_z`
+(1, 2) and the rule on a quarter of the training rows of each split. NCA is scikit-learn's; LMNN,
+PGDM (Xing's problem), SMLsm and SMLlp are the benchmark's own and have fixed settings. All but
+*3-NN, raw* see standardised columns, and all end in three neighbours. *True columns* is 3-NN on the
+columns that matter; controls are 3-NN on as many columns (on real sets a tenth) of largest
+variance, or of largest correlation with another column, and sDist's metric learnt from permuted
 labels. Times are seconds of one core, of fit and prediction."""
 SIMULATED = """\
-Test error (deviation over repeats) of 1000 rows; thesis in brackets. `fixed2` has two columns of unit variance that matter and noise: both
-label-free controls are at chance there. In `fixed5` the columns that matter are five directions of two coordinates, 1.5 times as large: the
-controls find them without labels, so success there says little. The thesis' design is not known exactly; its figures stand beside both. Rivals were
-run with 50 columns only. The number of repeats is that of the fullest method; `n=` marks cells with fewer. Where there is one repeat, the standard
-error of an entry is about 0.012 from the test rows alone: read such columns as indications. `-` was not run."""
+Test error (deviation over repeats) of 1000 rows; thesis in brackets. `fixed2` has two columns of
+unit variance that matter and noise: both label-free controls are at chance there. In `fixed5` the
+columns that matter are five directions of two coordinates, 1.5 times as large: the controls find
+them without labels, so success there says little. The thesis' design is not known exactly; its
+figures stand beside both. Rivals were run with 50 columns only. The number of repeats is that of
+the fullest method; `n=` marks cells with fewer. Where there is one repeat, the standard error of an
+entry is about 0.012 from the test rows alone: read such columns as indications. `-` was not run."""
 REAL = """\
-70 % of each class to learn from. SECOM is the quarter of its rows at hand, missing values replaced by medians, 93 % one class: the balanced error
-is what counts, and always naming that class gives 0.5 (and an error of 0.07, which is the thesis' figure)."""
-ORDER = ("3-NN, raw", "3-NN", "sDist", "sDist, order 2", "sDist, no screen", "sDist as published", "3-NN on the true columns")
+70 % of each class to learn from. SECOM is the quarter of its rows at hand, missing values replaced
+by medians, 93 % one class: the balanced error is what counts, and always naming that class gives
+0.5 (and an error of 0.07, which is the thesis' figure)."""
+ORDER = (
+    "3-NN, raw",
+    "3-NN",
+    "sDist",
+    "sDist, order 2",
+    "sDist, no screen",
+    "sDist as published",
+    "3-NN on the true columns",
+)
 CONTROLS = ("control: variance", "control: correlation", "control: labels permuted")
 RIVALS = ("NCA", "LMNN", "PGDM", "SMLsm", "SMLlp")
 
 
-def entry(found: dict, cell: str, method: str, most: int, thesis: float | None = None, key: str = "error") -> str:
-    """Mean, deviation, the thesis' figure, and the number of repeats where it is smaller than elsewhere."""
+def entry(
+    found: dict, cell: str, method: str, most: int, thesis: float | None = None, key: str = "error"
+) -> str:
+    """Mean, deviation, the thesis' figure, and the number of repeats where it is smaller than
+    elsewhere.
+    """
     seen = values(found, cell, method, key)
     if not len(seen):
         return "-"
@@ -50,21 +69,35 @@ def simulated(found: dict) -> list[str]:
     lines = []
     for design in ("fixed2", "fixed5"):
         for shape, words in (("rings", "double rings (table 2.1)"), ("xor", "XOR (table 2.2)")):
-            present = [size for size in SIZES if f"{design} {shape} {size[0]} {size[1]}" in cells(found)]
+            present = [
+                size for size in SIZES if f"{design} {shape} {size[0]} {size[1]}" in cells(found)
+            ]
             if not present:
                 continue
             rows = []
             for methods in ((*ORDER, *CONTROLS), RIVALS):
-                sizes = present if methods is not RIVALS else [size for size in present if size[1] == 50 and size[0] <= 500]
+                sizes = (
+                    present
+                    if methods is not RIVALS
+                    else [size for size in present if size[1] == 50 and size[0] <= 500]
+                )
                 for method in methods:
                     line = []
                     for size in present:
-                        cell, most = f"{design} {shape} {size[0]} {size[1]}", _most(found, f"{design} {shape} {size[0]} {size[1]}")
+                        cell, most = (
+                            f"{design} {shape} {size[0]} {size[1]}",
+                            _most(found, f"{design} {shape} {size[0]} {size[1]}"),
+                        )
                         thesis = THESIS[(shape, *size)].get(method)
                         shown = entry(found, cell, method, most, thesis) if size in sizes else "-"
-                        line.append(f"- [{thesis:.3f}]" if shown == "-" and thesis is not None else shown)
+                        line.append(
+                            f"- [{thesis:.3f}]" if shown == "-" and thesis is not None else shown
+                        )
                     rows.append([method, *line])
-            head = [f"{n} x {p}, {_times(_most(found, f'{design} {shape} {n} {p}'))}" for n, p in present]
+            head = [
+                f"{n} x {p}, {_times(_most(found, f'{design} {shape} {n} {p}'))}"
+                for n, p in present
+            ]
             lines += [f"### {design}, {words}", "", *pipe(["method", *head], rows)]
     return lines
 
@@ -87,10 +120,21 @@ def real(found: dict) -> list[str]:
         for method in METHODS:
             if len(values(found, cell, method)):
                 shown = [entry(found, cell, method, most, THESIS[cell].get(method))]
-                shown += [entry(found, cell, method, most, key="balanced")] if cell == "secom" else []
-                share, seconds = mean(found, cell, method, "share"), mean(found, cell, method, "seconds")
+                shown += (
+                    [entry(found, cell, method, most, key="balanced")] if cell == "secom" else []
+                )
+                share, seconds = (
+                    mean(found, cell, method, "share"),
+                    mean(found, cell, method, "seconds"),
+                )
                 rows.append([method, *shown, f"{100 * share:.1f} %", f"{seconds:.2f}"])
-        head = ["method", "error [thesis]", *(["balanced error"] if cell == "secom" else []), "columns used", "seconds"]
+        head = [
+            "method",
+            "error [thesis]",
+            *(["balanced error"] if cell == "secom" else []),
+            "columns used",
+            "seconds",
+        ]
         lines += [f"### {cell}, {most} splits", "", *pipe(head, rows)]
     return lines
 
@@ -118,46 +162,84 @@ def draw(found: dict, place: Path) -> list[str]:
     for name, colour in looks.items():
         for key, style, words in (("knn", "-", "votes"), ("margin", "--", "f_W")):
             seen = sorted(_series(found, f"figure 2.2/{name}/", key).items())
-            axes[0, 0].plot(*zip(*seen, strict=True), style, marker=".", color=colour, label=f"{name}, {words}") if seen else None
+            axes[0, 0].plot(
+                *zip(*seen, strict=True), style, marker=".", color=colour, label=f"{name}, {words}"
+            ) if seen else None
         for axis, parameter in zip(axes[1], ("refresh_every", "subsample", "rho"), strict=True):
             seen = sorted(_series(found, f"figure 2.5/{name}/{parameter}=", "knn").items())
-            axis.plot(*zip(*seen, strict=True), marker=".", color=colour, label=name) if seen else None
+            axis.plot(
+                *zip(*seen, strict=True), marker=".", color=colour, label=name
+            ) if seen else None
             axis.set(xlabel=parameter, ylabel="test error")
-        for axis, key, words in ((axes[0, 1], "share", "share of columns used"), (axes[0, 2], "seconds", "seconds of one core")):
+        for axis, key, words in (
+            (axes[0, 1], "share", "share of columns used"),
+            (axes[0, 2], "seconds", "seconds of one core"),
+        ):
             for design, style in (("sDist", "-"), ("sDist as published", "--")):
-                seen = [(p, mean(found, f"fixed2 {name} 500 {p}", design, key)) for p in (50, 500, 1000)]
+                seen = [
+                    (p, mean(found, f"fixed2 {name} 500 {p}", design, key)) for p in (50, 500, 1000)
+                ]
                 seen = [pair for pair in seen if not np.isnan(pair[1])]
-                axis.loglog(*zip(*seen, strict=True), style, marker=".", color=colour, label=f"{name}, {design}") if seen else None
+                axis.loglog(
+                    *zip(*seen, strict=True),
+                    style,
+                    marker=".",
+                    color=colour,
+                    label=f"{name}, {design}",
+                ) if seen else None
             axis.set(xlabel="columns (500 rows)", ylabel=words)
             axis.set_xticks([50, 500, 1000], ["50", "500", "1000"])
             axis.minorticks_off()
-    axes[0, 0].set(xlabel="steps tried", ylabel="test error", xscale="log", title="2.2: votes and f_W")
+    axes[0, 0].set(
+        xlabel="steps tried", ylabel="test error", xscale="log", title="2.2: votes and f_W"
+    )
     axes[0, 0].set_xticks([25, 50, 100, 200, 400, 800], ["25", "50", "100", "200", "400", "800"])
     axes[0, 0].minorticks_off()
     axes[0, 1].set_title("2.4: columns used")
     axes[0, 2].set_title("2.4: time")
-    for axis, words in zip(axes[1], ("refreshes of neighbours", "bagging", "sparsity"), strict=True):
+    for axis, words in zip(
+        axes[1], ("refreshes of neighbours", "bagging", "sparsity"), strict=True
+    ):
         axis.set_title(f"2.5: {words}")
     for axis in axes.ravel():
         axis.spines[["top", "right"]].set_visible(False)
         axis.legend(fontsize="x-small")
     shape.savefig(place / "metric.png", dpi=100)
-    return ["![Errors along the steps, columns used and time, and sensitivity to refreshes, bags and sparsity](metric.png)", ""]
+    return [
+        "![Errors along the steps, columns used and time, and sensitivity to refreshes, bags and "
+        "sparsity](metric.png)",
+        "",
+    ]
 
 
 FIGURES = """\
-On `fixed2`. 2.2: error of the votes of three neighbours and of f_W (the class whose three nearest rows are nearest), 500 x 50, along the number of
-steps. 2.4: share of columns and time with 500 rows. 2.5: error of the votes, 500 x 50, 300 steps, without screening of columns, as one setting
+On `fixed2`. 2.2: error of the votes of three neighbours and of f_W (the class whose three nearest
+rows are nearest), 500 x 50, along the number of steps. 2.4: share of columns and time with 500
+rows. 2.5: error of the votes, 500 x 50, 300 steps, without screening of columns, as one setting
 changes (`refresh_every=0` never refreshes). Means of 5 repeats or fewer."""
 
 
 def write(found: dict, place: Path, command: str) -> str:
     """The whole page."""
-    lines = ["# Sparse nonlinear metric learning", "", OPENING, "", "## Verdict", "", *judge(found), ""]
+    lines = [
+        "# Sparse nonlinear metric learning",
+        "",
+        OPENING,
+        "",
+        "## Verdict",
+        "",
+        *judge(found),
+        "",
+    ]
     lines += ["## Real sets (table 2.4)", "", REAL, "", *real(found)]
     lines += ["## Simulations (tables 2.1 and 2.2)", "", SIMULATED, "", *simulated(found)]
     lines += ["## Figures", "", FIGURES, "", *draw(found, place)]
     lines += [*text.section(found), *fourier.section(found)]
     spent = sum(result["seconds"] for result in found.values())
-    lines += ["## How this was made", "", f"`{command}` (in pieces: `--seconds`), {spent:.0f} s of one core on {machine()}.", ""]
+    lines += [
+        "## How this was made",
+        "",
+        f"`{command}` (in pieces: `--seconds`), {spent:.0f} s of one core on {machine()}.",
+        "",
+    ]
     return "\n".join([*lines, f"{versions()}.", ""])

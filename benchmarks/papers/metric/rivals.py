@@ -1,4 +1,6 @@
-"""Rivals that no installable package offers under today's scikit-learn, all through X'MX over edges: LMNN, PGDM, SMLsm, SMLlp."""
+"""Rivals that no installable package offers under today's scikit-learn, all through X'MX over
+edges: LMNN, PGDM, SMLsm, SMLlp.
+"""
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +15,11 @@ def targets_of(X, y, k=K):
     found = np.empty((len(y), k), dtype=int)
     for c in np.unique(y):
         mine = np.flatnonzero(y == c)
-        near = NearestNeighbors(n_neighbors=min(k + 1, len(mine))).fit(X[mine]).kneighbors(return_distance=False, n_neighbors=min(k, len(mine) - 1))
+        near = (
+            NearestNeighbors(n_neighbors=min(k + 1, len(mine)))
+            .fit(X[mine])
+            .kneighbors(return_distance=False, n_neighbors=min(k, len(mine) - 1))
+        )
         found[mine] = mine[np.resize(near, (len(mine), k)) if near.shape[1] < k else near]
     return found
 
@@ -23,7 +29,11 @@ def impostors_of(Z, y, count):
     found = np.empty((len(y), count), dtype=int)
     for c in np.unique(y):
         mine, rest = np.flatnonzero(y == c), np.flatnonzero(y != c)
-        near = NearestNeighbors(n_neighbors=min(count, len(rest))).fit(Z[rest]).kneighbors(Z[mine], return_distance=False)
+        near = (
+            NearestNeighbors(n_neighbors=min(count, len(rest)))
+            .fit(Z[rest])
+            .kneighbors(Z[mine], return_distance=False)
+        )
         found[mine] = rest[np.resize(near, (len(mine), count)) if near.shape[1] < count else near]
     return found
 
@@ -35,7 +45,11 @@ def squared(Z, rows, near):
 
 def form(X, C):
     """X'MX with M = diag(C1) + diag(C'1) - C - C'."""
-    M = sp.diags_array(np.asarray(C.sum(axis=1)).ravel() + np.asarray(C.sum(axis=0)).ravel()) - C - C.T
+    M = (
+        sp.diags_array(np.asarray(C.sum(axis=1)).ravel() + np.asarray(C.sum(axis=0)).ravel())
+        - C
+        - C.T
+    )
     return X.T @ (M @ X)
 
 
@@ -47,7 +61,9 @@ class Mapped:
 
 
 class LMNN(Mapped):
-    """Large-margin nearest neighbours in factor form: pull and push with equal weight, L-BFGS, impostors found anew in each round."""
+    """Large-margin nearest neighbours in factor form: pull and push with equal weight, L-BFGS,
+    impostors found anew in each round.
+    """
 
     def __init__(self, rounds=8, iterations=15, impostors=20, mu=0.5):
         self.rounds, self.iterations, self.impostors, self.mu = rounds, iterations, impostors, mu
@@ -58,9 +74,14 @@ class LMNN(Mapped):
         L = np.eye(width) / np.sqrt(squared(X, rows, near).mean())
         for _ in range(self.rounds):
             far = impostors_of(X @ L, y, self.impostors)
-            L = minimize(self._loss, L.ravel(), (X, near, far), jac=True, method="L-BFGS-B", options={"maxiter": self.iterations}).x.reshape(
-                width, -1
-            )
+            L = minimize(
+                self._loss,
+                L.ravel(),
+                (X, near, far),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": self.iterations},
+            ).x.reshape(width, -1)
         self.map_ = L
         return self
 
@@ -75,26 +96,43 @@ class LMNN(Mapped):
         C = sp.csr_array(
             (
                 np.r_[towards.ravel(), away.ravel()],
-                (np.r_[np.repeat(rows, near.shape[1]), np.repeat(rows, far.shape[1])], np.r_[near.ravel(), far.ravel()]),
+                (
+                    np.r_[np.repeat(rows, near.shape[1]), np.repeat(rows, far.shape[1])],
+                    np.r_[near.ravel(), far.ravel()],
+                ),
             ),
             shape=(n, n),
         )
-        M = sp.diags_array(np.asarray(C.sum(axis=1)).ravel() + np.asarray(C.sum(axis=0)).ravel()) - C - C.T
+        M = (
+            sp.diags_array(np.asarray(C.sum(axis=1)).ravel() + np.asarray(C.sum(axis=0)).ravel())
+            - C
+            - C.T
+        )
         gradient = 2.0 * X.T @ (M @ Z)
         return ((1 - self.mu) * pull.sum() + self.mu * over.sum()) / n, gradient.ravel() / n
 
 
 class PGDM(Mapped):
-    """Xing's problem: the largest mean distance of unlike pairs with like pairs within 1, by projected gradient over {V >= 0, tr V = 1}."""
+    """Xing's problem: the largest mean distance of unlike pairs with like pairs within 1, by
+    projected gradient over {V >= 0, tr V = 1}.
+    """
 
     def __init__(self, pairs=20_000, iterations=100, ridge=1e-3):
         self.pairs, self.iterations, self.ridge = pairs, iterations, ridge
 
     def fit(self, X, y):
         rng = np.random.default_rng(0)
-        within = sum((X[y == c] - X[y == c].mean(axis=0)).T @ (X[y == c] - X[y == c].mean(axis=0)) * 2 * np.sum(y == c) for c in np.unique(y))
+        within = sum(
+            (X[y == c] - X[y == c].mean(axis=0)).T
+            @ (X[y == c] - X[y == c].mean(axis=0))
+            * 2
+            * np.sum(y == c)
+            for c in np.unique(y)
+        )
         within /= sum(np.sum(y == c) ** 2 for c in np.unique(y))
-        values, vectors = np.linalg.eigh(within + self.ridge * np.trace(within) / len(within) * np.eye(len(within)))
+        values, vectors = np.linalg.eigh(
+            within + self.ridge * np.trace(within) / len(within) * np.eye(len(within))
+        )
         R = (vectors / np.sqrt(values)) @ vectors.T
         i, j = rng.integers(0, len(y), (2, 3 * self.pairs))
         unlike = np.flatnonzero(y[i] != y[j])[: self.pairs]
@@ -128,14 +166,19 @@ def _trace_one(V):
 
 
 class SMLsm(Mapped):
-    """Sparse metric learning with the (2,1) norm, which over rotations is the trace: smoothed hinge of triplets + mu tr(W), FISTA."""
+    """Sparse metric learning with the (2,1) norm, which over rotations is the trace: smoothed hinge
+    of triplets + mu tr(W), FISTA.
+    """
 
     def __init__(self, mu=0.01, width=0.5, iterations=60, impostors=3):
         self.mu, self.width, self.iterations, self.impostors = mu, width, iterations, impostors
 
     def fit(self, X, y):
         rows, near, far = np.arange(len(y)), targets_of(X, y), impostors_of(X, y, self.impostors)
-        i, j, l = (part.ravel() for part in np.broadcast_arrays(rows[:, None, None], near[:, :, None], far[:, None, :]))
+        i, j, l = (
+            part.ravel()
+            for part in np.broadcast_arrays(rows[:, None, None], near[:, :, None], far[:, None, :])
+        )
         W = point = np.zeros((X.shape[1], X.shape[1]))
         momentum, step = 1.0, 1.0
         for _ in range(self.iterations):
@@ -144,7 +187,10 @@ class SMLsm(Mapped):
                 values, vectors = np.linalg.eigh(point - step * gradient)
                 new = (vectors * np.maximum(values - step * self.mu, 0.0)) @ vectors.T
                 apart = new - point
-                if self._smooth(new, X, i, j, l, slope=False) <= value + np.sum(gradient * apart) + np.sum(apart**2) / (2 * step) + 1e-12:
+                if (
+                    self._smooth(new, X, i, j, l, slope=False)
+                    <= value + np.sum(gradient * apart) + np.sum(apart**2) / (2 * step) + 1e-12
+                ):
                     break
                 step *= 0.5
             later = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
@@ -157,7 +203,11 @@ class SMLsm(Mapped):
         Z = X @ W
         inner = lambda a, b: np.einsum("ij,ij->i", Z[a] - Z[b], X[a] - X[b])  # noqa: E731
         short = 1.0 + inner(i, j) - inner(i, l)
-        value = np.where(short <= 0, 0.0, np.where(short < self.width, short**2 / (2 * self.width), short - self.width / 2)).mean()
+        value = np.where(
+            short <= 0,
+            0.0,
+            np.where(short < self.width, short**2 / (2 * self.width), short - self.width / 2),
+        ).mean()
         if not slope:
             return value
         load = np.clip(short / self.width, 0.0, 1.0) / len(i)
@@ -166,7 +216,9 @@ class SMLsm(Mapped):
 
 
 class SMLlp(Mapped):
-    """Sparse metric learning by a linear program: diagonal W >= 0, triplets of one neighbour with margin 1."""
+    """Sparse metric learning by a linear program: diagonal W >= 0, triplets of one neighbour with
+    margin 1.
+    """
 
     def __init__(self, mu=0.01):
         self.mu = mu
@@ -176,6 +228,11 @@ class SMLlp(Mapped):
         gain = (X - X[far]) ** 2 - (X - X[near]) ** 2
         n, width = gain.shape
         A = sp.hstack([sp.csr_array(-gain), -sp.eye_array(n)])
-        solved = linprog(np.r_[np.full(width, self.mu), np.full(n, 1.0 / n)], A_ub=A, b_ub=-np.ones(n), method="highs")
+        solved = linprog(
+            np.r_[np.full(width, self.mu), np.full(n, 1.0 / n)],
+            A_ub=A,
+            b_ub=-np.ones(n),
+            method="highs",
+        )
         self.map_ = np.diag(np.sqrt(np.maximum(solved.x[:width], 0.0)))
         return self

@@ -1,4 +1,6 @@
-"""The runs, one number at a time: every (cell, method, repeat) is stored once it is there, so that a run can be stopped and taken up again."""
+"""The runs, one number at a time: every (cell, method, repeat) is stored once it is there, so that
+a run can be stopped and taken up again.
+"""
 
 import json
 import time
@@ -12,7 +14,15 @@ from benchmarks.papers.metric.methods import METHODS, PUBLISHED, RIVALS, SIZES
 from tamis import SDistClassifier
 
 REPEATS = 20
-HEADLINE = ("3-NN, raw", "3-NN", "sDist", "sDist, tuned", "3-NN on the true columns", "control: variance", "control: correlation")
+HEADLINE = (
+    "3-NN, raw",
+    "3-NN",
+    "sDist",
+    "sDist, tuned",
+    "3-NN on the true columns",
+    "control: variance",
+    "control: correlation",
+)
 SENSITIVITY = {
     "refresh_every": (0, 10, 25, 50, 100, 200),
     "subsample": (0.1, 0.3, 0.5, 0.7, 0.9),
@@ -24,7 +34,12 @@ class Store:
     """Results in a file of JSON, by name."""
 
     def __init__(self, path: Path, seconds: float):
-        self.path, self.seconds, self.begin, self.written = path, seconds, time.process_time(), time.process_time()
+        self.path, self.seconds, self.begin, self.written = (
+            path,
+            seconds,
+            time.process_time(),
+            time.process_time(),
+        )
         self.found = json.loads(path.read_text()) if path.exists() else {}
 
     def full(self) -> bool:
@@ -44,20 +59,34 @@ class Store:
 
 
 def jobs(folder, repeats: int, rivals: int, large: int):
-    """All (repeat, cell, method, how to split), repeats first, so that every cell has some early; what is slow comes last."""
-    real = {name: read for name, (file, read) in REAL.items() if folder is not None and (folder / file).exists()}
+    """All (repeat, cell, method, how to split), repeats first, so that every cell has some early;
+    what is slow comes last.
+    """
+    real = {
+        name: read
+        for name, (file, read) in REAL.items()
+        if folder is not None and (folder / file).exists()
+    }
     if "madelon" in real:
         for repeat in range(repeats):
             yield from _real("madelon", real["madelon"], folder, repeat, HEADLINE)
     for repeat in range(repeats):
         for name, read in real.items():
             known = [m for m in METHODS if name == "madelon" or m != "3-NN on the true columns"]
-            yield from _real(name, read, folder, repeat, [m for m in known if m not in RIVALS or name == "ionosphere"])
+            yield from _real(
+                name,
+                read,
+                folder,
+                repeat,
+                [m for m in known if m not in RIVALS or name == "ionosphere"],
+            )
         for rows, columns in SIZES:
             if rows <= 500 or repeat < large:
                 yield from _simulations(rows, columns, repeat, rows <= 500 and columns == 50)
         for name, read in real.items():
-            if name != "ionosphere" and repeat < (rivals if name == "secom" else max(1, rivals // 5)):
+            if name != "ionosphere" and repeat < (
+                rivals if name == "secom" else max(1, rivals // 5)
+            ):
                 yield from _real(name, read, folder, repeat, RIVALS)
 
 
@@ -71,7 +100,9 @@ def _simulations(rows: int, columns: int, repeat: int, rivals: bool):
     for design in ("fixed2", "fixed5"):
         for shape in ("rings", "xor"):
             for method in METHODS:
-                if method not in ("sDist, tuned", "sDist, margin rule") and (rivals or method not in RIVALS):
+                if method not in ("sDist, tuned", "sDist, margin rule") and (
+                    rivals or method not in RIVALS
+                ):
                     make = lambda d=design, s=shape: simulate(d, s, rows, columns, repeat)  # noqa: E731
                     yield repeat, f"{design} {shape} {rows} {columns}", method, make
 
@@ -100,19 +131,38 @@ def judge(method, split, seed: int) -> dict:
         seconds = time.process_time() - begin
     wrong = guesses != split.y_test
     balanced = np.mean([wrong[split.y_test == c].mean() for c in np.unique(split.y_test)])
-    return {"error": float(wrong.mean()), "balanced": float(balanced), "share": used / split.X.shape[1], "seconds": seconds}
+    return {
+        "error": float(wrong.mean()),
+        "balanced": float(balanced),
+        "share": used / split.X.shape[1],
+        "seconds": seconds,
+    }
 
 
 def figures(store: Store, repeats=5) -> None:
-    """Figure 2.2 (f_W against votes, along the steps), and figure 2.5 (sensitivity) on fixed2 rings and XOR of 500 x 50."""
+    """Figure 2.2 (f_W against votes, along the steps), and figure 2.5 (sensitivity) on fixed2 rings
+    and XOR of 500 x 50.
+    """
     for repeat in range(repeats):
         for shape in ("rings", "xor"):
             for steps in (25, 50, 100, 200, 400, 800):
-                _figure(store, f"figure 2.2/{shape}/{steps}/{repeat}", shape, repeat, {"n_steps": steps, "screen": None})
+                _figure(
+                    store,
+                    f"figure 2.2/{shape}/{steps}/{repeat}",
+                    shape,
+                    repeat,
+                    {"n_steps": steps, "screen": None},
+                )
             for parameter, values in SENSITIVITY.items():
                 for value in values:
                     given = {**PUBLISHED, "oob_z": "auto", "n_steps": 300, parameter: value}
-                    _figure(store, f"figure 2.5/{shape}/{parameter}={value}/{repeat}", shape, repeat, given)
+                    _figure(
+                        store,
+                        f"figure 2.5/{shape}/{parameter}={value}/{repeat}",
+                        shape,
+                        repeat,
+                        given,
+                    )
     store.write()
 
 
@@ -124,5 +174,10 @@ def _figure(store, name, shape, seed, given) -> None:
     begin = time.process_time()
     model = SDistClassifier(random_state=seed, **given).fit(split.X, split.y)
     seconds = time.process_time() - begin
-    errors = {rule: float(np.mean(model.set_params(rule=rule).predict(split.X_test) != split.y_test)) for rule in ("knn", "margin")}
-    store.keep(name, {**errors, "seconds": seconds, "share": len(model.support_) / split.X.shape[1]})
+    errors = {
+        rule: float(np.mean(model.set_params(rule=rule).predict(split.X_test) != split.y_test))
+        for rule in ("knn", "margin")
+    }
+    store.keep(
+        name, {**errors, "seconds": seconds, "share": len(model.support_) / split.X.shape[1]}
+    )

@@ -1,4 +1,6 @@
-"""Sparse text: sDist on Dexter and on a pair of newsgroups, rows of unit length, beside three neighbours on all words."""
+"""Sparse text: sDist on Dexter and on a pair of newsgroups, rows of unit length, beside three
+neighbours on all words.
+"""
 
 import time
 from pathlib import Path
@@ -13,14 +15,17 @@ from tamis import SDistClassifier
 
 PAIR = ("rec.autos", "rec.motorcycles")
 TEXT = """\
-Rows of unit length, `standardize=False`, all else by default; the official test or validation rows. Seconds of one core, fit alone. The files hold no
-words, so kept words are counted; `get_term_names(words)` names them."""
+Rows of unit length, `standardize=False`, all else by default; the official test or validation rows.
+Seconds of one core, fit alone. The files hold no words, so kept words are counted;
+`get_term_names(words)` names them."""
 
 
 def _part(stored, part: str):
     """Rows and labels of one part of a file."""
     arrays = (stored[f"{name}_{part}"] for name in ("data", "indices", "indptr"))
-    return normalize(sp.csr_matrix(tuple(arrays), shape=tuple(stored[f"shape_{part}"]), dtype=float)), stored[f"y_{part}"]
+    return normalize(
+        sp.csr_matrix(tuple(arrays), shape=tuple(stored[f"shape_{part}"]), dtype=float)
+    ), stored[f"y_{part}"]
 
 
 def sets(folder: Path):
@@ -45,7 +50,14 @@ def runs(store, folder: Path | None) -> None:
             seconds = time.process_time() - begin
             plain = KNeighborsClassifier(3).fit(X, y)
             error, knn = (float(np.mean(each.predict(X_test) != y_test)) for each in (model, plain))
-            facts = {"rows": X.shape[0], "words": X.shape[1], "kept": len(model.support_), "error": error, "knn": knn, "seconds": seconds}
+            facts = {
+                "rows": X.shape[0],
+                "words": X.shape[1],
+                "kept": len(model.support_),
+                "error": error,
+                "knn": knn,
+                "seconds": seconds,
+            }
             store.keep(f"text/{name}", facts)
     store.write()
 
@@ -53,7 +65,15 @@ def runs(store, folder: Path | None) -> None:
 def section(found: dict) -> list[str]:
     """The table, as lines."""
     rows = [
-        [name[5:], f"{r['rows']:,}", f"{r['words']:,}", f"{r['kept']}", f"{r['error']:.3f}", f"{r['knn']:.3f}", f"{r['seconds']:.1f}"]
+        [
+            name[5:],
+            f"{r['rows']:,}",
+            f"{r['words']:,}",
+            f"{r['kept']}",
+            f"{r['error']:.3f}",
+            f"{r['knn']:.3f}",
+            f"{r['seconds']:.1f}",
+        ]
         for name, r in found.items()
         if name.startswith("text/")
     ]

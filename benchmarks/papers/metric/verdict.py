@@ -7,7 +7,13 @@ from benchmarks.papers.metric.methods import METHODS, SIZES, THESIS
 
 def values(found: dict, cell: str, method: str, key: str = "error") -> np.ndarray:
     """The results of a method in a cell, repeat by repeat."""
-    return np.array([found[name][key] for repeat in range(100) if (name := f"{cell}/{method}/{repeat}") in found])
+    return np.array(
+        [
+            found[name][key]
+            for repeat in range(100)
+            if (name := f"{cell}/{method}/{repeat}") in found
+        ]
+    )
 
 
 def mean(found: dict, cell: str, method: str, key: str = "error") -> float:
@@ -22,7 +28,9 @@ def cells(found: dict) -> list[str]:
 
 
 def paired(found: dict, cell: str, mine: str, theirs: str, key: str = "error") -> str | None:
-    """`lower`, `equal` or `higher`: beyond two standard errors of the difference over common repeats; None below three."""
+    """`lower`, `equal` or `higher`: beyond two standard errors of the difference over common
+    repeats; None below three.
+    """
     names = [(f"{cell}/{mine}/{r}", f"{cell}/{theirs}/{r}") for r in range(100)]
     apart = np.array([found[a][key] - found[b][key] for a, b in names if a in found and b in found])
     if len(apart) < 3:
@@ -37,13 +45,26 @@ def _madelon(found) -> list[str]:
         seen = values(found, "madelon", method)
         if len(seen):
             word = "reached" if seen.mean() <= goal else "not reached"
-            text = f"- Madelon, {method}: {seen.mean():.3f} over {len(seen)} splits (goal {goal}: {word}; thesis 0.09)"
-            lines.append(f"{text}, with {100 * mean(found, 'madelon', method, 'share'):.1f} % of the columns.")
+            text = (
+                f"- Madelon, {method}: {seen.mean():.3f} over {len(seen)} splits (goal {goal}: "
+                f"{word}; thesis 0.09)"
+            )
+            lines.append(
+                f"{text}, with {100 * mean(found, 'madelon', method, 'share'):.1f} % of the "
+                "columns."
+            )
     parts = [f"{words} {mean(found, 'madelon', m):.3f}" for m, words in (
-        ("sDist as published", "as published"), ("3-NN", "3-NN"), ("3-NN, raw", "3-NN on raw columns"),
-        ("3-NN on the true columns", "3-NN on the 20 true columns"), ("control: correlation", "the label-free correlation control"),
+        ("sDist as published", "as published"), ("3-NN", "3-NN"), ("3-NN, raw", "3-NN on raw "
+                                                                                "columns"),
+        ("3-NN on the true columns", "3-NN on the 20 true columns"), ("control: correlation", "the "
+                                                                                              "label-free "
+                                                                                              "correlation "
+                                                                                              "control"),
         ("control: labels permuted", "labels permuted"))]  # fmt: skip
-    lines.append(f"- On Madelon: {', '.join(parts)}. A label-free screen does as well: Madelon tests whether columns are found, not how.")
+    lines.append(
+        f"- On Madelon: {', '.join(parts)}. A label-free screen does as well: Madelon tests "
+        "whether columns are found, not how."
+    )
     return lines
 
 
@@ -52,13 +73,19 @@ def _simulated(found, design: str) -> list[str]:
     for shape in ("rings", "xor"):
         for n, p in SIZES:
             cell = f"{design} {shape} {n} {p}"
-            best, mine, old = (mean(found, cell, m) for m in ("3-NN on the true columns", "sDist", "sDist as published"))
+            best, mine, old = (
+                mean(found, cell, m)
+                for m in ("3-NN on the true columns", "sDist", "sDist as published")
+            )
             if not np.isnan(mine):
                 (near if mine <= best + 0.03 else far).append(f"{shape} {n} x {p} ({mine:.3f})")
                 published.append(old > best + 0.1)
     if not near and not far:
         return []
-    text = f"- {design}: sDist is within 0.03 of 3-NN on the true columns in {len(near)} of {len(near) + len(far)} cells"
+    text = (
+        f"- {design}: sDist is within 0.03 of 3-NN on the true columns in {len(near)} of "
+        f"{len(near) + len(far)} cells"
+    )
     text += f"; not in {', '.join(far)}" if far else ""
     return [f"{text}. As published it is more than 0.1 above in {sum(published)}."]
 
@@ -74,17 +101,29 @@ def _thesis(found) -> list[str]:
                     all_ += 1
                     good += mine <= THESIS[(shape, n, p)]["sDist"] + 0.02
         if all_:
-            lines.append(f"- Against the thesis' own errors, {design}: {good} of {all_} cells are at most 0.02 above them.")
+            lines.append(
+                f"- Against the thesis' own errors, {design}: {good} of {all_} cells are at most "
+                "0.02 above them."
+            )
     return lines
 
 
 def _rivals(found) -> list[str]:
     lines = []
     for rival in ("NCA", "LMNN", "PGDM", "SMLsm", "SMLlp"):
-        words = [w for cell in cells(found) if not cell.startswith("figure") and (w := paired(found, cell, "sDist", rival))]
+        words = [
+            w
+            for cell in cells(found)
+            if not cell.startswith("figure") and (w := paired(found, cell, "sDist", rival))
+        ]
         if words:
-            tally = ", ".join(f"{word} {words.count(word)}" for word in ("lower", "equal", "higher"))
-            lines.append(f"- Error of sDist against {rival} (beyond two standard errors, cells with 3 repeats or more): {tally} of {len(words)}.")
+            tally = ", ".join(
+                f"{word} {words.count(word)}" for word in ("lower", "equal", "higher")
+            )
+            lines.append(
+                f"- Error of sDist against {rival} (beyond two standard errors, cells with 3 "
+                f"repeats or more): {tally} of {len(words)}."
+            )
     return lines
 
 
@@ -94,15 +133,29 @@ def _others(found) -> list[str]:
     if not np.isnan(mine):
         least = np.nanmin([mean(found, "ionosphere", method) for method in METHODS])
         word = "reproduced" if min(mine, second) <= 0.055 else "not reproduced"
-        lines.append(f"- Ionosphere: {mine:.3f}, with products {second:.3f}; least of all methods {least:.3f}. The thesis' 0.05 is {word}.")
+        lines.append(
+            f"- Ionosphere: {mine:.3f}, with products {second:.3f}; least of all methods "
+            f"{least:.3f}. The thesis' 0.05 is {word}."
+        )
     if "secom" in cells(found):
         names = ("3-NN", "sDist", "sDist, order 2", "control: labels permuted")
         parts = [f"{m} {mean(found, 'secom', m, 'balanced'):.3f}" for m in names]
-        word = " Nothing is learnt from this quarter of it." if mean(found, "secom", "sDist", "balanced") > 0.45 else ""
+        word = (
+            " Nothing is learnt from this quarter of it."
+            if mean(found, "secom", "sDist", "balanced") > 0.45
+            else ""
+        )
         lines.append(f"- SECOM, balanced error (0.5 is chance): {', '.join(parts)}.{word}")
     return lines
 
 
 def judge(found: dict) -> list[str]:
     """The verdict as a list."""
-    return [*_madelon(found), *_simulated(found, "fixed2"), *_simulated(found, "fixed5"), *_thesis(found), *_rivals(found), *_others(found)]
+    return [
+        *_madelon(found),
+        *_simulated(found, "fixed2"),
+        *_simulated(found, "fixed5"),
+        *_thesis(found),
+        *_rivals(found),
+        *_others(found),
+    ]

@@ -1,4 +1,6 @@
-"""Chapter 4: many labels on a low-rank matrix (LASSO, LR-LASSO, RLR-LASSO against k), and words that predict a word."""
+"""Chapter 4: many labels on a low-rank matrix (LASSO, LR-LASSO, RLR-LASSO against k), and words
+that predict a word.
+"""
 
 import functools
 import time
@@ -12,8 +14,8 @@ from sklearn.linear_model import Lasso
 from benchmarks.papers.stabilized.page import pipe
 from tamis import LowRankClassifier, LowRankFactorization
 from tamis.datasets import load_bag_of_words
-from tamis.models.lowrank_classifier import best_threshold, macro_f1
-from tamis.models.lowrank_words import Corpus
+from tamis.methods.low_rank.classifier import best_threshold, macro_f1
+from tamis.methods.low_rank.words import Corpus
 
 RANKS = {"tmc2007": (20, 50, 100, 200), "20 newsgroups": (20, 50, 100, 200)}
 SHARES = (0.0, 0.1, 0.3, 1.0)
@@ -21,17 +23,65 @@ RADII = (3.0, 10.0, 30.0, 100.0, np.inf)
 ALPHAS = (0.1, 0.02, 0.005)  # of the least that leaves nothing
 FILES = {"tmc2007": "tmc2007_500.npz", "20 newsgroups": "20news_bydate_counts.npz"}
 CORPORA = {
-    "kos": ("kos_bow.npz", ("iraq", "kerry", "poll", "tax", "marriage", "oil", "senate", "health", "media", "dean")),
-    "nips": ("nips_bow_7605.npz", ("kernel", "neuron", "speech", "reinforcement", "bayesian", "visual", "robot", "chip", "entropy", "tree")),
-    "nytimes": ("docword.nytimes.txt*", ("music", "film", "stock", "court", "computer", "religion", "war", "school", "food", "health")),
-    "pubmed": ("docword.pubmed.txt*", ("diabetes", "asthma", "cancer", "arthritis", "parkinson", "lung", "skin", "brain", "heart", "virus")),
+    "kos": (
+        "kos_bow.npz",
+        ("iraq", "kerry", "poll", "tax", "marriage", "oil", "senate", "health", "media", "dean"),
+    ),
+    "nips": (
+        "nips_bow_7605.npz",
+        (
+            "kernel",
+            "neuron",
+            "speech",
+            "reinforcement",
+            "bayesian",
+            "visual",
+            "robot",
+            "chip",
+            "entropy",
+            "tree",
+        ),
+    ),
+    "nytimes": (
+        "docword.nytimes.txt*",
+        (
+            "music",
+            "film",
+            "stock",
+            "court",
+            "computer",
+            "religion",
+            "war",
+            "school",
+            "food",
+            "health",
+        ),
+    ),
+    "pubmed": (
+        "docword.pubmed.txt*",
+        (
+            "diabetes",
+            "asthma",
+            "cancer",
+            "arthritis",
+            "parkinson",
+            "lung",
+            "skin",
+            "brain",
+            "heart",
+            "virus",
+        ),
+    ),
 }
 LABELS = """\
-Macro-F1 at threshold 0 / with a threshold a label, chosen on the training rows; as the harmonic mean of macro precision and macro recall,
-which is the thesis' definition; in brackets the mean of the labels' F1, with thresholds. Seconds are those of the fit and of the
-factorisation. The radius was chosen among 3, 10, 30, 100 and none on a quarter of the training rows. *zero*: labels that collapse."""
+Macro-F1 at threshold 0 / with a threshold a label, chosen on the training rows; as the harmonic
+mean of macro precision and macro recall, which is the thesis' definition; in brackets the mean of
+the labels' F1, with thresholds. Seconds are those of the fit and of the factorisation. The radius
+was chosen among 3, 10, 30, 100 and none on a quarter of the training rows. *zero*: labels that
+collapse."""
 CLAIMS = (
-    "The thesis: 3 to 6 times as fast as its lasso on all the data; RLR close to the lasso for large k, LR never; 42,918 s for 10 NYTimes queries."
+    "The thesis: 3 to 6 times as fast as its lasso on all the data; RLR close to the lasso "
+    "for large k, LR never; 42,918 s for 10 NYTimes queries."
 )
 
 
@@ -41,14 +91,23 @@ def read(name: str, folder: Path):
     """Training and test rows with 0/1 labels; counts as tf-idf of unit norm."""
     with np.load(folder / FILES[name]) as stored:
         if name == "tmc2007":
-            X, Y, X_test, Y_test = (stored[key] for key in ("X_train", "y_train", "X_test", "y_test")) if "X_train" in stored else _sparse(stored)
+            X, Y, X_test, Y_test = (
+                (stored[key] for key in ("X_train", "y_train", "X_test", "y_test"))
+                if "X_train" in stored
+                else _sparse(stored)
+            )
         else:
             X, y, X_test, y_test = _sparse(stored)
             Y, Y_test = ((labels[:, None] == np.unique(y)).astype(float) for labels in (y, y_test))
     if sp.issparse(X):
         weigh = TfidfTransformer(sublinear_tf=True).fit(X)
         X, X_test = (sp.csr_array(weigh.transform(part)).astype(np.float64) for part in (X, X_test))
-    return X.astype(np.float64), np.asarray(Y, float), X_test.astype(np.float64), np.asarray(Y_test, float)
+    return (
+        X.astype(np.float64),
+        np.asarray(Y, float),
+        X_test.astype(np.float64),
+        np.asarray(Y_test, float),
+    )
 
 
 def _sparse(stored):
@@ -76,34 +135,57 @@ def factored(name: str, folder: Path, rank: int, whole: bool):
 
 
 def low_rank(name: str, folder: Path, rank: int, share: float) -> dict:
-    """Radius chosen on a quarter of the training rows, then all of them; F1 of both kinds on the test rows."""
+    """Radius chosen on a quarter of the training rows, then all of them; F1 of both kinds on the
+    test rows.
+    """
     X, Y, X_test, Y_test = read(name, folder)
     learn, choose = (np.sort(part) for part in halves(X.shape[0]))
     inner, _ = factored(name, folder, rank, False)
     scores = []
     for radius in RADII:
-        model = LowRankClassifier(rank, radius, share, random_state=0).fit(X[learn], Y[learn], factorization=inner)
+        model = LowRankClassifier(rank, radius, share, random_state=0).fit(
+            X[learn], Y[learn], factorization=inner
+        )
         scores.append(model.macro_f1(X[choose], Y[choose])["mean_of_f1"])
     radius = RADII[int(np.argmax(scores))]
     outer, seconds = factored(name, folder, rank, True)
     begin = time.process_time()
     model = LowRankClassifier(rank, radius, share, random_state=0).fit(X, Y, factorization=outer)
     taken = time.process_time() - begin
-    plain = LowRankClassifier(rank, radius, share, threshold=0.0, random_state=0).fit(X, Y, factorization=outer)
-    found = {"tuned": model.macro_f1(X_test, Y_test), "plain": plain.macro_f1(X_test, Y_test), "factorisation": seconds, "seconds": taken}
-    return found | {"radius": radius if np.isfinite(radius) else None, "collapsed": int(model.collapsed_.sum()), "labels": Y.shape[1]}
+    plain = LowRankClassifier(rank, radius, share, threshold=0.0, random_state=0).fit(
+        X, Y, factorization=outer
+    )
+    found = {
+        "tuned": model.macro_f1(X_test, Y_test),
+        "plain": plain.macro_f1(X_test, Y_test),
+        "factorisation": seconds,
+        "seconds": taken,
+    }
+    return found | {
+        "radius": radius if np.isfinite(radius) else None,
+        "collapsed": int(model.collapsed_.sum()),
+        "labels": Y.shape[1],
+    }
 
 
 def full_lasso(name: str, folder: Path, share: float) -> dict:
-    """The lasso on all the data, one label at a time, at a share of the strength that leaves nothing."""
+    """The lasso on all the data, one label at a time, at a share of the strength that leaves
+    nothing.
+    """
     X, Y, X_test, Y_test = read(name, folder)
     learn, choose = (np.sort(part) for part in halves(X.shape[0]))
     inner = _lassos(X[learn], 2.0 * Y[learn] - 1.0, share, X[learn], X[choose])[0]
-    cuts = [best_threshold(inner[0][:, j], Y[learn][:, j], np.ones(len(learn))) for j in range(Y.shape[1])]
+    cuts = [
+        best_threshold(inner[0][:, j], Y[learn][:, j], np.ones(len(learn)))
+        for j in range(Y.shape[1])
+    ]
     chosen = macro_f1(Y[choose] > 0, inner[1] > cuts)["mean_of_f1"]
     (scores, outside), seconds = _lassos(X, 2.0 * Y - 1.0, share, X, X_test)
     cuts = [best_threshold(scores[:, j], Y[:, j], np.ones(len(Y))) for j in range(Y.shape[1])]
-    found = {"tuned": macro_f1(Y_test > 0, outside > cuts), "plain": macro_f1(Y_test > 0, outside > 0.0)}
+    found = {
+        "tuned": macro_f1(Y_test > 0, outside > cuts),
+        "plain": macro_f1(Y_test > 0, outside > 0.0),
+    }
     return found | {"validation": chosen, "seconds": seconds, "labels": Y.shape[1]}
 
 
@@ -134,7 +216,10 @@ def words(path: Path, queries, rank: int = 50) -> dict:
     asked = [query for query in queries if query in corpus.places]
     lists = corpus.answer(asked)
     seconds = time.process_time() - begin
-    signed = {query: [word if weight > 0.0 else f"−{word}" for word, weight in found] for query, found in lists.items()}
+    signed = {
+        query: [word if weight > 0.0 else f"−{word}" for word, weight in found]
+        for query, found in lists.items()
+    }
     return {"lists": signed, "seconds": seconds, "shape": list(X.shape), "rank": rank}
 
 
@@ -148,11 +233,17 @@ def cells(folder: Path | None, quick: bool) -> dict:
         if (folder / FILES[name]).exists():
             for rank in ranks[:1] if quick else ranks:
                 for share in SHARES[1:2] if quick else SHARES:
-                    found[f"{name}, k={rank}, robustness {share:g}"] = functools.partial(low_rank, name, folder, rank, share)
+                    found[f"{name}, k={rank}, robustness {share:g}"] = functools.partial(
+                        low_rank, name, folder, rank, share
+                    )
             for share in () if quick else ALPHAS:
-                found[f"{name}, lasso, {share:g}"] = functools.partial(full_lasso, name, folder, share)
+                found[f"{name}, lasso, {share:g}"] = functools.partial(
+                    full_lasso, name, folder, share
+                )
     for name, (pattern, queries) in CORPORA.items():
-        for path in [path for path in sorted(folder.glob(pattern)) if not quick or name == "kos"][:1]:
+        for path in [path for path in sorted(folder.glob(pattern)) if not quick or name == "kos"][
+            :1
+        ]:
             found[f"words of {name}"] = functools.partial(words, path, queries)
     return found
 
@@ -176,18 +267,36 @@ def write(found: dict) -> list[str]:
                     label = "LR-LASSO" if share == 0.0 else f"RLR-LASSO, robustness {share:g}"
                     radius = "none" if cell["radius"] is None else f"{cell['radius']:g}"
                     seconds = f"{cell['seconds']:.2f} + {cell['factorisation']:.2f}"
-                    rows.append([label, str(rank), figures(cell), radius, f"{cell['collapsed']} of {cell['labels']}", seconds])
+                    rows.append(
+                        [
+                            label,
+                            str(rank),
+                            figures(cell),
+                            radius,
+                            f"{cell['collapsed']} of {cell['labels']}",
+                            seconds,
+                        ]
+                    )
         lasso = best_lasso(found, name)
         if lasso is not None:
-            rows.append(["LASSO, all the data", "-", figures(lasso), "-", "-", f"{lasso['seconds']:.1f}"])
+            rows.append(
+                ["LASSO, all the data", "-", figures(lasso), "-", "-", f"{lasso['seconds']:.1f}"]
+            )
         if rows:
-            lines += [f"### {name}", "", *pipe(["method", "k", "macro-F1", "radius", "zero", "seconds"], rows)]
+            lines += [
+                f"### {name}",
+                "",
+                *pipe(["method", "k", "macro-F1", "radius", "zero", "seconds"], rows),
+            ]
     return lines + _word_tables(found)
 
 
 def figures(cell: dict) -> str:
     """The two macro-F1 of the thesis' kind, and scikit-learn's."""
-    return f"{cell['plain']['f1_of_means']:.3f} / {cell['tuned']['f1_of_means']:.3f} ({cell['tuned']['mean_of_f1']:.3f})"
+    return (
+        f"{cell['plain']['f1_of_means']:.3f} / {cell['tuned']['f1_of_means']:.3f} "
+        f"({cell['tuned']['mean_of_f1']:.3f})"
+    )
 
 
 def _word_tables(found: dict) -> list[str]:
@@ -195,7 +304,8 @@ def _word_tables(found: dict) -> list[str]:
     lines = [
         "## Words that predict a word",
         "",
-        "Ten words of largest weight, robustness 0.1, radius 1, counts weighed by tf-idf. A minus marks words that speak against.",
+        "Ten words of largest weight, robustness 0.1, radius 1, counts weighed by tf-idf. A minus "
+        "marks words that speak against.",
         "",
     ]
     for name in CORPORA:
@@ -203,15 +313,25 @@ def _word_tables(found: dict) -> list[str]:
         if cell is None:
             continue
         size = f"{cell['shape'][0]:,} documents, {cell['shape'][1]:,} words, rank {cell['rank']}"
-        lines += [f"### {name} ({size}; {len(cell['lists'])} queries in {cell['seconds']:.1f} s)", ""]
+        lines += [
+            f"### {name} ({size}; {len(cell['lists'])} queries in {cell['seconds']:.1f} s)",
+            "",
+        ]
         queries = list(cell["lists"])
         for at in range(0, len(queries), 5):
             part = queries[at : at + 5]
-            rows = [[cell["lists"][q][k] if k < len(cell["lists"][q]) else "" for q in part] for k in range(10)]
+            rows = [
+                [cell["lists"][q][k] if k < len(cell["lists"][q]) else "" for q in part]
+                for k in range(10)
+            ]
             lines += pipe([f"**{query}**" for query in part], rows)
     missing = [name for name in ("nytimes", "pubmed") if f"words of {name}" not in found]
     if missing:
-        lines += [f"Not at hand: {', '.join(missing)}. With `docword.*.txt` and `vocab.*.txt` in the folder the same command makes their tables.", ""]
+        lines += [
+            f"Not at hand: {', '.join(missing)}. With `docword.*.txt` and `vocab.*.txt` in the "
+            "folder the same command makes their tables.",
+            "",
+        ]
     return lines
 
 
@@ -219,7 +339,10 @@ def judge(found: dict) -> list[str]:
     """What the cells say of the thesis' claims."""
     lines = [f"**Low rank.** {CLAIMS} Found:", ""]
     for name in RANKS:
-        lasso, ranks = best_lasso(found, name), [rank for rank in RANKS[name] if f"{name}, k={rank}, robustness 0" in found]
+        lasso, ranks = (
+            best_lasso(found, name),
+            [rank for rank in RANKS[name] if f"{name}, k={rank}, robustness 0" in found],
+        )
         if not ranks or lasso is None:
             continue
         rank = max(ranks)
@@ -227,7 +350,11 @@ def judge(found: dict) -> list[str]:
         score = {share: cell["tuned"]["f1_of_means"] for share, cell in at.items() if cell}
         if set(score) != set(SHARES):
             continue
-        full, best, whole = lasso["tuned"]["f1_of_means"], max(score, key=lambda share: score[share]), at[1.0]
+        full, best, whole = (
+            lasso["tuned"]["f1_of_means"],
+            max(score, key=lambda share: score[share]),
+            at[1.0],
+        )
         free = sum(found[key]["radius"] is None for key in found if key.startswith(f"{name}, k="))
         tried = sum(key.startswith(f"{name}, k=") for key in found)
         curve = [found[f"{name}, k={k}, robustness 0.1"]["tuned"]["f1_of_means"] for k in ranks]
@@ -235,15 +362,24 @@ def judge(found: dict) -> list[str]:
         times = lasso["seconds"] / (at[0.1]["seconds"] + at[0.1]["factorisation"])
         said = ", ".join(f"{value:.3f} at {share:g}" for share, value in score.items())
         lines += [
-            f"- {name}, k={rank}: macro-F1 with thresholds by robustness {said}; the lasso on all the data {full:.3f}. "
-            f"Low rank {'comes within 0.02 of' if score[best] >= full - 0.02 else 'does not reach'} the lasso; "
+            f"- {name}, k={rank}: macro-F1 with thresholds by robustness {said}; the lasso on all "
+            f"the data {full:.3f}. "
+            "Low rank "
+            f"{'comes within 0.02 of' if score[best] >= full - 0.02 else 'does not reach'} the "
+            "lasso; "
             f"its F1 {'rises' if rises else 'does not always rise'} with k. "
-            f"The thesis' RLR (robustness 1) is {'the worst' if score[1.0] == min(score.values()) else 'not the worst'}: "
-            f"{whole['collapsed']} of {whole['labels']} labels collapse to 0. In {free} of {tried} settings the fit without a bound did best. "
-            f"A loop of scikit-learn's lassos took {times:.1f} times as long as the fit and its factorisation, which serves any number of labels."
+            "The thesis' RLR (robustness 1) is "
+            f"{'the worst' if score[1.0] == min(score.values()) else 'not the worst'}: "
+            f"{whole['collapsed']} of {whole['labels']} labels collapse to 0. In {free} of {tried} "
+            "settings the fit without a bound did best. "
+            f"A loop of scikit-learn's lassos took {times:.1f} times as long as the fit and its "
+            "factorisation, which serves any number of labels."
         ]
     for name in CORPORA:
         cell = found.get(f"words of {name}")
         if cell is not None:
-            lines.append(f"- Words of {name}: {len(cell['lists'])} queries in {cell['seconds']:.1f} s, factorisation included.")
+            lines.append(
+                f"- Words of {name}: {len(cell['lists'])} queries in {cell['seconds']:.1f} s, "
+                "factorisation included."
+            )
     return [*lines, ""]

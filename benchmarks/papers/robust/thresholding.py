@@ -1,4 +1,6 @@
-"""Chapter 3 of the thesis: thresholds against time, memory, accuracy and keywords, with what the thesis claims and what was found."""
+"""Chapter 3 of the thesis: thresholds against time, memory, accuracy and keywords, with what the
+thesis claims and what was found.
+"""
 
 import functools
 import time
@@ -13,25 +15,34 @@ from sklearn.model_selection import train_test_split
 
 from benchmarks.papers.stabilized.page import pipe
 from tamis import DataThresholder, ThresholdedClassifier
-from tamis.solvers.threshold_bounds import Problem, balance, dual_start
+from tamis.methods.thresholding.bounds import Problem, balance, dual_start
 
 NEWS, COVER, KOS = "20news_bydate_counts.npz", "covtype_20k.npz", "kos_bow.npz"
 TEXT, DENSE = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-TOPICS = ("iraq", "health")  # words of kos_bow that stand for a topic: a text that holds one is about it
+TOPICS = (
+    "iraq",
+    "health",
+)  # words of kos_bow that stand for a topic: a text that holds one is about it
 WORDS = (0.0, 0.05, 0.1, 0.15)
 STRONG = 0.05  # of the least penalty that leaves no weight
-CLAIM = """The thesis claims that fits get faster and smaller as the threshold grows, with little loss of accuracy (figures 3.1 and 3.2), and that the
-top ten words of comp.graphics stay the same for thresholds up to 0.1 (table 3.1)."""
-INTRO = """Entries of size at most the threshold are dropped before the fit. `certified` is how far the model is at most from the optimum on the
-whole data, as a share of it; `known before` is what the thesis' relative bound promises. Seconds are those of liblinear / of the solver in tamis with
-its certificate; MB those of the data that the solver sees. The penalty is 0.05 of the least one that leaves no weight."""
+CLAIM = """The thesis claims that fits get faster and smaller as the threshold grows, with little
+loss of accuracy (figures 3.1 and 3.2), and that the top ten words of comp.graphics stay the same
+for thresholds up to 0.1 (table 3.1)."""
+INTRO = """Entries of size at most the threshold are dropped before the fit. `certified` is how far
+the model is at most from the optimum on the whole data, as a share of it; `known before` is what
+the thesis' relative bound promises. Seconds are those of liblinear / of the solver in tamis with
+its certificate; MB those of the data that the solver sees. The penalty is 0.05 of the least one
+that leaves no weight."""
 
 
 # --------------------------------------------------------------------------- data
 def counts(folder: Path, name: str, part: str = "") -> sp.csr_array:
     """The matrix of a file of word counts."""
     stored = np.load(folder / name)
-    X = sp.csr_array((stored[f"data{part}"], stored[f"indices{part}"], stored[f"indptr{part}"]), shape=tuple(stored[f"shape{part}"]))
+    X = sp.csr_array(
+        (stored[f"data{part}"], stored[f"indices{part}"], stored[f"indptr{part}"]),
+        shape=tuple(stored[f"shape{part}"]),
+    )
     return X.astype(np.float64)
 
 
@@ -40,22 +51,38 @@ def graphics(folder: Path):
     stored = np.load(folder / NEWS)
     topic = stored["categories"].astype(str).tolist().index("comp.graphics")
     scale = TfidfTransformer().fit(counts(folder, NEWS, "_train"))
-    X, X_test = (narrow(scale.transform(counts(folder, NEWS, part))) for part in ("_train", "_test"))
-    return X, np.where(stored["y_train"] == topic, 1, -1), X_test, np.where(stored["y_test"] == topic, 1, -1)
+    X, X_test = (
+        narrow(scale.transform(counts(folder, NEWS, part))) for part in ("_train", "_test")
+    )
+    return (
+        X,
+        np.where(stored["y_train"] == topic, 1, -1),
+        X_test,
+        np.where(stored["y_test"] == topic, 1, -1),
+    )
 
 
 def cover(folder: Path):
-    """Cover type 1 against the rest: the ten numbers of a row, each column scaled to [-1, 1] by the training rows."""
+    """Cover type 1 against the rest: the ten numbers of a row, each column scaled to [-1, 1] by the
+    training rows.
+    """
     stored = np.load(folder / COVER)
     X, y = stored["X"][:, :10].astype(np.float64), np.where(stored["y"] == 1, 1, -1)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=0, stratify=y)
     low, high = X.min(axis=0), X.max(axis=0)
-    return (*((2.0 * (part - low) / (high - low) - 1.0, aim) for part, aim in ((X, y), (X_test, y_test))),)
+    return (
+        *(
+            (2.0 * (part - low) / (high - low) - 1.0, aim)
+            for part, aim in ((X, y), (X_test, y_test))
+        ),
+    )
 
 
 def narrow(X) -> sp.csr_matrix:
     """CSR with 32-bit indices, which liblinear needs."""
-    return sp.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return sp.csr_matrix(
+        (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape
+    )
 
 
 def strength(X, y) -> float:
@@ -76,7 +103,12 @@ def curve(load, thresholds, folder: Path) -> dict:
         rows.append(_at(threshold, alpha, X, y, X_test, y_test))
         first = rows[0]["top"] if first is None else first
         rows[-1]["overlap"] = len(set(first) & set(rows[-1]["top"]))
-    return {"rows": rows, "alpha": alpha, "size": [*X.shape, len(y_test)], "major": float(max((y_test > 0).mean(), (y_test < 0).mean()))}
+    return {
+        "rows": rows,
+        "alpha": alpha,
+        "size": [*X.shape, len(y_test)],
+        "major": float(max((y_test > 0).mean(), (y_test < 0).mean())),
+    }
 
 
 def _at(threshold: float, alpha: float, X, y, X_test, y_test) -> dict:
@@ -87,7 +119,11 @@ def _at(threshold: float, alpha: float, X, y, X_test, y_test) -> dict:
     model = ThresholdedClassifier(alpha=alpha, threshold=threshold)
     model.fit(X, y)  # compiled now
     fast = min(_seconds(lambda: model.fit(X, y)) for _ in range(3))
-    proof, plain, small = model.certificate_, model.predict(X_test), model.predict(cut.transform(X_test))
+    proof, plain, small = (
+        model.certificate_,
+        model.predict(X_test),
+        model.predict(cut.transform(X_test)),
+    )
     return {
         "threshold": threshold,
         "kept": model.kept_fraction_,
@@ -112,7 +148,9 @@ def _seconds(action) -> float:
 
 
 def keywords(loss: str, topic: str, folder: Path) -> dict:
-    """The ten words with the largest weights for a topic, threshold by threshold; the topic's own word is no feature."""
+    """The ten words with the largest weights for a topic, threshold by threshold; the topic's own
+    word is no feature.
+    """
     terms = np.load(folder / KOS)["terms"].astype(str)
     X = counts(folder, KOS)
     place = int(np.flatnonzero(terms == topic)[0])
@@ -122,8 +160,17 @@ def keywords(loss: str, topic: str, folder: Path) -> dict:
     alpha, rows = strength(X, y), []
     for threshold in WORDS:
         model = ThresholdedClassifier(alpha=alpha, loss=loss, threshold=threshold).fit(X, y)
-        top = [int(j) for j in np.argsort(-model.coef_[0], kind="stable")[:10] if model.coef_[0, j] > 0]
-        rows.append({"threshold": threshold, "kept": model.kept_fraction_, "gap": float(model.certificate_["rel_gap"]), "words": terms[top].tolist()})
+        top = [
+            int(j) for j in np.argsort(-model.coef_[0], kind="stable")[:10] if model.coef_[0, j] > 0
+        ]
+        rows.append(
+            {
+                "threshold": threshold,
+                "kept": model.kept_fraction_,
+                "gap": float(model.certificate_["rel_gap"]),
+                "words": terms[top].tolist(),
+            }
+        )
     return {"rows": rows, "texts": int((y > 0).sum()), "size": list(X.shape)}
 
 
@@ -147,7 +194,10 @@ def cells(folder: Path | None, quick: bool) -> dict:
 def write(found: dict) -> list[str]:
     """Markdown of this chapter."""
     lines = ["## Thresholds", "", INTRO, ""]
-    titles = {"covtype": "Figure 3.1: cover type 1 against the rest", "comp.graphics": "Figure 3.2 and table 3.1: comp.graphics against the rest"}
+    titles = {
+        "covtype": "Figure 3.1: cover type 1 against the rest",
+        "comp.graphics": "Figure 3.2 and table 3.1: comp.graphics against the rest",
+    }
     for name, title in titles.items():
         if name in found:
             lines += _figure(found[name], title)
@@ -162,8 +212,22 @@ def write(found: dict) -> list[str]:
 
 def _figure(cell: dict, title: str) -> list[str]:
     n, d, test = cell["size"]
-    said = f"{n:,} + {test:,} rows, {d:,} columns; the larger class has {cell['major']:.1%} of the test rows. F1 is on whole test rows / on test rows"
-    head = ["threshold", "kept", "MB", "seconds, liblinear / tamis", "certified", "known before", "accuracy", "F1, whole / cut rows", "of the top 10"]
+    said = (
+        f"{n:,} + {test:,} rows, {d:,} columns; the larger class has {cell['major']:.1%} of "
+        "the "
+        "test rows. F1 is on whole test rows / on test rows"
+    )
+    head = [
+        "threshold",
+        "kept",
+        "MB",
+        "seconds, liblinear / tamis",
+        "certified",
+        "known before",
+        "accuracy",
+        "F1, whole / cut rows",
+        "of the top 10",
+    ]
     rows = [
         [
             f"{row['threshold']:g}",
@@ -181,7 +245,8 @@ def _figure(cell: dict, title: str) -> list[str]:
     return [
         f"### {title}",
         "",
-        f"{said} cut like the training rows. The last column counts how many of the ten largest weights stay.",
+        f"{said} cut like the training rows. The last column counts how many of the ten largest "
+        "weights stay.",
         "",
         *pipe(head, rows),
     ]
@@ -189,8 +254,19 @@ def _figure(cell: dict, title: str) -> list[str]:
 
 def _words(cell: dict, title: str) -> list[str]:
     n, d = cell["size"]
-    rows = [[f"{row['threshold']:g}", f"{row['kept']:.0%}", f"{row['gap']:.2g}", ", ".join(row["words"])] for row in cell["rows"]]
-    said = f"Blog entries of kos_bow that hold the word ({cell['texts']} of {n:,}), told by the other {d:,} words; the ten largest weights."
+    rows = [
+        [
+            f"{row['threshold']:g}",
+            f"{row['kept']:.0%}",
+            f"{row['gap']:.2g}",
+            ", ".join(row["words"]),
+        ]
+        for row in cell["rows"]
+    ]
+    said = (
+        f"Blog entries of kos_bow that hold the word ({cell['texts']} of {n:,}), told by the "
+        f"other {d:,} words; the ten largest weights."
+    )
     return [f"### {title}", "", said, "", *pipe(["threshold", "kept", "certified", "words"], rows)]
 
 
@@ -203,23 +279,37 @@ def judge(found: dict) -> list[str]:
         first, promise = rows[0], min(row["before"] for row in rows[1:])
         time, space = half["liblinear"] / first["liblinear"], half["megabytes"] / first["megabytes"]
         lines.append(
-            f"- {name}: with {half['kept']:.0%} of the entries (threshold {half['threshold']:g}) liblinear takes {time:.0%} of its time "
-            f"and the data {space:.0%} of their memory; F1 goes from {first['f1']:.3f} to {half['f1']:.3f} on whole test rows, {half['f1_cut']:.3f} "
-            f"on cut ones; {half['overlap']} of the ten largest weights stay. The solver in tamis takes {half['seconds']:.3f} s there, certificate "
-            f"included, and {first['seconds']:.3f} s on the whole data. Known before the fit: a relative distance of at most {promise:.2g} at the "
-            f"smallest threshold, which says {'nothing' if promise > 1 else 'something'}; certified after it: {half['gap']:.2g}."
+            f"- {name}: with {half['kept']:.0%} of the entries (threshold {half['threshold']:g}) "
+            f"liblinear takes {time:.0%} of its time "
+            f"and the data {space:.0%} of their memory; F1 goes from {first['f1']:.3f} to "
+            f"{half['f1']:.3f} on whole test rows, {half['f1_cut']:.3f} "
+            f"on cut ones; {half['overlap']} of the ten largest weights stay. The solver in tamis "
+            f"takes {half['seconds']:.3f} s there, certificate "
+            f"included, and {first['seconds']:.3f} s on the whole data. Known before the fit: a "
+            f"relative distance of at most {promise:.2g} at the "
+            f"smallest threshold, which says {'nothing' if promise > 1 else 'something'}; "
+            f"certified after it: {half['gap']:.2g}."
         )
     topics = [key for key in found if key.partition(", ")[2] in TOPICS]
     if topics:
-        shares = [f"{key}: {len({*found[key]['rows'][0]['words']} & {*found[key]['rows'][2]['words']})}" for key in topics]
-        tight, loose = (max(row["gap"] for key in topics if key.startswith(loss) for row in found[key]["rows"]) for loss in ("logistic", "hinge"))
+        shares = [
+            f"{key}: {len({*found[key]['rows'][0]['words']} & {*found[key]['rows'][2]['words']})}"
+            for key in topics
+        ]
+        tight, loose = (
+            max(row["gap"] for key in topics if key.startswith(loss) for row in found[key]["rows"])
+            for loss in ("logistic", "hinge")
+        )
         lines.append(
-            f"- Words for topics: how many of the ten at no threshold are still there at 0.1: {'; '.join(shares)}. The certificate is at most "
-            f"{tight:.2g} with the logistic loss; with the hinge loss, whose dual points are corners, it goes up to {loose:.2g} and says little."
+            "- Words for topics: how many of the ten at no threshold are still there at 0.1: "
+            f"{'; '.join(shares)}. The certificate is at most "
+            f"{tight:.2g} with the logistic loss; with the hinge loss, whose dual points are "
+            f"corners, it goes up to {loose:.2g} and says little."
         )
     if "comp.graphics" in found:
         lines.append(
-            "- The words of comp.graphics themselves need a file with its vocabulary, which is not at hand: its columns are counted, and words are "
+            "- The words of comp.graphics themselves need a file with its vocabulary, which is not "
+            "at hand: its columns are counted, and words are "
             "shown for topics of kos_bow."
         )
     return lines

@@ -1,4 +1,6 @@
-"""The sieve at the sizes that others chose, on rare classes and on dense data: which has the lower error there."""
+"""The sieve at the sizes that others chose, on rare classes and on dense data: which has the lower
+error there.
+"""
 
 from pathlib import Path
 
@@ -38,20 +40,29 @@ def _rows(stored, mark: str):
     """A part of a file as given."""
     if "X" + mark in stored:
         return np.nan_to_num(stored["X" + mark].astype(np.float64)), stored["y" + mark]
-    X = sp.csr_array(tuple(stored[key + mark] for key in ("data", "indices", "indptr")), shape=tuple(stored["shape" + mark]))
+    X = sp.csr_array(
+        tuple(stored[key + mark] for key in ("data", "indices", "indptr")),
+        shape=tuple(stored["shape" + mark]),
+    )
     X.sum_duplicates()
     return X.astype(np.float64), stored["y" + mark]
 
 
 def read(name: str, folder: Path) -> Split:
-    """One task: at most 4000 training rows; text with rows of unit norm, tables in standard units, images in one common unit."""
+    """One task: at most 4000 training rows; text with rows of unit norm, tables in standard units,
+    images in one common unit.
+    """
     file, ours, theirs = TASKS[name]
     with np.load(folder / f"{file}.npz", allow_pickle=False) as stored:
         mark = next((mark for mark in ("_test", "_valid") if "y" + mark in stored), "")
         X, y = _rows(stored, "_train" if mark else "")
         names = list(stored["categories"]) if "categories" in stored else None
         rest = _rows(stored, mark) if mark else None
-    labels = (lambda y: y[:, ours[0]] > 0) if y.ndim == 2 else lambda y: np.isin(y, [names.index(k) for k in ours] if names else ours)
+    labels = (
+        (lambda y: y[:, ours[0]] > 0)
+        if y.ndim == 2
+        else lambda y: np.isin(y, [names.index(k) for k in ours] if names else ours)
+    )
     if theirs:
         pair = [*ours, *theirs]
         X, y = X[np.isin(y, pair)], y[np.isin(y, pair)]
@@ -77,22 +88,62 @@ def match(folder: Path | None, quick: bool, jobs: int, only=()) -> list[dict]:
     if folder is None:
         return []
     found = []
-    for name in [name for name in TASKS if (folder / f"{TASKS[name][0]}.npz").exists() and (not only or name in only)][:: 7 if quick else 1]:
+    for name in [
+        name
+        for name in TASKS
+        if (folder / f"{TASKS[name][0]}.npz").exists() and (not only or name in only)
+    ][:: 7 if quick else 1]:
         split = read(name, folder)
-        rivals = {kind: method for kind, method in methods("logistic").items() if kind in ("FTRL", "stabilized SGD")}
-        given = {"X_test": split.X_test, "y_test": split.y_test, "random_state": 0, "n_jobs": jobs, "runs": 3 if quick else RUNS}
+        rivals = {
+            kind: method
+            for kind, method in methods("logistic").items()
+            if kind in ("FTRL", "stabilized SGD")
+        }
+        given = {
+            "X_test": split.X_test,
+            "y_test": split.y_test,
+            "random_state": 0,
+            "n_jobs": jobs,
+            "runs": 3 if quick else RUNS,
+        }
         with joblib.parallel_config(backend="threading"):
-            models = {"sieve": SieveClassifier()} | {kind: method.model for kind, method in rivals.items()}
-            picks = compare(models, split.X, split.y, tune={kind: method.grid for kind, method in rivals.items()}, **given)
+            models = {"sieve": SieveClassifier()} | {
+                kind: method.model for kind, method in rivals.items()
+            }
+            picks = compare(
+                models,
+                split.X,
+                split.y,
+                tune={kind: method.grid for kind, method in rivals.items()},
+                **given,
+            )
             sizes = {max(1, round(row["kept"] * split.X.shape[1])) for row in picks.rows[1:]}
-            at = compare({str(size): SieveClassifier(n_features=size) for size in sizes}, split.X, split.y, **given)
+            at = compare(
+                {str(size): SieveClassifier(n_features=size) for size in sizes},
+                split.X,
+                split.y,
+                **given,
+            )
         fits = {int(row["model"]): row for row in at.rows}
         cells = []
         for row in picks.rows[1:]:
             mine = fits[max(1, round(row["kept"] * split.X.shape[1]))]
             cells.append({"rival": row, "sieve": mine, "sign": beyond(mine, row, given["runs"])})
-        found.append({"task": name, "words": split.words(), "positive": float(split.y.mean()), "own": picks.rows[0], "cells": cells})
-        print("; ".join([" ".join(own_row(found[-1])), *(" ".join(row[1:]) for row in rows_of(found[-1]))]), flush=True)
+        found.append(
+            {
+                "task": name,
+                "words": split.words(),
+                "positive": float(split.y.mean()),
+                "own": picks.rows[0],
+                "cells": cells,
+            }
+        )
+        print(
+            "; ".join(
+                [" ".join(own_row(found[-1])), *(" ".join(row[1:]) for row in rows_of(found[-1]))]
+            ),
+            flush=True,
+        )
     return found
 
 
@@ -120,4 +171,10 @@ def own_row(entry: dict) -> list[str]:
     """The row of the sieve at the size that it chose."""
     own = entry["own"]
     error = f"{100 * own['error']:.2f} ±{100 * own['error_sd']:.2f}"
-    return [f"{entry['task']} ({entry['positive']:.2f})", entry["words"], error, f"{100 * own['kept']:.3g}", f"{own['kappa']:.2f}"]
+    return [
+        f"{entry['task']} ({entry['positive']:.2f})",
+        entry["words"],
+        error,
+        f"{100 * own['kept']:.3g}",
+        f"{own['kappa']:.2f}",
+    ]

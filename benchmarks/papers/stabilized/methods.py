@@ -9,11 +9,21 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier, RDAClassifier, StabilitySelector, TruncatedGradientClassifier
+from tamis import (
+    FOBOSClassifier,
+    FTRLClassifier,
+    OnlineClassifier,
+    RDAClassifier,
+    StabilitySelector,
+    TruncatedGradientClassifier,
+)
 
 LOSSES = ("hinge", "logistic")
 PASSES = 10
-MODERN = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)  # `penalty` became `l1_ratio`
+MODERN = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (
+    1,
+    8,
+)  # `penalty` became `l1_ratio`
 
 
 class Method(NamedTuple):
@@ -30,15 +40,25 @@ def methods(loss: str, large: bool = False) -> dict[str, Method]:
     alphas = [3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
     descent = {"penalty": None, "loss": loss, "step": "inverse_sqrt", **passes}
     found = {
-        "SGD": Method(OnlineClassifier(**descent), {"eta": [0.5, 1.0, 4.0, 16.0], "max_iter": [5, 20]}),
+        "SGD": Method(
+            OnlineClassifier(**descent), {"eta": [0.5, 1.0, 4.0, 16.0], "max_iter": [5, 20]}
+        ),
         "truncated gradient": Method(
-            TruncatedGradientClassifier(loss=loss, step="constant", **passes), {"gravity": [3e-5, 1e-4, 3e-4, 1e-3, 3e-3], "eta": [0.1, 0.5, 2.0]}
+            TruncatedGradientClassifier(loss=loss, step="constant", **passes),
+            {"gravity": [3e-5, 1e-4, 3e-4, 1e-3, 3e-3], "eta": [0.1, 0.5, 2.0]},
         ),
         "FOBOS": Method(FOBOSClassifier(loss=loss, **passes), {"alpha": alphas, "eta": [1.0, 4.0]}),
-        "RDA": Method(RDAClassifier(loss=loss, **passes), {"alpha": alphas, "gamma": ["auto", 0.2]}),
-        "FTRL": Method(FTRLClassifier(loss=loss, **passes), {"alpha": alphas, "eta": ["auto", 0.2]}),
+        "RDA": Method(
+            RDAClassifier(loss=loss, **passes), {"alpha": alphas, "gamma": ["auto", 0.2]}
+        ),
+        "FTRL": Method(
+            FTRLClassifier(loss=loss, **passes), {"alpha": alphas, "eta": ["auto", 0.2]}
+        ),
         "batch L1": Method(_batch(loss), {"C": [0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0]}),
-        "stability selection": Method(make_pipeline(_selector(loss), LogisticRegression(C=10.0, solver="liblinear")), heavy=True),
+        "stability selection": Method(
+            make_pipeline(_selector(loss), LogisticRegression(C=10.0, solver="liblinear")),
+            heavy=True,
+        ),
     }
     found |= _newest(loss, large)
     return {name: _thinned(method) if large else method for name, method in found.items()}
@@ -46,7 +66,11 @@ def methods(loss: str, large: bool = False) -> dict[str, Method]:
 
 def _thinned(method: Method) -> Method:
     """Every second value of the longer lists."""
-    return method if method.grid is None else method._replace(grid={k: v[:: 2 if len(v) > 2 else 1] for k, v in method.grid.items()})
+    return (
+        method
+        if method.grid is None
+        else method._replace(grid={k: v[:: 2 if len(v) > 2 else 1] for k, v in method.grid.items()})
+    )
 
 
 def _batch(loss: str):
@@ -58,8 +82,18 @@ def _batch(loss: str):
 
 
 def _selector(loss: str):
-    """Stability selection by liblinear: 10 complementary pairs, at most two false selections expected."""
-    return StabilitySelector(_batch(loss), threshold=0.6, max_false=2.0, assumption="r-concave", n_pairs=10, param_values=6, verbose=False)
+    """Stability selection by liblinear: 10 complementary pairs, at most two false selections
+    expected.
+    """
+    return StabilitySelector(
+        _batch(loss),
+        threshold=0.6,
+        max_false=2.0,
+        assumption="r-concave",
+        n_pairs=10,
+        param_values=6,
+        verbose=False,
+    )
 
 
 def _newest(loss: str, large: bool) -> dict[str, Method]:
@@ -68,8 +102,12 @@ def _newest(loss: str, large: bool) -> dict[str, Method]:
     stabilized = _find("StabilizedSGDClassifier", "stabilized")
     if stabilized is not None:
         walk = stabilized(loss=loss, max_iter=4 if large else PASSES, tol=None)
-        found["averaged SGD"] = Method(clone(walk).set_params(rejection=0.0, purge=0.0), {"eta": [0.5, 2.0, 8.0]})
-        found["stabilized SGD"] = Method(walk, {"eta": [0.5, 2.0, 8.0], "rejection": [0.7, 0.95], "purge": [0.5, 0.8]})
+        found["averaged SGD"] = Method(
+            clone(walk).set_params(rejection=0.0, purge=0.0), {"eta": [0.5, 2.0, 8.0]}
+        )
+        found["stabilized SGD"] = Method(
+            walk, {"eta": [0.5, 2.0, 8.0], "rejection": [0.7, 0.95], "purge": [0.5, 0.8]}
+        )
     sieve = _find("SieveClassifier", "sieve")
     if sieve is not None:
         found["sieve"] = Method(sieve(loss=loss))
@@ -83,7 +121,8 @@ def _find(name: str, module: str):
         return None
 
 
-# Error %, nonzero %, kappa of the paper's tables 2, 3 and 4 (dashes: not given), over 50 orders, tuned on the rows they are reported for.
+# Error %, nonzero %, kappa of the paper's tables 2, 3 and 4 (dashes: not given), over 50 orders,
+# tuned on the rows they are reported for.
 PAPER = {
     ("dexter", "hinge"): {
         "SGD": (7.77, 29.46, None),

@@ -6,30 +6,40 @@ from benchmarks.papers.stabilized.methods import LOSSES, PAPER
 from benchmarks.papers.stabilized.verdict import judge
 
 OPENING = """\
-Error, share of features kept and stability of the selection, as in tables 2, 3 and 4 of Y. Ma and T. Zheng, "Stabilized Sparse Online
-Learning for Sparse Data", Journal of Machine Learning Research 18, 2018.
+Error, share of features kept and stability of the selection, as in tables 2, 3 and 4 of Y. Ma and
+T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machine Learning Research
+18, 2018.
 
-Every method with a grid was tuned inside the training rows, on the same {folds} folds, and gives two picks: *least* (least error over
-the folds) and *sparse* (fewest features within one standard error of it). A pick was then fitted {runs} times, on all training rows in new
-orders and on random subsamples of 80 % of them, and judged on the test rows, which took no part in any choice. Cells show test error % ±
-deviation over the runs / features kept % / kappa. The deviation does not include the sampling error of the test rows. Averaged SGD is the
-mean of 16 paths, as is stabilized SGD. The sieve and stability selection are not tuned. Text has rows of unit norm; all sets have mean
-squared norm 1; every model has an intercept. Batch L1 is liblinear's (for hinge its squared hinge; it has no other with L1). Stability
-selection is 10 complementary pairs around batch L1, threshold 0.6, at most two false selections expected (r-concave bound), then ridge. On
-sets above 300,000 nonzeros it was left out, every second value of each grid was tried, on 3 folds, and stabilized SGD made 4 passes, not 10.
-The grids of truncated gradient and stabilized SGD were widened after a first look at a few sets.
-The paper chose its settings on the rows that it reports, over 50 orders: its figures are not held out, ours are."""
+Every method with a grid was tuned inside the training rows, on the same {folds} folds, and gives
+two picks: *least* (least error over the folds) and *sparse* (fewest features within one standard
+error of it). A pick was then fitted {runs} times, on all training rows in new orders and on random
+subsamples of 80 % of them, and judged on the test rows, which took no part in any choice. Cells
+show test error % ± deviation over the runs / features kept % / kappa. The deviation does not
+include the sampling error of the test rows. Averaged SGD is the mean of 16 paths, as is stabilized
+SGD. The sieve and stability selection are not tuned. Text has rows of unit norm; all sets have mean
+squared norm 1; every model has an intercept. Batch L1 is liblinear's (for hinge its squared hinge;
+it has no other with L1). Stability selection is 10 complementary pairs around batch L1, threshold
+0.6, at most two false selections expected (r-concave bound), then ridge. On sets above 300,000
+nonzeros it was left out, every second value of each grid was tried, on 3 folds, and stabilized SGD
+made 4 passes, not 10. The grids of truncated gradient and stabilized SGD were widened after a first
+look at a few sets. The paper chose its settings on the rows that it reports, over 50 orders: its
+figures are not held out, ours are."""
 
 EQUAL = """\
-One class against all others of 20 newsgroups, news20, tmc2007, usps, mnist and covtype, SECOM, and dense pairs; at most 4000 training
-rows, logistic loss, 5 orders. For each pick of FTRL and stabilized SGD, tuned inside the training rows, the sieve was asked for as many
-features (`n_features`); its other settings are its defaults. Lower, equal or higher: beyond one standard error of the orders. The
-defaults for dense data were chosen on splits of training rows of these same sets."""
+One class against all others of 20 newsgroups, news20, tmc2007, usps, mnist and covtype, SECOM, and
+dense pairs; at most 4000 training rows, logistic loss, 5 orders. For each pick of FTRL and
+stabilized SGD, tuned inside the training rows, the sieve was asked for as many features
+(`n_features`); its other settings are its defaults. Lower, equal or higher: beyond one standard
+error of the orders. The defaults for dense data were chosen on splits of training rows of these
+same sets."""
 
 
 def cell(row: dict) -> str:
     """Error, share kept, kappa."""
-    return f"{100 * row['error']:.2f} ±{100 * row['error_sd']:.2f} / {100 * row['kept']:.3g} / {row['kappa']:.2f}"
+    return (
+        f"{100 * row['error']:.2f} ±{100 * row['error_sd']:.2f} / {100 * row['kept']:.3g} / "
+        f"{row['kappa']:.2f}"
+    )
 
 
 def pipe(head: list[str], rows: list[list[str]]) -> list[str]:
@@ -70,9 +80,26 @@ def beside_the_paper(entries: list[dict]) -> list[str]:
         rows = []
         for method in order_of([entry]):
             theirs = paper.get(method)
-            text = "-" if theirs is None else f"{theirs[0]:.2f} / {theirs[1]:.2f} / {'-' if theirs[2] is None else format(theirs[2], '.2f')}"
-            rows.append([method, text, *(cell(find(entry, "orders", method, pick)) for pick in ("least", "sparse"))])
-        lines += [f"### {entry['set']}, {entry['loss']}", "", *pipe(["method", "paper", "ours, least", "ours, sparse"], rows)]
+            text = (
+                "-"
+                if theirs is None
+                else (
+                    f"{theirs[0]:.2f} / {theirs[1]:.2f} / "
+                    f"{'-' if theirs[2] is None else format(theirs[2], '.2f')}"
+                )
+            )
+            rows.append(
+                [
+                    method,
+                    text,
+                    *(cell(find(entry, "orders", method, pick)) for pick in ("least", "sparse")),
+                ]
+            )
+        lines += [
+            f"### {entry['set']}, {entry['loss']}",
+            "",
+            *pipe(["method", "paper", "ours, least", "ours, sparse"], rows),
+        ]
     return lines or ["None of the paper's sets was there.", ""]
 
 
@@ -100,16 +127,48 @@ def promise(found: list[dict]) -> list[str]:
     """The bound of StabilitySelector."""
     rows = []
     for line in found:
-        figures = [f"{line['false']:.3f} ±{line['error']:.3f}", f"{line['bound']:.2f}", f"{line['true']:.2f} of 5"]
-        rows.append([line["kind"], f"{line['threshold']:g}", line["assumption"], *figures, "kept" if line["kept"] else "**broken**"])
-    return pipe(["problem", "threshold", "assumption", "false selections", "bound", "planted found", "promise"], rows)
+        figures = [
+            f"{line['false']:.3f} ±{line['error']:.3f}",
+            f"{line['bound']:.2f}",
+            f"{line['true']:.2f} of 5",
+        ]
+        rows.append(
+            [
+                line["kind"],
+                f"{line['threshold']:g}",
+                line["assumption"],
+                *figures,
+                "kept" if line["kept"] else "**broken**",
+            ]
+        )
+    return pipe(
+        [
+            "problem",
+            "threshold",
+            "assumption",
+            "false selections",
+            "bound",
+            "planted found",
+            "promise",
+        ],
+        rows,
+    )
 
 
 def at_equal_sizes(entries: list[dict]) -> list[str]:
     """The sieve at the sizes that others chose."""
     if not entries:
         return []
-    head = ["set (share of +1)", "rival", "kept %", "rival's error %", "its kappa", "sieve's error %", "its kappa", "sieve"]
+    head = [
+        "set (share of +1)",
+        "rival",
+        "kept %",
+        "rival's error %",
+        "its kappa",
+        "sieve's error %",
+        "its kappa",
+        "sieve",
+    ]
     lines = [
         "## Rare classes and dense data, at equal sizes",
         "",
@@ -117,7 +176,10 @@ def at_equal_sizes(entries: list[dict]) -> list[str]:
         "",
         *pipe(head, [row for entry in entries for row in matched.rows_of(entry)]),
     ]
-    own = pipe(["set (share of +1)", "rows", "sieve's error %", "kept %", "kappa"], [matched.own_row(entry) for entry in entries])
+    own = pipe(
+        ["set (share of +1)", "rows", "sieve's error %", "kept %", "kappa"],
+        [matched.own_row(entry) for entry in entries],
+    )
     return [*lines, "The sieve at the sizes that it chose itself:", "", *own]
 
 
@@ -127,13 +189,42 @@ def details(entries: list[dict]) -> list[str]:
     for entry in entries:
         rows = []
         for row in entry["orders"]["rows"]:
-            other = next(r for r in entry["subsamples"]["rows"] if (r["model"], r["pick"]) == (row["model"], row["pick"]))
-            interval = f"{row['stability']:.2f} ({row['stability_low']:.2f} to {row['stability_high']:.2f})"
-            figures = [f"{100 * row['error']:.2f} ±{100 * row['error_sd']:.2f}", f"{100 * row['kept']:.3g} ±{100 * row['kept_sd']:.2g}"]
-            figures += [f"{row['kappa']:.2f}", interval, cell(other), f"{row['tuning_seconds']:.1f}", f"{row['seconds']:.2f}"]
-            settings = ", ".join(f"{name}={value}" for name, value in row["params"].items()) or "defaults"
+            other = next(
+                r
+                for r in entry["subsamples"]["rows"]
+                if (r["model"], r["pick"]) == (row["model"], row["pick"])
+            )
+            interval = (
+                f"{row['stability']:.2f} ({row['stability_low']:.2f} to "
+                f"{row['stability_high']:.2f})"
+            )
+            figures = [
+                f"{100 * row['error']:.2f} ±{100 * row['error_sd']:.2f}",
+                f"{100 * row['kept']:.3g} ±{100 * row['kept_sd']:.2g}",
+            ]
+            figures += [
+                f"{row['kappa']:.2f}",
+                interval,
+                cell(other),
+                f"{row['tuning_seconds']:.1f}",
+                f"{row['seconds']:.2f}",
+            ]
+            settings = (
+                ", ".join(f"{name}={value}" for name, value in row["params"].items()) or "defaults"
+            )
             rows.append([row["model"], row["pick"], *figures, settings])
-        head = ["method", "pick", "error %", "kept %", "kappa", "Nogueira, 95 %", "80 % subsamples", "s tuning", "s one fit", "setting"]
+        head = [
+            "method",
+            "pick",
+            "error %",
+            "kept %",
+            "kappa",
+            "Nogueira, 95 %",
+            "80 % subsamples",
+            "s tuning",
+            "s one fit",
+            "setting",
+        ]
         lines += [f"### {entry['set']}, {entry['loss']} ({entry['words']})", "", *pipe(head, rows)]
     return lines
 
@@ -142,23 +233,46 @@ def write(found: dict, command: str) -> str:
     """The whole page."""
     entries = found["entries"]
     settings = entries[0]["orders"]["settings"]
-    lines = ["# Stabilized sparse online learning", "", OPENING.format(folds=settings["folds"], runs=settings["runs"]), ""]
+    lines = [
+        "# Stabilized sparse online learning",
+        "",
+        OPENING.format(folds=settings["folds"], runs=settings["runs"]),
+        "",
+    ]
     lines += ["## Verdict", "", *judge(found), ""]
     lines += ["## The paper's sets", "", *beside_the_paper(entries)]
     for loss in [loss for loss in LOSSES if any(entry["loss"] == loss for entry in entries)]:
         mine = [entry for entry in entries if entry["loss"] == loss]
         for kind, words in (("orders", "over orders"), ("subsamples", "over 80 % subsamples")):
             for pick in ("least", "sparse"):
-                lines += [f"## {loss.capitalize()}, {words}, {pick} picks", "", *grid(mine, kind, pick)]
+                lines += [
+                    f"## {loss.capitalize()}, {words}, {pick} picks",
+                    "",
+                    *grid(mine, kind, pick),
+                ]
     lines += at_equal_sizes(found.get("matched", []))
     lines += [
         "## Planted rare features",
         "",
-        "40 of 3,000 features are real, equally strong in units of their deviation; rare: in less than 2 % of the rows.",
+        "40 of 3,000 features are real, equally strong in units of their deviation; rare: in less "
+        "than 2 % of the rows.",
         "",
     ]
     lines += planted(entries)
-    lines += ["## The promise of StabilitySelector", "", f"Mean over {found['promise'][0]['repeats']} data sets each, max_false = 1, 10 pairs.", ""]
+    lines += [
+        "## The promise of StabilitySelector",
+        "",
+        f"Mean over {found['promise'][0]['repeats']} data sets each, max_false = 1, 10 pairs.",
+        "",
+    ]
     lines += promise(found["promise"])
-    lines += ["## All figures", "", *details(entries), "## How this was made", "", f"`{command}` on {machine()}.", ""]
+    lines += [
+        "## All figures",
+        "",
+        *details(entries),
+        "## How this was made",
+        "",
+        f"`{command}` on {machine()}.",
+        "",
+    ]
     return "\n".join([*lines, f"{versions()}.", ""])

@@ -1,4 +1,6 @@
-"""The data sets: npz files of CSR parts in one folder, and a synthetic set with planted rare features."""
+"""The data sets: npz files of CSR parts in one folder, and a synthetic set with planted rare
+features.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -24,11 +26,16 @@ class Split(NamedTuple):
 
     def words(self) -> str:
         """Sizes, for a table."""
-        return f"{self.X.shape[0]:,} + {self.X_test.shape[0]:,} x {self.X.shape[1]:,}, {self.X.nnz / self.X.shape[0]:.0f} nonzeros a row"
+        return (
+            f"{self.X.shape[0]:,} + {self.X_test.shape[0]:,} x {self.X.shape[1]:,}, "
+            f"{self.X.nnz / self.X.shape[0]:.0f} nonzeros a row"
+        )
 
 
 class Source(NamedTuple):
-    """File of a set, its test part, the classes of a pair, and whether rows get unit norm (texts) or one common scale."""
+    """File of a set, its test part, the classes of a pair, and whether rows get unit norm (texts)
+    or one common scale.
+    """
 
     file: str
     test: str = ""
@@ -58,7 +65,11 @@ SETS = {
 
 def available(folder: Path | None) -> list[str]:
     """The sets whose files are there, and the synthetic one."""
-    there = [name for name, source in SETS.items() if (folder / f"{source.file}.npz").exists()] if folder else []
+    there = (
+        [name for name, source in SETS.items() if (folder / f"{source.file}.npz").exists()]
+        if folder
+        else []
+    )
     return [*there, SYNTHETIC]
 
 
@@ -74,7 +85,9 @@ def read(name: str, folder: Path | None, seed: int = 0) -> Split:
         else:
             X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     X, X_test = (normalize(X), normalize(X_test)) if source.text else (X, X_test)
-    scale = 1.0 / np.sqrt(X.power(2).sum() / X.shape[0])  # mean squared norm 1: fixed grids suit all sets
+    scale = 1.0 / np.sqrt(
+        X.power(2).sum() / X.shape[0]
+    )  # mean squared norm 1: fixed grids suit all sets
     return Split(_narrow(X * scale), y, _narrow(X_test * scale), y_test)
 
 
@@ -84,7 +97,10 @@ def _part(stored, mark: str, source: Source):
     if "X" + mark in stored:
         X = sp.csr_array(stored["X" + mark].astype(np.float64))
     else:
-        X = sp.csr_array(tuple(stored[key + mark] for key in ("data", "indices", "indptr")), shape=tuple(stored["shape" + mark]))
+        X = sp.csr_array(
+            tuple(stored[key + mark] for key in ("data", "indices", "indptr")),
+            shape=tuple(stored["shape" + mark]),
+        )
         X.sum_duplicates()
         X.eliminate_zeros()
     if source.pair:
@@ -104,8 +120,12 @@ def _narrow(X) -> sp.csr_array:
     return X
 
 
-def make_synthetic(seed: int = 0, rows: int = 3000, width: int = 3000, planted: int = 40, noise: float = 0.05) -> Split:
-    """Columns of densities 1 to 10 %, unit variance; the label hangs on 40 of them, spread over all densities, equally strong."""
+def make_synthetic(
+    seed: int = 0, rows: int = 3000, width: int = 3000, planted: int = 40, noise: float = 0.05
+) -> Split:
+    """Columns of densities 1 to 10 %, unit variance; the label hangs on 40 of them, spread over all
+    densities, equally strong.
+    """
     random = np.random.default_rng(seed)
     density = np.geomspace(0.01, 0.1, width)
     density *= 89.0 / density.sum()
@@ -113,7 +133,9 @@ def make_synthetic(seed: int = 0, rows: int = 3000, width: int = 3000, planted: 
     signs = np.where(np.arange(planted) % 2, 1.0, -1.0)
     drawn = random.random((2 * rows, width)) < density
     at = drawn.nonzero()
-    X = sp.csr_array((1.0 / np.sqrt(density[at[1]] * (1.0 - density[at[1]])), at), shape=drawn.shape)
+    X = sp.csr_array(
+        (1.0 / np.sqrt(density[at[1]] * (1.0 - density[at[1]])), at), shape=drawn.shape
+    )
     score = (X[:, real] - np.sqrt(density[real] / (1.0 - density[real]))) @ signs
     y = (score > np.median(score)).astype(np.int64)
     turned = random.random(2 * rows) < noise

@@ -1,4 +1,6 @@
-"""Run: ``python -m benchmarks.papers.structured [--data FOLDER] [--quick] [--rewrite] [--anew] [--seconds N] [part ...]``."""
+"""Run: ``python -m benchmarks.papers.structured [--data FOLDER] [--quick] [--rewrite] [--anew]
+[--seconds N] [part ...]``.
+"""
 
 import argparse
 import os
@@ -13,13 +15,35 @@ CELLS = {"tasks": ("school", "computer")}  # names of a part's cells, where they
 
 def main() -> None:
     """Parse the command line, run what is missing, write the page."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.structured", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers.structured", description=__doc__
+    )
     parser.add_argument("parts", nargs="*", metavar="part", help=f"only these: {', '.join(PARTS)}")
-    parser.add_argument("--data", type=Path, default=os.environ.get("TAMIS_DATA"), help="folder of data; default: the variable TAMIS_DATA")
-    parser.add_argument("--quick", action="store_true", help="few runs; the page goes to build/papers")
-    parser.add_argument("--rewrite", action="store_true", help="only write the page anew, from the figures of the last run")
-    parser.add_argument("--anew", action="store_true", help="forget the figures of these parts; else a run goes on where the last one ended")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="end after about so many seconds; run again to go on")
+    parser.add_argument(
+        "--data",
+        type=Path,
+        default=os.environ.get("TAMIS_DATA"),
+        help="folder of data; default: the variable TAMIS_DATA",
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="few runs; the page goes to build/papers"
+    )
+    parser.add_argument(
+        "--rewrite",
+        action="store_true",
+        help="only write the page anew, from the figures of the last run",
+    )
+    parser.add_argument(
+        "--anew",
+        action="store_true",
+        help="forget the figures of these parts; else a run goes on where the last one ended",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        help="end after about so many seconds; run again to go on",
+    )
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
@@ -35,7 +59,13 @@ def main() -> None:
         _run(given, held)
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     place.mkdir(parents=True, exist_ok=True)
-    (place / "structured.md").write_text(page.write(held.found, place, f"python -m benchmarks.papers.structured{' --quick' if given.quick else ''}"))
+    (place / "structured.md").write_text(
+        page.write(
+            held.found,
+            place,
+            f"python -m benchmarks.papers.structured{' --quick' if given.quick else ''}",
+        )
+    )
     print(f"written to {(place / 'structured.md').relative_to(clock.ROOT)}")
 
 
@@ -45,13 +75,21 @@ def _run(given, held) -> None:
 
     folder = Path(given.data) if given.data else None
     if folder is None:
-        print("No folder of data: set TAMIS_DATA or pass --data. Only the synthetic groups are run.", flush=True)
+        print(
+            "No folder of data: set TAMIS_DATA or pass --data. Only the synthetic groups are run.",
+            flush=True,
+        )
     wanted = given.parts or PARTS
     for part in wanted if given.anew else ():
         for name in CELLS.get(part, (part,)):
             held.forget(name)
     actions = {"synthetic": lambda: synthetic.run(held, given.quick)}
-    for name, room in (("tasks", tasks), ("splice", splice), ("effects", effects), ("times", times)):
+    for name, room in (
+        ("tasks", tasks),
+        ("splice", splice),
+        ("effects", effects),
+        ("times", times),
+    ):
         actions[name] = lambda room=room: room.run(held, folder, given.quick)
     try:
         with warnings.catch_warnings():

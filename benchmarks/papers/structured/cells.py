@@ -1,4 +1,6 @@
-"""Figures as they are found: one cell a run, written to a file, so that a run that was ended goes on where it stood."""
+"""Figures as they are found: one cell a run, written to a file, so that a run that was ended goes
+on where it stood.
+"""
 
 import json
 import time
@@ -13,14 +15,19 @@ class Enough(Exception):
 
 
 class Cells:
-    """What was found so far, by names like ``school/batch/aMTFS/3``; one file for each first word, so that parts can run side by side.
+    """What was found so far, by names like ``school/batch/aMTFS/3``; one file for each first word,
+    so that parts can run side by side.
 
     `seconds` is the time granted to this run.
     """
 
     def __init__(self, folder: Path, seconds: float = float("inf")):
         self.folder, self.end = folder, time.perf_counter() + seconds
-        self.found = {name: cell for place in sorted(folder.glob("*.json")) for name, cell in json.loads(place.read_text()).items()}
+        self.found = {
+            name: cell
+            for place in sorted(folder.glob("*.json"))
+            for name, cell in json.loads(place.read_text()).items()
+        }
         self.written, self.changed = time.perf_counter(), set()
 
     def need(self, name: str, make: Callable, *given) -> None:
@@ -53,5 +60,9 @@ class Cells:
 def under(found: dict, *parts) -> list[dict]:
     """All cells of one name but for its last part, the number of the run, in the order of the runs."""
     start = "/".join(map(str, parts)) + "/"
-    mine = [(int(name[len(start) :]), cell) for name, cell in found.items() if name.startswith(start) and name[len(start) :].isdigit()]
+    mine = [
+        (int(name[len(start) :]), cell)
+        for name, cell in found.items()
+        if name.startswith(start) and name[len(start) :].isdigit()
+    ]
     return [cell for _, cell in sorted(mine, key=lambda pair: pair[0])]

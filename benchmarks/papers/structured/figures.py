@@ -13,12 +13,18 @@ def draw(found: dict, place: Path) -> dict[str, list[str]]:
     except ImportError:
         return {}
     words = {
-        "accuracy": "Accuracy and F1 of five methods against the number of rows, the slides' figures dashed",
-        "effects": "Nonzero weights against alpha, one line a gamma, for School and the computer survey",
+        "accuracy": "Accuracy and F1 of five methods against the number of rows, the slides' "
+        "figures dashed",
+        "effects": "Nonzero weights against alpha, one line a gamma, for School and the computer "
+        "survey",
         "seconds": "Seconds of one fit against the number of rows",
     }
     shown = {}
-    for name, action, part in (("accuracy", _accuracy, "synthetic"), ("effects", _effects, "effects"), ("seconds", _seconds, "times")):
+    for name, action, part in (
+        ("accuracy", _accuracy, "synthetic"),
+        ("effects", _effects, "effects"),
+        ("seconds", _seconds, "times"),
+    ):
         if any(key.startswith(f"{part}/") for key in found):
             action(Figure, found).savefig(place / f"structured_{name}.png", dpi=100)
             shown[name] = [f"![{words[name]}](structured_{name}.png)", ""]
@@ -28,12 +34,24 @@ def draw(found: dict, place: Path) -> dict[str, list[str]]:
 def _accuracy(figure, found: dict):
     shape = figure(figsize=(10.5, 4.4), layout="constrained")
     for axis, key, theirs, title in zip(
-        shape.subplots(1, 2), ("accuracy", "f1"), (slides.ACCURACY, slides.F1), ("accuracy %", "F1 % of the kept columns"), strict=True
+        shape.subplots(1, 2),
+        ("accuracy", "f1"),
+        (slides.ACCURACY, slides.F1),
+        ("accuracy %", "F1 % of the kept columns"),
+        strict=True,
     ):
         for k, name in enumerate(slides.NAMES):
-            mine = [(n, s[key][0]) for n in slides.SIZES if (s := synthetic.summary(found, name, n))]
+            mine = [
+                (n, s[key][0]) for n in slides.SIZES if (s := synthetic.summary(found, name, n))
+            ]
             line = axis.plot(*zip(*mine, strict=True), marker=".", label=name)[0] if mine else None
-            axis.plot(slides.SIZES, [theirs[n][k][0] for n in slides.SIZES], "--", color=line.get_color() if line else None, alpha=0.5)
+            axis.plot(
+                slides.SIZES,
+                [theirs[n][k][0] for n in slides.SIZES],
+                "--",
+                color=line.get_color() if line else None,
+                alpha=0.5,
+            )
         axis.set(xscale="log", xlabel="rows", title=title)
     axis.plot([], [], "--", color="grey", label="slides")
     axis.legend(fontsize="small")
@@ -49,8 +67,18 @@ def _effects(figure, found: dict):
                 cell = found.get(f"effects/{word}/{name}/{gamma:g}")
                 if cell:
                     rows = [r for r in cell["rows"] if r["nonzeros"] is not None]
-                    axis.plot([r["fraction"] for r in rows], [r["nonzeros"] for r in rows], marker=".", label=f"gamma {gamma:g}")
-            axis.set(xscale="log", title=f"{word}, {ONLINE[name]}", ylabel="nonzero weights", ylim=(0, None))
+                    axis.plot(
+                        [r["fraction"] for r in rows],
+                        [r["nonzeros"] for r in rows],
+                        marker=".",
+                        label=f"gamma {gamma:g}",
+                    )
+            axis.set(
+                xscale="log",
+                title=f"{word}, {ONLINE[name]}",
+                ylabel="nonzero weights",
+                ylim=(0, None),
+            )
             axis.legend(fontsize="small")
     for axis in axes[-1]:
         axis.set_xlabel("alpha / strongest")
@@ -61,7 +89,11 @@ def _seconds(figure, found: dict):
     shape = figure(figsize=(6.4, 4.2), layout="constrained")
     axis = shape.subplots()
     for name in times.SHOWN:
-        mine = [(n, cell["seconds"][name]) for n in slides.SIZES if (cell := found.get(f"times/rows/{n}"))]
+        mine = [
+            (n, cell["seconds"][name])
+            for n in slides.SIZES
+            if (cell := found.get(f"times/rows/{n}"))
+        ]
         if mine:
             axis.plot(*zip(*mine, strict=True), marker=".", label=name)
     axis.set(xscale="log", yscale="log", xlabel="rows", ylabel="seconds of one fit")

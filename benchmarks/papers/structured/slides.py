@@ -41,7 +41,8 @@ COMPUTER = {
     ("DA-iMTFS", 1): (2.43, 199),
     ("DA-iMTFS", 20): (1.92, 662),
 }
-# Maximal correlation of the splice sites at 10, 40, 60 and 80 % of nonzeros; batch group lasso after Meier et al. (2008): 0.6593.
+# Maximal correlation of the splice sites at 10, 40, 60 and 80 % of nonzeros; batch group lasso
+# after Meier et al. (2008): 0.6593.
 SHARES = (10, 40, 60, 80)
 SPLICE = {
     "L1-RDA": (0.5632, 0.6056, 0.6481, 0.6494),

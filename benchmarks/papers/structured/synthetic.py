@@ -8,8 +8,8 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.papers.structured.cells import Cells, under
 from benchmarks.papers.structured.slides import SIZES
 from tamis import GroupLassoClassifier, OnlineGroupLassoClassifier
-from tamis.loops.blocks import dual_blocks
-from tamis.models.groups import take_groups
+from tamis.solvers.block_descent.groups import take_groups
+from tamis.solvers.block_descent.loop_blocks import dual_blocks
 from tamis.terms import SparseGroup
 
 RUNS = {25: 100, 50: 100, 100: 100, 500: 30, 1000: 20, 5000: 10, 10_000: 10, 100_000: 3}
@@ -17,11 +17,16 @@ FRACTIONS = (0.5, 0.2, 0.1, 0.05)
 FILLED = (10, 8, 6, 4, 2, 1, 0, 0, 0, 0)
 COLUMNS, GROUPS = 100, np.arange(100) // 10
 GAMMA = 5.0  # the divisor of the published update, as in the notes
-FOLDS, FOLDED = 5, 1000  # cross-validation up to so many rows; beyond them the first fold alone is held out
+FOLDS, FOLDED = (
+    5,
+    1000,
+)  # cross-validation up to so many rows; beyond them the first fold alone is held out
 
 
 class Method(NamedTuple):
-    """One column of the table: weights of the penalty, extra thresholds to choose from, and passes (0: batch)."""
+    """One column of the table: weights of the penalty, extra thresholds to choose from, and passes
+    (0: batch).
+    """
 
     penalty: dict
     passes: int
@@ -45,7 +50,9 @@ METHODS = {
 def draw(rng, n: int, w=None):
     """Rows and labels: ten groups of ten columns, 31 of the 100 weights +-1, noise of deviation 4."""
     if w is None:
-        w = np.concatenate([np.r_[np.ones(k), np.zeros(10 - k)] for k in FILLED]) * rng.choice([-1.0, 1.0], COLUMNS)
+        w = np.concatenate([np.r_[np.ones(k), np.zeros(10 - k)] for k in FILLED]) * rng.choice(
+            [-1.0, 1.0], COLUMNS
+        )
     root = np.linalg.cholesky(0.2 ** np.abs(np.subtract.outer(np.arange(10), np.arange(10))))
     X = (rng.normal(size=(n, 10, 10)) @ root.T).reshape(n, COLUMNS)
     return X, np.where(X @ w + 4.0 * rng.normal(size=n) > 0, 1, -1), w
@@ -53,18 +60,33 @@ def draw(rng, n: int, w=None):
 
 def strongest(X, y, penalty: dict) -> float:
     """The smallest strength that keeps nothing, for the logistic loss without an intercept."""
-    blocks = take_groups(GROUPS, COLUMNS, l1_ratio=penalty.get("l1_ratio", 0.0), l1_weights=penalty.get("l1_weights"))
+    blocks = take_groups(
+        GROUPS, COLUMNS, l1_ratio=penalty.get("l1_ratio", 0.0), l1_weights=penalty.get("l1_weights")
+    )
     slopes = -X.T @ y / (2.0 * len(y))
-    return float(dual_blocks(slopes, blocks.starts, blocks.weights, blocks.l1_weights, SparseGroup(1.0), np.uint64(1)))
+    return float(
+        dual_blocks(
+            slopes, blocks.starts, blocks.weights, blocks.l1_weights, SparseGroup(1.0), np.uint64(1)
+        )
+    )
 
 
 def fitted(method: Method, X, y, fraction: float, rho: float, seed: int = 0):
     """A model at a fraction of its own strongest penalty on these rows."""
-    given = {"groups": GROUPS, "alpha": fraction * strongest(X, y, method.penalty), "fit_intercept": False, **method.penalty}
+    given = {
+        "groups": GROUPS,
+        "alpha": fraction * strongest(X, y, method.penalty),
+        "fit_intercept": False,
+        **method.penalty,
+    }
     if not method.passes:
         return GroupLassoClassifier(**given).fit(X, y)
-    steps = {"t0": 0.3 * method.passes * len(y)} if method.automatic else {"gamma": GAMMA, "t0": 0.0}
-    return OnlineGroupLassoClassifier(rho=rho, max_iter=method.passes, tol=None, random_state=seed, **steps, **given).fit(X, y)
+    steps = (
+        {"t0": 0.3 * method.passes * len(y)} if method.automatic else {"gamma": GAMMA, "t0": 0.0}
+    )
+    return OnlineGroupLassoClassifier(
+        rho=rho, max_iter=method.passes, tol=None, random_state=seed, **steps, **given
+    ).fit(X, y)
 
 
 def choices(method: Method) -> list[tuple[float, float]]:
@@ -73,8 +95,12 @@ def choices(method: Method) -> list[tuple[float, float]]:
 
 
 def chosen(method: Method, X, y) -> dict[str, int]:
-    """Two picks made inside the training rows: of most held-out accuracy, and of fewest columns within one standard error of it."""
-    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))[: FOLDS if len(y) <= FOLDED else 1]
+    """Two picks made inside the training rows: of most held-out accuracy, and of fewest columns
+    within one standard error of it.
+    """
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))[
+        : FOLDS if len(y) <= FOLDED else 1
+    ]
     held = sum(len(out) for _, out in folds)
     right, kept = np.zeros(len(choices(method))), np.zeros(len(choices(method)))
     for inside, out in folds:
@@ -103,7 +129,13 @@ def one_run(kind: str, n: int, run: int) -> dict:
             model = fitted(method, X, y, *choice, seed=run)
             hits = np.count_nonzero(w[model.support_])
             accuracy = float(np.mean(model.predict(test) == answers))
-            rows.append((accuracy, 2.0 * hits / (len(model.support_) + np.count_nonzero(w)), len(model.support_)))
+            rows.append(
+                (
+                    accuracy,
+                    2.0 * hits / (len(model.support_) + np.count_nonzero(w)),
+                    len(model.support_),
+                )
+            )
         found[name] = {"fixed": rows, **chosen(method, X, y)}
     return found
 
@@ -117,13 +149,20 @@ def run(cells: Cells, quick: bool) -> None:
 
 
 def summary(found: dict, name: str, n: int, pick: str = "least") -> dict | None:
-    """Mean and deviation over runs of accuracy and F1 in %, for one method, number of rows and pick."""
+    """Mean and deviation over runs of accuracy and F1 in %, for one method, number of rows and
+    pick.
+    """
     kind = "online" if METHODS[name].passes else "batch"
     rows = [cell[name]["fixed"][cell[name][pick]] for cell in runs_of(found, kind, n)]
     if not rows:
         return None
     values = np.array(rows) * (100.0, 100.0, 1.0)
-    return {"runs": len(rows), "accuracy": spread(values[:, 0]), "f1": spread(values[:, 1]), "each": values}
+    return {
+        "runs": len(rows),
+        "accuracy": spread(values[:, 0]),
+        "f1": spread(values[:, 1]),
+        "each": values,
+    }
 
 
 def at_fixed(found: dict, name: str, n: int, fraction: float) -> tuple[float, float] | None:

@@ -1,4 +1,6 @@
-"""Running times: one fit at a tenth of the strongest penalty, batch and online in turn, in CPU seconds."""
+"""Running times: one fit at a tenth of the strongest penalty, batch and online in turn, in CPU
+seconds.
+"""
 
 import time
 from pathlib import Path
@@ -20,13 +22,20 @@ def by_rows(n: int) -> dict:
     X, y, _ = synthetic.draw(np.random.default_rng(n), n)
     if len(np.unique(y)) < 2:
         y[0] = -y[0]
-    actions = {name: lambda method=synthetic.METHODS[name]: _silent(synthetic.fitted, method, X, y, FRACTION, min(method.rhos)) for name in SHOWN}
+    actions = {
+        name: lambda method=synthetic.METHODS[name]: _silent(
+            synthetic.fitted, method, X, y, FRACTION, min(method.rhos)
+        )
+        for name in SHOWN
+    }
     times = interleaved(actions, ROUNDS, clock=time.process_time)
     return {"seconds": {name: times[name].least for name in SHOWN}}
 
 
 def by_method(word: str, folder: Path) -> dict:
-    """Seconds of the multi-task methods on the training rows of the first split, without intercepts, as in the slides."""
+    """Seconds of the multi-task methods on the training rows of the first split, without
+    intercepts, as in the slides.
+    """
     rows, splits = getattr(tasks, word)(folder, "columns")
     train, actions = rows.part(splits[0][0]), {}
     for name in tasks.PENALTIES:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tamis._progress import Progress
+from tamis.base.machine.progress import Progress
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
@@ -17,11 +17,26 @@ def source_of(files, given, **more) -> RowSource:
     """The rows of some files, by the reading options."""
     if len(files) > 1 and "-" in files:
         raise UsageError("- (standard input) cannot be read together with files.")
-    options: dict[str, Any] = {"format": given.format, "on_bad": given.on_bad, "chunk_rows": given.chunk_rows, "max_line_bytes": given.max_line_bytes}
+    options: dict[str, Any] = {
+        "format": given.format,
+        "on_bad": given.on_bad,
+        "chunk_rows": given.chunk_rows,
+        "max_line_bytes": given.max_line_bytes,
+    }
     if hasattr(given, "zero_based"):
         zero = {"auto": "auto", "yes": True, "no": False}[given.zero_based]
-        options |= {"target": given.target, "weight": given.weight, "zero_based": zero, "hash_bits": given.hash_bits}
-        options |= {"missing": given.missing, "delimiter": given.delimiter, "categorical": given.categorical, "ignore": given.ignore}
+        options |= {
+            "target": given.target,
+            "weight": given.weight,
+            "zero_based": zero,
+            "hash_bits": given.hash_bits,
+        }
+        options |= {
+            "missing": given.missing,
+            "delimiter": given.delimiter,
+            "categorical": given.categorical,
+            "ignore": given.ignore,
+        }
     return open_rows(list(files), **(options | more))
 
 
@@ -32,7 +47,9 @@ def survey_of(rows: RowSource, columns: bool = False, label: str = "survey"):
 
 
 def task_of(rows: RowSource, asked: str, survey=None) -> str:
-    """Whether the targets are classes or numbers; of a source that is not surveyed, by its first chunk."""
+    """Whether the targets are classes or numbers; of a source that is not surveyed, by its first
+    chunk.
+    """
     if asked != "auto":
         return asked
     if survey is None:
@@ -70,7 +87,11 @@ def audit_of(rows: RowSource, survey) -> dict:
 
 def suggest(survey) -> tuple[str, str, int]:
     """A method, why, and the memory that `tamis fit` needs for it."""
-    outputs = len(survey.labels) if survey.as_classes() and (survey.several or len(survey.labels) > 2) else 1
+    outputs = (
+        len(survey.labels)
+        if survey.as_classes() and (survey.several or len(survey.labels) > 2)
+        else 1
+    )
     rows = min(survey.rows, SAMPLE)
     sample = 5 * 16 * rows * survey.nonzeros // max(survey.rows, 1)
     sieve = BASE + 6 * 2 * 8 * (1 + 2 * outputs) * survey.features + sample
@@ -87,7 +108,7 @@ def names_for(model):
     reading = getattr(model, "reading_", None) or {}
     known = {int(column): name for column, name in reading.get("names", [])}
     if "layout" in reading:
-        from tamis.read.layout import Layout
+        from tamis.read.tables.layout import Layout
 
         names = Layout.from_dict(reading["layout"]).names()
         return lambda columns: [known.get(int(c), names[int(c)]) for c in columns]

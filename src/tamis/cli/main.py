@@ -1,7 +1,7 @@
 """The way in: parse, run a command, and turn every failure into one line and an exit code.
 
-Exit codes: 0 done; 1 the data, a model file or a folder is not as it should be; 2 wrong options; 130 interrupted; 141 the reader of the
-output went away.
+Exit codes: 0 done; 1 the data, a model file or a folder is not as it should be; 2 wrong options;
+130 interrupted; 141 the reader of the output went away.
 """
 
 import importlib
@@ -31,11 +31,17 @@ def main(arguments: list[str] | None = None) -> int:
         sys.stdout.flush()
         return 0
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody is there for what is still in the buffer
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # nobody is there for what is still in the buffer
         return PIPE
     except KeyboardInterrupt:
         kept = getattr(given, "checkpoint", None)
-        kept = f"; the same command goes on from {kept}" if kept and os.path.exists(os.path.join(kept, "checkpoint.json")) else ""
+        kept = (
+            f"; the same command goes on from {kept}"
+            if kept and os.path.exists(os.path.join(kept, "checkpoint.json"))
+            else ""
+        )
         note(f"interrupted{kept}.")
         return INTERRUPTED
     except UsageError as error:
@@ -51,7 +57,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 class _NoPandas:
-    """scikit-learn and pyarrow load pandas where it is installed, 60 MB that no command needs: here it is not."""
+    """scikit-learn and pyarrow load pandas where it is installed, 60 MB that no command needs: here
+    it is not.
+    """
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -60,14 +68,20 @@ class _NoPandas:
             raise ModuleNotFoundError("No module named 'pandas'", name=name)
 
 
-_HOMES = {name: name for name in ("fit", "predict", "compare", "check", "associate", "demo", "warm")} | {"inspect": "look"}
+_HOMES = {
+    name: name for name in ("fit", "predict", "compare", "check", "associate", "demo", "warm")
+} | {"inspect": "look"}
 
 
 def _said(error: Exception) -> str:
     """An error in one line; of one that no one foresaw, also how to see more."""
     words = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, MemoryError):
-        return f"not enough memory ({words}). Hash the columns into fewer (--hash-bits 20), or use --method ftrl."
+        return (
+            f"not enough memory ({words}). Hash the columns into fewer (--hash-bits 20), or "
+            "use "
+            "--method ftrl."
+        )
     if isinstance(error, ValueError | OSError | FloatingPointError | ImportError | TypeError):
         return words
     return f"{type(error).__name__}: {words}. Set TAMIS_DEBUG=1 to see where."

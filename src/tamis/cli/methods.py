@@ -1,4 +1,7 @@
-"""Methods by the words of the command line. Built from the public names that exist, so that a new family is one line here."""
+"""Methods by the words of the command line.
+
+Built from the public names that exist, so that a new family is one line here.
+"""
 
 from typing import Any
 
@@ -19,7 +22,11 @@ STEMS = {
     "pa": "PA",
     "group": "OnlineGroupLasso",
 }
-METHODS = [word for word, stem in STEMS.items() if f"{stem}Classifier" in tamis._HOMES or f"{stem}Regressor" in tamis._HOMES]
+METHODS = [
+    word
+    for word, stem in STEMS.items()
+    if f"{stem}Classifier" in tamis._HOMES or f"{stem}Regressor" in tamis._HOMES
+]
 TASKS = ("classify", "regress")
 # What `compare` tunes; methods that are not named here are taken as they are.
 _ALPHAS = [1e-5, 3e-5, 1e-4, 3e-4, 1e-3]
@@ -30,7 +37,11 @@ GRIDS: dict[str, dict] = {
     "rda": {"alpha": _ALPHAS},
     "ftrl": {"alpha": _ALPHAS},
 }
-COMPARED = [word for word in ("sieve", "stabilized", "truncated", "fobos", "rda", "ftrl", "arow") if word in METHODS]
+COMPARED = [
+    word
+    for word in ("sieve", "stabilized", "truncated", "fobos", "rda", "ftrl", "arow")
+    if word in METHODS
+]
 
 
 class UsageError(Exception):
@@ -41,15 +52,24 @@ def class_of(method: str, task: str) -> Any:
     """The estimator of a method."""
     name = STEMS[method] + ("Classifier" if task == "classify" else "Regressor")
     if name not in tamis._HOMES:
-        raise UsageError(f"method {method!r} has no {'classifier' if task == 'classify' else 'regressor'}.")
+        raise UsageError(
+            f"method {method!r} has no {'classifier' if task == 'classify' else 'regressor'}."
+        )
     return getattr(tamis, name)
 
 
-def build(method: str, task: str, *, loss=None, seed=0, threads=None, settings=(), grow=False) -> Any:
+def build(
+    method: str, task: str, *, loss=None, seed=0, threads=None, settings=(), grow=False
+) -> Any:
     """A model of a method; `settings` are NAME=VALUE."""
     model = class_of(method, task)()
     known = model.get_params(deep=False)
-    wanted: dict[str, Any] = {"random_state": seed, "n_jobs": -1 if threads is None else threads, "grow": grow, "verbose": False}
+    wanted: dict[str, Any] = {
+        "random_state": seed,
+        "n_jobs": -1 if threads is None else threads,
+        "grow": grow,
+        "verbose": False,
+    }
     wanted = {name: value for name, value in wanted.items() if name in known}
     if loss is not None:
         if "loss" not in known:
@@ -58,7 +78,10 @@ def build(method: str, task: str, *, loss=None, seed=0, threads=None, settings=(
     for entry in settings:
         name, equals, text = entry.partition("=")
         if not equals or name not in known:
-            raise UsageError(f"--set {entry!r} is not NAME=VALUE with a parameter of {type(model).__name__}: {', '.join(sorted(known))}.")
+            raise UsageError(
+                f"--set {entry!r} is not NAME=VALUE with a parameter of {type(model).__name__}: "
+                f"{', '.join(sorted(known))}."
+            )
         wanted[name] = value_of(text)
     return model.set_params(**wanted)
 

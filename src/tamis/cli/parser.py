@@ -3,7 +3,7 @@
 import argparse
 
 import tamis
-from tamis._screen import for_terminal
+from tamis.base.machine.screen import for_terminal
 from tamis.cli.methods import COMPARED, METHODS
 
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
@@ -22,8 +22,10 @@ def make_parser() -> argparse.ArgumentParser:
     """All commands."""
     parser = Parser(
         prog="tamis",
-        description="Sieve a few trustworthy features out of many: from a file to a model, a table and a page.",
-        epilog="Every command has its own --help. Files: svmlight, CSV, TSV, Parquet, Arrow, npz and Vowpal Wabbit text, also gz, bz2, xz or zst.",
+        description="Sieve a few trustworthy features out of many: from a file to a model, a table "
+        "and a page.",
+        epilog="Every command has its own --help. Files: svmlight, CSV, TSV, Parquet, Arrow, npz "
+        "and Vowpal Wabbit text, also gz, bz2, xz or zst.",
     )
     parser.add_argument("--version", action="version", version=f"tamis {tamis.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -34,41 +36,81 @@ def make_parser() -> argparse.ArgumentParser:
     _check(commands)
     _associate(commands)
     _demo(commands)
-    commands.add_parser("warm", help="compile the usual loops once, so that later commands start at once")
+    commands.add_parser(
+        "warm", help="compile the usual loops once, so that later commands start at once"
+    )
     return parser
 
 
 def _fit(commands) -> None:
     one = commands.add_parser(
-        "fit", help="train a model from a file of any size", description="Train a model, in bounded memory, and show what it kept."
+        "fit",
+        help="train a model from a file of any size",
+        description="Train a model, in bounded memory, and show what it kept.",
     )
     one.add_argument("train", nargs="+", metavar="TRAIN", help=_FILES)
     one.add_argument("--method", choices=METHODS, default="sieve", help="default: sieve")
-    one.add_argument("--task", choices=("auto", "classify", "regress"), default="auto", help="auto goes by the targets")
-    one.add_argument("--loss", help="loss of the model, such as logistic, hinge, squared_error or huber")
-    one.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="any other parameter of the model; may be repeated")
+    one.add_argument(
+        "--task",
+        choices=("auto", "classify", "regress"),
+        default="auto",
+        help="auto goes by the targets",
+    )
+    one.add_argument(
+        "--loss", help="loss of the model, such as logistic, hinge, squared_error or huber"
+    )
+    one.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="any other parameter of the model; may be repeated",
+    )
     one.add_argument("--passes", type=int, default=1, help="passes over the file; default: 1")
     one.add_argument("--test", metavar="FILE", help="rows to measure the error on")
     one.add_argument("--out", metavar="MODEL", help="where to write the model")
-    one.add_argument("--report", metavar="PAGE.html", help="where to write a page about data and model")
-    one.add_argument("--checkpoint", metavar="DIR", help="folder for checkpoints: the same command goes on after an interruption, to the same bits")
-    one.add_argument("--every", type=int, default=100_000, metavar="ROWS", help="rows between checkpoints; default: 100000")
+    one.add_argument(
+        "--report", metavar="PAGE.html", help="where to write a page about data and model"
+    )
+    one.add_argument(
+        "--checkpoint",
+        metavar="DIR",
+        help="folder for checkpoints: the same command goes on after an interruption, to the same "
+        "bits",
+    )
+    one.add_argument(
+        "--every",
+        type=int,
+        default=100_000,
+        metavar="ROWS",
+        help="rows between checkpoints; default: 100000",
+    )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
     _chance(one)
     _reading(one)
 
 
 def _predict(commands) -> None:
-    one = commands.add_parser("predict", help="predict the rows of a file", description="Predictions, one line a row.")
+    one = commands.add_parser(
+        "predict", help="predict the rows of a file", description="Predictions, one line a row."
+    )
     one.add_argument("model", metavar="MODEL", help="a file that tamis fit --out wrote")
     one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
     one.add_argument("-o", "--out", metavar="OUT", help="where to write; default: standard output")
-    one.add_argument("--proba", action="store_true", help="probabilities, tab-separated, after a line with the classes")
+    one.add_argument(
+        "--proba",
+        action="store_true",
+        help="probabilities, tab-separated, after a line with the classes",
+    )
     _reading(one, schema=True)
 
 
 def _inspect(commands) -> None:
-    one = commands.add_parser("inspect", help="show what a model kept", description="The features of a model with their weights.")
+    one = commands.add_parser(
+        "inspect",
+        help="show what a model kept",
+        description="The features of a model with their weights.",
+    )
     one.add_argument("model", metavar="MODEL", help="a file that tamis fit --out wrote")
     one.add_argument("--top", type=int, default=30, help="features to show; default: 30")
     shape = one.add_mutually_exclusive_group()
@@ -80,13 +122,23 @@ def _compare(commands) -> None:
     one = commands.add_parser(
         "compare",
         help="compare methods by error, size and stability",
-        description="Each method is tuned inside the training rows, then fitted on many random orders of them, and judged on the test rows.",
+        description="Each method is tuned inside the training rows, then fitted on many random "
+        "orders of them, and judged on the test rows.",
     )
     one.add_argument("train", nargs="+", metavar="TRAIN", help=_FILES)
-    one.add_argument("--test", metavar="FILE", help="test rows; default: a share of 0.3 is held out")
+    one.add_argument(
+        "--test", metavar="FILE", help="test rows; default: a share of 0.3 is held out"
+    )
     one.add_argument("--runs", type=int, default=10, help="random orders; default: 10")
-    one.add_argument("--methods", metavar="A,B,...", default=",".join(COMPARED), help="default: %(default)s")
-    one.add_argument("--task", choices=("auto", "classify", "regress"), default="auto", help="auto goes by the targets")
+    one.add_argument(
+        "--methods", metavar="A,B,...", default=",".join(COMPARED), help="default: %(default)s"
+    )
+    one.add_argument(
+        "--task",
+        choices=("auto", "classify", "regress"),
+        default="auto",
+        help="auto goes by the targets",
+    )
     one.add_argument("--report", metavar="PAGE.html", help="where to write a page")
     _chance(one)
     _reading(one)
@@ -94,7 +146,9 @@ def _compare(commands) -> None:
 
 def _check(commands) -> None:
     one = commands.add_parser(
-        "check", help="read a whole file and say what is in it", description="Rows, features, density, labels, bad lines, memory, method."
+        "check",
+        help="read a whole file and say what is in it",
+        description="Rows, features, density, labels, bad lines, memory, method.",
     )
     one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
     one.add_argument("--json", action="store_true", help="as JSON")
@@ -105,52 +159,140 @@ def _associate(commands) -> None:
     one = commands.add_parser(
         "associate",
         help="words that predict a word",
-        description="For each query the short list of words that predict it, from one low-rank factorisation of the corpus.",
+        description="For each query the short list of words that predict it, from one low-rank "
+        "factorisation of the corpus.",
     )
-    one.add_argument("corpus", metavar="CORPUS", help="a docword file (UCI), an npz file with counts and terms, or text with one document a line")
-    one.add_argument("--query", action="append", default=[], metavar="WORD", help="a word to ask for; may be repeated")
-    one.add_argument("--vocabulary", metavar="FILE", help="words, one a line; default: beside the docword file")
+    one.add_argument(
+        "corpus",
+        metavar="CORPUS",
+        help="a docword file (UCI), an npz file with counts and terms, or text with one document a "
+        "line",
+    )
+    one.add_argument(
+        "--query",
+        action="append",
+        default=[],
+        metavar="WORD",
+        help="a word to ask for; may be repeated",
+    )
+    one.add_argument(
+        "--vocabulary", metavar="FILE", help="words, one a line; default: beside the docword file"
+    )
     one.add_argument("--top", type=int, default=10, help="words in a list; default: 10")
-    one.add_argument("--components", type=int, default=50, help="rank of the factorisation; default: 50")
-    one.add_argument("--radius", type=float, default=1.0, help="bound of the weights' sum; smaller gives shorter lists; default: 1")
-    one.add_argument("--robustness", type=float, default=0.1, help="share of the error to insure against, 0 to 1; default: 0.1")
-    one.add_argument("--weighting", choices=("tfidf", "none"), default="tfidf", help="how counts are weighed; default: tfidf")
-    one.add_argument("--dtype", choices=("float64", "float32"), default="float64", help="precision; float32 halves the memory")
-    one.add_argument("--page", metavar="PAGE.html", help="where to write a page on which one types a word and sees its list")
-    one.add_argument("--words", dest="frequent", type=int, default=1000, help="most frequent words that get a list on the page; default: 1000")
+    one.add_argument(
+        "--components", type=int, default=50, help="rank of the factorisation; default: 50"
+    )
+    one.add_argument(
+        "--radius",
+        type=float,
+        default=1.0,
+        help="bound of the weights' sum; smaller gives shorter lists; default: 1",
+    )
+    one.add_argument(
+        "--robustness",
+        type=float,
+        default=0.1,
+        help="share of the error to insure against, 0 to 1; default: 0.1",
+    )
+    one.add_argument(
+        "--weighting",
+        choices=("tfidf", "none"),
+        default="tfidf",
+        help="how counts are weighed; default: tfidf",
+    )
+    one.add_argument(
+        "--dtype",
+        choices=("float64", "float32"),
+        default="float64",
+        help="precision; float32 halves the memory",
+    )
+    one.add_argument(
+        "--page",
+        metavar="PAGE.html",
+        help="where to write a page on which one types a word and sees its list",
+    )
+    one.add_argument(
+        "--words",
+        dest="frequent",
+        type=int,
+        default=1000,
+        help="most frequent words that get a list on the page; default: 1000",
+    )
     one.add_argument("--title", help="title of the page")
     _chance(one)
 
 
 def _demo(commands) -> None:
     one = commands.add_parser(
-        "demo", help="a tour without a file", description="Makes data with rare but important features, compares methods, fits, writes a page."
+        "demo",
+        help="a tour without a file",
+        description="Makes data with rare but important features, compares methods, fits, writes a "
+        "page.",
     )
-    one.add_argument("--report", metavar="PAGE.html", default="tamis-demo.html", help="default: %(default)s")
+    one.add_argument(
+        "--report", metavar="PAGE.html", default="tamis-demo.html", help="default: %(default)s"
+    )
     _chance(one)
 
 
 def _chance(one) -> None:
     one.add_argument("--seed", type=int, default=0, help="seed; default: 0")
-    one.add_argument("--threads", type=int, help="threads; default: all cores. The result does not depend on it")
+    one.add_argument(
+        "--threads", type=int, help="threads; default: all cores. The result does not depend on it"
+    )
     one.add_argument("--json", action="store_true", help="print JSON, no tables")
 
 
 def _reading(one, schema: bool = False, skip: bool = False) -> None:
     group = one.add_argument_group("reading")
-    group.add_argument("--format", choices=FORMATS, help="default: by the name, else by the first line")
     group.add_argument(
-        "--on-bad", choices=("error", "skip"), default="skip" if skip else "error", help="what to do about bad lines; default: %(default)s"
+        "--format", choices=FORMATS, help="default: by the name, else by the first line"
     )
-    group.add_argument("--max-line-bytes", type=int, default=2**26, metavar="B", help="longest line that is read; default: 64 MiB")
+    group.add_argument(
+        "--on-bad",
+        choices=("error", "skip"),
+        default="skip" if skip else "error",
+        help="what to do about bad lines; default: %(default)s",
+    )
+    group.add_argument(
+        "--max-line-bytes",
+        type=int,
+        default=2**26,
+        metavar="B",
+        help="longest line that is read; default: 64 MiB",
+    )
     group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
     if schema:
         return
-    group.add_argument("--target", help="column of the target, by name or number; default: the last one")
+    group.add_argument(
+        "--target", help="column of the target, by name or number; default: the last one"
+    )
     group.add_argument("--weight", help="column of the row weights")
-    group.add_argument("--zero-based", choices=("auto", "yes", "no"), default="auto", help="whether svmlight columns count from 0")
+    group.add_argument(
+        "--zero-based",
+        choices=("auto", "yes", "no"),
+        default="auto",
+        help="whether svmlight columns count from 0",
+    )
     group.add_argument("--hash-bits", type=int, metavar="B", help="hash features into 2^B columns")
-    group.add_argument("--missing", choices=("error", "zero", "indicator"), default="error", help="what empty fields mean; default: error")
+    group.add_argument(
+        "--missing",
+        choices=("error", "zero", "indicator"),
+        default="error",
+        help="what empty fields mean; default: error",
+    )
     group.add_argument("--delimiter", help="of fields; default: comma, or tab for TSV")
-    group.add_argument("--categorical", action="append", default=[], metavar="COLUMN", help="a column of words; may be repeated")
-    group.add_argument("--ignore", action="append", default=[], metavar="COLUMN", help="a column to leave out; may be repeated")
+    group.add_argument(
+        "--categorical",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column of words; may be repeated",
+    )
+    group.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="a column to leave out; may be repeated",
+    )

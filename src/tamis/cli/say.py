@@ -2,7 +2,7 @@
 
 import sys
 
-from tamis._screen import for_terminal
+from tamis.base.machine.screen import for_terminal
 
 
 def say(text: str) -> None:

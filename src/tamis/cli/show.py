@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis._screen import for_json, for_terminal
+from tamis.base.machine.screen import for_json, for_terminal
 from tamis.cli.say import say
 
 
@@ -46,7 +46,9 @@ def table(head: list[str], lines: list[list[str]], title: str | None = None, lef
         say(title)
     grid = Table()
     for number, name in enumerate(head):
-        grid.add_column(Text(for_terminal(name)), justify="left" if number < left else "right", overflow="fold")
+        grid.add_column(
+            Text(for_terminal(name)), justify="left" if number < left else "right", overflow="fold"
+        )
     for line in lines:
         grid.add_row(*(Text(for_terminal(cell)) for cell in line))
     console = Console(file=sys.stdout, soft_wrap=False)
@@ -66,34 +68,53 @@ def size(count: float) -> str:
     """A number of bytes in words."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if count < 1000:
-            return f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
+            return (
+                f"{count:.0f} {unit}" if unit == "bytes" or count >= 100 else f"{count:.1f} {unit}"
+            )
         count /= 1000
     return f"{count:.1f} TB"
 
 
 # --------------------------------------------------------------------------- kept features
 def kept(model, names_of) -> list[dict]:
-    """Features with a weight, the heaviest first: column, name, output, weight, and probability where the model knows it."""
+    """Features with a weight, the heaviest first: column, name, output, weight, and probability
+    where the model knows it.
+    """
     support = np.asarray(model.support_)
     weights = np.atleast_2d(_picked(model.coef_, support))
-    shares = np.atleast_2d(_picked(model.selection_probability_, support)) if hasattr(model, "selection_probability_") else None
+    shares = (
+        np.atleast_2d(_picked(model.selection_probability_, support))
+        if hasattr(model, "selection_probability_")
+        else None
+    )
     names, outputs = names_of(support), _outputs(model, len(weights))
     found = []
     for k, column in enumerate(support.tolist()):
         for c, output in enumerate(outputs):
             if weights[c, k]:
-                line = {"column": column, "name": names[k], "class": output, "weight": float(weights[c, k])}
-                found.append(line | ({"probability": float(shares[c, k])} if shares is not None else {}))
+                line = {
+                    "column": column,
+                    "name": names[k],
+                    "class": output,
+                    "weight": float(weights[c, k]),
+                }
+                found.append(
+                    line | ({"probability": float(shares[c, k])} if shares is not None else {})
+                )
     return sorted(found, key=lambda line: (-abs(line["weight"]), line["column"]))
 
 
 def _picked(array, support):
-    picked = array[..., support] if not hasattr(array, "tocsc") else array.tocsc()[:, support].toarray()
+    picked = (
+        array[..., support] if not hasattr(array, "tocsc") else array.tocsc()[:, support].toarray()
+    )
     return np.asarray(picked)
 
 
 def _outputs(model, count: int) -> list:
-    classes = (getattr(model, "reading_", None) or {}).get("labels") or getattr(model, "classes_", None)
+    classes = (getattr(model, "reading_", None) or {}).get("labels") or getattr(
+        model, "classes_", None
+    )
     if classes is None:
         return [None] * count if count == 1 else list(range(count))
     return [label(classes[-1])] if count == 1 else [label(c) for c in classes]
@@ -105,7 +126,12 @@ def show_kept(found: list[dict], top: int) -> None:
         say("no feature was kept")
         return
     several, shares = len({line["class"] for line in found}) > 1, "probability" in found[0]
-    head = ["feature", *(["class"] if several else []), "weight", *(["probability"] if shares else [])]
+    head = [
+        "feature",
+        *(["class"] if several else []),
+        "weight",
+        *(["probability"] if shares else []),
+    ]
     lines = []
     for line in found[:top]:
         cells = [line["name"], *([str(line["class"])] if several else []), f"{line['weight']:+.4g}"]

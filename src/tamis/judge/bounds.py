@@ -16,12 +16,19 @@ def effective_threshold(threshold: float, n_pairs: int) -> float:
     return math.ceil(threshold * 2 * n_pairs - 1e-9) / (2 * n_pairs)
 
 
-def false_selections(q: float, width: int, threshold: float, n_pairs: int, assumption: str = "none") -> float:
-    """Bound on the expected number of false selections when a run keeps `q` of `width` features on average."""
+def false_selections(
+    q: float, width: int, threshold: float, n_pairs: int, assumption: str = "none"
+) -> float:
+    """Bound on the expected number of false selections when a run keeps `q` of `width` features on
+    average.
+    """
     share, threshold = q / width, effective_threshold(threshold, n_pairs)
     if share == 0.0:
         return 0.0
-    bounds = [float(width), q * share / (2.0 * threshold - 1.0)]  # Meinshausen and Buhlmann, theorem 1; Shah and Samworth, equation 4
+    bounds = [
+        float(width),
+        q * share / (2.0 * threshold - 1.0),
+    ]  # Meinshausen and Buhlmann, theorem 1; Shah and Samworth, equation 4
     if assumption == "unimodal":
         bounds.append(_unimodal(share, threshold, n_pairs) * q * share)
     elif assumption == "r-concave":
@@ -42,7 +49,8 @@ def _unimodal(share: float, threshold: float, n_pairs: int) -> float:
 
 
 def concave_tail(mean: float, count: int, steps: int, power: float) -> float:
-    """Largest P(Y >= count / steps) of a variable on {0, 1/steps, ..., 1} with that mean and a `power`-concave mass (Shah and Samworth, section 3.3).
+    """Largest P(Y >= count / steps) of a variable on {0, 1/steps, ..., 1} with that mean and a
+    `power`-concave mass (Shah and Samworth, section 3.3).
 
     The extremal masses are (a + i)^(1/power) for i <= k, and a rest at k + 1 that sets the mean.
     """
@@ -64,7 +72,11 @@ def concave_tail(mean: float, count: int, steps: int, power: float) -> float:
     best = 0.0
     for k, (high, low) in enumerate(itertools.pairwise(offsets), start):
         ends = min(below(low, k), below(high, k))
-        inside = minimize_scalar(below, bounds=(low, high), args=(k,), method="bounded").fun if high > low else ends
+        inside = (
+            minimize_scalar(below, bounds=(low, high), args=(k,), method="bounded").fun
+            if high > low
+            else ends
+        )
         best = max(best, 1.0 - min(ends, inside))
     return float(min(best, 1.0))
 
@@ -76,11 +88,17 @@ def _root(excess, k: int) -> float:
         return low
     if excess(high, k) <= 0.0:
         return high
-    return math.exp(brentq(lambda u: excess(math.exp(u), k), math.log(low), math.log(high), xtol=1e-13))
+    return math.exp(
+        brentq(lambda u: excess(math.exp(u), k), math.log(low), math.log(high), xtol=1e-13)
+    )
 
 
-def largest_runs(max_false: float, width: int, threshold: float, n_pairs: int, assumption: str) -> int:
-    """The most features that a run may keep so that the bound is at most `max_false`; 0 where not even one."""
+def largest_runs(
+    max_false: float, width: int, threshold: float, n_pairs: int, assumption: str
+) -> int:
+    """The most features that a run may keep so that the bound is at most `max_false`; 0 where not
+    even one.
+    """
     low, high = 0, width
     while low < high:
         middle = (low + high + 1) // 2
@@ -91,7 +109,9 @@ def largest_runs(max_false: float, width: int, threshold: float, n_pairs: int, a
     return low
 
 
-def least_threshold(max_false: float, width: int, q: int, n_pairs: int, assumption: str) -> float | None:
+def least_threshold(
+    max_false: float, width: int, q: int, n_pairs: int, assumption: str
+) -> float | None:
     """The least threshold above one half whose bound is at most `max_false`, or None."""
     for count in range(n_pairs + 1, 2 * n_pairs + 1):
         threshold = count / (2 * n_pairs)
@@ -100,12 +120,19 @@ def least_threshold(max_false: float, width: int, q: int, n_pairs: int, assumpti
     return None
 
 
-def settle_promises(threshold, q, max_false, width: int, n_pairs: int, assumption: str) -> tuple[float, int | None]:
+def settle_promises(
+    threshold, q, max_false, width: int, n_pairs: int, assumption: str
+) -> tuple[float, int | None]:
     """Threshold and most features of a run (None: no limit), from two of the three promises."""
     if threshold is not None and q is not None and max_false is not None:
-        raise ValueError("threshold, n_selected and max_false hang together; give at most two of them, and the bound gives the third.")
+        raise ValueError(
+            "threshold, n_selected and max_false hang together; give at most two of them, and the "
+            "bound gives the third."
+        )
     if q is not None and max_false is not None:
-        return _solve_threshold(max_false, width, min(q, width), n_pairs, assumption), min(int(q), width)
+        return _solve_threshold(max_false, width, min(q, width), n_pairs, assumption), min(
+            int(q), width
+        )
     if threshold is not None and q is None and max_false is None:
         return float(threshold), None
     threshold = USUAL_THRESHOLD if threshold is None else float(threshold)
@@ -115,8 +142,10 @@ def settle_promises(threshold, q, max_false, width: int, n_pairs: int, assumptio
     most = largest_runs(limit, width, threshold, n_pairs, assumption)
     if not most:
         warnings.warn(
-            f"{width} features are too few to promise at most {limit:g} false selections at threshold {threshold:g}: "
-            f"runs keep one feature each, and the bound is {false_selections(1, width, threshold, n_pairs, assumption):.3g}.",
+            f"{width} features are too few to promise at most {limit:g} false selections at "
+            f"threshold {threshold:g}: "
+            "runs keep one feature each, and the bound is "
+            f"{false_selections(1, width, threshold, n_pairs, assumption):.3g}.",
             UserWarning,
             stacklevel=4,
         )
@@ -129,7 +158,8 @@ def _solve_threshold(max_false, width, q, n_pairs, assumption) -> float:
     if threshold is None:
         most = largest_runs(max_false, width, 1.0, n_pairs, assumption)
         raise ValueError(
-            f"no threshold keeps the expected number of false selections at {max_false:g} when runs keep {q} of {width} features; "
+            f"no threshold keeps the expected number of false selections at {max_false:g} when "
+            f"runs keep {q} of {width} features; "
             + (f"n_selected may be {most} at most." if most else "raise max_false.")
         )
     return threshold

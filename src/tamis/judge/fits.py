@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils.parallel import Parallel, delayed
 
-from tamis._progress import Progress
+from tamis.base.machine.progress import Progress
 from tamis.judge.halves import seeded
 from tamis.judge.supports import kept_by
 
@@ -62,7 +62,13 @@ def _fit_once(model, params, X, y, X_test, y_test, rows, seed, classes) -> dict:
     losses = (guess != y_test).astype(float) if classes else (guess - y_test) ** 2
     losses = losses if losses.ndim == 1 else losses.mean(axis=1)
     kept, _ = kept_by(model)
-    return {"losses": losses, "error": float(losses.mean()), "kept": len(kept) / X.shape[1], "seconds": seconds, "support": np.sort(kept)}
+    return {
+        "losses": losses,
+        "error": float(losses.mean()),
+        "kept": len(kept) / X.shape[1],
+        "seconds": seconds,
+        "support": np.sort(kept),
+    }
 
 
 def tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock) -> list[Candidate]:
@@ -71,7 +77,17 @@ def tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock)
     parts = list(splitter.split(np.zeros(len(y)), y)) if tune else []
     asked = [c for c in candidates if c.model in tune]
     tasks = (
-        delayed(_fit_once)(models[c.model], c.params, X, y, X[out], y[out], np.random.default_rng((base, k)).permutation(into), (base, k), classes)
+        delayed(_fit_once)(
+            models[c.model],
+            c.params,
+            X,
+            y,
+            X[out],
+            y[out],
+            np.random.default_rng((base, k)).permutation(into),
+            (base, k),
+            classes,
+        )
         for c in asked
         for k, (into, out) in enumerate(parts)
     )
@@ -81,21 +97,29 @@ def tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock)
         losses = np.concatenate([one["losses"] for one in mine])
         spread = float(losses.std(ddof=1) / np.sqrt(len(losses)))
         kept, seconds = np.mean([one["kept"] for one in mine]), sum(one["seconds"] for one in mine)
-        judged.append(c._replace(error=float(losses.mean()), spread=spread, kept=float(kept), seconds=seconds))
+        judged.append(
+            c._replace(error=float(losses.mean()), spread=spread, kept=float(kept), seconds=seconds)
+        )
     return judged + [c for c in candidates if c.model not in tune]
 
 
 def pick_settings(name, candidates, tuned) -> list[tuple[str, Candidate]]:
-    """The candidate of least error and the sparsest within one standard error of it; one pick where they are the same."""
+    """The candidate of least error and the sparsest within one standard error of it; one pick where
+    they are the same.
+    """
     if not tuned:
         return [(GIVEN, candidates[0])]
     least = min(candidates, key=lambda c: (c.error, c.kept))
     near = [c for c in candidates if c.error <= least.error + least.spread]
     sparse = min(near, key=lambda c: (c.kept, c.error))
-    return [(f"{LEAST}, {SPARSE}", least)] if sparse is least else [(LEAST, least), (SPARSE, sparse)]
+    return (
+        [(f"{LEAST}, {SPARSE}", least)] if sparse is least else [(LEAST, least), (SPARSE, sparse)]
+    )
 
 
-def repeat_runs(models, picks, X, y, X_test, y_test, subsample, seeds, classes, clock) -> list[dict]:
+def repeat_runs(
+    models, picks, X, y, X_test, y_test, subsample, seeds, classes, clock
+) -> list[dict]:
     """All runs of all picks; run k has the same rows in the same order for every model."""
     orders = [_rows(y, subsample, seed, classes) for seed in seeds]
     tasks = (
@@ -114,5 +138,7 @@ def _rows(y, subsample, seed, classes) -> np.ndarray:
     rows = np.random.default_rng(seed).permutation(len(y))
     if subsample is None:
         return rows
-    chosen, _ = train_test_split(rows, train_size=subsample, random_state=seed % 2**32, stratify=y[rows] if classes else None)
+    chosen, _ = train_test_split(
+        rows, train_size=subsample, random_state=seed % 2**32, stratify=y[rows] if classes else None
+    )
     return chosen

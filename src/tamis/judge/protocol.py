@@ -1,4 +1,6 @@
-"""A fair comparison: tuning inside the training rows, then many orders or subsamples, then error, size and stability."""
+"""A fair comparison: tuning inside the training rows, then many orders or subsamples, then error,
+size and stability.
+"""
 
 import warnings
 from typing import Any
@@ -9,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import check_array, check_random_state, indexable
 
-from tamis._checks import check_sizes
+from tamis.base.border import check_sizes
 from tamis.judge.fits import Candidate, Clock, pick_settings, repeat_runs, tune_candidates
 from tamis.judge.record import Record, plain
 from tamis.judge.stability import selection_kappa, selection_stability
@@ -34,19 +36,22 @@ def compare(
 ):
     """Compare models by error, share of features kept, stability of the selection, and time.
 
-    The protocol is the same for all. Models with a grid in `tune` are tuned inside the training rows, on the same folds, and give two
-    picks: the setting of *least* error, and the *sparse* one, which keeps the fewest features among those within one standard error of
-    it. (Where they are the same there is one pick, "least, sparse".) Then each pick is fitted `runs` times, on all training rows in a
-    new random order or, with `subsample`, on so large a random share of them, and judged on the test rows, which take no part in
-    any choice.
+    The protocol is the same for all. Models with a grid in `tune` are tuned inside the training
+    rows, on the same folds, and give two picks: the setting of *least* error, and the *sparse* one,
+    which keeps the fewest features among those within one standard error of it. (Where they are the
+    same there is one pick, "least, sparse".) Then each pick is fitted `runs` times, on all training
+    rows in a new random order or, with `subsample`, on so large a random share of them, and judged
+    on the test rows, which take no part in any choice.
 
-    Deviations are over the runs: they do not include the sampling error of the test rows. Kappa over orders says that the selection does not hang
-    on chance inside the method; only over subsamples does it say something about other data.
+    Deviations are over the runs: they do not include the sampling error of the test rows. Kappa
+    over orders says that the selection does not hang on chance inside the method; only over
+    subsamples does it say something about other data.
 
     Parameters
     ----------
     models : dict of {str: estimator} or list of estimators
-        What to compare: classifiers or regressors that say what they kept (`coef_`, `support_` or `get_support`), or pipelines of such.
+        What to compare: classifiers or regressors that say what they kept (`coef_`, `support_` or
+        `get_support`), or pipelines of such.
     X : {array-like, sparse matrix} of shape (n_samples, n_features)
         Rows.
     y : array-like of shape (n_samples,)
@@ -58,7 +63,8 @@ def compare(
     runs : int, default=10
         Fits of each pick.
     subsample : float or None, default=None
-        Share of the training rows of a run, by class where y has classes. None takes all, in a new order.
+        Share of the training rows of a run, by class where y has classes. None takes all, in a new
+        order.
     tune : dict of {str: dict or list of dict} or None, default=None
         Grid of parameters of each model to tune, as for `sklearn.model_selection.ParameterGrid`.
     folds : int, default=4
@@ -84,7 +90,8 @@ def compare(
 
     References
     ----------
-    Y. Ma and T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machine Learning Research 18, 2018.
+    Y. Ma and T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machine
+    Learning Research 18, 2018.
 
     Examples
     --------
@@ -105,24 +112,49 @@ def compare(
     _check_numbers(runs, subsample, folds, test_size)
     base = int(check_random_state(random_state).randint(2**31 - 1))
     X, y, X_test, y_test = _split(X, y, X_test, y_test, test_size, classes, base)
-    candidates = [Candidate(name, params) for name in models for params in ParameterGrid(tune.get(name, {}))]
+    candidates = [
+        Candidate(name, params) for name in models for params in ParameterGrid(tune.get(name, {}))
+    ]
     seeds = [int(seed) for seed in np.random.SeedSequence((base, 1)).generate_state(runs)]
     clock = Clock(sum(len(ParameterGrid(grid)) * folds for grid in tune.values()), n_jobs, verbose)
     with warnings.catch_warnings(), clock:
         warnings.filterwarnings("ignore", message=".*kept no feature.*")
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
         tuned = tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock)
-        picks = [pick for name in models for pick in pick_settings(name, [c for c in tuned if c.model == name], name in tune)]
+        picks = [
+            pick
+            for name in models
+            for pick in pick_settings(name, [c for c in tuned if c.model == name], name in tune)
+        ]
         clock.expect(len(picks) * runs)
         found = repeat_runs(models, picks, X, y, X_test, y_test, subsample, seeds, classes, clock)
     cost = {name: sum(c.seconds for c in tuned if c.model == name) for name in models}
     record = Record(seeds=seeds)
     for number, (pick, candidate) in enumerate(picks):
         mine = found[number * runs : (number + 1) * runs]
-        record.rows.append(_row(pick, candidate, mine, X.shape[1], cost[candidate.model], sum(c.model == candidate.model for c in tuned)))
+        record.rows.append(
+            _row(
+                pick,
+                candidate,
+                mine,
+                X.shape[1],
+                cost[candidate.model],
+                sum(c.model == candidate.model for c in tuned),
+            )
+        )
         for run, one in enumerate(mine):
             support = {"support": one["support"].tolist()} if keep_supports else {}
-            record.runs.append({"model": candidate.model, "pick": pick, "run": run, "seed": seeds[run], **one, "support": None, **support})
+            record.runs.append(
+                {
+                    "model": candidate.model,
+                    "pick": pick,
+                    "run": run,
+                    "seed": seeds[run],
+                    **one,
+                    "support": None,
+                    **support,
+                }
+            )
     record.settings = {
         "task": "classification" if classes else "regression",
         "runs": runs,
@@ -153,7 +185,10 @@ def _named(models) -> dict[str, Any]:
         raise ValueError("compare needs at least one model.")
     for name, model in named.items():
         if not hasattr(model, "fit") or not hasattr(model, "predict"):
-            raise TypeError(f"model {name!r} must have fit and predict. Got {type(model).__name__}; put a selector into a pipeline with a model.")
+            raise TypeError(
+                f"model {name!r} must have fit and predict. Got {type(model).__name__}; put a "
+                "selector into a pipeline with a model."
+            )
     return named
 
 
@@ -161,7 +196,9 @@ def _grids(models, tune) -> dict:
     tune, known = dict(tune or {}), set(_named(models))
     unknown = [name for name in tune if name not in known]
     if unknown:
-        raise ValueError(f"tune names {unknown[0]!r}, which is not among the models {sorted(known)}.")
+        raise ValueError(
+            f"tune names {unknown[0]!r}, which is not among the models {sorted(known)}."
+        )
     return tune
 
 
@@ -176,10 +213,16 @@ def _one_task(models) -> bool:
 def _check_numbers(runs, subsample, folds, test_size):
     for name, value, least in (("runs", runs, 2), ("folds", folds, 2)):
         if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"The {name!r} parameter of compare must be a whole number of at least {least}. Got {value!r} instead.")
+            raise ValueError(
+                f"The {name!r} parameter of compare must be a whole number of at least {least}. "
+                f"Got {value!r} instead."
+            )
     for name, value in (("subsample", subsample), ("test_size", test_size)):
         if value is not None and not 0.0 < value < 1.0:
-            raise ValueError(f"The {name!r} parameter of compare must be a share between 0 and 1. Got {value!r} instead.")
+            raise ValueError(
+                f"The {name!r} parameter of compare must be a share between 0 and 1. Got {value!r} "
+                "instead."
+            )
 
 
 def _split(X, y, X_test, y_test, test_size, classes, base):
@@ -191,7 +234,13 @@ def _split(X, y, X_test, y_test, test_size, classes, base):
     check_sizes(X)
     indexable(X, y)
     if X_test is None:
-        return tuple(_by_side(train_test_split(X, y, test_size=test_size, random_state=base, stratify=y if classes else None)))
+        return tuple(
+            _by_side(
+                train_test_split(
+                    X, y, test_size=test_size, random_state=base, stratify=y if classes else None
+                )
+            )
+        )
     X_test, y_test = check_array(X_test, input_name="X_test", **take), np.asarray(y_test)
     indexable(X_test, y_test)
     if X_test.shape[1] != X.shape[1]:
@@ -212,5 +261,13 @@ def _row(pick, candidate, runs, width, tuning, n_candidates) -> dict:
         values = [one[name] for one in runs]
         row[name], row[f"{name}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1))
     row |= {"kappa": selection_kappa([one["support"] for one in runs], width)}
-    row |= {"stability": stability.value, "stability_low": stability.low, "stability_high": stability.high}
-    return row | {"tuning_seconds": tuning, "candidates": n_candidates, "tuning_error": candidate.error}
+    row |= {
+        "stability": stability.value,
+        "stability_low": stability.low,
+        "stability_high": stability.high,
+    }
+    return row | {
+        "tuning_seconds": tuning,
+        "candidates": n_candidates,
+        "tuning_error": candidate.error,
+    }

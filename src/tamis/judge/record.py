@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from tamis._screen import for_terminal
+from tamis.base.machine.screen import for_terminal
 
 FORMAT = 1
 COLUMNS = ("model", "pick", "error", "kept", "kappa", "stability", "seconds")
@@ -42,10 +42,12 @@ class Record:
     Parameters
     ----------
     rows : list of dict
-        One a model and pick: `model`, `pick`, `params`, means over the runs (`error`, `kept`, `seconds`) with deviations (`error_sd`, `kept_sd`),
-        `kappa`, `stability` with `stability_low` and `stability_high`, and what tuning cost and found.
+        One a model and pick: `model`, `pick`, `params`, means over the runs (`error`, `kept`,
+        `seconds`) with deviations (`error_sd`, `kept_sd`), `kappa`, `stability` with
+        `stability_low` and `stability_high`, and what tuning cost and found.
     runs : list of dict
-        One a model, pick and run: `seed`, `error`, `kept`, `seconds`, and `support` where it was asked for.
+        One a model, pick and run: `seed`, `error`, `kept`, `seconds`, and `support` where it was
+        asked for.
     settings : dict
         How it was done: runs, subsample, folds, rows, features and so on.
     seeds : list of int
@@ -100,10 +102,16 @@ class Record:
         """
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             found = record.get("format") if isinstance(record, dict) else type(record).__name__
-            raise ValueError(f"this is no record of format {FORMAT}, as Record.to_dict makes them: found {found!r}.")
+            raise ValueError(
+                f"this is no record of format {FORMAT}, as Record.to_dict makes them: found "
+                f"{found!r}."
+            )
         unknown = set(record) - {"format", *cls.__dataclass_fields__}
         if unknown:
-            raise ValueError(f"a record has no {sorted(unknown)[0]!r}; it has {', '.join(cls.__dataclass_fields__)}.")
+            raise ValueError(
+                f"a record has no {sorted(unknown)[0]!r}; it has "
+                f"{', '.join(cls.__dataclass_fields__)}."
+            )
         return cls(**{name: value for name, value in record.items() if name != "format"})
 
     def table(self, *, rich: bool = False):
@@ -141,7 +149,10 @@ class Record:
         try:
             import pandas
         except ImportError as failure:
-            raise ImportError("Record.to_frame needs pandas, which is not installed; `rows` holds the same as a list of dicts.") from failure
+            raise ImportError(
+                "Record.to_frame needs pandas, which is not installed; `rows` holds the same as a "
+                "list of dicts."
+            ) from failure
         return pandas.DataFrame(self.rows)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
@@ -153,14 +164,34 @@ class Record:
         lines : list of list of str
         """
         share = self.settings.get("task", "classification") == "classification"
-        head = ["model", "pick", "error %" if share else "squared error", "kept %", "kappa", "stability", "seconds"]
+        head = [
+            "model",
+            "pick",
+            "error %" if share else "squared error",
+            "kept %",
+            "kappa",
+            "stability",
+            "seconds",
+        ]
         factor = 100.0 if share else 1.0
         lines = []
         for row in self.rows:
-            error = f"{factor * row['error']:.2f} ±{factor * row['error_sd']:.2f}" if share else f"{row['error']:.4g} ±{row['error_sd']:.2g}"
+            error = (
+                f"{factor * row['error']:.2f} ±{factor * row['error_sd']:.2f}"
+                if share
+                else f"{row['error']:.4g} ±{row['error_sd']:.2g}"
+            )
             kept = f"{100 * row['kept']:.4g}" if row["kept"] >= 0.1 else f"{100 * row['kept']:.3f}"
             figures = [f"{row['kappa']:.2f}", f"{row['stability']:.2f}", f"{row['seconds']:.2f}"]
-            lines.append([for_terminal(row["model"]), for_terminal(row["pick"]), error, f"{kept} ±{100 * row['kept_sd']:.2g}", *figures])
+            lines.append(
+                [
+                    for_terminal(row["model"]),
+                    for_terminal(row["pick"]),
+                    error,
+                    f"{kept} ±{100 * row['kept_sd']:.2g}",
+                    *figures,
+                ]
+            )
         return head, lines
 
     def __str__(self) -> str:
@@ -172,7 +203,10 @@ def _as_text(head, lines) -> str:
     widths = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
     text = io.StringIO()
     for number, line in enumerate([head, *lines]):
-        parts = [cell.ljust(width) if k < 4 else cell.rjust(width) for k, (cell, width) in enumerate(zip(line, widths, strict=True))]
+        parts = [
+            cell.ljust(width) if k < 4 else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
         text.write("  ".join(parts).rstrip() + "\n")
         if number == 0:
             text.write("-" * (sum(widths) + 2 * (len(widths) - 1)) + "\n")

@@ -13,12 +13,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tamis._checks import check_sizes, kind_of_targets
-from tamis._progress import Progress
-from tamis.contents import array, figure, indices, number, one_of, rows, text
+from tamis.base.border import check_sizes, kind_of_targets
+from tamis.base.contents import array, figure, indices, number, one_of, rows, text
+from tamis.base.estimator import Estimator
+from tamis.base.machine.progress import Progress
 from tamis.judge.bounds import ASSUMPTIONS, effective_threshold, false_selections, settle_promises
 from tamis.judge.halves import WEAKEST, find_strength, follow_pair, tally
-from tamis.models.estimator import Estimator
 
 _COUNT = Interval(Integral, 1, None, closed="left")
 _DISCRETE = ("binary", "multiclass")
@@ -42,49 +42,61 @@ _CONSTRAINTS = {
 class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     r"""Keep the features that a sparse estimator selects on most halves of the data.
 
-    The rows are split at random into two halves, `n_pairs` times. On each half the estimator is fitted along a path of penalties, from
-    the strongest on, until `n_selected` = q features have come in. Kept are the features whose share of the :math:`2 B` halves,
-    `selection_probability_`, reaches the threshold :math:`\pi`.
+    The rows are split at random into two halves, `n_pairs` times. On each half the estimator is
+    fitted along a path of penalties, from the strongest on, until `n_selected` = q features have
+    come in. Kept are the features whose share of the :math:`2 B` halves, `selection_probability_`,
+    reaches the threshold :math:`\pi`.
 
-    Choose it when it matters that selected features are real, and when two analysts should find the same ones. It costs up to
-    :math:`2 B` times the path in fits. It does not predict: put a model behind it in a pipeline.
+    Choose it when it matters that selected features are real, and when two analysts should find the
+    same ones. It costs up to :math:`2 B` times the path in fits. It does not predict: put a model
+    behind it in a pipeline.
 
-    **What the bound says.** Call a feature *false* if a run on half of the rows picks it with probability at most q/p, no more often than drawing q
-    of the p features blindly would. The expected number V of false features among the selected ones satisfies
+    **What the bound says.** Call a feature *false* if a run on half of the rows picks it with
+    probability at most q/p, no more often than drawing q of the p features blindly would. The
+    expected number V of false features among the selected ones satisfies
 
     .. math:: E(V) \le \frac{q^2}{(2 \pi - 1)\, p} ,
 
-    for independent rows and any estimator. It is an expectation over data sets: on one of them V may be larger. That "false" includes all features
-    unrelated to the target holds if the estimator picks these no more often than blindly (Meinshausen and Buhlmann assume this, with
-    exchangeable noise). A feature that stands in for a correlated real one is often picked, and is not "false" in this sense.
-    Give two of `threshold`, `n_selected` and `max_false`, and the bound gives the third.
+    for independent rows and any estimator. It is an expectation over data sets: on one of them V
+    may be larger. That "false" includes all features unrelated to the target holds if the estimator
+    picks these no more often than blindly (Meinshausen and Buhlmann assume this, with exchangeable
+    noise). A feature that stands in for a correlated real one is often picked, and is not "false"
+    in this sense. Give two of `threshold`, `n_selected` and `max_false`, and the bound gives the
+    third.
 
     Parameters
     ----------
     estimator : estimator or None, default=None
-        A sparse classifier or regressor with `coef_`, `support_` or `get_support`, or a pipeline that ends in one and keeps the columns in
-        place. None is `RDAClassifier` or `RDARegressor`, by the targets. Random states inside it are set from `random_state`.
+        A sparse classifier or regressor with `coef_`, `support_` or `get_support`, or a pipeline
+        that ends in one and keeps the columns in place. None is `RDAClassifier` or `RDARegressor`,
+        by the targets. Random states inside it are set from `random_state`.
     threshold : float or None, default=None
         Least selection probability, above 0.5. None is found from the other two, or 0.75.
     n_selected : int or None, default=None
-        Most features that a run may keep (q). None is found from the other two. With only `threshold` given, runs follow the whole path
-        and q is estimated by the mean number of features that came in. Where the path jumps over q, the largest weights come
-        first, so columns should have similar scales.
+        Most features that a run may keep (q). None is found from the other two. With only
+        `threshold` given, runs follow the whole path and q is estimated by the mean number of
+        features that came in. Where the path jumps over q, the largest weights come first, so
+        columns should have similar scales.
     max_false : float or None, default=None
-        Largest expected number of false selections. Without `threshold` and `n_selected`, None is 1.
+        Largest expected number of false selections. Without `threshold` and `n_selected`, None is
+        1.
     assumption : {"none", "unimodal", "r-concave"}, default="none"
-        What is assumed of the distribution of the selection shares of false features. The more, the smaller the bound (by
-        half, and by several times), as in sections 3.2 and 3.3 of Shah and Samworth.
+        What is assumed of the distribution of the selection shares of false features. The more, the
+        smaller the bound (by half, and by several times), as in sections 3.2 and 3.3 of Shah and
+        Samworth.
     param_name : str or None, default=None
-        Parameter with the strength of the penalty: of the estimator "alpha", "C" or "gravity", whichever it has first.
+        Parameter with the strength of the penalty: of the estimator "alpha", "C" or "gravity",
+        whichever it has first.
     param_values : int, array-like or None, default=10
-        A number asks for an automatic path of so many values, from about where the first feature comes in to a hundredth of it, found on each half by
-        itself. An array is taken as it is, the strongest penalty first. None fits the estimator as it is, once a half.
+        A number asks for an automatic path of so many values, from about where the first feature
+        comes in to a hundredth of it, found on each half by itself. An array is taken as it is, the
+        strongest penalty first. None fits the estimator as it is, once a half.
     n_pairs : int, default=50
         Pairs of halves (B).
     complementary : bool, default=True
-        Whether the two halves of a pair share no row (Shah and Samworth). False draws each half anew (Meinshausen and Buhlmann), for comparison;
-        the bound is then the one of their paper, for infinitely many halves.
+        Whether the two halves of a pair share no row (Shah and Samworth). False draws each half
+        anew (Meinshausen and Buhlmann), for comparison; the bound is then the one of their paper,
+        for infinitely many halves.
     stratify : bool, default=True
         Whether each half gets half of every class. Only for classifiers.
     n_jobs : int or None, default=None
@@ -109,7 +121,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     path_ : ndarray of shape (n_values,)
         The path: values of the parameter, or for an automatic path shares of the strongest penalty.
     stability_path_ : csr_array of shape (n_values, n_features)
-        Share of the halves that had selected the feature by each value of the path; the last row is `selection_probability_`.
+        Share of the halves that had selected the feature by each value of the path; the last row is
+        `selection_probability_`.
     param_name_ : str or None
         The parameter that was varied.
     n_features_in_ : int
@@ -124,10 +137,11 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
 
     References
     ----------
-    N. Meinshausen and P. Buhlmann, "Stability Selection", Journal of the Royal Statistical Society B 72, 2010, theorem 1.
+    N. Meinshausen and P. Buhlmann, "Stability Selection", Journal of the Royal Statistical Society
+    B 72, 2010, theorem 1.
 
-    R. Shah and R. Samworth, "Variable Selection with Error Control: Another Look at Stability Selection", Journal of the Royal
-    Statistical Society B 75, 2013, equations 4 to 8.
+    R. Shah and R. Samworth, "Variable Selection with Error Control: Another Look at Stability
+    Selection", Journal of the Royal Statistical Society B 75, 2013, equations 4 to 8.
 
     Examples
     --------
@@ -207,7 +221,15 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     def _take(self, X, y):
         """Checked rows and targets."""
         several = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=4, ensure_all_finite=False)
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            multi_output=True,
+            ensure_min_samples=4,
+            ensure_all_finite=False,
+        )
         check_sizes(X)
         y = y if several else column_or_1d(y, warn=True)
         return X, np.asarray(y)
@@ -216,9 +238,13 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
         """The estimator, or the usual one for these targets."""
         if self.estimator is not None:
             return self.estimator
-        from tamis.models.averaging import RDAClassifier, RDARegressor
+        from tamis.methods.online.dual_averaging import RDAClassifier, RDARegressor
 
-        return RDAClassifier() if kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator") else RDARegressor()
+        return (
+            RDAClassifier()
+            if kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator")
+            else RDARegressor()
+        )
 
     def _strata(self, estimator, y):
         """Class numbers to halve, or None."""
@@ -226,35 +252,57 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
             return None
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(f"StabilitySelector around a classifier needs rows of at least 2 classes; y holds only one class: {classes[0]}.")
+            raise ValueError(
+                "StabilitySelector around a classifier needs rows of at least 2 classes; y holds "
+                f"only one class: {classes[0]}."
+            )
         rows = np.bincount(codes)
         if rows.min() < 2:
-            raise ValueError(f"each half needs a row of every class, but class {classes[rows.argmin()]} has only {rows.min()}.")
+            raise ValueError(
+                f"each half needs a row of every class, but class {classes[rows.argmin()]} has "
+                f"only {rows.min()}."
+            )
         return codes if self.stratify else None
 
     def _path(self, estimator):
-        """Name of the varied parameter, its values (shares where automatic), and whether they are automatic."""
+        """Name of the varied parameter, its values (shares where automatic), and whether they are
+        automatic.
+        """
         if self.param_values is None:
             return None, np.ones(1), False
         name = self.param_name or find_strength(estimator)
         if name is None:
             if isinstance(self.param_values, Integral):
                 return None, np.ones(1), False
-            raise ValueError(f"{type(estimator).__name__} has neither alpha nor C nor gravity; name the parameter of the path in param_name.")
+            raise ValueError(
+                f"{type(estimator).__name__} has neither alpha nor C nor gravity; name the "
+                "parameter of the path in param_name."
+            )
         if name not in estimator.get_params(deep=True):
-            raise ValueError(f"param_name={name!r} is no parameter of {type(estimator).__name__}: {sorted(estimator.get_params())}.")
+            raise ValueError(
+                f"param_name={name!r} is no parameter of {type(estimator).__name__}: "
+                f"{sorted(estimator.get_params())}."
+            )
         if isinstance(self.param_values, Integral):
             return name, np.geomspace(1.0, WEAKEST, int(self.param_values) + 1)[1:], True
         values = np.asarray(self.param_values, dtype=float)
         if values.ndim != 1 or not len(values):
-            raise ValueError(f"param_values must be one row of numbers, the strongest penalty first. Got shape {values.shape}.")
+            raise ValueError(
+                "param_values must be one row of numbers, the strongest penalty first. Got shape "
+                f"{values.shape}."
+            )
         return name, values, False
 
     def _settle(self, width):
         """Threshold and most features of a run."""
         if self.assumption != "none" and not self.complementary:
-            raise ValueError(f"assumption={self.assumption!r} belongs to complementary pairs; set complementary=True.")
-        return settle_promises(self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption)
+            raise ValueError(
+                f"assumption={self.assumption!r} belongs to complementary pairs; set "
+                "complementary=True."
+            )
+        return settle_promises(
+            self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption
+        )
 
     _contents: ClassVar[dict] = {
         "param_name_": one_of(None, text()),
@@ -272,10 +320,18 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
         """All halves; a list of (steps, features, unfinished fits)."""
         base = int(check_random_state(self.random_state).randint(2**31 - 1))
         pairs = range(self.n_pairs if self.complementary else 2 * self.n_pairs)
-        tasks = (delayed(follow_pair)(estimator, X, y, strata, name, path, automatic, most, (base, pair)) for pair in pairs)
+        tasks = (
+            delayed(follow_pair)(estimator, X, y, strata, name, path, automatic, most, (base, pair))
+            for pair in pairs
+        )
         runs = []
-        with warnings.catch_warnings(), Progress(type(self).__name__, len(pairs), self.verbose) as progress:
-            warnings.filterwarnings("ignore", message=".*kept no feature.*")  # as it should be at the strong end of a path
+        with (
+            warnings.catch_warnings(),
+            Progress(type(self).__name__, len(pairs), self.verbose) as progress,
+        ):
+            warnings.filterwarnings(
+                "ignore", message=".*kept no feature.*"
+            )  # as it should be at the strong end of a path
             warnings.filterwarnings("ignore", category=ConvergenceWarning)  # counted, and told once
             for found in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
                 runs += found if self.complementary else found[:1]
@@ -287,7 +343,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
         unfinished = sum(run[2] for run in runs)
         if unfinished:
             warnings.warn(
-                f"{unfinished} fits inside StabilitySelector used all their passes. Raise max_iter or tol of the estimator.",
+                f"{unfinished} fits inside StabilitySelector used all their passes. Raise max_iter "
+                "or tol of the estimator.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -295,7 +352,9 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
         self.stability_path_ = tally(runs, len(path), self.n_features_in_)
         self.selection_probability_ = self.stability_path_[[-1]].toarray().ravel()
         self.n_selected_ = float(np.mean([len(run[1]) for run in runs])) if most is None else most
-        self.expected_false_selections_ = false_selections(self.n_selected_, self.n_features_in_, threshold, self.n_pairs, self.assumption)
+        self.expected_false_selections_ = false_selections(
+            self.n_selected_, self.n_features_in_, threshold, self.n_pairs, self.assumption
+        )
         least = effective_threshold(threshold, self.n_pairs)
         self.support_ = np.flatnonzero(self.selection_probability_ >= least - 1e-9)
 

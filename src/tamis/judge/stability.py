@@ -24,21 +24,23 @@ class SelectionStability(NamedTuple):
 def selection_kappa(supports, n_features=None):
     r"""Mean pairwise agreement of supports, by Cohen's kappa.
 
-    For two runs let :math:`q_o` be the share of features on which they agree (both keep it, or neither does) and :math:`q_e` the share
-    expected of two unrelated sets of these sizes. Then
+    For two runs let :math:`q_o` be the share of features on which they agree (both keep it, or
+    neither does) and :math:`q_e` the share expected of two unrelated sets of these sizes. Then
 
     .. math:: \kappa = \frac{q_o - q_e}{1 - q_e} ,
 
-    and the result is the mean over all pairs. It is 1 for equal supports, about 0 for unrelated ones, and 1 by definition where both are
-    empty or both full (the fraction is 0/0 there).
+    and the result is the mean over all pairs. It is 1 for equal supports, about 0 for unrelated
+    ones, and 1 by definition where both are empty or both full (the fraction is 0/0 there).
 
-    Report the share kept beside it: kappa counts never-seen features as agreed on, and an empty model is perfectly stable.
+    Report the share kept beside it: kappa counts never-seen features as agreed on, and an empty
+    model is perfectly stable.
 
     Parameters
     ----------
     supports : array-like, sparse matrix or list
-        One run a row or entry: a boolean matrix of shape (runs, features); sparse weights of that shape; or a list of index arrays, boolean
-        masks, weight arrays or fitted models (several outputs count as their union).
+        One run a row or entry: a boolean matrix of shape (runs, features); sparse weights of that
+        shape; or a list of index arrays, boolean masks, weight arrays or fitted models (several
+        outputs count as their union).
     n_features : int or None, default=None
         Number of features; needed for index arrays only.
 
@@ -53,9 +55,11 @@ def selection_kappa(supports, n_features=None):
 
     References
     ----------
-    J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological Measurement 20, 1960.
+    J. Cohen, "A Coefficient of Agreement for Nominal Scales", Educational and Psychological
+    Measurement 20, 1960.
 
-    Y. Ma and T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machine Learning Research 18, 2018.
+    Y. Ma and T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machine
+    Learning Research 18, 2018.
 
     Examples
     --------
@@ -68,35 +72,42 @@ def selection_kappa(supports, n_features=None):
     matrix = as_indicators(supports, n_features)
     overlaps, sizes = _overlaps(matrix)
     first, second = np.triu_indices(len(sizes), 1)
-    return float(_kappa(overlaps[first, second], sizes[first], sizes[second], matrix.shape[1]).mean())
+    return float(
+        _kappa(overlaps[first, second], sizes[first], sizes[second], matrix.shape[1]).mean()
+    )
 
 
 def selection_stability(supports, n_features=None, *, measure="nogueira", confidence=0.95):
     r"""Stability of supports, with its confidence interval.
 
-    The default is the estimator of Nogueira, Sechidis and Brown: for :math:`M` runs over :math:`d` features, of which run i keeps
-    :math:`k_i` (mean :math:`\bar k`) and feature f is kept by a share :math:`\hat p_f` of the runs,
+    The default is the estimator of Nogueira, Sechidis and Brown: for :math:`M` runs over :math:`d`
+    features, of which run i keeps :math:`k_i` (mean :math:`\bar k`) and feature f is kept by a
+    share :math:`\hat p_f` of the runs,
 
-    .. math:: \hat\Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M-1} \hat p_f (1 - \hat p_f)}{\frac{\bar k}{d} \big(1 - \frac{\bar k}{d}\big)} .
+    .. math:: \hat\Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M-1} \hat p_f (1 - \hat p_f)}{\frac{\bar
+    k}{d} \big(1 - \frac{\bar k}{d}\big)} .
 
-    It is 1 for equal supports and about 0 for sets drawn by chance, whatever their sizes. Its authors call less than 0.4 poor and more
-    than 0.75 excellent.
+    It is 1 for equal supports and about 0 for sets drawn by chance, whatever their sizes. Its
+    authors call less than 0.4 poor and more than 0.75 excellent.
 
-    The interval treats the runs as a random sample of all that could have been made (other orders, other subsamples) and is
-    asymptotic: in simulations 95 % intervals covered the truth 85 to 89 % of the time with 10 runs, 93 % with 30; with 2 runs it is
-    nan. Runs that share rows are not independent draws of *data*: the interval says how well the stability of this procedure
-    on this data set is known.
+    The interval treats the runs as a random sample of all that could have been made (other orders,
+    other subsamples) and is asymptotic: in simulations 95 % intervals covered the truth 85 to 89 %
+    of the time with 10 runs, 93 % with 30; with 2 runs it is nan. Runs that share rows are not
+    independent draws of *data*: the interval says how well the stability of this procedure on this
+    data set is known.
 
     Parameters
     ----------
     supports : array-like, sparse matrix or list
-        One run a row or entry: a boolean matrix of shape (runs, features); sparse weights of that shape; or a list of index arrays, boolean
-        masks, weight arrays or fitted models (several outputs count as their union).
+        One run a row or entry: a boolean matrix of shape (runs, features); sparse weights of that
+        shape; or a list of index arrays, boolean masks, weight arrays or fitted models (several
+        outputs count as their union).
     n_features : int or None, default=None
         Number of features; needed for index arrays only.
     measure : {"nogueira", "jaccard", "kuncheva"}, default="nogueira"
-        "jaccard" is the mean pairwise overlap over union, not corrected for chance. "kuncheva" is the mean pairwise overlap, corrected for chance, of
-        runs that keep equally many features; other runs are refused, and "nogueira", which equals it there, is the way out.
+        "jaccard" is the mean pairwise overlap over union, not corrected for chance. "kuncheva" is
+        the mean pairwise overlap, corrected for chance, of runs that keep equally many features;
+        other runs are refused, and "nogueira", which equals it there, is the way out.
     confidence : float, default=0.95
         Level of the interval.
 
@@ -111,10 +122,11 @@ def selection_stability(supports, n_features=None, *, measure="nogueira", confid
 
     References
     ----------
-    S. Nogueira, K. Sechidis and G. Brown, "On the Stability of Feature Selection Algorithms", Journal of Machine Learning Research 18,
-    2018, definition 4 and theorem 7.
+    S. Nogueira, K. Sechidis and G. Brown, "On the Stability of Feature Selection Algorithms",
+    Journal of Machine Learning Research 18, 2018, definition 4 and theorem 7.
 
-    L. Kuncheva, "A Stability Index for Feature Selection", Artificial Intelligence and Applications, 2007.
+    L. Kuncheva, "A Stability Index for Feature Selection", Artificial Intelligence and
+    Applications, 2007.
 
     Examples
     --------
@@ -127,9 +139,15 @@ def selection_stability(supports, n_features=None, *, measure="nogueira", confid
     0.71
     """
     if measure not in MEASURES:
-        raise ValueError(f"The 'measure' parameter must be one of {', '.join(map(repr, MEASURES))}. Got {measure!r} instead.")
+        raise ValueError(
+            f"The 'measure' parameter must be one of {', '.join(map(repr, MEASURES))}. Got "
+            f"{measure!r} instead."
+        )
     if not 0.0 < confidence < 1.0:
-        raise ValueError(f"The 'confidence' parameter must be a number between 0 and 1, both excluded. Got {confidence!r} instead.")
+        raise ValueError(
+            "The 'confidence' parameter must be a number between 0 and 1, both excluded. Got "
+            f"{confidence!r} instead."
+        )
     matrix = as_indicators(supports, n_features)
     value, variance = _nogueira(matrix) if measure == "nogueira" else _pairwise(matrix, measure)
     if matrix.shape[0] < 3:
@@ -165,7 +183,9 @@ def _nogueira(matrix) -> tuple[float, float]:
     chance = mean * (1.0 - mean)
     value = 1.0 - runs / (runs - 1) * float((shares * (1.0 - shares)).sum()) / width / chance
     own = (matrix @ shares) / width - sizes / width * mean
-    influence = (own + value / 2.0 * (2.0 * mean * sizes / width - sizes / width - mean + 1.0)) / chance
+    influence = (
+        own + value / 2.0 * (2.0 * mean * sizes / width - sizes / width - mean + 1.0)
+    ) / chance
     return value, float(4.0 / runs**2 * ((influence - influence.mean()) ** 2).sum())
 
 
@@ -190,7 +210,8 @@ def _pairwise(matrix, measure) -> tuple[float, float]:
     runs, width = matrix.shape
     if measure == "kuncheva" and (sizes != sizes[0]).any():
         raise ValueError(
-            f"measure='kuncheva' is defined for runs that keep equally many features; these keep {int(sizes.min())} to {int(sizes.max())}. "
+            "measure='kuncheva' is defined for runs that keep equally many features; these keep "
+            f"{int(sizes.min())} to {int(sizes.max())}. "
             "Use measure='nogueira', which equals it where the sizes are equal."
         )
     pairs = _agree(overlaps, sizes, width, measure)

@@ -3,8 +3,8 @@
 import os
 import struct
 
-from tamis._threads import alone
-from tamis.contents import ContentsError, settled
+from tamis.base.contents import ContentsError, settled
+from tamis.base.machine.threads import alone
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks
 from tamis.persist.container import AGAIN, ModelFileError, read_header, write_file
@@ -14,30 +14,39 @@ from tamis.persist.encode import Encoder
 __all__ = ["ModelFileError", "load", "save"]
 
 # What Python and NumPy raise on a header that says what cannot be.
-_NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
+_NONSENSE = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
 
 
 @alone
 def save(model, path) -> None:
     r"""Save a model of tamis to one file, without pickle.
 
-    The file starts with a few readable lines and a JSON header (``head -c 1500 model.tamis`` shows the class, its
-    parameters and the versions it was fitted with), then come the arrays as plain bytes, then a checksum of it all.
-    It holds no time, host, user or path: the same model gives the same bytes. Of arrays that are mostly zero only
-    the nonzero part is stored, so a model of 10\ :sup:`8` features and a few hundred active ones is a small file.
+    The file starts with a few readable lines and a JSON header (``head -c 1500 model.tamis`` shows
+    the class, its parameters and the versions it was fitted with), then come the arrays as plain
+    bytes, then a checksum of it all. It holds no time, host, user or path: the same model gives the
+    same bytes. Of arrays that are mostly zero only the nonzero part is stored, so a model of 10\
+    :sup:`8` features and a few hundred active ones is a small file.
 
-    Choose it to ship a model, to keep it for years, or to take one from somebody else. Choose pickle or joblib for
-    pipelines that mix estimators of tamis with those of other libraries.
+    Choose it to ship a model, to keep it for years, or to take one from somebody else. Choose
+    pickle or joblib for pipelines that mix estimators of tamis with those of other libraries.
 
     Parameters
     ----------
     model : estimator
-        A public estimator of tamis, fitted or not. Parameters and attributes may hold None, bool, numbers, str,
-        bytes, NumPy scalars and arrays, CSR and CSC matrices, lists, tuples, dicts, terms, random generators
-        (PCG64 or MT19937) and other estimators of tamis.
+        A public estimator of tamis, fitted or not. Parameters and attributes may hold None, bool,
+        numbers, str, bytes, NumPy scalars and arrays, CSR and CSC matrices, lists, tuples, dicts,
+        terms, random generators (PCG64 or MT19937) and other estimators of tamis.
     path : str or os.PathLike
-        Where to write. The file appears there once it is whole and on disk; until then, and if saving fails, an
-        older file of that name stays as it was.
+        Where to write. The file appears there once it is whole and on disk; until then, and if
+        saving fails, an older file of that name stays as it was.
 
     Raises
     ------
@@ -52,9 +61,9 @@ def save(model, path) -> None:
 
     Notes
     -----
-    Arrays come back in the machine's byte order and in C order (Fortran order where they had that), and attributes
-    that share memory come back apart.
-    Of a random generator the state is kept, not the seed sequence that ``spawn`` draws on.
+    Arrays come back in the machine's byte order and in C order (Fortran order where they had that),
+    and attributes that share memory come back apart. Of a random generator the state is kept, not
+    the seed sequence that ``spawn`` draws on.
 
     Examples
     --------
@@ -95,17 +104,18 @@ def save(model, path) -> None:
 def load(path, *, terms=()):
     """Load a model that `save` wrote.
 
-    Nothing in the file is executed or imported: classes are looked up by name among the public estimators and terms
-    of tamis. The checksum is verified before anything is read. Files of older versions of tamis load; parameters
-    that they lack take their defaults.
+    Nothing in the file is executed or imported: classes are looked up by name among the public
+    estimators and terms of tamis. The checksum is verified before anything is read. Files of older
+    versions of tamis load; parameters that they lack take their defaults.
 
     Parameters
     ----------
     path : str or os.PathLike
         A file written by `save`.
     terms : iterable of classes, default=()
-        The classes of your own terms, if the model was fitted with any: ``terms=[MyLoss]``. A class whose code
-        changed since is refused, for it would give other predictions under the same name.
+        The classes of your own terms, if the model was fitted with any: ``terms=[MyLoss]``. A class
+        whose code changed since is refused, for it would give other predictions under the same
+        name.
 
     Returns
     -------
@@ -115,8 +125,8 @@ def load(path, *, terms=()):
     Raises
     ------
     ModelFileError
-        If the file is no model of tamis, is cut short or damaged, is of a newer format, names a class or term that
-        is not known here, or contradicts itself. It is a ValueError.
+        If the file is no model of tamis, is cut short or damaged, is of a newer format, names a
+        class or term that is not known here, or contradicts itself. It is a ValueError.
 
     See Also
     --------
@@ -124,10 +134,11 @@ def load(path, *, terms=()):
 
     Notes
     -----
-    The checksum tells of accidents, not of malice: whoever writes a file can sign it. A file made to deceive runs
-    no code: every attribute is compared with what its class declares (dtype, shape, range), and the parameters with
-    scikit-learn's rules, before any array is read. A file that contradicts itself takes no memory; one that does not
-    may still hold wrong numbers, as may any model from a stranger.
+    The checksum tells of accidents, not of malice: whoever writes a file can sign it. A file made
+    to deceive runs no code: every attribute is compared with what its class declares (dtype, shape,
+    range), and the parameters with scikit-learn's rules, before any array is read. A file that
+    contradicts itself takes no memory; one that does not may still hold wrong numbers, as may any
+    model from a stranger.
 
     Examples
     --------
@@ -156,7 +167,13 @@ def load(path, *, terms=()):
         except ContentsError as error:
             raise ModelFileError(f"{name}: {error}. {AGAIN}") from None
         except MemoryError as error:
-            raise ModelFileError(f"{name}: its arrays do not fit into this machine's memory ({error}). Load it on a larger one.") from error
+            raise ModelFileError(
+                f"{name}: its arrays do not fit into this machine's memory ({error}). Load it on a "
+                "larger one."
+            ) from error
         except _NONSENSE as error:
-            raise ModelFileError(f"{name}: the header is inconsistent ({type(error).__name__}: {str(error)[:200]}). {AGAIN}") from error
+            raise ModelFileError(
+                f"{name}: the header is inconsistent ({type(error).__name__}: {str(error)[:200]}). "
+                f"{AGAIN}"
+            ) from error
     return model

@@ -1,7 +1,8 @@
 """Arrays as blocks of bytes: dense, or only the rows that are not all zero bits.
 
-A block "in rows" cuts the flattened array into rows of `width` numbers and stores the row numbers (int64), then
-those rows. The width is that of the leading axis' rows (the state of a learner) or 1 (`coef_`, one long row).
+A block "in rows" cuts the flattened array into rows of `width` numbers and stores the row numbers
+(int64), then those rows. The width is that of the leading axis' rows (the state of a learner) or 1
+(`coef_`, one long row).
 """
 
 import functools
@@ -10,11 +11,13 @@ import re
 
 import numpy as np
 
-from tamis.contents import Promise
+from tamis.base.contents import Promise
 from tamis.persist.container import AGAIN, ModelFileError
 
 _PIECE = 1 << 20  # bytes that are in memory at once
-_LARGEST = 1 << 40  # bytes of an array stored in rows: its file can be small, so the file's size is no bound
+_LARGEST = (
+    1 << 40
+)  # bytes of an array stored in rows: its file can be small, so the file's size is no bound
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|<U[1-9]\d{0,8}|\|S[1-9]\d{0,8}")
 
 
@@ -27,13 +30,19 @@ def stored_dtype(dtype: np.dtype) -> str | None:
 def read_dtype(name) -> np.dtype:
     """The dtype of that name, from a closed set."""
     if not (isinstance(name, str) and _DTYPE.fullmatch(name)):
-        raise ModelFileError(f"the header names the dtype {name!r}, which this format does not have. {AGAIN}")
+        raise ModelFileError(
+            f"the header names the dtype {name!r}, which this format does not have. {AGAIN}"
+        )
     return np.dtype(name)
 
 
 def read_shape(shape) -> tuple[int, ...]:
     """A shape whose sizes are whole and not negative."""
-    if not (isinstance(shape, list) and len(shape) <= 32 and all(type(n) is int and 0 <= n < 1 << 62 for n in shape)):
+    if not (
+        isinstance(shape, list)
+        and len(shape) <= 32
+        and all(type(n) is int and 0 <= n < 1 << 62 for n in shape)
+    ):
         raise ModelFileError(f"the header holds an impossible shape, {str(shape)[:60]}. {AGAIN}")
     return tuple(shape)
 
@@ -85,12 +94,19 @@ class Block:
         for first, piece in self._cut(width):
             bits = piece.view(f"<u{piece.itemsize}").reshape(-1, width)
             hits = np.flatnonzero(bits) // width
-            filled = hits[np.diff(hits, prepend=-1) != 0]  # any(axis=1) takes several times as long where most is zero
+            filled = hits[
+                np.diff(hits, prepend=-1) != 0
+            ]  # any(axis=1) takes several times as long where most is zero
             yield first + filled, bits[filled]
 
     def entry(self, offset: int) -> dict:
         """Line of the header's table of blocks."""
-        place = {"offset": offset, "length": self.length, "dtype": self.dtype.str, "shape": list(self.array.shape)}
+        place = {
+            "offset": offset,
+            "length": self.length,
+            "dtype": self.dtype.str,
+            "shape": list(self.array.shape),
+        }
         return place | ({"width": self.width, "rows": self.rows} if self.width else {})
 
     def pieces(self):
@@ -117,10 +133,14 @@ class Blocks:
         for entry in table:
             length = entry["length"]
             if not (type(length) is int and length >= 0 and entry["offset"] == place):
-                raise ModelFileError(f"the table of blocks has gaps or overlaps at byte {place}. {AGAIN}")
+                raise ModelFileError(
+                    f"the table of blocks has gaps or overlaps at byte {place}. {AGAIN}"
+                )
             place += length
         if start + place != end:
-            raise ModelFileError(f"the table of blocks holds {place} bytes, the file {end - start}. {AGAIN}")
+            raise ModelFileError(
+                f"the table of blocks holds {place} bytes, the file {end - start}. {AGAIN}"
+            )
 
     def promise(self, number) -> Promise:
         """The array of a block, to be read later: what its line of the table says is known now."""
@@ -131,9 +151,17 @@ class Blocks:
         if "width" in entry:
             self._check_rows(entry, dtype, shape)
         elif math.prod(shape) * dtype.itemsize != entry["length"]:
-            raise ModelFileError(f"block {number} has {entry['length']} bytes, which shape {shape} of {dtype} does not fill. {AGAIN}")
+            raise ModelFileError(
+                f"block {number} has {entry['length']} bytes, which shape {shape} of {dtype} does "
+                f"not fill. {AGAIN}"
+            )
         zeros = math.prod(shape) - entry["rows"] * entry["width"] if "width" in entry else 0
-        return Promise(dtype.newbyteorder("="), shape, zeros, functools.partial(self._read, number, dtype, shape))
+        return Promise(
+            dtype.newbyteorder("="),
+            shape,
+            zeros,
+            functools.partial(self._read, number, dtype, shape),
+        )
 
     def _read(self, number: int, dtype: np.dtype, shape: tuple[int, ...], inspect) -> np.ndarray:
         """The array; `inspect` sees all its numbers, of zeros that are not stored one."""
@@ -166,17 +194,28 @@ class Blocks:
         """Refuse a block in rows whose line of the table contradicts itself."""
         width, rows, size = entry["width"], entry["rows"], math.prod(shape)
         fits = type(width) is type(rows) is int and width > 0 and rows >= 0 and dtype.kind in "biuf"
-        if not fits or size % width or rows * (8 + width * dtype.itemsize) != entry["length"] or rows > size // width:
+        if (
+            not fits
+            or size % width
+            or rows * (8 + width * dtype.itemsize) != entry["length"]
+            or rows > size // width
+        ):
             raise ModelFileError(f"a block in rows does not fit its shape {shape}. {AGAIN}")
         if size * dtype.itemsize > _LARGEST:
-            raise ModelFileError(f"an array of shape {shape} would take {size * dtype.itemsize} bytes. {AGAIN}")
+            raise ModelFileError(
+                f"an array of shape {shape} would take {size * dtype.itemsize} bytes. {AGAIN}"
+            )
 
     def _in_rows(self, entry: dict, dtype: np.dtype, shape: tuple[int, ...], inspect) -> np.ndarray:
         """An array of zeros, filled at the stored rows."""
         width, rows, size = entry["width"], entry["rows"], math.prod(shape)
         numbers = self._bytes(rows, np.dtype("<i8"))
-        if rows and (numbers[0] < 0 or numbers[-1] >= size // width or (numbers[1:] <= numbers[:-1]).any()):
-            raise ModelFileError(f"a block in rows holds row numbers out of order or range. {AGAIN}")
+        if rows and (
+            numbers[0] < 0 or numbers[-1] >= size // width or (numbers[1:] <= numbers[:-1]).any()
+        ):
+            raise ModelFileError(
+                f"a block in rows holds row numbers out of order or range. {AGAIN}"
+            )
         array = np.zeros(size, dtype)
         bits = array.view(f"<u{dtype.itemsize}").reshape(-1, width)
         if rows * width < size:

@@ -1,6 +1,7 @@
 """The closed tables of what a model file may name: estimators, terms, generators, sparse matrices.
 
-A name found in a file is only ever looked up here. It is never imported, so a file can make nothing run.
+A name found in a file is only ever looked up here. It is never imported, so a file can make nothing
+run.
 """
 
 import functools
@@ -12,23 +13,31 @@ import numpy as np
 import scipy.sparse
 
 BIT_GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
-SPARSE = {c.__name__: c for c in (scipy.sparse.csr_matrix, scipy.sparse.csc_matrix, scipy.sparse.csr_array, scipy.sparse.csc_array)}
+SPARSE = {
+    c.__name__: c
+    for c in (
+        scipy.sparse.csr_matrix,
+        scipy.sparse.csc_matrix,
+        scipy.sparse.csr_array,
+        scipy.sparse.csc_array,
+    )
+}
 
 # Classes of tamis that models are made of, saved like them by their attributes: name -> module.
 PARTS = {
-    "Belief": "tamis.solvers.belief",
-    "BlockBelief": "tamis.solvers.sbcw_blocks",
-    "Bundle": "tamis.models.stabilized_engine",
-    "ConfidenceEngine": "tamis.models.confidence_engine",
-    "Engine": "tamis.models.engine",
-    "GroupEngine": "tamis.models.grouped_engine",
-    "Kernel": "tamis.solvers.kernel_kinds",
-    "KernelRows": "tamis.models.kernel_rows",
-    "Result": "tamis.models.sieve_result",
-    "Scaling": "tamis.solvers.sdist_terms",
-    "SieveStream": "tamis.models.sieve_stream",
-    "StabilizedEngine": "tamis.models.stabilized_engine",
-    "TaskEngine": "tamis.models.task_engine",
+    "Belief": "tamis.methods.batch_confidence.belief",
+    "BlockBelief": "tamis.methods.batch_confidence.sparse_blocks",
+    "Bundle": "tamis.methods.stabilized.paths",
+    "ConfidenceEngine": "tamis.methods.confidence.state",
+    "Engine": "tamis.solvers.first_order.state",
+    "GroupEngine": "tamis.solvers.online_blocks.state",
+    "Kernel": "tamis.methods.kernels.matrices.kinds",
+    "KernelRows": "tamis.methods.kernels.rows",
+    "Result": "tamis.methods.sieve.result",
+    "Scaling": "tamis.methods.metric.candidates",
+    "SieveStream": "tamis.methods.sieve.stream",
+    "StabilizedEngine": "tamis.methods.stabilized.paths",
+    "TaskEngine": "tamis.methods.tasks.state",
 }
 
 
@@ -90,17 +99,25 @@ def shipped_terms() -> dict[str, type]:
     found: dict = {}
     for place in pkgutil.iter_modules(tamis.terms.__path__):
         module = importlib.import_module(f"tamis.terms.{place.name}")
-        found |= {cls.__qualname__: cls for cls in vars(module).values() if is_term_class(cls) and cls.__module__ == module.__name__}
+        found |= {
+            cls.__qualname__: cls
+            for cls in vars(module).values()
+            if is_term_class(cls) and cls.__module__ == module.__name__
+        }
     return found
 
 
 def is_term_class(thing) -> bool:
     """Whether this is the class of a term."""
-    return isinstance(thing, type) and issubclass(thing, tuple) and getattr(thing, "is_tamis_term", False)
+    return (
+        isinstance(thing, type)
+        and issubclass(thing, tuple)
+        and getattr(thing, "is_tamis_term", False)
+    )
 
 
 def digest(cls: type) -> str:
-    """Digest of a term's code, which `tamis._jit.term` appends to its name."""
+    """Digest of a term's code, which `tamis.base.jit.term` appends to its name."""
     return cls.__name__.rpartition("_")[2]
 
 
@@ -109,6 +126,9 @@ def users_terms(terms) -> dict[tuple[str, str], type]:
     found: dict = {}
     for cls in terms:
         if not is_term_class(cls):
-            raise TypeError(f"load: terms holds {cls!r}, which is not the class of a term. Pass classes, as in terms=[MyLoss].")
+            raise TypeError(
+                f"load: terms holds {cls!r}, which is not the class of a term. Pass classes, as in "
+                "terms=[MyLoss]."
+            )
         found[cls.__qualname__, digest(cls)] = cls
     return found

@@ -17,8 +17,8 @@ import os
 import re
 from collections.abc import Callable
 
-from tamis._disk import replacing
-from tamis._screen import for_terminal
+from tamis.base.machine.disk import replacing
+from tamis.base.machine.screen import for_terminal
 
 FORMAT = 1
 MAGIC = b"TAMIS MODEL\n"
@@ -53,7 +53,10 @@ def write_file(path: str, header: dict, blocks: list) -> None:
             total.update(piece)
             written += file.write(piece)
         if written != whole:
-            raise RuntimeError(f"The model changed while it was being saved to {path}; save it when no other thread fits it.")
+            raise RuntimeError(
+                f"The model changed while it was being saved to {path}; save it when no other "
+                "thread fits it."
+            )
         file.write(total.digest())
 
 
@@ -90,9 +93,14 @@ def read_header(file) -> tuple[dict, int, int]:
     version, length, size = _check_whole(file)
     start, end = _PREAMBLE_LENGTH + length, size - _CHECKSUM_LENGTH
     if version > FORMAT:
-        raise ModelFileError(f"written in format {version}; this tamis reads formats up to {FORMAT}. Upgrade tamis.")
+        raise ModelFileError(
+            f"written in format {version}; this tamis reads formats up to {FORMAT}. Upgrade tamis."
+        )
     if version < 1 or start > end:
-        raise ModelFileError(f"the first lines are inconsistent (format {version}, a header of {length} bytes). {AGAIN}")
+        raise ModelFileError(
+            f"the first lines are inconsistent (format {version}, a header of {length} bytes). "
+            f"{AGAIN}"
+        )
     file.seek(_PREAMBLE_LENGTH)
     header = json.loads(file.read(length).decode(), parse_constant=_no_constant)
     for older in range(version, FORMAT):
@@ -107,7 +115,10 @@ def _check_whole(file) -> tuple[int, int, int]:
     size = os.fstat(file.fileno()).st_size
     first = file.read(_PREAMBLE_LENGTH)
     if not (first.startswith(MAGIC) or MAGIC.startswith(first)):
-        raise ModelFileError("not a model file of tamis (these start with the line TAMIS MODEL). Pass a file written by tamis.save.")
+        raise ModelFileError(
+            "not a model file of tamis (these start with the line TAMIS MODEL). Pass a file "
+            "written by tamis.save."
+        )
     if len(first) < _PREAMBLE_LENGTH:
         raise ModelFileError(f"cut short after {size} bytes. {AGAIN}")
     match = _PATTERN.fullmatch(first)

@@ -1,6 +1,7 @@
 """JSON values and blocks into the outline of a model: the way in. Nothing in a header is trusted.
 
-Arrays stay promises and objects outlines until `tamis.contents` has compared all of them with what their classes declare.
+Arrays stay promises and objects outlines until `tamis.base.contents` has compared all of them with
+what their classes declare.
 """
 
 import inspect
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.contents import Outline, Promise, SparsePromise, filled
+from tamis.base.contents import Outline, Promise, SparsePromise, filled
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks, checked, native, read_dtype, read_shape
 from tamis.persist.container import AGAIN, ModelFileError
@@ -31,17 +32,23 @@ class Decoder:
         name = node["class"]
         cls = classes.model_class(name)
         if cls is None:
-            raise ModelFileError(f"class {name!r} is unknown to this tamis ({self.origin}). Upgrade tamis.")
+            raise ModelFileError(
+                f"class {name!r} is unknown to this tamis ({self.origin}). Upgrade tamis."
+            )
         state = {key: self.value(value, depth + 1) for key, value in node["parameters"].items()}
         known = classes.parameters(cls)
         for key in state:
             if key not in known:
                 raise ModelFileError(
-                    f"{name} has no parameter {key!r} in this tamis ({self.origin}). Install that version of tamis, or fit the model again."
+                    f"{name} has no parameter {key!r} in this tamis ({self.origin}). Install that "
+                    "version of tamis, or fit the model again."
                 )
         for key, parameter in known.items():
             if state.setdefault(key, parameter.default) is inspect.Parameter.empty:
-                raise ModelFileError(f"{name} needs the parameter {key!r}, which the file lacks. Fit the model again.")
+                raise ModelFileError(
+                    f"{name} needs the parameter {key!r}, which the file lacks. Fit the model "
+                    "again."
+                )
         attributes = self._attributes(node, depth)
         if attributes.keys() & known.keys():
             raise ModelFileError(f"{name} has parameters among its attributes. {AGAIN}")
@@ -83,14 +90,20 @@ class Decoder:
     def _bytes(self, node, depth):
         block = self.blocks.promise(node["block"])
         if math.prod(block.shape) > MOST_BYTES:
-            raise ModelFileError(f"holds {math.prod(block.shape)} bytes as one value, more than {MOST_BYTES}. {AGAIN}")
+            raise ModelFileError(
+                f"holds {math.prod(block.shape)} bytes as one value, more than {MOST_BYTES}. "
+                f"{AGAIN}"
+            )
         return filled(block, "").tobytes()
 
     def _tuple(self, node, depth):
         return tuple(self.value(item, depth + 1) for item in node["items"])
 
     def _dict(self, node, depth):
-        return {self._of((str, int, float, np.generic), key, depth): self.value(item, depth + 1) for key, item in node["items"]}
+        return {
+            self._of((str, int, float, np.generic), key, depth): self.value(item, depth + 1)
+            for key, item in node["items"]
+        }
 
     # ----------------------------------------------------------------------- NumPy and SciPy
     def _numpy_str(self, node, depth):
@@ -107,7 +120,9 @@ class Decoder:
         block = self.blocks.promise(node["block"])
         if node.get("order") != "F":
             return block
-        return Promise(block.dtype, block.shape[::-1], block.zeros, lambda inspect: block.read(inspect).T)
+        return Promise(
+            block.dtype, block.shape[::-1], block.zeros, lambda inspect: block.read(inspect).T
+        )
 
     def _objects(self, node, depth):
         shape, items = read_shape(node["shape"]), node["items"]
@@ -119,7 +134,9 @@ class Decoder:
         return array.reshape(shape)
 
     def _sparse(self, node, depth):
-        parts = {name: self._of(Promise, node[name], depth) for name in ("data", "indices", "indptr")}
+        parts = {
+            name: self._of(Promise, node[name], depth) for name in ("data", "indices", "indptr")
+        }
         return SparsePromise(classes.SPARSE[node["class"]], read_shape(node["shape"]), parts)
 
     def _generator(self, node, depth):
@@ -129,7 +146,13 @@ class Decoder:
         if isinstance(source, np.random.MT19937):
             key, place = inside["key"], inside["pos"]
             # NumPy checks neither, and would read beyond the key.
-            if not (isinstance(key, Promise) and key.shape == (624,) and key.dtype == np.uint32 and type(place) is int and 0 <= place <= 624):
+            if not (
+                isinstance(key, Promise)
+                and key.shape == (624,)
+                and key.dtype == np.uint32
+                and type(place) is int
+                and 0 <= place <= 624
+            ):
                 raise ModelFileError(f"a random generator has an impossible state. {AGAIN}")
             inside["key"] = filled(key, "")
         if node["type"] == "Generator":
@@ -142,11 +165,14 @@ class Decoder:
     # ----------------------------------------------------------------------- tamis
     def _term(self, node, depth):
         cls = self._term_class(node["name"], node.get("digest"))
-        fields = {name: filled(self.value(item, depth + 1), name) for name, item in node["fields"].items()}
+        fields = {
+            name: filled(self.value(item, depth + 1), name) for name, item in node["fields"].items()
+        }
         for name in fields:
             if name not in cls._fields:
                 raise ModelFileError(
-                    f"the term {node['name']} has no field {name!r} in this tamis ({self.origin}). Upgrade tamis, or fit the model again."
+                    f"the term {node['name']} has no field {name!r} in this tamis ({self.origin}). "
+                    "Upgrade tamis, or fit the model again."
                 )
         return cls(**fields)
 
@@ -155,22 +181,30 @@ class Decoder:
         if digest is None:
             cls = classes.shipped_terms().get(name)
             if cls is None:
-                raise ModelFileError(f"uses the term {name!r}, unknown to this tamis ({self.origin}). Upgrade tamis.")
+                raise ModelFileError(
+                    f"uses the term {name!r}, unknown to this tamis ({self.origin}). Upgrade tamis."
+                )
             return cls
         if (name, digest) in self.terms:
             return self.terms[name, digest]
         short = str(name).rpartition(".")[2]
         if any(name == other for other, _ in self.terms):
             raise ModelFileError(
-                f"the code of the term {name} changed since the model was saved (or the Python that compiled it, then "
+                f"the code of the term {name} changed since the model was saved (or the Python "
+                "that compiled it, then "
                 f"{self.python}). Pass the class as it was then, or fit the model again."
             )
-        raise ModelFileError(f"uses the term {name}, defined outside tamis. Pass its class: load(path, terms=[{short}]).")
+        raise ModelFileError(
+            f"uses the term {name}, defined outside tamis. Pass its class: load(path, "
+            f"terms=[{short}])."
+        )
 
     def _part(self, node, depth):
         cls = classes.part_class(node["class"])
         if cls is None:
-            raise ModelFileError(f"part {node['class']!r} is unknown to this tamis ({self.origin}). Upgrade tamis.")
+            raise ModelFileError(
+                f"part {node['class']!r} is unknown to this tamis ({self.origin}). Upgrade tamis."
+            )
         return Outline(cls, {}, self._attributes(node, depth))
 
     def _nested(self, node, depth):

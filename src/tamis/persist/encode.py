@@ -1,6 +1,7 @@
 """A model's state as JSON values and blocks: the way out.
 
-JSON's own null, booleans, numbers, strings and lists stand for themselves; all else is an object with a "type".
+JSON's own null, booleans, numbers, strings and lists stand for themselves; all else is an object
+with a "type".
 """
 
 import math
@@ -9,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.contents import undeclared
+from tamis.base.contents import undeclared
 from tamis.persist import classes
 from tamis.persist.blocks import Block, stored_dtype
 
@@ -18,7 +19,8 @@ _SMALL = 1 << 63
 _KEYS = (str, int, float, bool)
 _OBJECTS = (str, type(None), int, float, bool)
 _CAN = (
-    "A model file holds None, bool, numbers, str, bytes, NumPy arrays of bool, numbers or text, CSR and CSC matrices, "
+    "A model file holds None, bool, numbers, str, bytes, NumPy arrays of bool, numbers or text, "
+    "CSR and CSC matrices, "
     "lists, tuples, dicts, terms, random generators (PCG64, MT19937) and estimators of tamis"
 )
 
@@ -34,13 +36,16 @@ class Encoder:
         cls = type(model)
         if not classes.is_public(cls):
             raise TypeError(
-                f"{path}: {cls.__name__} is not a public estimator of tamis, so load could not find it. Save the estimator of tamis itself."
+                f"{path}: {cls.__name__} is not a public estimator of tamis, so load could not "
+                "find it. Save the estimator of tamis itself."
             )
         if hasattr(cls, "_check_saved"):
             model._check_saved()  # a class may say in its own words what of it cannot be saved
         names, state = classes.parameters(cls), vars(model)
         self._check_names(cls, [name for name in state if name not in names], path)
-        coded = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)}
+        coded = {
+            name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)
+        }
         return {
             "class": cls.__name__,
             "parameters": {name: value for name, value in coded.items() if name in names},
@@ -51,13 +56,17 @@ class Encoder:
         """Refuse attributes that `load` would refuse."""
         for name in undeclared(cls, names):
             raise TypeError(
-                f"{path}.{name}: a file of {cls.__name__} has no place for an attribute of that name. Delete it before saving, or keep it elsewhere."
+                f"{path}.{name}: a file of {cls.__name__} has no place for an attribute of that "
+                "name. Delete it before saving, or keep it elsewhere."
             )
 
     def value(self, value, path: str, depth: int):
         """Any value that the format knows."""
         if depth > DEPTH:
-            raise TypeError(f"{path[:200]}: nested deeper than {DEPTH} levels; does it hold itself? Flatten it before saving.")
+            raise TypeError(
+                f"{path[:200]}: nested deeper than {DEPTH} levels; does it hold itself? Flatten it "
+                "before saving."
+            )
         if value is None or type(value) is bool:
             return value
         method = self.METHODS.get(type(value))
@@ -79,9 +88,14 @@ class Encoder:
             return Encoder._part
         return Encoder._nested if isinstance(value, BaseEstimator) else None
 
-    def _refused(self, value, path: str, way: str = "Replace this value, or delete it before saving") -> TypeError:
+    def _refused(
+        self, value, path: str, way: str = "Replace this value, or delete it before saving"
+    ) -> TypeError:
         cls = type(value)
-        return TypeError(f"{path}: a value of type {cls.__module__}.{cls.__qualname__} cannot be saved. {_CAN}. {way}.")
+        return TypeError(
+            f"{path}: a value of type {cls.__module__}.{cls.__qualname__} cannot be saved. {_CAN}. "
+            f"{way}."
+        )
 
     # ----------------------------------------------------------------------- plain values
     def _int(self, value, path, depth):
@@ -89,7 +103,11 @@ class Encoder:
 
     def _float(self, value, path, depth):
         # JSON has neither nan nor inf; the bits also keep the sign and payload of a nan.
-        return value if math.isfinite(value) else {"type": "float", "bits": struct.pack(">d", value).hex(), "shows": str(value)}
+        return (
+            value
+            if math.isfinite(value)
+            else {"type": "float", "bits": struct.pack(">d", value).hex(), "shows": str(value)}
+        )
 
     def _str(self, value, path, depth):
         try:
@@ -112,61 +130,110 @@ class Encoder:
         for key, inside in value.items():
             if not (type(key) in _KEYS or isinstance(key, np.generic)):
                 raise self._refused(key, f"{path}, key {key!r}", "Use str or numbers as keys")
-            items.append([self.value(key, f"{path}, key {key!r}", depth + 1), self.value(inside, f"{path}[{key!r}]", depth + 1)])
+            items.append(
+                [
+                    self.value(key, f"{path}, key {key!r}", depth + 1),
+                    self.value(inside, f"{path}[{key!r}]", depth + 1),
+                ]
+            )
         return {"type": "dict", "items": items}
 
     # ----------------------------------------------------------------------- NumPy and SciPy
     def _scalar(self, value, path, depth):
         if isinstance(value, (np.str_, np.bytes_)):
-            plain = str.__str__(value) if isinstance(value, np.str_) else bytes(value)  # str() drops final NULs
-            return {"type": f"numpy.{type(value).__name__}", "value": self.value(plain, path, depth)}
+            plain = (
+                str.__str__(value) if isinstance(value, np.str_) else bytes(value)
+            )  # str() drops final NULs
+            return {
+                "type": f"numpy.{type(value).__name__}",
+                "value": self.value(plain, path, depth),
+            }
         dtype = stored_dtype(value.dtype)
         if dtype is None:
             raise self._refused(value, path, "Cast it to one of these, for instance to float64")
-        return {"type": "scalar", "dtype": dtype, "hex": np.asarray(value, dtype).tobytes().hex(), "shows": str(value)}
+        return {
+            "type": "scalar",
+            "dtype": dtype,
+            "hex": np.asarray(value, dtype).tobytes().hex(),
+            "shows": str(value),
+        }
 
     def _array(self, value, path, depth):
         if value.dtype.kind == "O":
             return self._objects(value, path, depth)
         if stored_dtype(value.dtype) is None:
-            raise TypeError(f"{path}: an array of dtype {value.dtype} cannot be saved. {_CAN}. Cast it to one of these, for instance to float64.")
+            raise TypeError(
+                f"{path}: an array of dtype {value.dtype} cannot be saved. {_CAN}. Cast it to one "
+                "of these, for instance to float64."
+            )
         if value.flags.f_contiguous and not value.flags.c_contiguous:
-            # The order is kept: loops are compiled for it, and a learner's state is sparse along its last axis then.
+            # The order is kept: loops are compiled for it, and a learner's state is sparse along
+            # its last axis then.
             return {"type": "array", "order": "F", "block": self._block(value.T)}
         return {"type": "array", "block": self._block(value)}
 
     def _objects(self, value, path, depth):
         for place, item in enumerate(value.flat):
             if type(item) not in _OBJECTS:
-                raise self._refused(item, f"{path}.flat[{place}]", "An object array may hold only str, None, int, float and bool")
-        return {"type": "objects", "shape": list(value.shape), "items": self._list(list(value.flat), path, depth)}
+                raise self._refused(
+                    item,
+                    f"{path}.flat[{place}]",
+                    "An object array may hold only str, None, int, float and bool",
+                )
+        return {
+            "type": "objects",
+            "shape": list(value.shape),
+            "items": self._list(list(value.flat), path, depth),
+        }
 
     def _block(self, array) -> int:
         self.blocks.append(Block(array))
         return len(self.blocks) - 1
 
     def _sparse(self, value, path, depth):
-        parts = {name: self.value(getattr(value, name), f"{path}.{name}", depth + 1) for name in ("data", "indices", "indptr")}
-        return {"type": "sparse", "class": type(value).__name__, "shape": [int(n) for n in value.shape], **parts}
+        parts = {
+            name: self.value(getattr(value, name), f"{path}.{name}", depth + 1)
+            for name in ("data", "indices", "indptr")
+        }
+        return {
+            "type": "sparse",
+            "class": type(value).__name__,
+            "shape": [int(n) for n in value.shape],
+            **parts,
+        }
 
     def _generator(self, value, path, depth):
         legacy = isinstance(value, np.random.RandomState)
         state = value.get_state(legacy=False) if legacy else value.bit_generator.state
         if state["bit_generator"] not in classes.BIT_GENERATORS:
-            raise self._refused(value, f"{path} ({state['bit_generator']})", "Use numpy.random.default_rng(seed)")
-        return {"type": "RandomState" if legacy else "Generator", "state": self.value(state, path, depth + 1)}
+            raise self._refused(
+                value, f"{path} ({state['bit_generator']})", "Use numpy.random.default_rng(seed)"
+            )
+        return {
+            "type": "RandomState" if legacy else "Generator",
+            "state": self.value(state, path, depth + 1),
+        }
 
     # ----------------------------------------------------------------------- tamis
     def _term(self, value, path, depth):
         cls = type(value)
-        fields = {name: self.value(v, f"{path}.{name}", depth + 1) for name, v in zip(cls._fields, value, strict=True)}
-        own = {} if classes.shipped_terms().get(cls.__qualname__) is cls else {"digest": classes.digest(cls)}
+        fields = {
+            name: self.value(v, f"{path}.{name}", depth + 1)
+            for name, v in zip(cls._fields, value, strict=True)
+        }
+        own = (
+            {}
+            if classes.shipped_terms().get(cls.__qualname__) is cls
+            else {"digest": classes.digest(cls)}
+        )
         return {"type": "term", "name": cls.__qualname__, **own, "fields": fields}
 
     def _part(self, value, path, depth):
         state = vars(value)
         self._check_names(type(value), state, path)
-        inside = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)}
+        inside = {
+            name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)
+        }
         return {"type": "part", "class": type(value).__name__, "attributes": inside}
 
     def _nested(self, value, path, depth):

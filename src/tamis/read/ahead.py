@@ -8,7 +8,9 @@ _END = object()
 
 
 def ahead(make: Callable[[], Iterator], depth: int = 2) -> Iterator:
-    """The items of an iterator that another thread runs, at most `depth` of them waiting; errors come out where they belong."""
+    """The items of an iterator that another thread runs, at most `depth` of them waiting; errors
+    come out where they belong.
+    """
     waiting: queue.Queue = queue.Queue(depth)
     stopped = threading.Event()
 

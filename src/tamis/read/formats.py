@@ -20,7 +20,15 @@ _NUMBER = rb"[-+]?[0-9.][-+0-9.eE]*"
 _LINES = {
     "vw": re.compile(rb"[^|,\t]*\|"),
     "svmlight": re.compile(
-        rb"\s*(" + _NUMBER + rb"(," + _NUMBER + rb")*)?(\s+qid:\d+)?(\s+\d+:" + _NUMBER + rb"|\s*\d+:" + _NUMBER + rb"|\s*$|\s+#)"
+        rb"\s*("
+        + _NUMBER
+        + rb"(,"
+        + _NUMBER
+        + rb")*)?(\s+qid:\d+)?(\s+\d+:"
+        + _NUMBER
+        + rb"|\s*\d+:"
+        + _NUMBER
+        + rb"|\s*$|\s+#)"
     ),
     "tsv": re.compile(rb"[^\t]*\t"),
     "csv": re.compile(rb"[^,]*,"),
@@ -30,11 +38,15 @@ _HEADS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 
 def format_of(names: list[str]) -> str:
     """The one format of all files."""
-    found = {name: SUFFIXES.get(os.path.splitext(bare(name))[1].lower()) or guess(name) for name in names}
+    found = {
+        name: SUFFIXES.get(os.path.splitext(bare(name))[1].lower()) or guess(name) for name in names
+    }
     kinds = set(found.values())
     if len(kinds) > 1:
         raise ReadError(
-            f"the files are of several formats ({', '.join(f'{shown(n)}: {k}' for n, k in found.items())}). Read them apart, or pass format=..."
+            "the files are of several formats "
+            f"({', '.join(f'{shown(n)}: {k}' for n, k in found.items())}). Read them apart, or "
+            "pass format=..."
         )
     return kinds.pop()
 
@@ -51,7 +63,10 @@ def guess(name: str) -> str:
                 if pattern.match(line):
                     return kind
             break
-    raise ReadError(f"{shown(name)}: neither its name nor its first line says what format it is in. Pass format= one of {', '.join(FORMATS)}.")
+    raise ReadError(
+        f"{shown(name)}: neither its name nor its first line says what format it is in. Pass "
+        f"format= one of {', '.join(FORMATS)}."
+    )
 
 
 def _head(name: str) -> bytes:

@@ -1,22 +1,29 @@
-"""Names of columns, hashed ones included: another reading finds which names fall into the buckets that matter."""
+"""Names of columns, hashed ones included: another reading finds which names fall into the buckets
+that matter.
+"""
 
 from dataclasses import replace
 
 import numpy as np
 
-from tamis.read.layout import WORDS
 from tamis.read.rows import Context, Position
+from tamis.read.tables.layout import WORDS
 
 LISTED = 4  # names of a bucket that are written out
 
 
 def names_of(source, columns) -> list[str]:
-    """A name for each of some columns of a source: the table's own, the number in the file, or all names seen in a bucket, joined by "|"."""
+    """A name for each of some columns of a source: the table's own, the number in the file, or all
+    names seen in a bucket, joined by "|".
+    """
     columns = [int(c) for c in columns]
     if source.options.hash_bits and source.format != "npz":
         seen = _in_buckets(source, columns)
         plain = source.layout.names()[: source.layout.buckets] if source.layout is not None else []
-        return [plain[c] if c < len(plain) else _joined(seen.get(c, {}), c - len(plain)) for c in columns]
+        return [
+            plain[c] if c < len(plain) else _joined(seen.get(c, {}), c - len(plain))
+            for c in columns
+        ]
     if source.layout is not None:
         names = source.layout.names()
         return [names[c] for c in columns]
@@ -64,14 +71,18 @@ def _named(source, wanted):
 
 def _numbers(source, context):
     """Column numbers of svmlight text, and the columns that they are hashed into."""
-    from tamis.read.svmlight import SvmlightReader
+    from tamis.read.text.svmlight import SvmlightReader
 
     bits, base = source.options.hash_bits, source.base or 0
     for file in source.files:
         reader = SvmlightReader(replace(source.options, hash_bits=None, n_features=None), context)
         for rows, _ in reader.read(file, Position()):
             numbers = np.unique(rows.X.indices).astype(np.uint64)
-            for number, column in zip(numbers.tolist(), (_scrambled(numbers) & np.uint64((1 << bits) - 1)).tolist(), strict=True):
+            for number, column in zip(
+                numbers.tolist(),
+                (_scrambled(numbers) & np.uint64((1 << bits) - 1)).tolist(),
+                strict=True,
+            ):
                 yield column, str(number + base)
 
 

@@ -30,8 +30,9 @@ def open_rows(
 ):
     """Rows of files, chunk by chunk, in constant memory.
 
-    Reads svmlight (LIBSVM) text, CSV and TSV with a header, Parquet and Arrow IPC (extra ``arrow``), SciPy's npz, and Vowpal Wabbit's text;
-    all but npz and the Arrow formats also compressed (gz, bz2, xz, zst). Text is read by compiled code, and numbers are bit-equal to
+    Reads svmlight (LIBSVM) text, CSV and TSV with a header, Parquet and Arrow IPC (extra
+    ``arrow``), SciPy's npz, and Vowpal Wabbit's text; all but npz and the Arrow formats also
+    compressed (gz, bz2, xz, zst). Text is read by compiled code, and numbers are bit-equal to
     Python's ``float``.
 
     Parameters
@@ -41,21 +42,25 @@ def open_rows(
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw"} or None, default=None
         None goes by the name's suffix, else by the first line.
     target : str, int, False or None, default=None
-        Column of the target, by name or number (tables; default the last one), or name of the array (npz; default "y"). False reads rows that
-        may lack it.
+        Column of the target, by name or number (tables; default the last one), or name of the array
+        (npz; default "y"). False reads rows that may lack it.
     weight : str, int or None, default=None
         Column of the row weights, in tables.
     chunk_rows : int, default=16384
         Most rows of a chunk. A chunk of text ends after 1 MiB too.
     max_line_bytes : int, default=2**26
-        Longest line of text (to within a chunk) and longest record of CSV; at least 2^20. A longer one is refused before it fills the memory,
-        whatever `on_bad` says. A row of npz may have a quarter as many entries.
+        Longest line of text (to within a chunk) and longest record of CSV; at least 2^20. A longer
+        one is refused before it fills the memory, whatever `on_bad` says. A row of npz may have a
+        quarter as many entries.
     on_bad : {"error", "skip"}, default="error"
-        What to do about lines that cannot be read. With "skip", `bad` of the source counts them and lists the first ten.
+        What to do about lines that cannot be read. With "skip", `bad` of the source counts them and
+        lists the first ten.
     zero_based : bool or "auto", default="auto"
-        Whether the columns of svmlight text count from 0. "auto" says so if the first chunk (in a survey, any line) has a column 0.
+        Whether the columns of svmlight text count from 0. "auto" says so if the first chunk (in a
+        survey, any line) has a column 0.
     hash_bits : int or None, default=None
-        Hash columns into 2^hash_bits: the words of categorical columns, the features of Vowpal Wabbit's text (default 18), the numbers of svmlight.
+        Hash columns into 2^hash_bits: the words of categorical columns, the features of Vowpal
+        Wabbit's text (default 18), the numbers of svmlight.
     n_features : int or None, default=None
         Number of columns of svmlight text; None finds it.
     multilabel : bool or "auto", default="auto"
@@ -67,15 +72,17 @@ def open_rows(
     ignore : list of str or int, default=()
         Columns to leave out.
     missing : {"error", "zero", "indicator"}, default="error"
-        What an empty field, NA, NaN, null or None means: a bad line, a zero, or a zero and a one in a column ``name=missing``.
+        What an empty field, NA, NaN, null or None means: a bad line, a zero, or a zero and a one in
+        a column ``name=missing``.
     schema : dict or None, default=None
-        `schema` of another source, or `reading_` of a trained model: read by the same columns. Columns it does not know are left out.
+        `schema` of another source, or `reading_` of a trained model: read by the same columns.
+        Columns it does not know are left out.
 
     Returns
     -------
     rows : RowSource
-        Iterate over it, as often as you like: each chunk is a `Rows` with `X` (CSR), `targets` and `first_line`. `survey()` says what all of it
-        holds.
+        Iterate over it, as often as you like: each chunk is a `Rows` with `X` (CSR), `targets` and
+        `first_line`. `survey()` says what all of it holds.
 
     Raises
     ------
@@ -100,10 +107,23 @@ def open_rows(
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1.0, -1.0] 1
     """
     files = expand(source)
-    _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel, max_line_bytes)
+    _check(
+        format,
+        on_bad,
+        zero_based,
+        hash_bits,
+        missing,
+        chunk_rows,
+        n_features,
+        multilabel,
+        max_line_bytes,
+    )
     kind = format or format_of(files)
     if STDIN in files and kind in ("parquet", "arrow", "npz"):
-        raise ReadError(f"standard input: {kind} is not read as it comes, since its parts are found from its end. Write it to a file, and name that.")
+        raise ReadError(
+            f"standard input: {kind} is not read as it comes, since its parts are found from its "
+            "end. Write it to a file, and name that."
+        )
     given: dict[str, Any] = {
         "target": target,
         "weight": weight,
@@ -126,24 +146,47 @@ def open_rows(
     if schema is not None:
         rows.labels, rows.several = schema.get("labels"), schema.get("several")
     if kind in ("csv", "tsv", "parquet", "arrow"):
-        from tamis.read.layout import Layout, lay_out
+        from tamis.read.tables.layout import Layout, lay_out
 
-        rows.layout = Layout.from_dict(schema["layout"]) if schema is not None else lay_out(files, options, rows)
+        rows.layout = (
+            Layout.from_dict(schema["layout"])
+            if schema is not None
+            else lay_out(files, options, rows)
+        )
     return rows
 
 
 def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
     """What a schema settles."""
     tables = ("csv", "tsv", "parquet", "arrow")
-    if (kind in tables) != ("layout" in schema) or (kind not in tables and kind != "npz" and schema["format"] not in (kind, "npz")):
-        raise ReadError(f"{shown(files[0])}: it is read as {kind}, but the model was trained from {schema['format']}. Pass a file of that format.")
-    settled = {"hash_bits": schema["hash_bits"] or 0, "n_features": schema["n_features"], "drop": True}
+    if (kind in tables) != ("layout" in schema) or (
+        kind not in tables and kind != "npz" and schema["format"] not in (kind, "npz")
+    ):
+        raise ReadError(
+            f"{shown(files[0])}: it is read as {kind}, but the model was trained from "
+            f"{schema['format']}. Pass a file of that format."
+        )
+    settled = {
+        "hash_bits": schema["hash_bits"] or 0,
+        "n_features": schema["n_features"],
+        "drop": True,
+    }
     if schema.get("zero_based") is not None and given["zero_based"] == "auto":
         settled["zero_based"] = schema["zero_based"]
     return settled
 
 
-def _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_features, multilabel, max_line_bytes) -> None:
+def _check(
+    format,
+    on_bad,
+    zero_based,
+    hash_bits,
+    missing,
+    chunk_rows,
+    n_features,
+    multilabel,
+    max_line_bytes,
+) -> None:
     """Refuse parameters that mean nothing."""
     allowed = {
         "format": (format, (None, *FORMATS)),
@@ -154,9 +197,22 @@ def _check(format, on_bad, zero_based, hash_bits, missing, chunk_rows, n_feature
     }
     for name, (value, choices) in allowed.items():
         if value not in choices:
-            raise ValueError(f"The {name!r} parameter of open_rows must be one of {', '.join(map(repr, choices))}. Got {value!r} instead.")
+            raise ValueError(
+                f"The {name!r} parameter of open_rows must be one of "
+                f"{', '.join(map(repr, choices))}. Got {value!r} instead."
+            )
     if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
-        raise ValueError(f"The 'hash_bits' parameter of open_rows must be a whole number from 1 to 40. Got {hash_bits!r} instead.")
-    for name, value, least in (("chunk_rows", chunk_rows, 1), ("n_features", n_features, 1), ("max_line_bytes", max_line_bytes, CHUNK_BYTES)):
+        raise ValueError(
+            "The 'hash_bits' parameter of open_rows must be a whole number from 1 to 40. Got "
+            f"{hash_bits!r} instead."
+        )
+    for name, value, least in (
+        ("chunk_rows", chunk_rows, 1),
+        ("n_features", n_features, 1),
+        ("max_line_bytes", max_line_bytes, CHUNK_BYTES),
+    ):
         if value is not None and not (isinstance(value, int) and value >= least):
-            raise ValueError(f"The {name!r} parameter of open_rows must be a whole number of at least {least}. Got {value!r} instead.")
+            raise ValueError(
+                f"The {name!r} parameter of open_rows must be a whole number of at least {least}. "
+                f"Got {value!r} instead."
+            )

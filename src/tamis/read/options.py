@@ -5,7 +5,9 @@ from typing import Any
 
 CHUNK_BYTES = 1 << 20  # text of a chunk; several of them are in memory at a time
 LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
-ENTRY_BYTES = 4  # of the shortest feature in text; bounds the entries of a row where there is no text
+ENTRY_BYTES = (
+    4  # of the shortest feature in text; bounds the entries of a row where there is no text
+)
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis._screen import for_terminal
+from tamis.base.machine.screen import for_terminal
 
 SHOWN = 40  # bytes of a bad line that a message quotes
 LISTED = 10  # bad lines that are remembered
 
 
 class ReadError(ValueError):
-    """A file that cannot be read as asked: the message names file, line, column, the text and the way out."""
+    """A file that cannot be read as asked: the message names file, line, column, the text and the
+    way out.
+    """
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes files
@@ -36,9 +38,10 @@ class Misplaced(ReadError):
 class Rows(NamedTuple):
     """Some rows of a file.
 
-    `X` is a CSR array; `targets` an array of numbers or words, a CSR array of 0 and 1 (several labels a row), or None; `first_line` the line
-    number of the first row (for tables without lines its row number); `weights` and `queries` are None where the file has none. `position`
-    says where the next chunk begins.
+    `X` is a CSR array; `targets` an array of numbers or words, a CSR array of 0 and 1 (several
+    labels a row), or None; `first_line` the line number of the first row (for tables without lines
+    its row number); `weights` and `queries` are None where the file has none. `position` says where
+    the next chunk begins.
     """
 
     X: Any
@@ -51,7 +54,9 @@ class Rows(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where reading goes on: file by number, place in it (bytes of text, or rows of a table), line, rows read in all, columns met."""
+    """Where reading goes on: file by number, place in it (bytes of text, or rows of a table), line,
+    rows read in all, columns met.
+    """
 
     file: int = 0
     offset: int = 0
@@ -83,7 +88,9 @@ class Bad:
 
 @dataclass
 class Context:
-    """What a reader knows beside the bytes: where it is, what has been decided, and what to do about bad lines."""
+    """What a reader knows beside the bytes: where it is, what has been decided, and what to do
+    about bad lines.
+    """
 
     skip: bool = False
     bad: Bad = field(default_factory=Bad)
@@ -103,7 +110,9 @@ class Context:
 
 @contextmanager
 def foreign(begin: str, end: str) -> Iterator[None]:
-    """What other libraries raise on damaged bytes, whatever it is, as a ReadError: `begin`, their words, `end`."""
+    """What other libraries raise on damaged bytes, whatever it is, as a ReadError: `begin`, their
+    words, `end`.
+    """
     try:
         yield
     except ReadError:
@@ -118,7 +127,9 @@ def said(error: BaseException) -> str:
 
 
 def wild_rows(X) -> np.ndarray:
-    """Numbers of the rows with an entry that is not finite: entries of one column are summed, and sums may be too large."""
+    """Numbers of the rows with an entry that is not finite: entries of one column are summed, and
+    sums may be too large.
+    """
     wild = np.flatnonzero(~np.isfinite(X.data))
     return np.unique(np.searchsorted(X.indptr, wild, side="right") - 1)
 

@@ -16,11 +16,12 @@ from tamis.read.survey import Survey
 
 
 class RowSource:
-    """Rows of one or several files, as `open_rows` makes them; iterate over it as often as you like.
+    """Rows of one or several files, as `open_rows` makes them; iterate over it as often as you
+    like.
 
-    Each chunk is a tuple with `X` (CSR), `targets` and `first_line`, and where the file has them `weights` and `queries`. `files` are the
-    names, in the order in which they are read; `bad` says which lines the last reading skipped: their `count`, and words about
-    the `first` ten.
+    Each chunk is a tuple with `X` (CSR), `targets` and `first_line`, and where the file has them
+    `weights` and `queries`. `files` are the names, in the order in which they are read; `bad` says
+    which lines the last reading skipped: their `count`, and words about the `first` ten.
 
     See Also
     --------
@@ -58,12 +59,18 @@ class RowSource:
     def notes(self) -> list[str]:
         """What was decided on the way."""
         notes = []
-        if self.format == "svmlight" and self.options.zero_based == "auto" and self.base is not None:
+        if (
+            self.format == "svmlight"
+            and self.options.zero_based == "auto"
+            and self.base is not None
+        ):
             notes.append(f"columns count from {self.base} in this file")
         if self.several and self.options.multilabel == "auto":
             notes.append("rows have several labels")
         if self.dropped:
-            notes.append(f"{self.dropped:,} entries of columns that the model does not know were left out")
+            notes.append(
+                f"{self.dropped:,} entries of columns that the model does not know were left out"
+            )
         return notes
 
     # ------------------------------------------------------------------ reading
@@ -71,7 +78,9 @@ class RowSource:
         return self.read()
 
     def read(self, position: Position | None = None) -> Iterator[Rows]:
-        """Chunks from a position on, which an earlier chunk's `position` names; the next ones are read ahead by a thread."""
+        """Chunks from a position on, which an earlier chunk's `position` names; the next ones are
+        read ahead by a thread.
+        """
         if self.several and self.labels is None:
             self.survey()
         empty = True
@@ -86,19 +95,34 @@ class RowSource:
                     self.survey()
             yield rows._replace(targets=self._spread(rows.targets))
         if empty and position is None:
-            raise ReadError(f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds comments alone. Check the name.")
+            raise ReadError(
+                f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds "
+                "comments alone. Check the name."
+            )
 
     def _chunks(self, position: Position) -> Iterator[tuple[Rows | None, Context, int]]:
-        """Chunks with the context they were read in and the bytes read, file after file; last, no rows and the final context."""
-        context = Context(self.options.on_bad == "skip", Bad(), position.width, self.base, self.several)
+        """Chunks with the context they were read in and the bytes read, file after file; last, no
+        rows and the final context.
+        """
+        context = Context(
+            self.options.on_bad == "skip", Bad(), position.width, self.base, self.several
+        )
         reader = self._reader(context)
         before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
         for number in range(position.file, len(self.files)):
             name = self.files[number]
-            start = position if number == position.file else Position(number, 0, 1, position.rows, position.width)
+            start = (
+                position
+                if number == position.file
+                else Position(number, 0, 1, position.rows, position.width)
+            )
             for rows, done in reader.read(name, start):
                 position = rows.position
-                yield rows, replace(context, bad=Bad(context.bad.count, list(context.bad.first))), before + done
+                yield (
+                    rows,
+                    replace(context, bad=Bad(context.bad.count, list(context.bad.first))),
+                    before + done,
+                )
             before += 0 if name == STDIN else os.path.getsize(name)
             position = Position(number + 1, 0, 1, position.rows, context.width)
         yield None, context, before
@@ -106,22 +130,22 @@ class RowSource:
     def _reader(self, context: Context):
         """The reader of the format."""
         if self.format == "svmlight":
-            from tamis.read.svmlight import SvmlightReader
+            from tamis.read.text.svmlight import SvmlightReader
 
             return SvmlightReader(self.options, context)
         if self.format == "vw":
-            from tamis.read.vowpal import VowpalReader
+            from tamis.read.text.vowpal import VowpalReader
 
             return VowpalReader(self.options, context)
         if self.format == "npz":
-            from tamis.read.arrays import ArraysReader
+            from tamis.read.tables.arrays import ArraysReader
 
             return ArraysReader(self.options, context)
         if self.format in ("csv", "tsv"):
-            from tamis.read.csv import CsvReader
+            from tamis.read.tables.csv import CsvReader
 
             return CsvReader(self.options, context, self.layout)
-        from tamis.read.arrow import ArrowReader
+        from tamis.read.tables.arrow import ArrowReader
 
         return ArrowReader(self.options, context, self.layout)
 
@@ -133,14 +157,18 @@ class RowSource:
         known = np.take(self.labels, np.minimum(columns, len(self.labels) - 1)) == targets.values
         ends = np.concatenate(([0], np.cumsum(known)))[targets.ends]
         shape = (len(targets.ends) - 1, len(self.labels))
-        matrix = sp.csr_array((np.ones(int(known.sum()), np.int8), columns[known], ends), shape=shape)
+        matrix = sp.csr_array(
+            (np.ones(int(known.sum()), np.int8), columns[known], ends), shape=shape
+        )
         matrix.sum_duplicates()
         matrix.data[:] = 1
         return matrix
 
     # ------------------------------------------------------------------ knowing
     def survey(self, columns: bool = False, tell=None) -> Survey:
-        """Read everything once and say what is there; with `columns` in how many rows each column is met. Remembered."""
+        """Read everything once and say what is there; with `columns` in how many rows each column
+        is met. Remembered.
+        """
         if self.surveyed is not None and (not columns or self.surveyed.counts is not None):
             return self.surveyed
         self.keep()
@@ -161,12 +189,17 @@ class RowSource:
                 if self.base is None and context is not None:
                     self.base = context.base
                 break
-            except CountsFromZero:  # a column 0 after rows without one: the file counts from 0 after all
+            except (
+                CountsFromZero
+            ):  # a column 0 after rows without one: the file counts from 0 after all
                 if self.options.zero_based != "auto":
                     raise
                 self.base = 0
         if not found.rows:
-            raise ReadError(f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds comments alone. Check the name.")
+            raise ReadError(
+                f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds "
+                "comments alone. Check the name."
+            )
         found.bad = self.bad
         if found.several:
             self.labels = found.classes
@@ -182,7 +215,10 @@ class RowSource:
             self.total = max(self.total, STANDARD.kept.seek(0, os.SEEK_END))
 
     def names_of(self, columns) -> list[str]:
-        """Names of some columns. For hashed ones the files are read again, and all names seen in a bucket are given."""
+        """Names of some columns.
+
+        For hashed ones the files are read again, and all names seen in a bucket are given.
+        """
         from tamis.read.names import names_of
 
         return names_of(self, columns)
@@ -191,10 +227,12 @@ class RowSource:
         """What tells these files from others, for checkpoints."""
         return [fingerprint(name) for name in self.files]
 
-    # ------------------------------------------------------------------ the same columns from another file
+    # ----------------------------------------------------------- the same columns from another file
     @property
     def schema(self) -> dict:
-        """What the columns mean, as plain data: hand it to `open_rows` to read another file by the same columns."""
+        """What the columns mean, as plain data: hand it to `open_rows` to read another file by the
+        same columns.
+        """
         facts: dict[str, Any] = {
             "format": self.format,
             "zero_based": self.base != 1 if self.base is not None else None,

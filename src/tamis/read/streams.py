@@ -16,7 +16,15 @@ from tamis.read.rows import ReadError, foreign, said
 
 STDIN = "-"
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
-BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError, MemoryError)  # what damaged compressed data raises
+BROKEN = (
+    EOFError,
+    OSError,
+    zlib.error,
+    lzma.LZMAError,
+    RuntimeError,
+    ValueError,
+    MemoryError,
+)  # what damaged compressed data raises
 _PROBES, _PROBE = 16, 1 << 16
 _SIP = 1 << 10  # compressed bytes that are unpacked at a time: four of them can stand for 128 KiB
 
@@ -55,7 +63,10 @@ class Stdin:
 
     def _first(self) -> None:
         if self.begun:
-            raise ReadError("standard input: it has been read already and cannot be read again. Write it to a file, or call keep() first.")
+            raise ReadError(
+                "standard input: it has been read already and cannot be read again. Write it to a "
+                "file, or call keep() first."
+            )
         self.begun = True
 
 
@@ -90,7 +101,9 @@ def check_file(name: str) -> None:
     if name == STDIN:
         return
     if os.path.isdir(name):
-        raise ReadError(f"{name}: this is a folder. Name its files, for example {os.path.join(name, '*')!r}.")
+        raise ReadError(
+            f"{name}: this is a folder. Name its files, for example {os.path.join(name, '*')!r}."
+        )
     if not os.path.exists(name):
         raise ReadError(f"{name}: no such file. Check the name and the folder.")
     if not os.access(name, os.R_OK):
@@ -123,7 +136,10 @@ def open_bytes(name: str) -> Stream:
     kind = next((suffix for suffix, magic in MAGIC.items() if head.startswith(magic)), None)
     ending = os.path.splitext(name)[1].replace(".zstd", ".zst")
     if ending in MAGIC and kind != ending and head:
-        raise ReadError(f"{shown(name)}: its name ends in {ending}, but it does not begin as such a file does. Rename it, or compress it again.")
+        raise ReadError(
+            f"{shown(name)}: its name ends in {ending}, but it does not begin as such a file does. "
+            "Rename it, or compress it again."
+        )
     return Stream(_unpacked(kind, buffered), raw)
 
 
@@ -138,7 +154,11 @@ def _unpacked(kind, buffered):
 
 
 class Frames(io.RawIOBase):
-    """Zstandard, frame after frame. A file that ends inside a frame is an error, as in the other compressions; readers of packages pass over it."""
+    """Zstandard, frame after frame.
+
+    A file that ends inside a frame is an error, as in the other compressions; readers of packages
+    pass over it.
+    """
 
     def __init__(self, source, make):
         self.source, self.make = source, make
@@ -188,7 +208,10 @@ def _zstandard(buffered):
 
         return pyarrow.CompressedInputStream(buffered, "zstd")
     except ImportError:
-        raise ReadError("Zstandard files need a package: pip install 'tamis[zstd]'. Or decompress the file first.") from None
+        raise ReadError(
+            "Zstandard files need a package: pip install 'tamis[zstd]'. Or decompress the file "
+            "first."
+        ) from None
 
 
 def read_into(stream, view) -> int:
@@ -202,7 +225,9 @@ def read_into(stream, view) -> int:
 
 # --------------------------------------------------------------------------- identity
 def fingerprint(name: str) -> dict:
-    """What tells this file from another: size, time of the last change, and a digest of some of its bytes."""
+    """What tells this file from another: size, time of the last change, and a digest of some of its
+    bytes.
+    """
     if name == STDIN:
         STANDARD.keep()
         return {"size": STANDARD.kept.seek(0, os.SEEK_END), "digest": STANDARD.digest}

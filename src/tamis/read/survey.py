@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis._jit import compiled
+from tamis.base.jit import compiled
 from tamis.read.rows import Bad, Labels, ReadError, Rows
 
 MOST_LABELS = 10_000  # distinct targets that are counted one by one
@@ -52,12 +52,17 @@ class Survey:
         if self.counts is None:
             self.counts = np.zeros(0, np.int64)
         if X.shape[1] > MOST_COLUMNS:
-            raise ReadError(f"{file}: column {X.shape[1]:,} is too far out to count rows by column. Pass hash_bits=20, or number the columns anew.")
+            raise ReadError(
+                f"{file}: column {X.shape[1]:,} is too far out to count rows by column. Pass "
+                "hash_bits=20, or number the columns anew."
+            )
         if len(self.counts) < X.shape[1]:
             grown = np.zeros(max(X.shape[1], min(2 * len(self.counts), 1 << 30)), np.int64)
             grown[: len(self.counts)] = self.counts
             self.counts = grown
-        count_columns(X.indices.view(np.uint64 if X.indices.itemsize == 8 else np.uint32), self.counts)
+        count_columns(
+            X.indices.view(np.uint64 if X.indices.itemsize == 8 else np.uint32), self.counts
+        )
 
     def _meet(self, targets: Any) -> None:
         if targets is None:
@@ -65,7 +70,10 @@ class Survey:
         if isinstance(targets, Labels):
             self.several, targets = True, targets.values
         elif hasattr(targets, "tocsr"):
-            self.several, targets = True, np.repeat(np.arange(targets.shape[1]), targets.sum(axis=0))
+            self.several, targets = (
+                True,
+                np.repeat(np.arange(targets.shape[1]), targets.sum(axis=0)),
+            )
         numeric = targets.dtype.kind == "f"
         if numeric:
             targets = targets[~np.isnan(targets)]
@@ -94,4 +102,6 @@ class Survey:
 
     def as_classes(self) -> bool:
         """Whether the targets look like classes: words, or few different whole numbers."""
-        return self.several or (self.whole and not self.many and 0 < len(self.labels) <= max(20, self.rows // 50))
+        return self.several or (
+            self.whole and not self.many and 0 < len(self.labels) <= max(20, self.rows // 50)
+        )

@@ -1,4 +1,6 @@
-"""Nearest neighbours class by class: a tree in few dimensions, blocked brute force in many, a projection where there are too many."""
+"""Nearest neighbours class by class: a tree in few dimensions, blocked brute force in many, a
+projection where there are too many.
+"""
 
 from typing import NamedTuple
 
@@ -9,35 +11,53 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
 TREE = 8  # dimensions up to which a KD-tree is faster than brute force
-MANY_ROWS, MANY_COLUMNS = 10_000, 200  # beyond both, an exact search in all columns costs more than a whole fit
+MANY_ROWS, MANY_COLUMNS = (
+    10_000,
+    200,
+)  # beyond both, an exact search in all columns costs more than a whole fit
 DIRECTIONS = 64  # of a projection
 LARGE = 50_000_000  # numbers that are not copied for a search
 SINGLE = 1 << 22  # numbers from which float32 is used
-TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}  # a search is one of very many, on arrays of our own
+TRUSTED = {
+    "assume_finite": True,
+    "skip_parameter_validation": True,
+}  # a search is one of very many, on arrays of our own
 CHUNK = 1 << 16  # columns projected at a time
 
 
 class Edges(NamedTuple):
-    """Neighbours of each row and the share of each in its margin: positive for other classes, negative for its own, 0 where there is none."""
+    """Neighbours of each row and the share of each in its margin: positive for other classes,
+    negative for its own, 0 where there is none.
+    """
 
     nearest: np.ndarray
     share: np.ndarray
 
 
 def class_edges(points, codes: np.ndarray, k: int, *, each: bool = False, n_jobs: int = 1) -> Edges:
-    """The k nearest rows of the own class, the row itself left out, and the k nearest of the others; with `each`, k of every other class."""
+    """The k nearest rows of the own class, the row itself left out, and the k nearest of the
+    others; with `each`, k of every other class.
+    """
     classes = np.unique(codes)
     others = len(classes) - 1 if each else 1
     nearest = np.repeat(np.arange(len(codes))[:, None], k * (1 + others), axis=1)
     share = np.zeros(nearest.shape)
-    searches = {c: Search(points, np.flatnonzero(codes == c), n_jobs) for c in classes} if each or len(classes) == 2 else {}
+    searches = (
+        {c: Search(points, np.flatnonzero(codes == c), n_jobs) for c in classes}
+        if each or len(classes) == 2
+        else {}
+    )
     for c in classes:
         mine = np.flatnonzero(codes == c)
         own = searches.get(c) or Search(points, mine, n_jobs)
         count = min(k, len(mine) - 1)
         nearest[mine, :count] = without_self(own.nearest(mine, count + 1)[1], mine)
         share[mine, :count] = -1.0 / max(count, 1)
-        rivals = [searches[d] for d in classes if d != c] if searches else [Search(points, np.flatnonzero(codes != c), n_jobs)]
+        rivals = (
+            [searches[d] for d in classes if d != c]
+            if searches
+            else [Search(points, np.flatnonzero(codes != c), n_jobs)]
+        )
         for place, rival in enumerate(rivals):
             count, begin = min(k, len(rival.members)), k * (1 + place)
             nearest[mine, begin : begin + count] = rival.nearest(mine, count)[1]
@@ -46,7 +66,9 @@ def class_edges(points, codes: np.ndarray, k: int, *, each: bool = False, n_jobs
 
 
 def without_self(found: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Neighbours without the row itself: by its index, since equal rows are at distance 0 too; the farthest goes where it was not found."""
+    """Neighbours without the row itself: by its index, since equal rows are at distance 0 too; the
+    farthest goes where it was not found.
+    """
     drop = found == rows[:, None]
     drop[~drop.any(axis=1), -1] = True
     return found[~drop].reshape(len(rows), -1)
@@ -62,7 +84,10 @@ class Search:
             self.tree = cKDTree(inside)
         else:
             with config_context(**TRUSTED):
-                self.tree, self.brute = None, NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(inside)
+                self.tree, self.brute = (
+                    None,
+                    NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(inside),
+                )
 
     def nearest(self, rows, k: int, points=None):
         """Distances and indices of the k nearest members to rows of the points, or of other points."""
@@ -76,7 +101,9 @@ class Search:
 
 
 def narrow(points: np.ndarray) -> np.ndarray:
-    """Points to search among: centred, in float32 where they are many, and their main directions only where even that is much."""
+    """Points to search among: centred, in float32 where they are many, and their main directions
+    only where even that is much.
+    """
     points = points - points.mean(axis=0)
     if len(points) > MANY_ROWS and points.shape[1] > DIRECTIONS:
         points = points @ np.linalg.eigh(points.T @ points)[1][:, -DIRECTIONS:]
@@ -84,20 +111,29 @@ def narrow(points: np.ndarray) -> np.ndarray:
 
 
 def euclidean_points(matrix, center: np.ndarray, scale: np.ndarray, columns: np.ndarray, random):
-    """Points whose distances are those of the standardised columns, or nearly, where there are very many."""
+    """Points whose distances are those of the standardised columns, or nearly, where there are very
+    many.
+    """
     rows = matrix.shape[0]
-    if (rows > MANY_ROWS and len(columns) > MANY_COLUMNS) or (rows * len(columns) > LARGE and not sp.issparse(matrix)):
+    if (rows > MANY_ROWS and len(columns) > MANY_COLUMNS) or (
+        rows * len(columns) > LARGE and not sp.issparse(matrix)
+    ):
         return narrow(_projected(matrix, scale, columns, random))
     if sp.issparse(matrix):
         points = sp.csr_array(matrix)[:, columns] * (1.0 / scale[columns])
         points = sp.csr_array(points)
-        points.indices, points.indptr = points.indices.astype(np.int32), points.indptr.astype(np.int32)
+        points.indices, points.indptr = (
+            points.indices.astype(np.int32),
+            points.indptr.astype(np.int32),
+        )
         return points
     kind = np.float32 if rows * len(columns) > SINGLE else np.float64
     points = np.empty((rows, len(columns)), kind)
     step = max(1, SINGLE // max(1, len(columns)))
     for begin in range(0, rows, step):
-        points[begin : begin + step] = (matrix[begin : begin + step][:, columns] - center[columns]) / scale[columns]
+        points[begin : begin + step] = (
+            matrix[begin : begin + step][:, columns] - center[columns]
+        ) / scale[columns]
     return points
 
 
@@ -107,5 +143,7 @@ def _projected(matrix, scale, columns, random) -> np.ndarray:
     step = max(1, min(CHUNK, SINGLE // matrix.shape[0])) if not sp.issparse(matrix) else CHUNK
     for begin in range(0, len(columns), step):
         part = columns[begin : begin + step]
-        points += matrix[:, part] @ (random.normal(size=(len(part), DIRECTIONS)) / scale[part][:, None])
+        points += matrix[:, part] @ (
+            random.normal(size=(len(part), DIRECTIONS)) / scale[part][:, None]
+        )
     return points

@@ -1,6 +1,6 @@
 """The mathematics: losses, penalties, steps, rules and gains, as terms that compiled loops accept."""
 
-from tamis._jit import term
+from tamis.base.jit import term
 from tamis.terms.adaptive import FTRL, AdaGrad
 from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.gains import AROWGain, CWGain, NAROWGain, PAGain, SCWGain, Sides, SOPGain, Tube

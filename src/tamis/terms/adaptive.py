@@ -1,9 +1,13 @@
-"""Rules with one rate a coordinate: the more a feature has moved, the shorter its steps. See `tamis.terms.rules`."""
+"""Rules with one rate a coordinate: the more a feature has moved, the shorter its steps.
+
+See `tamis.terms.rules`.
+"""
 
 import math
 from typing import NamedTuple
 
-from tamis._jit import carry, collect, lean, rates, settle, term
+from tamis.base.jit import term
+from tamis.base.verbs import carry, collect, lean, rates, settle
 
 
 @term
@@ -11,7 +15,8 @@ class FTRL(NamedTuple):
     """Follow the regularized leader, proximal, one rate a coordinate (McMahan 2011).
 
     w = soft(z, toll) / (beta + m + base), m the root of the coordinate's summed squared gradients,
-    toll = sum of eta l1 and base = sum of eta l2 over all steps. (1e-300 keeps 0 / 0 away where nothing was seen.)
+    toll = sum of eta l1 and base = sum of eta l2 over all steps. (1e-300 keeps 0 / 0 away where
+    nothing was seen.)
     """
 
     beta: float = 0.0
@@ -24,18 +29,24 @@ class FTRL(NamedTuple):
 
     def objection(self, penalty, averaged):
         if averaged and rates(penalty)[1]:
-            return "under a ridge its weights move between visits by no common law, so their average cannot be kept lazily"
+            return (
+                "under a ridge its weights move between visits by no common law, so their "
+                "average cannot be kept lazily"
+            )
         return ""
 
     def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger[2]) / (self.beta + state[1, cell] + ledger[3] + 1e-300)
+        return collect(penalty, state[0, cell], ledger[2]) / (
+            self.beta + state[1, cell] + ledger[3] + 1e-300
+        )
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         weight = settle(self, state, penalty, cell, ledger)
         g = s * x
         m = state[1, cell]
         grown = math.sqrt(m * m + g * g)
-        # A choice, not a branch: many outputs go together. Nothing is added where the square of a tiny gradient is 0.
+        # A choice, not a branch: many outputs go together. Nothing is added where the square of a
+        # tiny gradient is 0.
         state[0, cell] += (grown - m) * weight - pace * x if grown > 0.0 else 0.0
         state[1, cell] = grown
 
@@ -68,10 +79,12 @@ class FTRL(NamedTuple):
 
 @term
 class AdaGrad(NamedTuple):
-    """Descent with one rate a coordinate, eta / (delta + m), the prox after every step (Duchi et al. 2011).
+    """Descent with one rate a coordinate, eta / (delta + m), the prox after every step (Duchi et
+    al. 2011).
 
-    The cell stores (delta + m) u + sign(u) S: a coordinate's charge is the common toll over its own divisor,
-    so the ledger stays exact for L1. A ridge would divide each coordinate by another number at each step.
+    The cell stores (delta + m) u + sign(u) S: a coordinate's charge is the common toll over its own
+    divisor, so the ledger stays exact for L1. A ridge would divide each coordinate by another
+    number at each step.
     """
 
     delta: float = 0.0
@@ -84,7 +97,10 @@ class AdaGrad(NamedTuple):
 
     def objection(self, penalty, averaged):
         if rates(penalty)[1]:
-            why = "a ridge would divide each coordinate by another number at each step, which the common ledger cannot hold"
+            why = (
+                "a ridge would divide each coordinate by another number at each step, which the "
+                "common ledger cannot hold"
+            )
             return why + "; use rule='ftrl' or 'descent'"
         return ""
 
@@ -97,7 +113,9 @@ class AdaGrad(NamedTuple):
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
         stored = state[0, cell]
         moved = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
-        state[0, cell] = moved if pace != 0.0 and m > 0.0 else stored  # not where the square of a tiny gradient is 0
+        state[0, cell] = (
+            moved if pace != 0.0 and m > 0.0 else stored
+        )  # not where the square of a tiny gradient is 0
         state[1, cell] = m
 
     def accrue(self, penalty, eta, ledger, lifts):

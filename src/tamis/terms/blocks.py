@@ -1,15 +1,17 @@
 """Penalties of a block of weights: the Euclidean norm of a group, with or without L1 inside it.
 
-A term holds what all blocks share, the strength; a block brings its two weights, that of its norm and that of L1.
-Which cells form a block is not the term's affair: groups of columns, rows of a matrix (one feature of all tasks, or of
-all classes), edges of a graph. Where blocks overlap, each has a copy of its cells and the weights are the sums of the
-copies (the latent form), so that these verbs, taken copy by copy, are those of the overlapping penalty too.
+A term holds what all blocks share, the strength; a block brings its two weights, that of its norm
+and that of L1. Which cells form a block is not the term's affair: groups of columns, rows of a
+matrix (one feature of all tasks, or of all classes), edges of a graph. Where blocks overlap, each
+has a copy of its cells and the weights are the sums of the copies (the latent form), so that these
+verbs, taken copy by copy, are those of the overlapping penalty too.
 """
 
 import math
 from typing import NamedTuple
 
-from tamis._jit import keep, term, trim
+from tamis.base.jit import term
+from tamis.base.verbs import keep, trim
 
 
 @term
@@ -66,7 +68,9 @@ class GroupL2(NamedTuple):
 
 @term
 class SparseGroup(NamedTuple):
-    """Sparse group lasso, alpha * (weight * ||w||_2 + l1_weight * ||w||_1) of a block; with `positive`, also w >= 0."""
+    """Sparse group lasso, alpha * (weight * ||w||_2 + l1_weight * ||w||_1) of a block; with
+    `positive`, also w >= 0.
+    """
 
     alpha: float = 0.1
     positive: float = 0.0
@@ -98,7 +102,8 @@ class SparseGroup(NamedTuple):
 
     def block_dual(self, slope, weight, l1_weight):
         alpha = 0.0
-        # ||trim(slope, alpha l1_weight)|| - alpha weight is convex and falls, so Newton's steps from 0 never pass its root.
+        # ||trim(slope, alpha l1_weight)|| - alpha weight is convex and falls, so Newton's steps
+        # from 0 never pass its root.
         for _ in range(200):
             square, total, largest = 0.0, 0.0, 0.0
             for k in range(len(slope)):
@@ -121,7 +126,12 @@ class SparseGroup(NamedTuple):
         square = 0.0
         for k in range(len(w)):
             square += w[k] * w[k]
-        norm, price, toll, apart = math.sqrt(square), self.alpha * weight, self.alpha * l1_weight, 0.0
+        norm, price, toll, apart = (
+            math.sqrt(square),
+            self.alpha * weight,
+            self.alpha * l1_weight,
+            0.0,
+        )
         for k in range(len(w)):
             off = trim(self, -slope[k], toll)
             if w[k] != 0.0:

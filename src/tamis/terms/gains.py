@@ -1,18 +1,20 @@
 """Gains: how far a row moves the mean of the weights, and how much surer of them it makes us.
 
-Confidence-weighted learners keep a mean m and a covariance S of the weights. A row x of side y has the margin
-``y m.x`` and the variance ``v = x'S x``. All learners take the same step and differ only here: `gains` gives (a, g) of
+Confidence-weighted learners keep a mean m and a covariance S of the weights. A row x of side y has
+the margin ``y m.x`` and the variance ``v = x'S x``. All learners take the same step and differ only
+here: `gains` gives (a, g) of
 
 ``m += a y S x`` and ``S^-1 += g x x'`` (its diagonal alone, where the covariance is diagonal).
 
-A row of weight w counts w times in the loss; `weighs` says whether the learner has a loss that could be weighed. `aim` says
-where a row wants the score to go, as a direction and a margin that falls short of 1 by the loss.
+A row of weight w counts w times in the loss; `weighs` says whether the learner has a loss that
+could be weighed. `aim` says where a row wants the score to go, as a direction and a margin that
+falls short of 1 by the loss.
 """
 
 import math
 from typing import NamedTuple
 
-from tamis._jit import term
+from tamis.base.jit import term
 
 
 @term
@@ -37,7 +39,9 @@ class Tube(NamedTuple):
 
 @term
 class PAGain(NamedTuple):
-    """Passive-aggressive: the least step to margin 1 (variant 0), capped at C (1), softened by C (2)."""
+    """Passive-aggressive: the least step to margin 1 (variant 0), capped at C (1), softened by C
+    (2).
+    """
 
     C: float = 1.0
     variant: float = 1.0
@@ -56,7 +60,9 @@ class PAGain(NamedTuple):
 
 @term
 class AROWGain(NamedTuple):
-    """Adaptive regularization: a squared hinge of weight 1 / r against the distance to the old distribution."""
+    """Adaptive regularization: a squared hinge of weight 1 / r against the distance to the old
+    distribution.
+    """
 
     r: float = 1.0
 
@@ -86,7 +92,9 @@ class SOPGain(NamedTuple):
 
 @term
 class NAROWGain(NamedTuple):
-    """Narrow adaptive regularization: r of each row such that no row narrows its own variance below 1 / b."""
+    """Narrow adaptive regularization: r of each row such that no row narrows its own variance below
+    1 / b.
+    """
 
     b: float = 1.0
 
@@ -105,7 +113,9 @@ class NAROWGain(NamedTuple):
 
 @term
 class CWGain(NamedTuple):
-    """Confidence-weighted by the variance: the least step to a margin of phi times its variance (for the deviation see `SCWGain`)."""
+    """Confidence-weighted by the variance: the least step to a margin of phi times its variance
+    (for the deviation see `SCWGain`).
+    """
 
     phi: float = 0.5244005127080409
 
@@ -127,9 +137,11 @@ class CWGain(NamedTuple):
 
 @term
 class SCWGain(NamedTuple):
-    """Soft confidence-weighted: a step to a margin of phi standard deviations, or short of it at a price.
+    """Soft confidence-weighted: a step to a margin of phi standard deviations, or short of it at a
+    price.
 
-    The price of each unit is C (variant 1), that of its square C (variant 2). C = inf in variant 1 is CW by the deviation.
+    The price of each unit is C (variant 1), that of its square C (variant 2). C = inf in variant 1
+    is CW by the deviation.
     """
 
     phi: float = 0.6744897501960817
@@ -141,11 +153,15 @@ class SCWGain(NamedTuple):
 
     def gains(self, margin, variance, weight):
         phi = self.phi
-        if variance < 1e-280 or margin >= phi * math.sqrt(variance):  # below, quotients would overflow
+        if variance < 1e-280 or margin >= phi * math.sqrt(
+            variance
+        ):  # below, quotients would overflow
             return 0.0, 0.0
         square = phi * phi
         if self.variant == 1.0:
-            root = math.sqrt(0.25 * margin * margin * square * square + variance * square * (1.0 + square))
+            root = math.sqrt(
+                0.25 * margin * margin * square * square + variance * square * (1.0 + square)
+            )
             half = margin * (1.0 + 0.5 * square)
             if half > 0.0:
                 gain = (square - margin / variance * margin) / (root + half)
@@ -154,7 +170,17 @@ class SCWGain(NamedTuple):
             gain = min(self.C * weight, gain)
         else:
             n = variance + 0.5 / (self.C * weight)
-            root = phi * math.sqrt(square * margin * margin * variance * variance + 4.0 * n * variance * (n + variance * square))
-            gain = max(0.0, (root - margin * (2.0 * n + square * variance)) / (2.0 * (n * n + n * variance * square)))
+            root = phi * math.sqrt(
+                square * margin * margin * variance * variance
+                + 4.0 * n * variance * (n + variance * square)
+            )
+            gain = max(
+                0.0,
+                (root - margin * (2.0 * n + square * variance))
+                / (2.0 * (n * n + n * variance * square)),
+            )
         spread = gain * variance * phi
-        return gain, min(gain * phi * (spread + math.sqrt(spread * spread + 4.0 * variance)) / (2.0 * variance), 1e300)
+        return gain, min(
+            gain * phi * (spread + math.sqrt(spread * spread + 4.0 * variance)) / (2.0 * variance),
+            1e300,
+        )

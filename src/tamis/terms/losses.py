@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from tamis._jit import term
+from tamis.base.jit import term
 
 
 @term
@@ -69,7 +69,9 @@ class Logistic(NamedTuple):
         p = -target * slope
         if p < 0.0 or p > 1.0:
             return math.inf
-        inside = (p * math.log(p) if p > 0.0 else 0.0) + ((1.0 - p) * math.log(1.0 - p) if p < 1.0 else 0.0)
+        inside = (p * math.log(p) if p > 0.0 else 0.0) + (
+            (1.0 - p) * math.log(1.0 - p) if p < 1.0 else 0.0
+        )
         return inside - self.margin * p
 
     def bend(self):

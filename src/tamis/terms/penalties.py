@@ -1,15 +1,15 @@
 """Penalties of one weight, and their lazy form.
 
-The exact lazy ledger is two running numbers for all features, a scale P and a toll S. A feature stores one
-number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its weight is
-``P sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes nothing.
+The exact lazy ledger is two running numbers for all features, a scale P and a toll S. A feature
+stores one number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its weight is ``P
+sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes nothing.
 `collect` goes from c to u, `carry` back.
 """
 
 import math
 from typing import NamedTuple
 
-from tamis._jit import term
+from tamis.base.jit import term
 
 
 @term
@@ -112,7 +112,9 @@ class ElasticNet(NamedTuple):
     positive: float = 0.0
 
     def value(self, w):
-        return self.l1 * abs(w) + 0.5 * self.l2 * w * w if w >= 0.0 or not self.positive else math.inf
+        return (
+            self.l1 * abs(w) + 0.5 * self.l2 * w * w if w >= 0.0 or not self.positive else math.inf
+        )
 
     def prox(self, v, scale):
         shrunk = max(abs(v) - scale * self.l1, 0.0) / (1.0 + scale * self.l2)

@@ -1,22 +1,37 @@
 """Rules: how a cell turns gradients into a weight.
 
-A cell is one output of one feature; a rule keeps one or two numbers a cell, in the columns of the state,
-``state[column, cell]``; `columns` says how many, `signs` how they turn when a model is negated, `objection` why a
-penalty does not go with the rule. The ledger is ``(t, scale, toll, base, scales, tolls)``: the step counter, the
-two running numbers of the lazy penalty, one number of the rule's own, and the sums of ``scale`` and of
-``scale * toll`` over all steps, which averaging needs.
+A cell is one output of one feature; a rule keeps one or two numbers a cell, in the columns of the
+state, ``state[column, cell]``; `columns` says how many, `signs` how they turn when a model is
+negated, `objection` why a penalty does not go with the rule. The ledger is ``(t, scale, toll, base,
+scales, tolls)``: the step counter, the two running numbers of the lazy penalty, one number of the
+rule's own, and the sums of ``scale`` and of ``scale * toll`` over all steps, which averaging needs.
 """
 
 import math
 from typing import NamedTuple
 
-from tamis._jit import absorb, accrue, carry, collect, lean, line, owes, rates, rebase, settle, tame, term, unit
+from tamis.base.jit import term
+from tamis.base.verbs import (
+    absorb,
+    accrue,
+    carry,
+    collect,
+    lean,
+    line,
+    owes,
+    rates,
+    rebase,
+    settle,
+    tame,
+    unit,
+)
 from tamis.terms.adaptive import FTRL, AdaGrad
 
 
 @term
 class Descent(NamedTuple):
-    """Gradient descent followed by the penalty's prox every `period` steps (FOBOS; truncated gradient).
+    """Gradient descent followed by the penalty's prox every `period` steps (FOBOS; truncated
+    gradient).
 
     `priced` = 1 charges eta * l1 (FOBOS), 0 charges l1 as it stands, in units of the weights.
     """
@@ -39,7 +54,9 @@ class Descent(NamedTuple):
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         stored = state[0, cell]
         weight = collect(penalty, stored, ledger[2]) - pace * x
-        state[0, cell] = carry(penalty, weight, ledger[2]) if pace != 0.0 else stored  # no step, no rounding
+        state[0, cell] = (
+            carry(penalty, weight, ledger[2]) if pace != 0.0 else stored
+        )  # no step, no rounding
 
     def accrue(self, penalty, eta, ledger, lifts):
         scale, toll, base = ledger[1], ledger[2], ledger[3] + 1.0
@@ -55,7 +72,9 @@ class Descent(NamedTuple):
         return True
 
     def rebase(self, state, penalty, cell, ledger):
-        state[0, cell] = carry(penalty, ledger[1] * collect(penalty, state[0, cell], ledger[2]), 0.0)
+        state[0, cell] = carry(
+            penalty, ledger[1] * collect(penalty, state[0, cell], ledger[2]), 0.0
+        )
 
     def unit(self, norm, slope):
         return 1.0 / (norm * norm)
@@ -91,11 +110,17 @@ class CappedDescent(NamedTuple):
         return sign, 1.0
 
     def objection(self, penalty, averaged):
-        return "theta spares large weights from an L1 toll; a ridge has no such form" if rates(penalty)[1] else ""
+        return (
+            "theta spares large weights from an L1 toll; a ridge has no such form"
+            if rates(penalty)[1]
+            else ""
+        )
 
     def settle(self, state, penalty, cell, ledger):
         weight = state[0, cell]
-        return collect(penalty, weight, 0.0 if abs(weight) > self.theta else ledger[2] - state[1, cell])
+        return collect(
+            penalty, weight, 0.0 if abs(weight) > self.theta else ledger[2] - state[1, cell]
+        )
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         if pace != 0.0:
@@ -136,7 +161,8 @@ class CappedDescent(NamedTuple):
 
 @term
 class DualAveraging(NamedTuple):
-    """Regularized dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao 2010).
+    """Regularized dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao
+    2010).
 
     With step eta_t: toll = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
     """
@@ -161,8 +187,13 @@ class DualAveraging(NamedTuple):
     def accrue(self, penalty, eta, ledger, lifts):
         l1, l2 = rates(penalty)
         base = ledger[3] + l1 * lifts[0]
-        # The toll never falls, even where an automatic eta grows: a weight that left must not come back untouched.
-        return 1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta), max(ledger[2], base + self.rho / eta), base
+        # The toll never falls, even where an automatic eta grows: a weight that left must not come
+        # back untouched.
+        return (
+            1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta),
+            max(ledger[2], base + self.rho / eta),
+            base,
+        )
 
     def owes(self):
         return False
@@ -190,8 +221,9 @@ class DualAveraging(NamedTuple):
 class Averaged(NamedTuple):
     """Any rule, its weights averaged over the steps of each feature's present stay in the support.
 
-    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is ``c * scales - d * tolls``
-    less one number a cell, kept in the last column. A feature that leaves the support starts again from nothing.
+    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is ``c * scales -
+    d * tolls`` less one number a cell, kept in the last column. A feature that leaves the support
+    starts again from nothing.
     """
 
     rule: tuple
@@ -219,7 +251,8 @@ class Averaged(NamedTuple):
         return accrue(self.rule, penalty, eta, ledger, lifts)
 
     def owes(self):
-        # A sum over steps is a difference of numbers that grow as 1 / scale: settled at a scale of 1e-3 it loses three digits, at 1e-60 all.
+        # A sum over steps is a difference of numbers that grow as 1 / scale: settled at a scale of
+        # 1e-3 it loses three digits, at 1e-60 all.
         return owes(self.rule) * 1e57
 
     def rebase(self, state, penalty, cell, ledger):
@@ -242,4 +275,9 @@ class Averaged(NamedTuple):
         return (c * ledger[4] - d * ledger[5] - state[state.shape[0] - 1, cell]) / ledger[0]
 
 
-RULES = {"descent": Descent(), "dual_averaging": DualAveraging(), "ftrl": FTRL(), "adagrad": AdaGrad()}
+RULES = {
+    "descent": Descent(),
+    "dual_averaging": DualAveraging(),
+    "ftrl": FTRL(),
+    "adagrad": AdaGrad(),
+}

@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from tamis._jit import term
+from tamis.base.jit import term
 
 
 @term

@@ -1,15 +1,18 @@
-"""Checkpoints: a model in mid-stream and where its reading goes on, in a folder, written in one step.
+"""Checkpoints: a model in mid-stream and where its reading goes on, in a folder, written in one
+step.
 
 ::
 
-    checkpoint.lock        locked by the one process that uses the folder; says which files are of it, and whether the folder was made for it
-    checkpoint.json        the record: task, place in the files, counters, and which of the two models belongs to it
-    model-ID-a.tamis       the models take turns; ID is drawn when the folder is first used
-    model-ID-b.tamis
+    checkpoint.lock        locked by the one process that uses the folder; says which files are of
+    it, and whether the folder was made for it checkpoint.json        the record: task, place in the
+    files, counters, and which of the two models belongs to it model-ID-a.tamis       the models
+    take turns; ID is drawn when the folder is first used model-ID-b.tamis
 
-The model that the record does not name is written first, then the record takes the place of the one before, and only then is the older model
-removed: whatever moment a process dies at, the folder holds one whole pair. Only files of these names are ever removed, and the folder itself only
-if it was made here; a folder that holds anything else is refused. The lock is the system's, so that a process that dies leaves none behind.
+The model that the record does not name is written first, then the record takes the place of the one
+before, and only then is the older model removed: whatever moment a process dies at, the folder
+holds one whole pair. Only files of these names are ever removed, and the folder itself only if it
+was made here; a folder that holds anything else is refused. The lock is the system's, so that a
+process that dies leaves none behind.
 """
 
 import contextlib
@@ -20,8 +23,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tamis._disk import TEMPORARY, is_at, lock, replacing, sweep
-from tamis._screen import for_terminal
+from tamis.base.machine.disk import TEMPORARY, is_at, lock, replacing, sweep
+from tamis.base.machine.screen import for_terminal
 from tamis.persist import ModelFileError, load, save
 from tamis.training.record import FORMAT, State, contradiction, fault, to_record, to_state, width_of
 
@@ -31,7 +34,9 @@ _CHECKSUM_LENGTH = 32  # that end a model file
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that does not belong to what is asked for, or that is damaged; or a folder that is not free for one."""
+    """A checkpoint that does not belong to what is asked for, or that is damaged; or a folder that
+    is not free for one.
+    """
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes names and parameters
@@ -55,7 +60,9 @@ class Folder:
                 self.mark.close()
                 raise
         except OSError as error:
-            raise CheckpointError(f"{self.path}: checkpoints need a folder that can be written to ({error.strerror}).") from error
+            raise CheckpointError(
+                f"{self.path}: checkpoints need a folder that can be written to ({error.strerror})."
+            ) from error
         sweep(self.path)
         return self
 
@@ -77,17 +84,24 @@ class Folder:
                 made = False
                 if not (self.path / MARK).exists():
                     self._refuse_others(lambda name: name == MARK)
-            with contextlib.suppress(FileNotFoundError):  # whoever had the folder has just removed it
+            with contextlib.suppress(
+                FileNotFoundError
+            ):  # whoever had the folder has just removed it
                 self.mark = open(self.path / MARK, "a+b")  # noqa: SIM115 (it is locked as long as it is open)
                 try:
                     free = lock(self.mark)
                 except OSError:
                     free = True
-                    warnings.warn(f"{self.path}: this disk has no locks, so a second process in the same folder goes unnoticed.", stacklevel=3)
+                    warnings.warn(
+                        f"{self.path}: this disk has no locks, so a second process in the same "
+                        "folder goes unnoticed.",
+                        stacklevel=3,
+                    )
                 if not free:
                     self.mark.close()
                     raise CheckpointError(
-                        f"{self.path}: another process, or another thread, is using this folder. Wait for it, or name another folder."
+                        f"{self.path}: another process, or another thread, is using this folder. "
+                        "Wait for it, or name another folder."
                     )
                 if is_at(self.mark, self.path / MARK):
                     return made
@@ -104,9 +118,14 @@ class Folder:
             os.fsync(self.mark.fileno())
         try:
             said = json.loads(text)
-            self.made, names = said["made"] is True, [f"model-{bytes.fromhex(said['id']).hex()}-{letter}.tamis" for letter in "ab"]
+            self.made, names = (
+                said["made"] is True,
+                [f"model-{bytes.fromhex(said['id']).hex()}-{letter}.tamis" for letter in "ab"],
+            )
         except (ValueError, TypeError, KeyError):
-            raise CheckpointError(f"{self.path / MARK}: no checkpoint wrote this file. Name another folder.") from None
+            raise CheckpointError(
+                f"{self.path / MARK}: no checkpoint wrote this file. Name another folder."
+            ) from None
         self.names = names
         self._refuse_others(lambda name: name in (MARK, NAME, *names) or TEMPORARY.fullmatch(name))
 
@@ -115,20 +134,31 @@ class Folder:
         if others:
             more = f" and {len(others) - 1} more" if len(others) > 1 else ""
             said = f"it holds {others[0]!r}{more}, which no checkpoint wrote"
-            raise CheckpointError(f"{self.path}: {said}. Checkpoints need a folder of their own: name one that is empty or new.")
+            raise CheckpointError(
+                f"{self.path}: {said}. Checkpoints need a folder of their own: name one that is "
+                "empty or new."
+            )
 
     # ------------------------------------------------------------------ reading and writing
     def write(self, model, state: State) -> None:
         """Save the model and the state."""
-        older, self.current = self.current, next(name for name in self.names if name != self.current)
+        older, self.current = (
+            self.current,
+            next(name for name in self.names if name != self.current),
+        )
         save(model, self.path / self.current)
-        record = to_record(state, {"name": self.current, "checksum": self._sum(self.current)}, self.task)
+        record = to_record(
+            state, {"name": self.current, "checksum": self._sum(self.current)}, self.task
+        )
         with replacing(self.path / NAME) as file:
             file.write(json.dumps(record, indent=1).encode())
         self._remove(older)
 
     def read(self, task: dict) -> tuple[Any, State] | None:
-        """The model and the state of the last checkpoint; None where there is none. `task` is plain data: what is learnt from what and how."""
+        """The model and the state of the last checkpoint; None where there is none.
+
+        `task` is plain data: what is learnt from what and how.
+        """
         place, self.task = self.path / NAME, json.loads(json.dumps(task))
         try:
             record = json.loads(place.read_text(encoding="utf-8"))
@@ -147,7 +177,9 @@ class Folder:
             raise CheckpointError(f"{place}: {said}. {ANEW}")
         model = self._load(record["model"])
         if type(model).__name__ != task["model"]:
-            raise CheckpointError(f"{self.path}: its model is of another class, {type(model).__name__}. {ANEW}")
+            raise CheckpointError(
+                f"{self.path}: its model is of another class, {type(model).__name__}. {ANEW}"
+            )
         if width_of(record["state"]) > (width := getattr(model, "n_features_in_", 0)):
             raise CheckpointError(f"{place}: more columns than the {width:,} of its model. {ANEW}")
         self.current = record["model"]["name"]
@@ -160,9 +192,13 @@ class Folder:
             model = load(self.path / facts["name"])
             same = self._sum(facts["name"]) == facts["checksum"]
         except (OSError, ModelFileError) as error:
-            raise CheckpointError(f"{self.path}: its model cannot be loaded ({error}). {ANEW}") from error
+            raise CheckpointError(
+                f"{self.path}: its model cannot be loaded ({error}). {ANEW}"
+            ) from error
         if not same:
-            raise CheckpointError(f"{self.path}: its model is not the one that was written with the record. {ANEW}")
+            raise CheckpointError(
+                f"{self.path}: its model is not the one that was written with the record. {ANEW}"
+            )
         return model
 
     def _sum(self, name: str) -> str:
@@ -195,13 +231,20 @@ class Folder:
             if was != now:
                 said = _difference(now, was)
                 raise CheckpointError(
-                    f"{self.path}: its checkpoint is of another task: {part} {said}. Do as before, name another folder, or remove this one."
+                    f"{self.path}: its checkpoint is of another task: {part} {said}. Do as before, "
+                    "name another folder, or remove this one."
                 )
 
 
 def _difference(ours, theirs) -> str:
     """What differs, in words."""
-    if isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs) and ours and isinstance(ours[0], dict):
+    if (
+        isinstance(ours, list)
+        and isinstance(theirs, list)
+        and len(ours) == len(theirs)
+        and ours
+        and isinstance(ours[0], dict)
+    ):
         number = next(k for k in range(len(ours)) if ours[k] != theirs[k])
         return f"{number + 1} has changed since ({_difference(ours[number], theirs[number])})"
     if isinstance(ours, dict) and isinstance(theirs, dict):

@@ -14,12 +14,17 @@ class Judge:
     def __init__(self, validate):
         self.progressive = isinstance(validate, str)
         if self.progressive and validate != PROGRESSIVE:
-            raise ValueError(f"validate must be None, 'progressive', a source of rows or (X, y). Got {validate!r}.")
+            raise ValueError(
+                "validate must be None, 'progressive', a source of rows or (X, y). Got "
+                f"{validate!r}."
+            )
         self.held = None if self.progressive else validate
         self.name = PROGRESSIVE if self.progressive else "none" if validate is None else "held out"
 
     def wants(self, chunks: int) -> bool:
-        """Whether the chunk after so many is to be predicted: of a long stream one in eight, so that this costs little."""
+        """Whether the chunk after so many is to be predicted: of a long stream one in eight, so
+        that this costs little.
+        """
         return self.progressive and (chunks < EVERY_ONE or chunks % THINNED == 0)
 
     def before(self, model, X, targets, weights, charged: list[float]) -> None:

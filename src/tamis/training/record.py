@@ -1,7 +1,8 @@
 """What the record of a checkpoint may hold: every field declared once, and one check of them all.
 
-A record carries a checksum over all the rest, so that one that was edited, to whatever values, is refused. The rules after that are a second
-line: nothing that a record says may lead outside the files, whoever wrote it.
+A record carries a checksum over all the rest, so that one that was edited, to whatever values, is
+refused. The rules after that are a second line: nothing that a record says may lead outside the
+files, whoever wrote it.
 """
 
 import hashlib
@@ -26,7 +27,9 @@ class State:
     chunks: int = 0
     position: Position | None = None  # in the present pass
     mark: int = 0  # rows at which the history is written next
-    charged: list[float] = field(default_factory=lambda: [0.0, 0.0])  # progressive loss and its weight
+    charged: list[float] = field(
+        default_factory=lambda: [0.0, 0.0]
+    )  # progressive loss and its weight
     history: list[dict] = field(default_factory=list)
     facts: dict = field(default_factory=dict)  # what the source had decided
 
@@ -40,7 +43,10 @@ class Rule(NamedTuple):
 
 
 def _whole(least: int = 0) -> Rule:
-    return Rule(f"a whole number from {least} on", lambda value: type(value) is int and least <= value <= _LARGEST)
+    return Rule(
+        f"a whole number from {least} on",
+        lambda value: type(value) is int and least <= value <= _LARGEST,
+    )
 
 
 def _or_none(rule: Rule) -> Rule:
@@ -49,20 +55,42 @@ def _or_none(rule: Rule) -> Rule:
 
 def _is_line(value) -> bool:
     """Whether a line of the history has its pass and rows, and only numbers."""
-    counts = isinstance(value, dict) and all(_whole(least).holds(value.get(name)) for name, least in (("pass", 1), ("rows", 0)))
+    counts = isinstance(value, dict) and all(
+        _whole(least).holds(value.get(name)) for name, least in (("pass", 1), ("rows", 0))
+    )
     return counts and all(type(figure) in (int, float) for figure in value.values())
 
 
 _TEXT = Rule("a text", lambda value: isinstance(value, str))
 _CHARGED = Rule(
-    "two numbers, the second from 0 on", lambda value: isinstance(value, list) and [*map(type, value)] == [float, float] and value[1] >= 0.0
+    "two numbers, the second from 0 on",
+    lambda value: (
+        isinstance(value, list) and [*map(type, value)] == [float, float] and value[1] >= 0.0
+    ),
 )
-_HISTORY = Rule("a list of lines with pass, rows and figures", lambda value: isinstance(value, list) and all(map(_is_line, value)))
-_LABELS = Rule("a list of labels", lambda value: isinstance(value, list) and all(type(one) in (int, float, str) for one in value))
+_HISTORY = Rule(
+    "a list of lines with pass, rows and figures",
+    lambda value: isinstance(value, list) and all(map(_is_line, value)),
+)
+_LABELS = Rule(
+    "a list of labels",
+    lambda value: isinstance(value, list) and all(type(one) in (int, float, str) for one in value),
+)
 _SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
 _BASE = Rule("0 or 1", lambda value: type(value) is int and value in (0, 1))
-POSITION = {"file": _whole(), "offset": _whole(1), "line": _whole(1), "rows": _whole(), "width": _whole()}
-FACTS = {"base": _or_none(_BASE), "several": _or_none(_SWITCH), "labels": _or_none(_LABELS), "n_features": _or_none(_whole(1))}
+POSITION = {
+    "file": _whole(),
+    "offset": _whole(1),
+    "line": _whole(1),
+    "rows": _whole(),
+    "width": _whole(),
+}
+FACTS = {
+    "base": _or_none(_BASE),
+    "several": _or_none(_SWITCH),
+    "labels": _or_none(_LABELS),
+    "n_features": _or_none(_whole(1)),
+}
 STATE = {
     "turn": _whole(),
     "seen": _whole(),
@@ -102,30 +130,52 @@ def _misfit(found, fields: dict, path: str) -> str:
         if isinstance(rule, Rule):
             if not rule.holds(value):
                 return f"{path + name!r} must be {rule.words}, not {_short(value)}"
-        elif not (rule is POSITION and value is None) and (said := _misfit(value, rule, f"{path}{name}.")):
+        elif not (rule is POSITION and value is None) and (
+            said := _misfit(value, rule, f"{path}{name}.")
+        ):
             return said
     return ""
 
 
 def _altered(record: dict) -> str:
-    return "" if record["checksum"] == checksum(record) else "it was altered since it was written (its checksum does not match)"
+    return (
+        ""
+        if record["checksum"] == checksum(record)
+        else "it was altered since it was written (its checksum does not match)"
+    )
 
 
 def contradiction(state: dict, task: dict) -> str:
-    """What is wrong with figures that are possible one by one, but not together or not for the task; nothing if all is well."""
+    """What is wrong with figures that are possible one by one, but not together or not for the
+    task; nothing if all is well.
+    """
     turn, seen, position = state["turn"], state["seen"], state["position"]
     told = [line["rows"] for line in state["history"]]
     rules = {
-        f"{turn} passes are done of {task['passes']}": turn + (position is not None) <= task["passes"],
+        f"{turn} passes are done of {task['passes']}": turn + (position is not None)
+        <= task["passes"],
         "no pass is done, and none begun": turn >= 1 or position is not None,
         f"{seen} rows in {turn} whole passes": position is not None or seen % max(turn, 1) == 0,
-        f"{seen} rows learnt of {position and position['rows']} read": turn >= 1 or position is None or seen <= position["rows"],
+        f"{seen} rows learnt of {position and position['rows']} read": turn >= 1
+        or position is None
+        or seen <= position["rows"],
         f"{state['chunks']} chunks of {seen} rows": state["chunks"] <= seen,
-        "the history does not fit the rows": bool(told) and told == sorted(set(told)) and told[-1] <= seen,
-        "the mark does not fit the history": bool(told) and state["mark"] == int(told[-1] * GROWTH) + 1,
-        f"file {position and position['file'] + 1} of {len(task['file'])}": position is None or position["file"] < len(task["file"]),
+        "the history does not fit the rows": bool(told)
+        and told == sorted(set(told))
+        and told[-1] <= seen,
+        "the mark does not fit the history": bool(told)
+        and state["mark"] == int(told[-1] * GROWTH) + 1,
+        f"file {position and position['file'] + 1} of {len(task['file'])}": position is None
+        or position["file"] < len(task["file"]),
     }
-    return next((f"its figures contradict each other ({words})" for words, holds in rules.items() if not holds), "")
+    return next(
+        (
+            f"its figures contradict each other ({words})"
+            for words, holds in rules.items()
+            if not holds
+        ),
+        "",
+    )
 
 
 def width_of(state: dict) -> int:

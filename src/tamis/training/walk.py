@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from tamis._progress import Progress
-from tamis._threads import alone
+from tamis.base.machine.progress import Progress
+from tamis.base.machine.threads import alone
 from tamis.read.rows import Misplaced, ReadError, Rows
 from tamis.read.source import RowSource
 from tamis.training.checkpoint import ANEW, CheckpointError, Folder
@@ -23,25 +23,29 @@ from tamis.training.record import GROWTH, State
 def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_000, progress="auto"):
     """Train a model from a source of rows, chunk by chunk, in bounded memory.
 
-    Rows are read ahead by a thread while the model learns. How they are cut into chunks does not matter to the models of tamis. A model that
-    must know its classes and columns beforehand (all that lack ``grow=True``) makes the source be read once more, before the first pass, to
-    find them. `refine` is called at the end where the model has it.
+    Rows are read ahead by a thread while the model learns. How they are cut into chunks does not
+    matter to the models of tamis. A model that must know its classes and columns beforehand (all
+    that lack ``grow=True``) makes the source be read once more, before the first pass, to find
+    them. `refine` is called at the end where the model has it.
 
     Parameters
     ----------
     model : estimator
         Any model with `partial_fit`, fitted or not; a fitted one goes on.
     rows : RowSource, or iterable of Rows or of (X, y)
-        What `open_rows` gives, or chunks of your own; several passes need an iterable that can be iterated again.
+        What `open_rows` gives, or chunks of your own; several passes need an iterable that can be
+        iterated again.
     passes : int, default=1
         Passes over the rows, in their order.
     validate : None, "progressive", RowSource or (X, y), default=None
-        "progressive" predicts, in the first pass, chunks before they are learnt from, and keeps the mean error: the first 64 chunks, then
-        one in eight. Rows of their own are predicted whenever the history is written.
+        "progressive" predicts, in the first pass, chunks before they are learnt from, and keeps the
+        mean error: the first 64 chunks, then one in eight. Rows of their own are predicted whenever
+        the history is written.
     checkpoint : path or None, default=None
-        Folder for checkpoints, and for nothing else: it is made if need be, and refused if it holds anything but a checkpoint, or while another
-        process or thread uses it. If it holds a checkpoint of the same task, training goes on from there, to the same bits; one of other data or
-        parameters is refused.
+        Folder for checkpoints, and for nothing else: it is made if need be, and refused if it holds
+        anything but a checkpoint, or while another process or thread uses it. If it holds a
+        checkpoint of the same task, training goes on from there, to the same bits; one of other
+        data or parameters is refused.
     every : int, default=100_000
         Rows between two checkpoints, at least.
     progress : bool or "auto", default="auto"
@@ -50,15 +54,17 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
     Returns
     -------
     model : estimator
-        The same object. `train_history_` holds what happened, as a list of dicts: passes, rows, and error, loss and nonzero weights where
-        they are known. `reading_` holds what the columns mean, for `open_rows` (its `schema`).
+        The same object. `train_history_` holds what happened, as a list of dicts: passes, rows, and
+        error, loss and nonzero weights where they are known. `reading_` holds what the columns
+        mean, for `open_rows` (its `schema`).
 
     Raises
     ------
     tamis.read.rows.ReadError
         If the rows cannot be read as asked.
     tamis.training.checkpoint.CheckpointError
-        If the folder's checkpoint is of another task, altered or damaged, or if the folder is in use or holds other files.
+        If the folder's checkpoint is of another task, altered or damaged, or if the folder is in
+        use or holds other files.
 
     See Also
     --------
@@ -81,9 +87,13 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
     True
     """
     if passes < 1 or every < 1:
-        raise ValueError(f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}.")
+        raise ValueError(
+            f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}."
+        )
     walk = Walk(model, rows, passes, validate, every)
-    claimed = checkpoint is None or isinstance(checkpoint, Folder)  # by the caller, who has more to do before others may have it
+    claimed = checkpoint is None or isinstance(
+        checkpoint, Folder
+    )  # by the caller, who has more to do before others may have it
     with contextlib.nullcontext(checkpoint) if claimed else Folder(checkpoint) as folder:
         walk.run(folder, progress)
     return model
@@ -103,10 +113,23 @@ class Walk:
     def task(self) -> dict:
         """What is learnt from what and how, as plain data."""
         if self.source is None:
-            raise ValueError("checkpoints need rows that can be found again: pass what open_rows gives, not chunks of your own.")
-        options = {name: repr(value) for name, value in vars(self.source.options).items() if name != "n_features"}
-        chosen = {name: repr(value) for name, value in sorted(self.model.get_params(deep=True).items()) if name not in ("n_jobs", "verbose")}
-        begun = repr(getattr(self.model, "t_", None)) if hasattr(self.model, "n_features_in_") else None
+            raise ValueError(
+                "checkpoints need rows that can be found again: pass what open_rows gives, not "
+                "chunks of your own."
+            )
+        options = {
+            name: repr(value)
+            for name, value in vars(self.source.options).items()
+            if name != "n_features"
+        }
+        chosen = {
+            name: repr(value)
+            for name, value in sorted(self.model.get_params(deep=True).items())
+            if name not in ("n_jobs", "verbose")
+        }
+        begun = (
+            repr(getattr(self.model, "t_", None)) if hasattr(self.model, "n_features_in_") else None
+        )
         return {
             "model": type(self.model).__name__,
             "parameters": chosen,
@@ -125,7 +148,10 @@ class Walk:
             vars(self.model).update(vars(model))
             self._recall(self.state.facts)
         total = (self.source.total if self.source else 0) * self.passes
-        with Interruption(folder is not None) as interrupted, Progress("train", max(total, 1), progress) as bar:
+        with (
+            Interruption(folder is not None) as interrupted,
+            Progress("train", max(total, 1), progress) as bar,
+        ):
             while self.state.turn < self.passes:
                 self._pass(folder, interrupted, bar)
                 self.state.turn, self.state.position = self.state.turn + 1, None
@@ -134,7 +160,10 @@ class Walk:
                     self._save(folder)
         if hasattr(self.model, "refine"):
             self.model.refine()
-            self.state.history[-1] |= {"nonzeros": len(self.model.support_), **self.judge.look(self.model)}
+            self.state.history[-1] |= {
+                "nonzeros": len(self.model.support_),
+                **self.judge.look(self.model),
+            }
         self.model.train_history_ = self.state.history
         if self.source is not None:
             self.model.reading_ = self.source.schema
@@ -151,8 +180,13 @@ class Walk:
                 self._write_history()
             rate = since / max(time.monotonic() - begun, 1e-9)
             place = state.turn * self.source.total + self.source.done if self.source else 0
-            bar.advance(place - bar.done, f"{state.seen:,} rows, {rate:,.0f} a second{self._words()}")
-            if folder is not None and (state.seen // self.every > (state.seen - chunk.X.shape[0]) // self.every or interrupted.asked):
+            bar.advance(
+                place - bar.done, f"{state.seen:,} rows, {rate:,.0f} a second{self._words()}"
+            )
+            if folder is not None and (
+                state.seen // self.every > (state.seen - chunk.X.shape[0]) // self.every
+                or interrupted.asked
+            ):
                 self._save(folder)
                 interrupted.stop()
 
@@ -163,7 +197,9 @@ class Walk:
             try:
                 yield from self.source.read(position)
             except Misplaced as error:
-                raise CheckpointError(f"The checkpoint does not fit its file. {error} {ANEW}") from error
+                raise CheckpointError(
+                    f"The checkpoint does not fit its file. {error} {ANEW}"
+                ) from error
             return
         for chunk in self.rows:
             yield chunk if isinstance(chunk, Rows) else Rows(*chunk, first_line=0)
@@ -197,7 +233,9 @@ class Walk:
             if not hasattr(self.model, "classes_") and not hasattr(targets, "tocsr"):
                 classes = self._classes(targets)
                 named |= {} if classes is None else {"classes": classes}
-        if self.state.turn == 0 and self.judge.wants(self.state.chunks):  # later passes have seen the rows
+        if self.state.turn == 0 and self.judge.wants(
+            self.state.chunks
+        ):  # later passes have seen the rows
             self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
         self.model.partial_fit(chunk.X, targets, **named)
         self.state.chunks += 1
@@ -205,7 +243,10 @@ class Walk:
     def _as_classes(self, chunk: Rows):
         """Numbers as whole ones where they are."""
         targets = chunk.targets
-        if getattr(getattr(targets, "dtype", None), "kind", "") != "f" or getattr(targets, "ndim", 1) > 1:
+        if (
+            getattr(getattr(targets, "dtype", None), "kind", "") != "f"
+            or getattr(targets, "ndim", 1) > 1
+        ):
             return targets
         known = getattr(self.model, "classes_", None)
         if known is not None and known.dtype.kind == "f":
@@ -216,7 +257,10 @@ class Walk:
         odd = targets != np.floor(targets)
         if odd.any():
             at = f"{chunk.file}, at or after line {chunk.first_line}" if chunk.file else "a chunk"
-            raise ReadError(f"{at}: target {float(targets[odd][0])!r} is no class; classes are whole numbers or words. Use a regressor for numbers.")
+            raise ReadError(
+                f"{at}: target {float(targets[odd][0])!r} is no class; classes are whole numbers "
+                "or words. Use a regressor for numbers."
+            )
         return targets.astype(np.int64)
 
     def _classes(self, targets):
@@ -226,11 +270,17 @@ class Walk:
         if self.source is None:
             again = iter(self.rows)
             if again is self.rows:
-                raise ValueError("the classes are not known: pass chunks that can be iterated again (a list), or a model with grow=True.")
+                raise ValueError(
+                    "the classes are not known: pass chunks that can be iterated again (a list), "
+                    "or a model with grow=True."
+                )
             return np.unique(np.concatenate([np.asarray(chunk[1]) for chunk in again]))
         survey = self.source.survey()
         if survey.many:
-            raise ReadError(f"{self.source.files[0]}: more than 10,000 different targets; these are no classes. Use a regressor.")
+            raise ReadError(
+                f"{self.source.files[0]}: more than 10,000 different targets; these are no "
+                "classes. Use a regressor."
+            )
         return np.array(survey.classes).astype(targets.dtype)
 
     # ------------------------------------------------------------------ what is told
@@ -250,25 +300,45 @@ class Walk:
 
     def _words(self) -> str:
         """Loss and nonzeros as the bar shows them."""
-        names = (("error", "error {:.4f}"), ("validation_error", "held out {:.4f}"), ("loss", "loss {:.4f}"), ("nonzeros", "{:,} kept"))
-        return "".join(", " + text.format(self.told[name]) for name, text in names if name in self.told)
+        names = (
+            ("error", "error {:.4f}"),
+            ("validation_error", "held out {:.4f}"),
+            ("loss", "loss {:.4f}"),
+            ("nonzeros", "{:,} kept"),
+        )
+        return "".join(
+            ", " + text.format(self.told[name]) for name, text in names if name in self.told
+        )
 
     # ------------------------------------------------------------------ what the source decided
     def _facts(self) -> dict:
         source = self.source
-        return {"base": source.base, "several": source.several, "labels": source.labels, "n_features": source.options.n_features}
+        return {
+            "base": source.base,
+            "several": source.several,
+            "labels": source.labels,
+            "n_features": source.options.n_features,
+        }
 
     def _recall(self, facts: dict) -> None:
         source = self.source
         for name, now in self._facts().items():
             if now is not None and facts[name] != now:
-                raise CheckpointError(f"The checkpoint has {name} {facts[name]!r} where the rows have {now!r}. {ANEW}")
-        source.base, source.several, source.labels = facts["base"], facts["several"], facts["labels"]
+                raise CheckpointError(
+                    f"The checkpoint has {name} {facts[name]!r} where the rows have {now!r}. {ANEW}"
+                )
+        source.base, source.several, source.labels = (
+            facts["base"],
+            facts["several"],
+            facts["labels"],
+        )
         source.options = replace(source.options, n_features=facts["n_features"])
 
 
 class Interruption:
-    """Ctrl-C waits for the end of a chunk, so that a checkpoint can be written; a second one does not wait."""
+    """Ctrl-C waits for the end of a chunk, so that a checkpoint can be written; a second one does
+    not wait.
+    """
 
     def __init__(self, wanted: bool):
         self.wanted = wanted and threading.current_thread() is threading.main_thread()

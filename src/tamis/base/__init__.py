@@ -1,0 +1,1 @@
+"""What every method stands on, and nothing of any method."""

@@ -1,0 +1,120 @@
+"""The one check of all that comes from a model file: by the declared contents of its classes, and
+by scikit-learn's rules for parameters.
+"""
+
+import functools
+from typing import Any
+
+from tamis.base.contents.held import Content, ContentsError, Held, Outline, Promise, SparsePromise
+from tamis.base.contents.kinds import plain_array, read_sparse
+
+COMMON: dict[str, Content] = {}  # contents of every estimator, filled by `tamis.base.contents`
+
+
+@functools.cache
+def contents_of(cls: type) -> dict:
+    """All that a class and its bases declare, the class itself first; under `...` stands what any
+    other attribute may be.
+    """
+    found = dict(COMMON) if hasattr(cls, "get_params") else {}
+    for base in cls.__mro__:
+        for name, content in vars(base).get("_contents", {}).items():
+            found.setdefault(name, content)
+    return {name: content for name, content in found.items() if content is not None}
+
+
+def undeclared(cls: type, names) -> list[str]:
+    """Names of attributes that the class does not declare."""
+    known = contents_of(cls)
+    return [] if ... in known else [name for name in names if name not in known]
+
+
+def settled(outline: Outline):
+    """The object that a file describes: compared as a whole before any array is read, then made."""
+    path = outline.cls.__name__
+    outline.held = Held(outline.parameters | outline.attributes)
+    check_outline(outline, path)
+    return made(outline, path)
+
+
+def check_outline(outline: Outline, path: str) -> None:
+    """Refuse an object by the types, dtypes and shapes of what it holds, or for what it lacks or
+    has beyond.
+    """
+    contents, held, attributes = contents_of(outline.cls), outline.held, outline.attributes
+    for name in undeclared(outline.cls, attributes):
+        raise ContentsError(
+            f"{path} has the attribute {name!r}, which {outline.cls.__name__} does not hold"
+        )
+    for name, value in outline.parameters.items():
+        outline_inside(value, f"{path}.{name}")
+    # An estimator whose fit failed while its input was checked has early attributes alone, and is
+    # not fitted.
+    begun = not hasattr(outline.cls, "get_params") or any(
+        not contents[name].early for name in attributes if name in contents
+    )
+    for name, content in contents.items():
+        if name is ...:
+            continue
+        needed = content.needed(held)
+        if name in attributes and needed is None:
+            raise ContentsError(
+                f"{path} has the attribute {name!r}, which does not go with its others"
+            )
+        if name in attributes:
+            content.outline(attributes[name], held, f"{path}.{name}")
+        elif begun and needed:
+            raise ContentsError(f"{path} lacks the attribute {name!r}")
+    if ... in contents:
+        for name in attributes.keys() - contents.keys():
+            contents[...].outline(attributes[name], held, f"{path}.{name}")
+    held.close()
+
+
+def outline_inside(value, path: str) -> None:
+    """Check the outlines of objects that are somewhere in a value."""
+    if isinstance(value, Outline):
+        value.held = Held(value.parameters | value.attributes)
+        check_outline(value, path)
+    elif isinstance(value, dict | list | tuple):
+        for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+            outline_inside(item, f"{path}[{name!r}]")
+
+
+def made(outline: Outline, path: str):
+    """The object itself, made without a call of its constructor.
+
+    A class may have a method `_restored` that makes what follows from its declared contents, and
+    that raises ValueError for what no declaration can say.
+    """
+    cls, contents = outline.cls, contents_of(outline.cls)
+    state = {name: filled(value, f"{path}.{name}") for name, value in outline.parameters.items()}
+    for name, value in outline.attributes.items():
+        state[name] = contents[name if name in contents else ...].fill(
+            value, outline.held, f"{path}.{name}"
+        )
+    thing: Any = object.__new__(cls)
+    thing.__dict__.update(state)
+    try:
+        if hasattr(cls, "_parameter_constraints"):
+            thing._validate_params()
+        if hasattr(cls, "_restored"):
+            thing._restored()
+    except ValueError as error:
+        raise ContentsError(f"{path}: {error}") from None
+    return thing
+
+
+def filled(value, path: str):
+    """A value of any kind, its arrays read and its objects made."""
+    if isinstance(value, Promise):
+        return plain_array(value)
+    if isinstance(value, SparsePromise):
+        return read_sparse(value)
+    if isinstance(value, Outline):
+        return made(value, path)
+    if type(value) in (list, tuple):
+        return type(value)(filled(item, f"{path}[{place}]") for place, item in enumerate(value))
+    if type(value) is dict:
+        return {name: filled(item, f"{path}[{name!r}]") for name, item in value.items()}
+    return value

@@ -1,0 +1,372 @@
+"""Contents that hold no others: arrays, sparse matrices, numbers, texts, labels, terms."""
+
+import numpy as np
+
+from tamis.base.contents.held import Content, ContentsError, Promise, SparsePromise, refuse
+
+
+class Array(Content):
+    """An array of one dtype (or a few) and of declared lengths; a `loose` one without rows may be
+    of any width.
+
+    One that nothing reads before its shape is compared is `believed`, even if only zeros speak for
+    its size.
+    """
+
+    def __init__(
+        self,
+        dtypes,
+        *lengths,
+        finite=True,
+        least=None,
+        most=None,
+        below=None,
+        order="C",
+        increasing=False,
+        distinct=False,
+        rising=None,
+        loose=False,
+        believed=False,
+    ):
+        self.dtypes = [np.dtype(d) for d in ([dtypes] if isinstance(dtypes, str) else dtypes)]
+        self.lengths, self.finite, self.least, self.most, self.below = (
+            lengths,
+            finite,
+            least,
+            most,
+            below,
+        )
+        self.order, self.increasing, self.distinct, self.rising, self.loose, self.believed = (
+            order,
+            increasing,
+            distinct,
+            rising,
+            loose,
+            believed,
+        )
+
+    def suits(self, value):
+        """An array of as many axes."""
+        return isinstance(value, Promise) and value.ndim == len(self.lengths)
+
+    def outline(self, value, held, path):
+        """Kind, dtype, lengths."""
+        shape = f"({', '.join(map(str, self.lengths))})"
+        if not self.suits(value) or value.dtype not in self.dtypes:
+            refuse(
+                path, f"an array of {' or '.join(map(str, self.dtypes))} and shape {shape}", value
+            )
+        if (
+            self.increasing or self.distinct
+        ) and value.zeros > 1:  # found here, where it costs no memory
+            refuse(path, "without a number that comes twice", value)
+        lengths = self.lengths[:1] if self.loose and not value.shape[0] else self.lengths
+        for place, (length, text) in enumerate(zip(value.shape, lengths, strict=False)):
+            held.fit(
+                text, length, f"{path}, axis {place} of {shape},", value.backed or self.believed
+            )
+
+    def fill(self, value, held, path):
+        """The array, its numbers in range and laid out as loops read it."""
+        most = self.most if self.below is None else held.measure(self.below, path) - 1
+
+        def inspect(piece):
+            if not piece.size:
+                return
+            if self.finite and piece.dtype.kind == "f" and not np.isfinite(piece).all():
+                refuse(path, "finite", float(piece[~np.isfinite(piece)][0]))
+            if self.least is not None and piece.min() < self.least:
+                refuse(path, f"{self.least} or more everywhere", piece.min().item())
+            if most is not None and piece.max() > most:
+                refuse(path, f"at most {most} everywhere", piece.max().item())
+
+        found = value.read(inspect)
+        order = self.order(held) if callable(self.order) else self.order
+        if not (
+            found.flags.f_contiguous if order == "F" else found.flags.c_contiguous or order is None
+        ):
+            raise ContentsError(f"{path} must be stored in {order} order")
+        self._whole(found, held, path)
+        return found
+
+    def _whole(self, found, held, path):
+        """What only the array as a whole can show."""
+        if self.increasing and (found[1:] <= found[:-1]).any():
+            raise ContentsError(f"{path} must increase from entry to entry")
+        if self.distinct and len(np.unique(found)) < found.size:
+            raise ContentsError(f"{path} must hold no number twice")
+        if self.rising is not None:
+            end = held.measure(self.rising, path)
+            if (
+                not len(found)
+                or found[0] != 0
+                or found[-1] != end
+                or (found[1:] < found[:-1]).any()
+            ):
+                raise ContentsError(f"{path} must begin at 0, never fall, and end at {end}")
+
+
+class Rows(Content):
+    """A CSR or CSC matrix of numbers."""
+
+    def __init__(
+        self, *lengths, formats=("csr",), dtypes=("f8",), finite=True, least=None, most=None
+    ):
+        self.lengths, self.formats, self.dtypes = lengths, formats, [np.dtype(d) for d in dtypes]
+        self.numbers = Array(dtypes, "_", finite=finite, least=least, most=most)
+
+    def suits(self, value):
+        """A sparse matrix of the format."""
+        return (
+            isinstance(value, SparsePromise)
+            and value.cls.__name__[:3] in self.formats
+            and len(value.shape) == 2
+        )
+
+    def outline(self, value, held, path):
+        """Format, dtypes, shape, and lengths of the three arrays."""
+        if not self.suits(value) or value.parts["data"].dtype not in self.dtypes:
+            refuse(
+                path,
+                f"a {' or '.join(self.formats)} matrix of {' or '.join(map(str, self.dtypes))}",
+                value,
+            )
+        for place, (length, text) in enumerate(zip(value.shape, self.lengths, strict=True)):
+            held.fit(text, length, f"{path}, axis {place},")
+        data, indices, indptr = (value.parts[name] for name in ("data", "indices", "indptr"))
+        major = value.shape[value.cls.__name__.startswith("csc")]
+        if data.ndim != 1 or data.shape != indices.shape or indptr.shape != (major + 1,):
+            refuse(path, "a sparse matrix whose arrays fit together", value)
+
+    def fill(self, value, held, path):
+        """The matrix, its indices in range."""
+        return read_sparse(value, lambda data: self.numbers.fill(data, held, path))
+
+
+def read_sparse(value: SparsePromise, read_data=None):
+    """A sparse matrix whose pointers and indices were checked."""
+    data, indices, indptr = (value.parts[name] for name in ("data", "indices", "indptr"))
+    if data.dtype.kind not in "biufc" or not {indices.dtype, indptr.dtype} <= {
+        np.dtype("i4"),
+        np.dtype("i8"),
+    }:
+        raise ContentsError("a sparse matrix has data or indices of an impossible dtype")
+    parts = ((read_data or plain_array)(data), plain_array(indices), plain_array(indptr))
+    matrix = value.cls(parts, shape=value.shape)
+    matrix.check_format(full_check=True)
+    # The constructor may narrow the indices; the model had them as they are here.
+    matrix.data, matrix.indices, matrix.indptr = parts
+    return matrix
+
+
+def plain_array(value: Promise) -> np.ndarray:
+    """An array that is read as it is."""
+    return value.read(lambda piece: None)
+
+
+class Number(Content):
+    """A number of one type within bounds, below a size or equal to one; `binds` sets sizes by
+    functions of the number.
+
+    Loops are compiled for floats: what they take is `exact`.
+    """
+
+    def __init__(
+        self,
+        kind,
+        least=None,
+        most=None,
+        above=None,
+        below=None,
+        finite=True,
+        equals=None,
+        binds=None,
+        exact=False,
+    ):
+        self.kind, self.least, self.most, self.above, self.finite, self.exact = (
+            kind,
+            least,
+            most,
+            above,
+            finite,
+            exact,
+        )
+        self.below, self.equals, self.binds = below, equals, binds or {}
+
+    def suits(self, value):
+        """A number of the type."""
+        kinds = {bool: (bool, np.bool_), int: (int, np.integer), float: (float, np.floating)}[
+            self.kind
+        ]
+        return (
+            type(value) is self.kind
+            if self.exact
+            else isinstance(value, kinds) and (self.kind is bool or not isinstance(value, bool))
+        )
+
+    def outline(self, value, held, path):
+        """Type and bounds."""
+        bounds = (("at least", self.least), ("at most", self.most), ("above", self.above))
+        good = self.suits(value) and not (
+            self.finite and self.kind is float and not np.isfinite(value)
+        )
+        good = (
+            good
+            and (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+        )
+        if not (good and (self.above is None or value > self.above)):
+            kind = {
+                bool: "True or False",
+                int: "a whole number",
+                float: "a finite float" if self.finite else "a float",
+            }[self.kind]
+            refuse(
+                path,
+                ", ".join(
+                    [kind, *(f"{word} {bound}" for word, bound in bounds if bound is not None)]
+                ),
+                value,
+            )
+        held.bind_all(self.binds, value, path)
+        if self.equals is not None and value != held.measure(self.equals, path):
+            refuse(path, f"{self.equals} = {held.measure(self.equals, path)}", value)
+        if self.below is not None and value >= (held.size(self.below) or np.inf):
+            refuse(path, f"below {self.below} = {held.size(self.below)}", value)
+
+
+class Choice(Content):
+    """One of a few values, or any text where none are named."""
+
+    def __init__(self, *values):
+        self.values = values
+
+    def suits(self, value):
+        """One of them."""
+        return (
+            isinstance(value, str)
+            if not self.values
+            else any(type(value) is type(v) and value == v for v in self.values)
+        )
+
+    def outline(self, value, held, path):
+        """One of them."""
+        if not self.suits(value):
+            refuse(
+                path,
+                f"one of {', '.join(map(repr, self.values))}" if self.values else "a text",
+                value,
+            )
+
+
+class Labels(Content):
+    """A row of labels (numbers or words): ascending and without doubles, in any order but without
+    doubles, or any.
+    """
+
+    def __init__(self, size: str, distinct=True, ascending=True, least=1, binds=None):
+        self.size, self.distinct, self.ascending, self.least, self.binds = (
+            size,
+            distinct,
+            ascending,
+            least,
+            binds or {},
+        )
+
+    def outline(self, value, held, path):
+        """Kind and count."""
+        words = (
+            isinstance(value, np.ndarray)
+            and value.dtype == object
+            and value.ndim == 1
+            and all(isinstance(v, str | int | float) for v in value)
+        )
+        if (
+            not (
+                words
+                or (isinstance(value, Promise) and value.ndim == 1 and value.dtype.kind in "biufUS")
+            )
+            or value.shape[0] < self.least
+        ):
+            refuse(path, f"a row of {self.least} or more labels", value)
+        if self.distinct and isinstance(value, Promise) and value.zeros > 1:
+            refuse(path, "without a label that comes twice", value)
+        held.fit(self.size, value.shape[0], path, not isinstance(value, Promise) or value.backed)
+        held.bind_all(self.binds, value.shape[0], path)
+
+    def fill(self, value, held, path):
+        """The labels."""
+        found = plain_array(value) if isinstance(value, Promise) else value
+        if found.dtype.kind == "f" and not np.isfinite(found).all():
+            raise ContentsError(f"{path} must hold finite labels")
+        if self.distinct:
+            sorted_ = np.unique(found)
+            if len(sorted_) < len(found) or (self.ascending and not np.array_equal(sorted_, found)):
+                raise ContentsError(
+                    f"{path} must hold no label "
+                    f"twice{', in ascending order' if self.ascending else ''}"
+                )
+        return found
+
+
+class Names(Content):
+    """A row of texts."""
+
+    def __init__(self, size: str):
+        self.size = size
+
+    def outline(self, value, held, path):
+        """Texts, and how many."""
+        if not (
+            isinstance(value, np.ndarray)
+            and value.dtype == object
+            and value.ndim == 1
+            and all(type(v) is str for v in value)
+        ):
+            refuse(path, "a row of texts", value)
+        held.fit(self.size, len(value), path)
+
+
+class Term(Content):
+    """A term that answers some verbs, or that is of one of some classes; its numbers are floats,
+    and none is nan.
+    """
+
+    def __init__(self, *verbs, of: tuple[type, ...] = (), binds=None, good=None):
+        self.verbs, self.of, self.binds, self.good = verbs, of, binds or {}, good
+
+    def suits(self, value):
+        """A term that is fit for the place."""
+        return (
+            getattr(value, "is_tamis_term", False)
+            and all(callable(getattr(value, v, None)) for v in self.verbs)
+            and type(value) in (self.of or (type(value),))
+        )
+
+    def outline(self, value, held, path):
+        """Kind and numbers."""
+        if not self.suits(value):
+            refuse(
+                path,
+                f"a term with the verbs {', '.join(self.verbs)}"
+                if not self.of
+                else f"one of {', '.join(c.__qualname__ for c in self.of)}",
+                value,
+            )
+        self._look(value, path)
+        if self.good is not None and not self.good(value):
+            refuse(path, "a term whose numbers are in their range", value)
+        held.bind_all(self.binds, value, path)
+
+    def _look(self, value, path):
+        for name, number in zip(value._fields, value, strict=True):
+            if getattr(number, "is_tamis_term", False):
+                self._look(number, f"{path}.{name}")
+            elif not isinstance(number, int | float) or number != number:
+                refuse(f"{path}.{name}", "a number", number)
+
+    def fill(self, value, held, path):
+        """The term with floats alone, as the loops were compiled for."""
+        from tamis.base.border import as_floats
+
+        return as_floats(value)

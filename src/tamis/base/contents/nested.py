@@ -1,0 +1,238 @@
+"""Contents made of contents: lists, dicts, parts, and choices between them."""
+
+import numpy as np
+
+from tamis.base.contents.check import check_outline, filled, made, outline_inside
+from tamis.base.contents.held import Content, Held, Outline, Promise, refuse
+
+_LARGEST_PLAIN = (
+    1 << 24
+    # bytes of an array in a record such as `cv_results_`; what grows with the data is declared by its
+    # shape
+)
+
+
+class Items(Content):
+    """A list or tuple: of contents one by one, or of as many of one kind as a size says."""
+
+    def __init__(self, kind: type, items, count=None, least=0):
+        self.kind, self.items, self.count, self.least = kind, items, count, least
+
+    def _each(self, value):
+        return self.items if isinstance(self.items, list) else [self.items] * len(value)
+
+    def suits(self, value):
+        """The right kind of sequence."""
+        return type(value) is self.kind
+
+    def outline(self, value, held, path):
+        """All items."""
+        fixed = len(self.items) if isinstance(self.items, list) else None
+        if (
+            type(value) is not self.kind
+            or len(value) < self.least
+            or fixed not in (None, len(value))
+        ):
+            refuse(
+                path,
+                f"a {self.kind.__name__} of "
+                f"{fixed if fixed is not None else f'{self.least} or more'} items",
+                value,
+            )
+        if self.count is not None:
+            held.fit(self.count, len(value), path)
+        for place, (item, content) in enumerate(zip(value, self._each(value), strict=True)):
+            content.outline(item, held, f"{path}[{place}]")
+
+    def fill(self, value, held, path):
+        """All items, filled."""
+        return self.kind(
+            c.fill(v, held, f"{path}[{k}]")
+            for k, (v, c) in enumerate(zip(value, self._each(value), strict=True))
+        )
+
+
+class Apart(Content):
+    """A content whose sizes are its own, such as each of the chunks in a list; sizes of the object
+    around it that are known count.
+    """
+
+    def __init__(self, inside: Content, *known: str):
+        self.inside, self.known = inside, known
+
+    def _held(self, held):
+        return Held(held.state, held, {name: name for name in self.known})
+
+    def outline(self, value, held, path):
+        """As the content inside."""
+        own = self._held(held)
+        self.inside.outline(value, own, path)
+        own.close()
+
+    def fill(self, value, held, path):
+        """As the content inside, whose sizes are found again."""
+        own = self._held(held)
+        self.inside.outline(value, own, path)
+        return self.inside.fill(value, own, path)
+
+
+class Record(Content):
+    """A dict of named contents."""
+
+    def __init__(self, contents: dict[str, Content]):
+        self.contents = contents
+
+    def outline(self, value, held, path):
+        """All entries, and no others."""
+        if type(value) is not dict or set(value) != set(self.contents):
+            refuse(path, f"a dict of {', '.join(self.contents)}", value)
+        for name, content in self.contents.items():
+            content.outline(value[name], held, f"{path}[{name!r}]")
+
+    def fill(self, value, held, path):
+        """All entries, filled."""
+        return {
+            name: self.contents[name].fill(item, held, f"{path}[{name!r}]")
+            for name, item in value.items()
+        }
+
+
+class Plain(Content):
+    """Numbers, texts, small arrays, and lists and dicts of those: what happened in a fit, for
+    people to read.
+    """
+
+    def outline(self, value, held, path):
+        """Kinds, all the way down, and sizes of arrays."""
+        if isinstance(value, Promise):
+            if value.dtype.itemsize * int(np.prod(value.shape, dtype=object)) > _LARGEST_PLAIN:
+                refuse(path, f"of at most {_LARGEST_PLAIN} bytes", value)
+        elif isinstance(value, dict | list | tuple):
+            for name, item in value.items() if isinstance(value, dict) else enumerate(value):
+                self.outline(item, held, f"{path}[{name!r}]")
+        elif not (
+            value is None or isinstance(value, str | bool | int | float | np.generic | np.ndarray)
+        ):
+            refuse(path, "a number, a text, an array, or a list or dict of those", value)
+
+    def fill(self, value, held, path):
+        """The record, its arrays read."""
+        return filled(value, path)
+
+
+class Anything(Content):
+    """Whatever the format knows."""
+
+    def outline(self, value, held, path):
+        """Objects inside it."""
+        outline_inside(value, path)
+
+    def fill(self, value, held, path):
+        """The value, its arrays read and its objects made."""
+        return filled(value, path)
+
+
+class Part(Content):
+    """An object of one class; sizes that it shares with the object around it are named: in its own
+    words, or own="the other's".
+    """
+
+    def __init__(self, cls: type, *same: str, **renamed: str):
+        self.cls, self.shared = cls, {**{name: name for name in same}, **renamed}
+
+    def suits(self, value):
+        """An object of the class."""
+        return isinstance(value, Outline) and value.cls is self.cls
+
+    def outline(self, value, held, path):
+        """All its attributes."""
+        if not self.suits(value):
+            refuse(path, f"a {self.cls.__name__}", value)
+        value.held = Held(value.parameters | value.attributes, held, self.shared)
+        check_outline(value, path)
+
+    def fill(self, value, held, path):
+        """The object."""
+        return made(value, path)
+
+
+class OneOf(Content):
+    """The first of some contents that suits the kind of the value; None stands for itself."""
+
+    def __init__(self, *contents: Content | None):
+        self.contents = contents
+
+    def _chosen(self, value) -> Content | None:
+        return next(
+            (c for c in self.contents if c is not None and c.suits(value)),
+            next(c for c in self.contents if c is not None),
+        )
+
+    def suits(self, value):
+        """Any of them."""
+        return (value is None and None in self.contents) or any(
+            c is not None and c.suits(value) for c in self.contents
+        )
+
+    def outline(self, value, held, path):
+        """As the one that suits."""
+        if not (value is None and None in self.contents):
+            self._chosen(value).outline(value, held, path)
+
+    def fill(self, value, held, path):
+        """As the one that suits."""
+        return None if value is None else self._chosen(value).fill(value, held, path)
+
+
+class By(Content):
+    """A content chosen by what another attribute or parameter holds; where that is no choice, the
+    attribute must be absent.
+    """
+
+    def __init__(self, name: str, choices: dict, other: Content | None = None):
+        self.name, self.choices, self.other = name, choices, other
+
+    def _chosen(self, held) -> Content | None:
+        key = held.state.get(self.name)
+        return (
+            self.choices.get(key, self.other)
+            if isinstance(key, str | bool | int | type(None))
+            else self.other
+        )
+
+    def needed(self, held):
+        """Whether there is a choice."""
+        chosen = self._chosen(held)
+        return None if chosen is None else chosen.needed(held)
+
+    def outline(self, value, held, path):
+        """As the chosen one."""
+        self._chosen(held).outline(value, held, path)
+
+    def fill(self, value, held, path):
+        """As the chosen one."""
+        return self._chosen(held).fill(value, held, path)
+
+
+class Marked(Content):
+    """Another content that may be absent, or that may stand alone."""
+
+    def __init__(self, inside: Content, optional: bool, early: bool):
+        self.inside, self.optional, self.early = inside, optional, early
+
+    def needed(self, held):
+        """As the content inside, unless it may be absent."""
+        needed = self.inside.needed(held)
+        return needed if needed is None else needed and not self.optional
+
+    def suits(self, value):
+        """As the content inside."""
+        return self.inside.suits(value)
+
+    def outline(self, value, held, path):
+        """As the content inside."""
+        self.inside.outline(value, held, path)
+
+    def fill(self, value, held, path):
+        """As the content inside."""
+        return self.inside.fill(value, held, path)

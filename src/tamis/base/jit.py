@@ -1,0 +1,340 @@
+"""The one door to Numba: compiled loops, terms, and the verbs that terms answer to."""
+
+import ast
+import functools
+import hashlib
+import os
+import tempfile
+import threading
+import types as python_types
+from pathlib import Path
+
+import numba
+from llvmlite import ir
+from numba.core import types as numba_types
+from numba.extending import intrinsic, overload
+
+_CACHE = "NUMBA_CACHE_DIR"
+_HOME = Path(__file__).parents[2]  # the folder that tamis lies in
+VERBS: list[str] = []
+
+
+# --------------------------------------------------------------------------- loops
+class Loop:
+    """A compiled entry loop: one dispatcher for each combination of terms, on disk if all of them
+    are of tamis.
+
+    Numba's cache tells namedtuples apart by module and name, and does not see edits in other files.
+    So the function is compiled under a name that holds a digest of the terms' code and of the files
+    that helpers live in. And a cached loop that has seen a foreign term crashes every later process
+    in which that term's module is gone, so those stay in memory.
+    """
+
+    def __init__(self, function, **options):
+        self.plain, self.options = function, {"nogil": True, "error_model": "numpy", **options}
+        self.twins = {}
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *arguments):
+        """Run the dispatcher for the terms among the arguments."""
+        kinds = tuple(_kind(a) for a in arguments if is_term(a))
+        twin = self.twins.get(kinds)
+        if twin is None:
+            twin = self.twins.setdefault(
+                kinds, self._twin(kinds, any(is_term(a) and is_foreign(a) for a in arguments))
+            )
+        return twin(*arguments)
+
+    def _twin(self, kinds, foreign: bool):
+        """The dispatcher for these kinds of terms."""
+        plain = self.plain
+        twin = python_types.FunctionType(
+            plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__
+        )
+        twin.__module__ = plain.__module__
+        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources(plain.__code__.co_filename))))}"
+        return _dispatcher(twin, not foreign, self.options)
+
+    def signatures(self) -> int:
+        """Number of compiled signatures, over all combinations of terms."""
+        return sum(len(twin.signatures) for twin in self.twins.values())
+
+    def misses(self) -> int:
+        """Number of signatures that were not found on disk."""
+        return sum(sum(twin.stats.cache_misses.values()) for twin in self.twins.values())
+
+
+def _dispatcher(function, cached: bool, options: dict):
+    """Numba's dispatcher, its cache in a folder of the user where the package is read-only, or
+    nowhere.
+    """
+    folder = _fallback() if cached and _CACHE not in os.environ else None
+    try:
+        if folder is not None:
+            os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
+            numba.config.reload_config()
+        return numba.njit(function, cache=cached, **options)
+    except RuntimeError:  # no folder to cache in
+        return numba.njit(function, **options)
+    finally:
+        if folder is not None:
+            del os.environ[_CACHE]
+            numba.config.reload_config()
+
+
+@functools.cache
+def _fallback() -> str | None:
+    """A folder of the user that can be written to, where the package's own cannot."""
+    if os.access(Path(__file__).parent, os.W_OK):
+        return None
+    for folder in (
+        Path.home() / ".cache" / "tamis",
+        Path(tempfile.gettempdir()) / f"tamis-{os.getuid()}",
+    ):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return str(folder)
+    return None
+
+
+def _kind(value) -> tuple:
+    """The class of a term and the kinds of the terms inside it."""
+    return type(value), *(_kind(v) for v in value if is_term(v))
+
+
+def _names(kinds) -> tuple:
+    """The same with names, which hold the digests, in place of classes."""
+    return tuple(_names(k) if isinstance(k, tuple) else k.__name__ for k in kinds)
+
+
+def _hexdigest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@functools.cache
+def _sources(path: str) -> str:
+    """Digest of all files that the compiled code of a file comes from: its own, and those of tamis
+    that it imports, however deep.
+    """
+    found, waiting = {Path(__file__)}, [Path(path)]
+    while waiting:
+        file = waiting.pop()
+        if file not in found:
+            found.add(file)
+            waiting += _imported(file)
+    return _hexdigest("".join(file.read_text() for file in sorted(found) if file.exists()))
+
+
+@functools.cache
+def _imported(path: Path) -> tuple[Path, ...]:
+    """Files of tamis that a file names in its imports."""
+    if not path.exists():  # typed at a prompt
+        return ()
+    named = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            named |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    places = [_HOME.joinpath(*name.split(".")) for name in named if name.split(".")[0] == "tamis"]
+    return tuple(
+        file
+        for place in places
+        for file in (place.with_suffix(".py"), place / "__init__.py")
+        if file.exists()
+    )
+
+
+def compiled(function) -> Loop:
+    """Compile an entry loop."""
+    return Loop(function)
+
+
+def compiled_parallel(function) -> Loop:
+    """Compile an entry loop whose ``prange`` runs on several threads."""
+    return Loop(function, parallel=True)
+
+
+def helper(function):
+    """Compile a function that entry loops call; their cache files hold its machine code."""
+    return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+prange = numba.prange
+
+
+def prefetch(array, cell):
+    """Ask for the last axis' element `cell` of an array, to be in the cache when it is needed; no
+    effect otherwise.
+    """
+
+
+@intrinsic
+def _prefetch(context, array, cell):
+    """LLVM's prefetch of the address of an element."""
+
+    def generate(context, builder, signature, arguments):
+        kind, index = signature.args
+        view = context.make_array(kind)(context, builder, arguments[0])
+        stride = builder.extract_value(view.strides, kind.ndim - 1)
+        offset = builder.mul(stride, context.cast(builder, arguments[1], index, numba_types.intp))
+        byte = ir.IntType(8).as_pointer()
+        place = builder.gep(builder.bitcast(view.data, byte), [offset])
+        word = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        builder.call(
+            builder.module.declare_intrinsic("llvm.prefetch", [byte], kind),
+            [place, word(0), word(3), word(1)],
+        )
+        return context.get_dummy_value()
+
+    return numba_types.void(array, cell), generate
+
+
+@overload(prefetch)
+def _typed_prefetch(array, cell):
+    return lambda array, cell: _prefetch(array, cell)
+
+
+# --------------------------------------------------------------------------- threads
+_parallel = (
+    threading.Lock()
+)  # one parallel loop at a time: Numba's workqueue aborts under two threads
+_forked = False
+
+
+def _note_fork() -> None:
+    """OpenMP dies in the child of a process that has used it: children stay serial."""
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def on_threads(parallel: Loop, serial: Loop, threads: int, *given):
+    """Run a parallel loop on so many threads, or its serial twin where threads are not wanted or
+    not safe; the bits are the same.
+    """
+    if threads == 1 or _forked or not _parallel.acquire(blocking=False):
+        return serial(*given)
+    try:
+        usual = _launch()
+        try:
+            numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+            return parallel(*given)
+        finally:
+            numba.set_num_threads(usual)
+    finally:
+        _parallel.release()
+
+
+def _launch() -> int:
+    """Start Numba's threads, as far as nobody has; return how many are in use."""
+    # GNU OpenMP reads how long to spin at a barrier when it is loaded, here. Its own choice is for
+    # ever, and where other programs want the cores a stage then lasts as long as their time slices
+    # (20 times as long was seen); without any, waking up costs more than a stage.
+    if {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+        return numba.get_num_threads()
+    os.environ["GOMP_SPINCOUNT"] = "5000"
+    try:
+        return numba.get_num_threads()
+    finally:
+        del os.environ["GOMP_SPINCOUNT"]
+
+
+# --------------------------------------------------------------------------- terms
+def _same(self, other):
+    """Terms are equal when they are of one type and hold equal numbers."""
+    return type(self) is type(other) and tuple.__eq__(self, other)
+
+
+def _hash(self):
+    return hash((type(self), tuple.__hash__(self)))
+
+
+def _digest(cls) -> str:
+    """Digest of all that a term's verbs do: their bytecode, constants and names."""
+    verbs = {
+        name: value
+        for name, value in sorted(vars(cls).items())
+        if isinstance(value, python_types.FunctionType) and name[0] != "_"
+    }
+    return _hexdigest(repr([(name, _content(verb.__code__)) for name, verb in verbs.items()]))
+
+
+def _content(code) -> tuple:
+    """All of a code object that does not depend on where it lies."""
+    constants = tuple(
+        _content(c) if isinstance(c, python_types.CodeType) else c for c in code.co_consts
+    )
+    return code.co_code, constants, code.co_names, code.co_varnames
+
+
+def term(cls):
+    """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
+
+    The class name gets a digest of the methods: a term before and after an edit must not share
+    machine code.
+    """
+    if not cls._fields:
+        raise TypeError(
+            f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of "
+            "an empty tuple)."
+        )
+    plain = cls.__name__
+
+    def __repr__(self):
+        inside = ", ".join(
+            f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)
+        )
+        return f"{plain}({inside})"
+
+    cls.__repr__, cls.__eq__, cls.__ne__, cls.__hash__ = (
+        __repr__,
+        _same,
+        lambda a, b: not _same(a, b),
+        _hash,
+    )
+    cls.__name__ = f"{plain}_{_digest(cls)}"
+    cls.is_tamis_term = True
+    return cls
+
+
+def is_term(thing) -> bool:
+    """Whether the value is a term (not the class of one)."""
+    return isinstance(thing, tuple) and getattr(thing, "is_tamis_term", False)
+
+
+def is_foreign(value) -> bool:
+    """Whether a term, or one inside it, was defined outside tamis."""
+    outside = not type(value).__module__.startswith("tamis.")
+    return outside or any(is_foreign(v) for v in value if is_term(v))
+
+
+def has_verbs(value, *names) -> list[str]:
+    """Names of the verbs that a term lacks."""
+    return [name for name in names if not callable(getattr(value, name, None))]
+
+
+def verb(function):
+    """Teach Numba a verb: the call goes to the method of that name of the first argument's term.
+
+    Not ``overload_method`` on Numba's namedtuple type: that would be global to the process and
+    break the namedtuples of other libraries.
+    """
+    name = function.__name__
+    VERBS.append(name)
+
+    @overload(function, strict=False)
+    def typed(self, *arguments):
+        cls = getattr(self, "instance_class", None)
+        if isinstance(self, numba_types.BaseNamedTuple) and getattr(cls, "is_tamis_term", False):
+            return getattr(cls, name, None)
+        return None
+
+    return function

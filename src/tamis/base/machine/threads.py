@@ -1,0 +1,69 @@
+"""One thread a model: a second thread that would change a model while the first one does is
+refused, before it can do harm.
+
+Who is at which model is kept here, by identity, and only for as long as a call lasts. Nothing lies
+on the model: copies, pickles and model files know nothing of it. `predict` and all that only looks
+need no turn; see `tests/laws/test_threads.py` for what they promise.
+"""
+
+import functools
+import os
+from threading import get_ident
+
+_turns: dict[int, tuple[int]] = {}  # id of a model: the thread whose call has it now
+
+
+def alone(function):
+    """Let one thread at a time call this with the same first argument, a model.
+
+    A thread may call again from inside its own call.
+    """
+
+    @functools.wraps(function)
+    def taking_turns(model, *given, **named):
+        key, mine = (
+            id(model),
+            (get_ident(),),
+        )  # a tuple of this call: what the outermost call of a thread takes, it alone gives back
+        try:
+            if (
+                _turns.setdefault(key, mine) != mine
+            ):  # a single step, in which no other thread can come between
+                raise RuntimeError(
+                    f"{function.__name__}: another thread is training or saving this same "
+                    f"{type(model).__name__}, and two at once would spoil it. "
+                    "Give each thread a model of its own (sklearn.base.clone, or copy.deepcopy "
+                    "beforehand), or put a lock around the calls."
+                )
+            return function(model, *given, **named)
+        finally:
+            if _turns.get(key) is mine:
+                del _turns[key]
+
+    return taking_turns
+
+
+def is_alone(function) -> bool:
+    """Whether a function is for one thread at a time."""
+    return getattr(function, "__code__", None) is _CODE
+
+
+_CODE = alone(is_alone).__code__
+
+
+def _forget_other_threads() -> None:
+    """The child of a fork has one thread: turns of the others would never end."""
+    for key, turn in list(_turns.items()):
+        if turn != (get_ident(),):
+            del _turns[key]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
+
+
+def count_threads(n_jobs) -> int:
+    """Number of threads that scikit-learn's `n_jobs` asks for."""
+    if n_jobs is None:
+        return 1
+    return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else n_jobs

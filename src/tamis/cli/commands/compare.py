@@ -1,0 +1,111 @@
+"""``tamis compare``: methods side by side on the user's own rows."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.cli.data import audit_of, source_of, survey_of, task_of
+from tamis.cli.methods import GRIDS, METHODS, UsageError, build
+from tamis.cli.say import note, say
+from tamis.cli.show import print_json, size
+
+
+def run(given) -> None:
+    """Read everything, compare, show."""
+    methods = [word for word in given.methods.split(",") if word]
+    unknown = [word for word in methods if word not in METHODS]
+    if unknown or not methods:
+        raise UsageError(
+            f"--methods {given.methods!r}: {unknown[0] if unknown else 'nothing'!r} is not among "
+            f"{', '.join(METHODS)}."
+        )
+    if given.runs < 2:
+        raise UsageError("--runs must be 2 or more.")
+    rows = source_of(given.train, given)
+    rows.keep()
+    survey = survey_of(rows, columns=True)
+    task = task_of(rows, given.task, survey)
+    X, y = gather(rows, survey)
+    held = {}
+    if given.test:
+        test = source_of([given.test], given, schema=rows.schema, target=False)
+        held = dict(zip(("X_test", "y_test"), gather(test), strict=True))
+    record = compared(methods, task, X, y, given, held)
+    if given.report:
+        report(given, record, rows, survey)
+    show(record, given)
+
+
+def gather(rows, survey=None):
+    """All rows in memory."""
+    if survey is not None and 12 * survey.nonzeros > 1_000_000_000:
+        note(f"compare keeps all rows in memory: {size(12 * survey.nonzeros)}")
+    chunks = list(rows)
+    X = sp.csr_array(sp.vstack([chunk.X for chunk in chunks], format="csr"))
+    if hasattr(chunks[0].targets, "tocsr"):
+        raise UsageError("compare takes one label a row; this file has several.")
+    return X, np.concatenate([chunk.targets for chunk in chunks])
+
+
+def compared(methods, task, X, y, given, held, grids=None, keep=True):
+    """The record of the comparison."""
+    from tamis.judge.protocol import compare
+
+    models = {word: build(word, task, seed=given.seed, threads=1) for word in methods}
+    grids = GRIDS if grids is None else grids
+    tune = {word: grids[word] for word in methods if word in grids}
+    if task == "classify" and y.dtype.kind == "f" and (y == np.floor(y)).all():
+        y = y.astype(np.int64)
+        held = {
+            name: value.astype(np.int64) if name == "y_test" else value
+            for name, value in held.items()
+        }
+    jobs = -1 if given.threads is None else given.threads
+    return compare(
+        models,
+        X,
+        y,
+        **held,
+        runs=given.runs,
+        tune=tune,
+        keep_supports=keep,
+        random_state=given.seed,
+        n_jobs=jobs,
+    )
+
+
+def show(record, given) -> None:
+    """Print the record."""
+    if given.json:
+        print_json(record.to_dict())
+        return
+    from rich.console import Console
+
+    console = Console(file=sys.stdout)
+    console = console if console.is_terminal else Console(file=sys.stdout, width=120)
+    console.print(record.table(rich=True))
+    if given.report:
+        say(f"page: {given.report}")
+
+
+def report(given, record, rows, survey, model=None, names=None, history=None) -> None:
+    """The page of a comparison."""
+    from tamis.report.page.page import write_page
+
+    facts = {
+        "command": " ".join(given.words),
+        "seed": str(given.seed),
+        "skipped": f"{rows.bad.count} bad lines",
+        **record.versions,
+    }
+    title = f"Methods compared on {', '.join(Path(name).name for name in rows.files)}"
+    audit = audit_of(rows, survey)
+    audit["files"] = (
+        [Path(name).name for name in audit["files"]] if model is not None else audit["files"]
+    )  # those of the demo are gone by now
+    write_page(
+        given.report, title=title, audit=audit, model=model, names=names or rows.names, density=survey.shares(), record=record,
+        history=history, facts=facts,
+    )  # fmt: skip

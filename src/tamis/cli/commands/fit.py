@@ -1,0 +1,212 @@
+"""``tamis fit``: a model, what it kept, how good it is, and a page."""
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
+from tamis.cli.methods import UsageError, build, grows
+from tamis.cli.say import note, say
+from tamis.cli.show import kept, label, pairs, print_json, show_kept
+from tamis.persist import save
+from tamis.training.checkpoint import Folder
+from tamis.training.judge import error_on
+from tamis.training.walk import train
+
+MOST_NAMES = 1_000_000  # columns whose names a page may be given
+
+
+def run(given) -> None:
+    """Train, judge, save, show."""
+    for path in (given.out, given.report):
+        _check_target(path, given.checkpoint)
+    if given.passes < 1 or given.every < 1 or (given.threads is not None and given.threads < 1):
+        raise UsageError("--passes, --every and --threads must be 1 or more.")
+    rows = source_of(given.train, given)
+    with Folder(given.checkpoint) if given.checkpoint else contextlib.nullcontext() as folder:
+        result = _learnt(rows, folder, given)
+        if folder is not None:
+            folder.clear()
+    show(result, given)
+
+
+def _learnt(rows, folder, given) -> dict:
+    """The result, with model and page written."""
+    if given.passes > 1 or given.checkpoint or given.report:
+        rows.keep()
+    model, survey = _model(rows, given)
+    validate = (
+        "progressive" if "grow" in model.get_params() else None
+    )  # where predicting costs no more than learning
+    train(
+        model,
+        rows,
+        passes=given.passes,
+        validate=validate,
+        checkpoint=folder,
+        every=given.every,
+        progress="auto",
+    )
+    _remember_names(model, rows)
+    result = judged(model, rows, given)
+    if given.out:
+        save(model, given.out)
+    if given.report:
+        write_report(given, model, rows, survey)
+    return result
+
+
+def _check_target(path, checkpoint=None) -> None:
+    """Refuse a place that cannot be written to, or that checkpoints need for themselves, before the
+    work, not after it.
+    """
+    if path and checkpoint and Path(path).resolve().is_relative_to(Path(checkpoint).resolve()):
+        raise UsageError(
+            f"{path}: it lies in the folder of the checkpoints, {checkpoint}, which is theirs "
+            "alone. Write it somewhere else."
+        )
+    if path and (not Path(path).parent.is_dir() or not os.access(Path(path).parent, os.W_OK)):
+        raise UsageError(f"{path}: its folder does not exist or may not be written to.")
+
+
+def _model(rows, given):
+    """The model, and the survey where one was made."""
+    task = None if given.task == "auto" else given.task
+    wants_all = (
+        given.method == "sieve" or bool(given.report) or not grows(given.method, task or "classify")
+    )
+    survey = survey_of(rows, columns=bool(given.report)) if wants_all else None
+    task = task_of(rows, given.task, survey)
+    model = build(
+        given.method,
+        task,
+        loss=given.loss,
+        seed=given.seed,
+        threads=given.threads,
+        settings=given.set,
+        grow=survey is None,
+    )
+    return model, survey
+
+
+def _remember_names(model, rows) -> None:
+    """Names of kept buckets, which only the files know."""
+    if rows.options.hash_bits:
+        support = model.support_
+        model.reading_["names"] = [
+            [int(c), name] for c, name in zip(support, rows.names_of(support), strict=True)
+        ]
+
+
+def judged(model, rows, given) -> dict:
+    """The result as plain data."""
+    last = model.train_history_[-1]
+    error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
+    if hasattr(model, "path_"):
+        error, source = _inside(model), "on folds held out inside the sample"
+    if given.test:
+        test = source_of([given.test], given, schema=model.reading_, target=False)
+        error, source = error_on(model, test), "on the test rows"
+        for text in test.notes:
+            note(f"{given.test}: {text}")
+    features = kept(model, names_for(model))
+    return {
+        "method": given.method,
+        "model": type(model).__name__,
+        "rows": last["rows"],
+        "features": int(model.n_features_in_),
+        "kept": len(model.support_),
+        "classes": [label(c) for c in getattr(model, "classes_", [])],
+        "error": error,
+        "error_of": source,
+        "loss": last.get("loss"),
+        "skipped": {"count": rows.bad.count, "first": rows.bad.first},
+        "notes": rows.notes,
+        "top": features,
+    }
+
+
+def _inside(model) -> float:
+    """Error of the chosen size on the folds that the paths did not see."""
+    paths, chosen = model.path_, model.resolved_params_
+    paths, chosen = ([paths], [chosen]) if isinstance(paths, dict) else (paths, chosen)
+    return float(
+        np.mean(
+            [
+                path["error"][min(one["level"], len(path["error"]) - 1)]
+                for path, one in zip(paths, chosen, strict=True)
+            ]
+        )
+    )
+
+
+def show(result: dict, given) -> None:
+    """Print the result."""
+    for text in result["notes"]:
+        note(text)
+    if result["skipped"]["count"]:
+        note(
+            f"{result['skipped']['count']:,} bad lines were skipped, the first: "
+            f"{result['skipped']['first'][0]}"
+        )
+    if given.json:
+        print_json(
+            {**result, "top": result["top"][: given.top], "out": given.out, "report": given.report}
+        )
+        return
+    percent = bool(result["classes"])
+    lines = [
+        ("model", result["model"]),
+        ("rows", f"{result['rows']:,}"),
+        ("features", f"{result['features']:,}"),
+        ("kept", f"{result['kept']:,}"),
+    ]
+    if result["error"] is not None:
+        lines.append(
+            ("error", f"{result['error']:{'.2%' if percent else '.6g'}} ({result['error_of']})")
+        )
+    elif result["loss"] is not None:
+        lines.append(
+            ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
+        )
+    pairs(lines)
+    show_kept(result["top"], given.top)
+    for path, what in ((given.out, "model"), (given.report, "page")):
+        if path:
+            say(f"{what}: {path}")
+    if not given.out:
+        note("the model was not saved; pass --out MODEL to keep it")
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+
+
+def write_report(given, model, rows, survey) -> None:
+    """The page about data and model."""
+    from tamis.judge.record import installed_versions
+    from tamis.report.page.page import write_page
+
+    width = int(model.n_features_in_)
+    names = names_for(model)(range(width)) if width <= MOST_NAMES else None
+    facts = {
+        "command": " ".join(given.words),
+        "seed": str(given.seed),
+        "skipped": f"{rows.bad.count} bad lines",
+    }
+    facts |= installed_versions()
+    for number, text in enumerate(rows.notes):
+        facts[f"note {number + 1}"] = text
+    history = model.train_history_
+    title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"
+    write_page(
+        given.report,
+        title=title,
+        audit=audit_of(rows, survey),
+        model=model,
+        names=names,
+        density=survey.shares(),
+        history=history,
+        facts=facts,
+    )

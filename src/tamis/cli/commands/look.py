@@ -1,0 +1,62 @@
+"""``tamis inspect``: what a model file holds."""
+
+import csv
+import sys
+from typing import Any
+
+from tamis.base.machine.screen import for_csv
+from tamis.cli.data import names_for
+from tamis.cli.show import kept, label, pairs, print_json, show_kept
+from tamis.persist import load
+
+
+def run(given) -> None:
+    """Show the model."""
+    model = load(given.model)
+    if not hasattr(model, "support_"):
+        raise ValueError(
+            f"{given.model}: a {type(model).__name__} that has not been fitted, or that keeps no "
+            "features to show."
+        )
+    found = kept(model, names_for(model))
+    if given.csv:
+        names = ["column", "name", "class", "weight", "probability"]
+        writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: for_csv(value) for name, value in line.items()} for line in found)
+        return
+    usual = type(model)().get_params(deep=False)
+    changed = {
+        name: value
+        for name, value in model.get_params(deep=False).items()
+        if value != usual[name] and name not in ("n_jobs", "verbose")
+    }
+    facts: dict[str, Any] = {
+        "model": type(model).__name__,
+        "parameters": {name: str(value) for name, value in changed.items()},
+    }
+    facts |= {"features": int(model.n_features_in_), "kept": len(model.support_)}
+    facts |= {
+        "classes": [label(c) for c in getattr(model, "classes_", [])],
+        "trained_on": (getattr(model, "reading_", None) or {}).get("format"),
+    }
+    if given.json:
+        print_json({**facts, "top": found[: given.top]})
+        return
+    lines = [
+        ("model", facts["model"]),
+        (
+            "parameters",
+            ", ".join(f"{k}={v}" for k, v in facts["parameters"].items()) or "as by default",
+        ),
+    ]
+    lines += [("features", f"{facts['features']:,}"), ("kept", f"{facts['kept']:,}")]
+    if facts["classes"]:
+        lines.append(
+            (
+                "classes",
+                ", ".join(facts["classes"][:20]) + (", ..." if len(facts["classes"]) > 20 else ""),
+            )
+        )
+    pairs(lines)
+    show_kept(found, given.top)

@@ -1,0 +1,101 @@
+"""``tamis predict``: one line a row."""
+
+import contextlib
+import functools
+import sys
+
+import numpy as np
+
+from tamis.base.machine.disk import replacing
+from tamis.base.machine.screen import for_line, for_terminal
+from tamis.cli.data import source_of
+from tamis.cli.methods import UsageError
+from tamis.cli.say import note
+from tamis.cli.show import label
+from tamis.persist import load
+from tamis.training.judge import losses
+
+
+def run(given) -> None:
+    """Read, predict, write."""
+    model = load(given.model)
+    schema = getattr(model, "reading_", None)
+    if schema is None:
+        raise UsageError(
+            f"{given.model}: the model was not trained from a file, so nobody knows what its "
+            "columns mean. Predict in Python."
+        )
+    if given.proba and not hasattr(model, "predict_proba"):
+        raise UsageError(
+            f"{type(model).__name__} with this loss gives no probabilities; fit with --loss "
+            "logistic."
+        )
+    rows = source_of(given.file, given, schema=schema, target=False)
+    named, total, count = _named(sys.stdout.isatty() and not given.out), 0.0, 0
+    with _output(given.out) as write:
+        if given.proba:
+            write("\t".join(named(c) for c in model.classes_) + "\n")
+        for chunk in rows:
+            write(_lines(model, chunk.X, given.proba, named))
+            if chunk.targets is not None and not isinstance(chunk.targets, tuple):
+                found = losses(model, chunk.X, chunk.targets)
+                total, count = (
+                    total + float(np.nansum(found)),
+                    count + int((~np.isnan(found)).sum()),
+                )
+    for text in rows.notes:
+        note(text)
+    if rows.bad.count:
+        note(
+            f"{rows.bad.count:,} bad lines were skipped: they have no prediction. The first: "
+            f"{rows.bad.first[0]}"
+        )
+    if count:
+        share = hasattr(model, "classes_")
+        note(
+            f"{'error' if share else 'mean squared error'} "
+            f"{total / count:{'.2%' if share else '.6g'}} on {count:,} rows with a target"
+        )
+
+
+@contextlib.contextmanager
+def _output(path):
+    """Standard output, or a file that appears when it is whole."""
+    if not path:
+        yield sys.stdout.write
+        return
+    with replacing(path, "write") as file:
+        yield lambda text: file.write(text.encode())
+
+
+def _named(seen: bool):
+    """A function that writes a class in a line: on a terminal with every odd character as an
+    escape, in a file only what would break the line.
+    """
+    safe = for_terminal if seen else for_line
+    return functools.cache(lambda value: safe(label(value)))
+
+
+def _lines(model, X, proba: bool, named) -> str:
+    """Predictions as text."""
+    if proba:
+        return "".join(
+            "\t".join(f"{p:.9g}" for p in row) + "\n" for row in model.predict_proba(X).tolist()
+        )
+    guess = model.predict(X)
+    if guess.ndim > 1:
+        names = [
+            named(c)
+            for c in (
+                model.reading_.get("labels") or getattr(model, "classes_", range(guess.shape[1]))
+            )
+        ]
+        if hasattr(model, "classes_"):
+            return "".join(
+                ",".join(name for name, on in zip(names, row, strict=True) if on) + "\n"
+                for row in guess.tolist()
+            )
+        return "".join("\t".join(repr(v) for v in row) + "\n" for row in guess.tolist())
+    return "".join(
+        f"{named(v) if hasattr(model, 'classes_') else repr(v)}\n" for v in guess.tolist()
+    )

@@ -1,1 +1,0 @@
-"""Compiled passes: arrays and terms in, arrays out."""

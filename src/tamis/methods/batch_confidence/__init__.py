@@ -1,0 +1,1 @@
+"""Confidence-weighted learning by batches."""

@@ -1,0 +1,150 @@
+"""Confidence-weighted learners proper: a margin that grows with the uncertainty of the row."""
+
+import math
+from numbers import Real
+
+from scipy.special import ndtri
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from tamis.base.parameters import ABOVE, AUTO, COVARIANCE
+from tamis.base.recipe import recipe
+from tamis.methods.confidence.estimator import ConfidentClassifier
+from tamis.solvers.pairing import is_auto
+from tamis.terms.gains import CWGain, SCWGain
+
+_PROBABILITY = Interval(Real, 0.5, 1, closed="neither")
+_AUTO_ETA = {"I": 0.75, "II": 0.9}
+
+
+@recipe(
+    {"eta": [_PROBABILITY], "form": [StrOptions({"variance", "std"})], **COVARIANCE},
+    eta=0.7,
+    form="variance",
+    covariance="diagonal",
+)
+class CWClassifier(ConfidentClassifier):
+    r"""Confidence-weighted classifier: every row is put on its side with a given probability.
+
+    The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
+    of side y moves it to the nearest one that is right with probability :math:`\eta`,
+
+    .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big),
+    \quad
+        y\, \mu^T x \ge \phi\, x^T \Sigma x \text{ (variance) or } \phi \sqrt{x^T \Sigma x} \text{
+        (std)}
+
+    with :math:`\phi = \Phi^{-1}(\eta)`.
+
+    Choose it for clean labels in very high dimension, such as text, where it learns fast. A single
+    wrong label is followed at any price, and makes the covariance surer of it: with noise choose
+    `AROWClassifier` or `SCWClassifier`.
+
+    Parameters
+    ----------
+    eta : float, default=0.7
+        Probability with which each row must be right, between 0.5 and 1.
+    form : {"variance", "std"}, default="variance"
+        Whether the margin grows with the variance of the row (the first form, 2008) or with its
+        standard deviation (the exact one, 2009).
+    covariance : {"diagonal", "full"}, default="diagonal"
+        One variance a column, or a whole matrix (as a square root, which stays positive definite),
+        for each class.
+    {shared}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    SCWClassifier : The same with slack.
+    AROWClassifier : A squared loss in place of the constraint.
+
+    References
+    ----------
+    M. Dredze, K. Crammer and F. Pereira, "Confidence-Weighted Linear Classification", International
+    Conference on Machine Learning, 2008, section 3 (variance). K. Crammer, M. Dredze and F.
+    Pereira, "Exact Convex Confidence-Weighted Learning", Advances in Neural Information Processing
+    Systems 21, 2009, figure 1 (std).
+
+    Examples
+    --------
+    >>> from tamis import CWClassifier
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=4000, n_features=1000, random_state=0)
+    >>> model = CWClassifier(random_state=0).fit(X[:3000], y[:3000])
+    >>> model.score(X[3000:], y[3000:]) > 0.7
+    True
+    """
+
+    _class_weighted = False
+
+    def _gain(self):
+        phi = float(ndtri(self.eta))
+        return CWGain(phi) if self.form == "variance" else SCWGain(phi, math.inf, 1.0)
+
+
+@recipe(
+    {"variant": [StrOptions({"I", "II"})], "eta": [_PROBABILITY, AUTO], "C": [ABOVE], **COVARIANCE},
+    variant="I",
+    eta="auto",
+    C=1.0,
+    covariance="diagonal",
+)
+class SCWClassifier(ConfidentClassifier):
+    r"""Soft confidence-weighted classifier: rows are put on their side with a given probability, or
+    short of it at a price.
+
+    The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
+    of side y moves it to
+
+    .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big) +
+    C\, \xi^q, \quad
+        \xi = \max\big(0, \phi \sqrt{x^T \Sigma x} - y\, \mu^T x\big)
+
+    with :math:`\phi = \Phi^{-1}(\eta)` and q = 1 (variant I) or 2 (variant II).
+
+    Choose it beside `AROWClassifier`: the two are mostly within noise of each other. Its margin
+    shrinks as it gets sure, so it updates on fewer rows and is somewhat faster.
+
+    Parameters
+    ----------
+    variant : {"I", "II"}, default="I"
+        Linear or squared price of the shortfall.
+    eta : float or "auto", default="auto"
+        Probability with which each row should be right, between 0.5 and 1. "auto" is 0.75 for
+        variant I and 0.9 for II.
+    C : float, default=1.0
+        Price of the shortfall: the larger, the longer the steps. Row weights multiply it.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        One variance a column, or a whole matrix (as a square root, which stays positive definite),
+        for each class.
+    {shared}
+
+    Attributes
+    ----------
+    {attributes}
+
+    See Also
+    --------
+    AROWClassifier : A fixed margin of 1 and a squared loss.
+    CWClassifier : No slack.
+
+    References
+    ----------
+    J. Wang, P. Zhao and S. C. H. Hoi, "Exact Soft Confidence-Weighted Learning", International
+    Conference on Machine Learning, 2012, propositions 1 and 2.
+
+    Examples
+    --------
+    >>> from tamis import SCWClassifier
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=4000, n_features=1000, random_state=0)
+    >>> model = SCWClassifier(random_state=0).fit(X[:3000], y[:3000])
+    >>> model.score(X[3000:], y[3000:]) > 0.7
+    True
+    """
+
+    def _gain(self):
+        eta = _AUTO_ETA[self.variant] if is_auto(self.eta) else self.eta
+        return SCWGain(float(ndtri(eta)), float(self.C), float(len(self.variant)))

@@ -1,0 +1,139 @@
+"""The engine of a confidence-weighted model: the mean and the covariance of the weights.
+
+No checks, no scikit-learn.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
+from tamis.base.rows import Csr
+from tamis.methods.confidence.loop import learn_many, learn_one, look_rows
+from tamis.solvers.first_order.state import Engine
+
+
+class ConfidenceEngine(Engine):
+    """State of `outputs` distributions over the weights of `features` columns and a constant one;
+    see `tamis.methods.confidence.loop`.
+
+    `flags` are (intercept, precision at the start). With `n_kept` only so many weights of each
+    output may differ from 0.
+    """
+
+    _contents: ClassVar[dict] = {
+        "outputs": size("outputs"),
+        "terms": tuple_of(term("aim"), term("gains", "weighs")),
+        "flags": tuple_of(
+            number(float, least=0.0, most=1.0, exact=True), number(float, above=0.0, exact=True)
+        ),
+        "clock": floats(2, least=0.0),
+        "state": one_of(
+            array("f8", "columns+1", "2*outputs"), array("f8", "outputs", "columns+2", "columns+1")
+        ),
+        "kept": array("u8", "outputs", "kept", below="columns"),
+        "places": array("u4", ("columns", 0), "outputs"),
+        "bias": None,
+        "ledger": None,
+        "bias_ledger": None,
+        "stats": None,
+    }
+
+    def __init__(
+        self, terms, flags, features: int, outputs: int, full: bool = False, n_kept: int = 0
+    ):
+        self.terms = terms  # aim, gain
+        self.flags = flags
+        self.outputs = outputs
+        self.costs, self.clock = np.zeros(outputs), (0.0, 0.0)
+        if full:
+            self.state = np.zeros((outputs, features + 2, features + 1))
+            self.state[:, : features + 1] = np.eye(features + 1) / np.sqrt(flags[1])
+        else:
+            self.state = np.zeros((features + 1, 2 * outputs))
+        n_kept = min(n_kept, features)
+        self.kept = np.repeat(np.arange(n_kept, dtype=np.uint64)[None], outputs, axis=0)
+        self.places = np.zeros((features if n_kept else 0, outputs), dtype=np.uint32)
+        self.places[:n_kept] = np.arange(1, n_kept + 1)[:, None]
+
+    def _restored(self) -> None:
+        """Refuse heaps that do not lie where `places` says."""
+        if len(self.places) != (self.features if self.kept.size else 0):
+            raise ValueError(f"places of {len(self.places)} columns for {self.features}")
+        for c, heap in enumerate(self.kept):
+            ranks, places = np.arange(1, len(heap) + 1), self.places[:, c]
+            if len(heap) and (
+                (places[heap] != ranks).any() or np.count_nonzero(places) != len(heap)
+            ):
+                raise ValueError("the kept features contradict themselves")
+
+    @property
+    def full(self) -> bool:
+        """Whether the covariance is a full one."""
+        return self.state.ndim == 3
+
+    @property
+    def features(self) -> int:
+        """Number of columns."""
+        return self.state.shape[2] - 1 if self.full else self.state.shape[0] - 1
+
+    @property
+    def steps(self) -> float:
+        """Rows of weight above 0 so far."""
+        return self.clock[0]
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows so far."""
+        return self.clock[1]
+
+    def _walk(self, rows, targets, weights, span, n_jobs):
+        given, ending = (
+            (*rows[:3], targets, weights, span, self.state),
+            (self.costs, *self.terms, self.clock, self.flags),
+        )
+        if self.outputs == 1 and not self.full and not self.kept.size:
+            after = learn_one(*given, *ending)
+        else:
+            after = learn_many(*given, self.kept, self.places, *ending)
+        self.clock = tuple(map(float, after))
+
+    def look(self, rows: Csr) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the rows and their variances, (rows, outputs)."""
+        scores, variances = (
+            np.empty((rows.n_rows, self.outputs)),
+            np.empty((rows.n_rows, self.outputs)),
+        )
+        look_rows(*rows[:3], self.state, self.flags, scores, variances)
+        return scores, variances
+
+    def score(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows, (rows, outputs)."""
+        scores = np.empty((rows.n_rows, self.outputs))
+        look_rows(*rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
+        return scores
+
+    def _means(self) -> np.ndarray:
+        """View of the means, (features, outputs)."""
+        return self.state[:, -1, :-1].T if self.full else self.state[:-1, : self.outputs]
+
+    def weights(self) -> np.ndarray:
+        """Means of all weights, (outputs, features)."""
+        return np.ascontiguousarray(self._means().T)
+
+    def variances(self) -> np.ndarray:
+        """Variances of all weights, (outputs, features)."""
+        if self.full:
+            roots = self.state[:, : self.features]
+            return np.einsum("cij,cij->ci", roots, roots)
+        variances = self.flags[1] + self.state[:-1, self.outputs :].T
+        return np.divide(1.0, variances, out=variances)
+
+    def count(self) -> int:
+        """Number of nonzero weights."""
+        return int(np.count_nonzero(self._means()))
+
+    def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
+        at = np.nonzero(self._means())
+        return at[0] * self.outputs + at[1], self._means()[at]

@@ -1,0 +1,127 @@
+"""The support vector dual of `tamis.solvers.support_vector.dual` for a linear kernel over sparse
+rows: nothing of rows by rows is made.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.base.rows import Csr
+from tamis.methods.few_labels.loop import sweep_entries
+from tamis.solvers.support_vector.dual import feasible
+
+AT_ONCE = 10  # sweeps between two moves of the intercept's centre
+FLOOR = 1e-12
+
+
+class LinearOutcome(NamedTuple):
+    """What the solver found."""
+
+    alpha: np.ndarray
+    """Dual variable of every entry."""
+    coef: np.ndarray
+    intercept: float
+    gap: float
+    """Primal less dual value: the objective is at most this far from the optimum."""
+    n_iter: int
+    converged: bool
+
+
+def solve_linear_svm(
+    matrix: Csr,
+    signs,
+    linear,
+    caps,
+    rows,
+    *,
+    start=None,
+    tol=1e-3,
+    max_iter=2000,
+    seed=0,
+    centre=None,
+    level=0.0,
+) -> LinearOutcome:
+    """Solve the problem of `tamis.solvers.support_vector.dual.solve_svm` for the inner products of
+    sparse rows, by dual coordinate descent.
+
+    The intercept is free, as there: it starts as a column that pays, and its centre moves to where
+    it is until that costs nothing (the proximal point method). With a `centre`, a dense row, the
+    score of that row is held at `level`: then there is no intercept to find, the rows are centred.
+    Other parameters are those of `solve_svm`; `tol` is in units of the score, `max_iter` counts
+    sweeps over the entries.
+    """
+    signs, linear, caps = (
+        np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps)
+    )
+    rows, plain = np.ascontiguousarray(rows).astype(np.uint64), matrix.scipy()
+    free = centre is None
+    leans = np.zeros(matrix.n_rows) if free else np.asarray(plain @ centre, dtype=np.float64)
+    lengths = np.asarray(plain.multiply(plain).sum(axis=1), dtype=np.float64).ravel()
+    pull = (float(lengths.mean()) or 1.0) if free else float(centre @ centre)
+    norms = np.maximum(lengths + pull - 2.0 * leans, FLOOR)
+    alpha = (
+        np.zeros(len(signs))
+        if start is None
+        else feasible(start, signs, caps)
+        if free
+        else np.clip(start, 0.0, caps)
+    )
+    coef, total = _weights(plain, alpha, signs, rows), float(signs @ alpha)
+    if free:
+        bias = (
+            0.0
+            if start is None
+            else _middle(plain @ coef, alpha, signs * linear, caps, rows.astype(np.intp))
+        )
+    else:
+        bias = level - float(coef @ centre) + total * pull
+    swept, worst, shift = 0, np.inf, np.inf
+    arrays = (
+        matrix.data,
+        matrix.indices,
+        matrix.indptr,
+        rows,
+        signs,
+        linear,
+        caps,
+        norms,
+        leans,
+        pull,
+        alpha,
+        coef,
+    )
+    while swept < max_iter:
+        taken, worst, bias, total = sweep_entries(
+            *arrays,
+            bias,
+            total,
+            float(tol),
+            min(AT_ONCE, max_iter - swept),
+            np.uint64(seed + swept),
+        )
+        swept += max(taken, 1)
+        shift = pull * total if free else 0.0
+        if max(worst, abs(shift)) <= tol:
+            break
+        bias += shift
+    coef = _weights(plain, alpha, signs, rows)  # anew: sums of many steps drift in their last bits
+    if not free:
+        coef = coef - float(signs @ alpha) * centre
+        bias = level - float(coef @ centre)
+    near = feasible(alpha, signs, caps) if free else alpha
+    other = _weights(plain, near, signs, rows) - (0.0 if free else float(signs @ near) * centre)
+    short = linear - signs * (plain @ coef + bias)[rows.astype(np.intp)]
+    dual = float(linear @ near) - level * float(signs @ near) - 0.5 * float(other @ other)
+    gap = 0.5 * float(coef @ coef) + float(caps @ np.maximum(short, 0.0)) - dual
+    return LinearOutcome(alpha, coef, float(bias), gap, swept, max(worst, abs(shift)) <= tol)
+
+
+def _weights(plain, alpha, signs, rows) -> np.ndarray:
+    """Weights of the columns that belong to dual variables."""
+    return np.bincount(rows.astype(np.intp), signs * alpha, plain.shape[0]) @ plain
+
+
+def _middle(scores, alpha, targets, caps, rows) -> float:
+    """Intercept that the entries between their bounds ask for, in the middle."""
+    free = (alpha > 0.0) & (alpha < caps)
+    return float(np.median((targets - scores[rows])[free])) if free.any() else 0.0

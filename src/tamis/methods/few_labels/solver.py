@@ -1,0 +1,289 @@
+"""Majorise-minimise for support vector machines with unlabelled rows: every step is one convex
+problem of hinge and tube rows.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.base.rows import NOTHING, Csr
+from tamis.methods.few_labels.linear import solve_linear_svm
+from tamis.solvers.support_vector.dual import solve_svm
+
+SMALL = 1e-6  # least share of the objective that a step must win
+STAGES = (0.03, 0.1, 0.3, 1.0)  # shares of the price of unlabelled rows, annealed
+TIGHTER = (1.0, 0.1, 0.01)
+
+
+class Task(NamedTuple):
+    """One problem of two classes: what each row is, and what its loss costs."""
+
+    labels: np.ndarray
+    """+1 and -1 of the classes, 0 of rows known as irrelevant, nan of unlabelled rows."""
+    prices: np.ndarray
+    """Price of a row's loss; rows of price 0 sit out."""
+    eps: float
+    """Half the width of the tube."""
+    mode: str
+    kappa: float = 0.0
+    mean: float | None = None
+    """Mean score of the unlabelled rows, where it is held."""
+    shares: np.ndarray = NOTHING
+    """Weights of the rows in that mean."""
+
+    @property
+    def unlabelled(self) -> np.ndarray:
+        """Which rows have no label."""
+        return np.isnan(self.labels)
+
+    def cheaper(self, share: float) -> "Task":
+        """The same with unlabelled rows at a share of their price."""
+        return self._replace(prices=np.where(self.unlabelled, share * self.prices, self.prices))
+
+    def filled(self, scores) -> np.ndarray:
+        """Labels of the step that majorises the loss at these scores: nan for rows that sit out."""
+        labels, open_ = self.labels.copy(), self.unlabelled
+        size, side = np.abs(scores[open_]), np.where(scores[open_] >= 0.0, 1.0, -1.0)
+        if self.mode == "3c":
+            labels[open_] = np.where(
+                np.maximum(1.0 - size, 0.0) <= np.maximum(size - self.eps, 0.0), side, 0.0
+            )
+        elif self.mode == "s3vm":
+            labels[open_] = np.where(size < -self.kappa, np.nan, side)
+        elif self.mode == "usvm":
+            labels[open_] = 0.0
+        return labels
+
+    def value(self, scores, sqnorm: float) -> float:
+        """The objective."""
+        size, known = np.abs(scores), self.labels
+        hinge, tube = np.maximum(1.0 - size, 0.0), np.maximum(size - self.eps, 0.0)
+        unknown = {
+            "3c": np.minimum(hinge, tube),
+            "usvm": tube,
+            "s3vm": np.minimum(hinge, 1.0 + self.kappa),
+            "svm": 0.0 * size,
+        }[self.mode]
+        loss = np.where(
+            np.isnan(known),
+            unknown,
+            np.where(known == 0.0, tube, np.maximum(1.0 - known * scores, 0.0)),
+        )
+        return 0.5 * sqnorm + float(self.prices @ loss)
+
+
+class Solved(NamedTuple):
+    """A machine: weights of the rows, scores of the rows, and how it was found."""
+
+    beta: np.ndarray
+    intercept: float
+    scores: np.ndarray
+    sqnorm: float
+    gap: float
+    held: float = 0.0
+    """Weight of the mean of unlabelled rows, where it is held."""
+    converged: bool = True
+    labels: np.ndarray = NOTHING
+    objective: float = np.nan
+    n_iter: int = 0
+    history: tuple = ()
+
+
+class KernelRows:
+    """Rows known by their kernel matrix."""
+
+    def __init__(self, kernel, wider=None):
+        self.kernel, self.wider = kernel, wider
+
+    def held(self, shares) -> "KernelRows":
+        """The same rows and their weighted mean, whose score can be held: a last row of the matrix."""
+        column = self.kernel @ shares
+        return KernelRows(
+            self.kernel, np.block([[self.kernel, column[:, None]], [column[None], shares @ column]])
+        )
+
+    def solve(
+        self, entries, before: Solved | None, mean: float | None, tol: float, exact: bool
+    ) -> Solved:
+        """One convex problem. A held mean is two entries without a cap."""
+        signs, linear, caps, rows = entries
+        n, beta = len(self.kernel), None if before is None else np.append(before.beta, before.held)
+        if mean is not None:
+            signs, linear = np.append(signs, (1.0, -1.0)), np.append(linear, (mean, -mean))
+            caps, rows = np.append(caps, (np.inf, np.inf)), np.append(rows, (n, n))
+        start = None if beta is None else signs * beta[rows]
+        done = solve_svm(
+            self.kernel if mean is None else self.wider,
+            signs,
+            linear,
+            caps,
+            rows=rows,
+            start=start,
+            tol=tol,
+            exact=exact,
+        )
+        scores, held = (done.scores + done.intercept)[:n], 0.0 if mean is None else done.beta[n]
+        return Solved(
+            done.beta[:n],
+            done.intercept,
+            scores,
+            float(done.beta @ done.scores),
+            done.gap,
+            held,
+            done.converged,
+        )
+
+
+class SparseRows:
+    """Rows of a linear kernel as they are."""
+
+    def __init__(self, matrix: Csr, centre=None):
+        self.matrix, self.centre = matrix, centre
+
+    def held(self, shares) -> "SparseRows":
+        """The same rows and their weighted mean, whose score can be held."""
+        return SparseRows(self.matrix, shares @ self.matrix.scipy())
+
+    def solve(
+        self, entries, before: Solved | None, mean: float | None, tol: float, exact: bool
+    ) -> Solved:
+        """One convex problem."""
+        signs, linear, caps, rows = entries
+        start, held = (
+            None if before is None else signs * before.beta[rows],
+            {} if mean is None else {"centre": self.centre, "level": mean},
+        )
+        done = solve_linear_svm(
+            self.matrix, signs, linear, caps, rows, start=start, tol=tol, **held
+        )
+        beta = np.bincount(rows, signs * done.alpha, self.matrix.n_rows)
+        scores = self.matrix.scipy() @ done.coef + done.intercept
+        return Solved(
+            beta,
+            done.intercept,
+            scores,
+            float(done.coef @ done.coef),
+            done.gap,
+            -beta.sum() if held else 0.0,
+            done.converged,
+        )
+
+
+# --------------------------------------------------------------------------- one convex problem
+def entries_of(task: Task, labels) -> tuple:
+    """Signs, linear terms, caps and rows of the entries: a hinge row has one, a tube row two."""
+    taking = task.prices > 0.0
+    hinge, tube = (
+        np.flatnonzero(taking & (np.abs(labels) == 1.0)),
+        np.flatnonzero(taking & (labels == 0.0)),
+    )
+    rows = np.concatenate((hinge, tube, tube))
+    signs = np.concatenate((labels[hinge], np.ones(len(tube)), -np.ones(len(tube))))
+    linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -task.eps)))
+    return signs, linear, task.prices[rows], rows
+
+
+def minimise(
+    rows, task: Task, labels, before: Solved | None, tol: float, exact: bool = False
+) -> Solved:
+    """Solve the convex problem of these labels, from where the last one ended."""
+    done = rows.solve(entries_of(task, labels), before, task.mean, tol, exact)
+    return done._replace(labels=labels, objective=task.value(done.scores, done.sqnorm))
+
+
+# --------------------------------------------------------------------------- many
+def descend(rows, task: Task, init, tol: float, max_iter: int) -> Solved:
+    """Minimise the objective of a task from a start: "svm", "usvm", "anneal", or scores of all
+    rows.
+    """
+    if task.mean is not None:
+        rows = rows.held(task.shares)
+    if task.mode in ("svm", "usvm") or not task.unlabelled.any():
+        done = _finished(
+            rows,
+            task,
+            minimise(rows, task, task.filled(task.labels), None, tol)._replace(n_iter=1),
+            [],
+            tol,
+        )
+    elif isinstance(init, str):
+        done = minimise(
+            rows,
+            task,
+            np.where(task.unlabelled, 0.0 if init == "usvm" else np.nan, task.labels),
+            None,
+            tol,
+        )
+        for stage in STAGES if init == "anneal" else STAGES[-1:]:
+            done = _steps(rows, task.cheaper(stage), done, tol, max_iter)
+    else:
+        done = _steps(
+            rows,
+            task,
+            minimise(rows, task, task.filled(np.asarray(init, dtype=np.float64)), None, tol),
+            tol,
+            max_iter,
+        )
+    return done if task.mean is None else done._replace(beta=done.beta + done.held * task.shares)
+
+
+def _steps(rows, task: Task, done: Solved, tol: float, max_iter: int) -> Solved:
+    """Majorise at the scores and minimise, until the labels stay, or the objective does; it never
+    rises.
+    """
+    done, made, ended = done._replace(objective=task.value(done.scores, done.sqnorm)), 1, False
+    history = [_record(task, done, made)]
+    while (
+        not ended and done.converged and made < max_iter
+    ):  # a machine that did not converge tells no labels to trust
+        wanted = task.filled(done.scores)
+        if np.array_equal(wanted, done.labels, equal_nan=True):
+            ended = True
+            break
+        better = _step(rows, task, wanted, done, tol)
+        made += 1
+        ended = better is None or done.objective - better.objective <= SMALL * max(
+            1.0, abs(done.objective)
+        )
+        if better is not None:
+            done = better
+            history.append(_record(task, done, made))
+    return _finished(
+        rows, task, done._replace(n_iter=made, converged=ended and done.converged), history, tol
+    )
+
+
+def _finished(rows, task: Task, done: Solved, history: list, tol: float) -> Solved:
+    """The last machine, solved once more to the last digits where that can be had; the history ends
+    with it.
+    """
+    last = minimise(rows, task, done.labels, done, tol, exact=True) if done.converged else done
+    if last.objective <= done.objective:
+        done = last._replace(n_iter=done.n_iter, converged=done.converged)
+    return done._replace(history=(*history[:-1], _record(task, done, done.n_iter)))
+
+
+def _step(rows, task: Task, labels, done: Solved, tol: float) -> Solved | None:
+    """The next machine; solved more tightly where a loose solution would let the objective rise,
+    None where none is lower.
+    """
+    for share in TIGHTER:
+        better = minimise(rows, task, labels, done, share * tol)
+        if better.objective <= done.objective:
+            return better
+        if not better.converged:
+            break
+    return None
+
+
+def _record(task: Task, done: Solved, made: int) -> dict:
+    """What a step did, for the history; `relevant` unlabelled rows are taken for rows of a class by
+    the next one.
+    """
+    relevant = np.abs(task.filled(done.scores)[task.unlabelled]) == 1.0
+    return {
+        "iteration": made,
+        "objective": done.objective,
+        "gap": done.gap,
+        "relevant": int(np.count_nonzero(relevant)),
+    }

@@ -1,0 +1,1 @@
+"""Group lasso, online and in batch."""

@@ -1,0 +1,1 @@
+"""Sparse multiple kernel learning."""

@@ -1,0 +1,1 @@
+"""The level method: weights of kernels by cutting planes."""

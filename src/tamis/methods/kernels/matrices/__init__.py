@@ -1,0 +1,1 @@
+"""Kernel matrices: what they are made of and how they are kept."""

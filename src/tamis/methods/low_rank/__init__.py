@@ -1,0 +1,1 @@
+"""Robust low-rank lasso."""

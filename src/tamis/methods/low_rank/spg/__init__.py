@@ -1,0 +1,1 @@
+"""Spectral projected gradient for many small problems at once."""

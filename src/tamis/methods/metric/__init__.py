@@ -1,0 +1,1 @@
+"""Boosted sparse nonlinear metric learning."""

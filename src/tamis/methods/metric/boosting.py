@@ -1,0 +1,324 @@
+"""sDist: a metric grown step by step, each the sparse direction that best parts neighbours of
+unlike class.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.methods.metric.candidates import Candidates, Scaling
+from tamis.methods.metric.edges import EXPLICIT, Pull, Quadratic, explicit_form, margins_of
+from tamis.methods.metric.oja import stabilized_direction
+from tamis.methods.metric.screening import passing_columns
+from tamis.methods.metric.sparse_eigen import Direction, Explicit, leading_direction
+from tamis.methods.metric.steps import (
+    complexity_of,
+    components_of,
+    line_search,
+    masses,
+    mean_loss,
+    surplus,
+)
+from tamis.solvers.neighbours import Edges, class_edges, euclidean_points, narrow
+
+RECORD = 10  # accepted steps between two looks at the complexity
+# accepted steps before the first refresh: a metric of tiny rank would throw the neighbourhoods away
+SETTLED = 10
+
+
+class Wishes(NamedTuple):
+    """What the user asked for."""
+
+    n_neighbors: int
+    rho: float
+    kappa: int | None
+    n_steps: int
+    learning_rate: float
+    bag: int
+    max_features: int | float | str | None
+    refresh_every: int
+    complexity: float
+    max_order: int
+    max_terms: int
+    oob_z: float | None
+    engine: str
+    each: bool
+    screen: bool
+    n_jobs: int
+
+
+class Metric(NamedTuple):
+    """A learnt metric: terms, their deviations, the loadings of each step, what happened, and the
+    columns that were candidates.
+    """
+
+    terms: list
+    spreads: np.ndarray
+    loadings: sp.csc_array
+    steps: list
+    history: list
+    candidates: np.ndarray
+
+
+class Boost:
+    """The state of a fit."""
+
+    def __init__(self, matrix, codes, weights, order, wishes: Wishes, scaling: Scaling, random):
+        self.matrix, self.codes, self.weights, self.order, self.wishes, self.random = (
+            matrix,
+            codes,
+            weights,
+            order,
+            wishes,
+            random,
+        )
+        self.scaling = scaling
+        self.columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
+        wanted = (
+            passing_columns(matrix, codes, weights, self.scaling, random)
+            if wishes.screen
+            else self.scaling.usable
+        )
+        self.candidates = Candidates(wanted, wishes.max_order, wishes.max_terms)
+        self.steps: list[dict] = []
+        self.numbers: list[list[int]] = []  # of the terms of each step
+        self.history: list[dict] = []
+        self.margins = np.zeros(len(codes))
+        self.edges: Edges  # from the first search on
+
+    # ------------------------------------------------------------------ neighbours
+    def find_neighbours(self) -> None:
+        """Neighbours in the metric so far, and all margins from scratch: the old ones belong to the
+        old edges.
+        """
+        if not self.steps:
+            points = euclidean_points(
+                self.matrix,
+                self.scaling.center,
+                self.scaling.scale,
+                self.candidates.columns,
+                self.random,
+            )
+            self.edges = class_edges(
+                points,
+                self.codes,
+                self.wishes.n_neighbors,
+                each=self.wishes.each,
+                n_jobs=self.wishes.n_jobs,
+            )
+            return
+        points = self.points()
+        self.edges = class_edges(
+            narrow(points),
+            self.codes,
+            self.wishes.n_neighbors,
+            each=self.wishes.each,
+            n_jobs=self.wishes.n_jobs,
+        )
+        self.margins = margins_of(self.edges, points)
+
+    def points(self, matrix=None) -> np.ndarray:
+        """Rows as points whose distances are the metric's."""
+        terms = list(self.candidates.selected)
+        components = components_of(self.loadings().toarray())
+        return self.scaling.projected(
+            self.columns if matrix is None else matrix,
+            terms,
+            self.candidates.spreads(terms),
+            components,
+        )
+
+    def loadings(self, steps: int | None = None) -> sp.csc_array:
+        """The matrix B of shape (terms, steps), W = BB'."""
+        chosen = self.steps[:steps]
+        data = np.concatenate(
+            [np.sqrt(step["weight"]) * np.asarray(step["loadings"]) for step in chosen]
+        )
+        rows = np.concatenate(self.numbers[: len(chosen)])
+        ends = np.cumsum([0, *(len(step["loadings"]) for step in chosen)])
+        return sp.csc_array((data, rows, ends), shape=(len(self.candidates.selected), len(chosen)))
+
+    # ------------------------------------------------------------------ steps
+    def step(self) -> str:
+        """Draw a bag and columns, find a direction, weigh it; the word says what came of it."""
+        mass = masses(self.weights, self.margins)
+        drawn = (
+            self.order[self.random.permutation(len(self.order))]
+            if self.wishes.bag < len(self.order)
+            else self.order
+        )
+        bag, outside = np.sort(drawn[: self.wishes.bag]), drawn[self.wishes.bag :]
+        places = self._draw()
+        found, projection = self._direction(Pull(self.edges, bag, mass[bag]), places)
+        if not found.value > 0.0:
+            return self._note("no gain")
+        gains = margins_of(self.edges, projection)
+        judges = slice(None)
+        test = None
+        if self.wishes.oob_z is not None and len(outside) > 1:
+            test = surplus(mass[outside] * gains[outside])
+            judges = outside
+            if not test >= self.wishes.oob_z:
+                return self._note("screened", test)
+        weight, word = line_search(mass[judges], gains[judges])
+        if weight == 0.0:
+            return self._note(word, test)
+        self.accept(places, found, self.wishes.learning_rate * weight, gains)
+        return self._note(word, test)
+
+    def _draw(self) -> np.ndarray:
+        """Places of the candidates that this step may use."""
+        count, asked = len(self.candidates), self.wishes.max_features
+        if asked is None:
+            return np.arange(count)
+        size = (
+            int(np.ceil(np.sqrt(count)))
+            if asked == "sqrt"
+            else asked
+            if isinstance(asked, int)
+            else int(np.ceil(asked * count))
+        )
+        return (
+            np.arange(count)
+            if size >= count
+            else np.sort(self.random.choice(count, size, replace=False))
+        )
+
+    def kappa(self, width: int) -> int:
+        """Most entries of a direction among so many columns."""
+        return min(width, self.wishes.kappa or max(1, int(np.ceil(self.wishes.rho * width))))
+
+    def _direction(self, pull: Pull, places) -> tuple[Direction, np.ndarray]:
+        """The sparse direction of the drawn columns, and all rows along it."""
+        kappa = self.kappa(len(places))
+        if self.wishes.engine == "stabilized":
+            block = self._block(places)
+            found = stabilized_direction(block, pull, kappa, self.random)
+        elif len(places) <= EXPLICIT:
+            block = self._block(places)
+            found = leading_direction(Explicit(explicit_form(block, pull)), kappa)
+        else:
+            found = leading_direction(self._quadratic(pull, places), kappa)
+            return found, self._block(places[found.places]) @ found.entries
+        return found, block[:, found.places] @ found.entries
+
+    def _block(self, places) -> np.ndarray:
+        return self.candidates.values(self.scaling, self.columns, self.weights, places)
+
+    def _quadratic(self, pull, places) -> Quadratic:
+        """The form over many columns: over X itself where all of it is asked for, and sparse where
+        X is.
+        """
+        singles = places[places < len(self.candidates.columns)]
+        whole = len(singles) == self.matrix.shape[1]
+        block = self.columns if whole else self.columns[:, self.candidates.columns[singles]]
+        factors = 1.0 / self.scaling.scale[self.candidates.columns[singles]]
+        if len(singles) == len(places):
+            return Quadratic(block, factors, pull)
+        products = self._block(places[len(singles) :])
+        block = (
+            sp.csc_array(sp.hstack([block, sp.csc_array(products)]))
+            if sp.issparse(block)
+            else np.hstack([block, products])
+        )
+        return Quadratic(block, np.concatenate([factors, np.ones(products.shape[1])]), pull)
+
+    def accept(self, places, found: Direction, weight: float, gains: np.ndarray) -> None:
+        """Add the direction to the metric."""
+        entries, kept = found.entries, found.entries != 0.0
+        terms = [self.candidates.term(place) for place in places[found.places[kept]]]
+        self.numbers.append(self.candidates.select(terms))
+        self.margins = self.margins + weight * gains
+        self.steps.append({"terms": terms, "loadings": entries[kept].tolist(), "weight": weight})
+
+    def _note(self, word: str, test: float | None = None) -> str:
+        loss = mean_loss(self.weights, self.margins)
+        self.history.append(
+            {
+                "step": len(self.history) + 1,
+                "status": word,
+                "loss": loss,
+                "oob_z": test,
+                "accepted": len(self.steps),
+            }
+        )
+        if word in ("accepted", "capped"):
+            self.steps[-1] |= {"loss": loss, "status": word, "complexity": None}
+        return word
+
+    # ------------------------------------------------------------------ the whole
+    def run(self, progress, watch=None) -> None:
+        """All steps; `watch` looks at the metric now and then, and may end the fit."""
+        self.find_neighbours()
+        fresh = True
+        for number in range(self.wishes.n_steps):
+            every = self.wishes.refresh_every
+            if (
+                every
+                and number
+                and number % every == 0
+                and len(self.steps) >= SETTLED
+                and not fresh
+            ):
+                self.find_neighbours()
+                fresh = True
+            done = self.step() in ("accepted", "capped")
+            fresh = fresh and not done
+            if done and len(self.steps) % RECORD == 0:
+                self._record()
+                if watch is not None and watch(self):
+                    break
+            progress.advance(
+                1, f"{len(self.steps)} accepted, {len(self.candidates.selected)} terms"
+            )
+        if not self.steps:
+            self._fall_back()
+        self._record()
+        if watch is not None and len(self.steps) % RECORD:
+            watch(self)
+
+    def _record(self) -> None:
+        if self.steps[-1]["complexity"] is None:
+            self.steps[-1]["complexity"] = complexity_of(self.loadings())
+
+    def _fall_back(self) -> None:
+        """No step was good enough: the best direction of all rows and columns, alone."""
+        every = np.arange(len(self.codes))
+        places = np.arange(len(self.candidates.columns))
+        found = leading_direction(
+            self._quadratic(Pull(self.edges, every, masses(self.weights, self.margins)), places),
+            self.kappa(len(places)),
+        )
+        gains = margins_of(self.edges, self._block(places[found.places]) @ found.entries)
+        self.accept(places, found, 1.0, gains)
+        self.steps[-1] |= {
+            "loss": mean_loss(self.weights, self.margins),
+            "status": "fallback",
+            "complexity": None,
+        }
+
+    def best_length(self) -> int:
+        """Steps of least loss of all rows plus the price of complexity."""
+        total = self.weights.sum()
+        recorded = [at for at, step in enumerate(self.steps) if step["complexity"] is not None]
+        costs = [
+            total * self.steps[at]["loss"] + self.wishes.complexity * self.steps[at]["complexity"]
+            for at in recorded
+        ]
+        return recorded[int(np.argmin(costs))] + 1
+
+    def metric(self, length: int) -> Metric:
+        """The metric of the first steps."""
+        loadings = self.loadings(length)
+        used = np.unique(loadings.indices)
+        names = list(self.candidates.selected)
+        terms = [names[at] for at in used]
+        return Metric(
+            terms,
+            self.candidates.spreads(terms),
+            sp.csc_array(loadings.tocsr()[used]),
+            self.steps[:length],
+            self.history,
+            self.candidates.columns,
+        )

@@ -1,0 +1,39 @@
+"""Classes from distances: votes of the nearest rows, or the class whose nearest rows are nearest."""
+
+import numpy as np
+
+from tamis.solvers.neighbours import Search
+
+
+class Rules:
+    """Training rows as points, and what they say of others."""
+
+    def __init__(self, points, codes, weights, n_classes: int, k: int, rule: str, n_jobs: int = 1):
+        self.points, self.codes, self.weights, self.n_classes = points, codes, weights, n_classes
+        self.k, self.rule, self.n_jobs = k, rule, n_jobs
+
+    def scores(self, asked: np.ndarray) -> np.ndarray:
+        """Shares of the votes, or minus the mean squared distances, of shape (rows, classes)."""
+        return self.votes(asked) if self.rule == "knn" else -self.distances(asked)
+
+    def votes(self, asked: np.ndarray) -> np.ndarray:
+        """Share of each class in the weights of the k nearest rows."""
+        every = np.arange(len(self.points))
+        k = min(self.k, len(every))
+        _, near = Search(self.points, every, self.n_jobs).nearest(slice(None), k, asked)
+        found = np.zeros((len(asked), self.n_classes))
+        rows = np.arange(len(asked))
+        for place in range(k):
+            found[rows, self.codes[near[:, place]]] += self.weights[near[:, place]]
+        return found / found.sum(axis=1, keepdims=True)
+
+    def distances(self, asked: np.ndarray) -> np.ndarray:
+        """Mean squared distance to the k nearest rows of each class."""
+        found = np.empty((len(asked), self.n_classes))
+        for c in range(self.n_classes):
+            members = np.flatnonzero(self.codes == c)
+            distance, _ = Search(self.points, members, self.n_jobs).nearest(
+                slice(None), min(self.k, len(members)), asked
+            )
+            found[:, c] = (distance**2).mean(axis=1)
+        return found

@@ -1,0 +1,1 @@
+"""Sparse online learning by recipes."""

@@ -1,0 +1,1 @@
+"""Robust models over uncertain rows."""

@@ -1,0 +1,123 @@
+"""What the uncertainty sets are made of: rows, dual norms, and rows without their most telling
+features.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.base.rows import settle
+from tamis.methods.robust.loop import find_deleted, push_kept
+
+
+class Table:
+    """Rows in float64, dense or CSR: scores, and sums of rows."""
+
+    def __init__(self, matrix):
+        self.matrix = matrix if matrix.dtype == np.float64 else matrix.astype(np.float64)
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self.matrix.shape[1]
+
+    def scores(self, weights):
+        """Inner products with the weights."""
+        return self.matrix @ weights
+
+    def push(self, pulls):
+        """Sum of the rows, each times its pull."""
+        return self.matrix.T @ pulls
+
+
+class Deleted:
+    """Rows whose features may go: which ones hurt most under given weights, and sums of rows
+    without them.
+    """
+
+    def __init__(self, matrix, most: int):
+        rows = sp.csr_array(matrix)
+        rows = rows if rows.dtype == np.float64 else rows.astype(np.float64)
+        index = np.uint64 if rows.indices.itemsize == 8 else np.uint32
+        self.csr = (rows.data, rows.indices.view(index), rows.indptr.astype(np.uint64))
+        self.most, self.width = most, rows.shape[1]
+        self.gone = np.zeros(len(rows.data), dtype=np.uint8)
+        self.losses = np.zeros(rows.shape[0])
+
+    def move(self, signs, weights) -> np.ndarray:
+        """What each row's margin loses at most."""
+        if self.most:
+            find_deleted(
+                *self.csr,
+                np.asarray(signs, dtype=float),
+                np.ascontiguousarray(weights),
+                self.most,
+                self.losses,
+                self.gone,
+            )
+        return self.losses
+
+    def push(self, pulls):
+        """Sum of the rows that are left, each times its pull."""
+        total = np.zeros(self.width)
+        push_kept(*self.csr, self.gone, pulls, total)
+        return total
+
+
+def dual_norm(kind: str, weights, covariance=None) -> tuple[float, np.ndarray]:
+    """How far a row moves a score from inside the unit ball of a set, and a slope of that in the
+    weights.
+    """
+    if kind == "linf":
+        return float(np.abs(weights).sum()), np.sign(weights)
+    if kind == "l1":
+        slope, place = np.zeros_like(weights), int(np.abs(weights).argmax())
+        slope[place] = np.sign(weights[place])
+        return float(np.abs(weights[place])), slope
+    spread = (
+        weights
+        if kind in ("l2", "spectral")
+        else covariance * weights
+        if covariance.ndim == 1
+        else covariance @ weights
+    )
+    norm = float(np.sqrt(max(weights @ spread, 0.0)))
+    return norm, spread / norm if norm > 0.0 else np.zeros_like(weights)
+
+
+def variances(matrix, weights) -> np.ndarray:
+    """Variances of the columns; sparse ones stay sparse."""
+    squares = matrix.multiply(matrix) if sp.issparse(matrix) else matrix * matrix
+    mean = matrix.T @ weights / weights.sum()
+    return np.maximum(squares.T @ weights / weights.sum() - mean * mean, 0.0)
+
+
+def merged(matrix, targets, weights):
+    """Equal rows with equal targets as one of their summed weight, in an order that depends on
+    contents alone.
+
+    Planes amplify the last digit: without this a row of weight 2 would not quite be a row that
+    comes twice.
+    """
+    column = targets[:, None]
+    joined = (
+        sp.hstack((matrix, sp.csr_array(column)), format="csr")
+        if sp.issparse(matrix)
+        else np.column_stack((matrix, column))
+    )
+    rows, _, weights, order = settle(joined, np.ones((len(weights), 1)), weights)
+    rows, weights = rows[order], weights[order]
+    last = rows[:, [-1]]
+    return (
+        np.ascontiguousarray(rows[:, :-1]) if not sp.issparse(rows) else rows[:, :-1],
+        np.ravel(last.toarray() if sp.issparse(last) else last),
+        weights,
+    )
+
+
+def cheapest(costs: np.ndarray, weights: np.ndarray, budget: float) -> float:
+    """Weight of the rows that can be had at these costs (0 and less: for nothing), the cheapest
+    first, within the budget.
+    """
+    order = np.argsort(costs)
+    spent = np.cumsum(np.maximum(costs[order], 0.0))
+    return float(weights[order][spent <= budget * (1.0 + 1e-12)].sum())

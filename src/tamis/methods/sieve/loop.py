@@ -1,0 +1,269 @@
+"""Passes of the sieve: contents of rows, standard columns, the contribution-penalised walk, columns
+that stay.
+"""
+
+import math
+
+import numpy as np
+
+from tamis.base.jit import compiled, helper
+from tamis.base.random import GOLDEN, mixed, shuffled
+from tamis.base.verbs import slope
+
+ONE = np.uint64(1)
+SALT = np.uint64(0xD1B54A32D192ED03)
+
+
+# ------------------------------------------------------------------------ columns and rows as given
+@compiled
+def sum_columns(data, indices, indptr, order, weights, shift, counts, sums, squares):
+    """Add each column's weight of stored entries, sum, and sum of squares about `shift`, over the
+    rows in `order`.
+    """
+    for r in range(np.uint64(order.shape[0])):
+        i = np.uint64(order[r])
+        weight = weights[r] if weights.shape[0] else 1.0
+        for k in range(indptr[i], indptr[i + ONE]):
+            j, x = indices[k], float(data[k])
+            apart = x - shift[j] if shift.shape[0] else x
+            counts[j] += weight
+            sums[j] += weight * x
+            squares[j] += weight * apart * apart
+
+
+@compiled
+def standardise(
+    data,
+    indices,
+    indptr,
+    order,
+    place,
+    scale,
+    shift,
+    dense,
+    filled,
+    out_data,
+    out_indices,
+    out_indptr,
+):
+    """Fill the rows in standard units and in `order`, dropped columns left out.
+
+    `place` is a column's new number, the number of new columns where it is dropped. The columns
+    `dense` (new numbers) are centred, hence stored in every row: those that a row lacks come last.
+    """
+    kept = np.uint64(scale.shape[0])
+    at = np.uint64(0)
+    out_indptr[0] = at
+    for r in range(np.uint64(order.shape[0])):
+        i = np.uint64(order[r])
+        for k in range(indptr[i], indptr[i + ONE]):
+            j = np.uint64(place[indices[k]])
+            if j < kept:
+                out_indices[at], out_data[at] = j, (float(data[k]) - shift[j]) * scale[j]
+                filled[j] = r + ONE
+                at += ONE
+        for d in range(np.uint64(dense.shape[0])):
+            j = np.uint64(dense[d])
+            if filled[j] != r + ONE:
+                out_indices[at], out_data[at] = j, -shift[j] * scale[j]
+                at += ONE
+        out_indptr[r + ONE] = at
+
+
+# --------------------------------------------------------------------------- columns that stay
+
+
+@compiled
+def mean_square(data, indptr, weights, rows):
+    """Mean squared norm, the intercept's 1 included, of those rows that hold anything; 1 if none
+    does.
+    """
+    total, mass = 0.0, 0.0
+    for r in range(np.uint64(rows.shape[0])):
+        i = np.uint64(rows[r])
+        if indptr[i] == indptr[i + ONE]:
+            continue
+        weight = weights[i] if weights.shape[0] else 1.0
+        square = 1.0
+        for k in range(indptr[i], indptr[i + ONE]):
+            square += data[k] * data[k]
+        total += weight * square
+        mass += weight
+    return total / mass if mass > 0.0 else 1.0
+
+
+# --------------------------------------------------------------------------- the walk
+@helper
+def longest(indptr):
+    """Entries of the longest row."""
+    most = np.uint64(0)
+    for i in range(np.uint64(indptr.shape[0]) - ONE):
+        most = max(most, indptr[i + ONE] - indptr[i])
+    return most
+
+
+@helper
+def shrunk(v, toll):
+    """`v` moved towards 0 by at most `toll`, without a branch."""
+    return v - min(max(v, -toll), toll)
+
+
+@compiled
+def walk_one(
+    data,
+    indices,
+    indptr,
+    targets,
+    weights,
+    rows,
+    state,
+    bias,
+    loss,
+    rate,
+    strength,
+    pull,
+    intercept,
+    passes,
+    key,
+    flip,
+):
+    """Passes over `rows`, each in an order of its own, for one output.
+
+    A feature's state is (Q, w, U): sum of squares, weight, and sum of t times the moves of the
+    present pass; that of the intercept, which is never shrunk, is `bias`. `rate` is the step
+    constant over the root of the mean squared norm. `pull` is the loss's curvature where steps must
+    be held back so as not to overshoot (losses whose slope is unbounded), else 0.
+    """
+    n = np.uint64(rows.shape[0])
+    spent, old, new, along = np.empty((4, longest(indptr)))
+    for turn in range(passes):
+        order = mixed(key + (turn + ONE) * GOLDEN) | ONE
+        last = turn + ONE == passes  # only the mean of the last pass is asked for
+        if last:
+            for j in range(np.uint64(state.shape[0])):
+                state[j, 2] = 0.0
+        q, b, u = bias[0], bias[1], 0.0
+        for r in range(n):
+            i = np.uint64(rows[shuffled(n - ONE - r if flip else r, n, order)])
+            t = float(r)
+            weight = weights[i] if weights.shape[0] else 1.0
+            first, width = indptr[i], indptr[i + ONE] - indptr[i]
+            score = b
+            # What a row needs is gathered, so that roots and divisions run on several entries at a
+            # time.
+            for k in range(width):
+                j, z = indices[first + k], data[first + k]
+                along[k] = z
+                spent[k] = state[j, 0] + weight * z * z
+                old[k] = state[j, 1]
+                score += old[k] * z
+            g = weight * slope(loss, score, targets[i, 0])
+            if pull > 0.0:
+                reach = weight / math.sqrt(q + weight) if intercept else 0.0
+                for k in range(width):
+                    reach += weight * along[k] * along[k] / math.sqrt(spent[k])
+                g /= 1.0 + pull * rate * reach
+            toll = strength * weight
+            for k in range(width):
+                h = rate / math.sqrt(spent[k])
+                new[k] = shrunk(old[k] - h * g * along[k], h * toll * abs(along[k]))
+            for k in range(width):
+                j = indices[first + k]
+                state[j, 0] = spent[k]
+                state[j, 1] = new[k]
+            if last:
+                for k in range(width):
+                    state[indices[first + k], 2] += t * (new[k] - old[k])
+            if intercept:
+                q += weight
+                move = -rate / math.sqrt(q) * g
+                b += move
+                u += t * move
+        bias[0], bias[1], bias[2] = q, b, u
+
+
+@compiled
+def walk_many(
+    data,
+    indices,
+    indptr,
+    targets,
+    weights,
+    rows,
+    state,
+    bias,
+    loss,
+    rates,
+    strengths,
+    pull,
+    intercept,
+    passes,
+    key,
+    flip,
+):
+    """The same for several outputs; a feature's state is (Q, all w, all U), since Q is the same for
+    every output.
+
+    `targets` has a column an output, or one column that holds the number of the class which is +1,
+    all others -1.
+    """
+    n, many = np.uint64(rows.shape[0]), np.uint64(rates.shape[0])
+    scores = np.empty(many)
+    for turn in range(passes):
+        order = mixed(key + (turn + ONE) * GOLDEN) | ONE
+        state[:, ONE + many :] = 0.0
+        bias[ONE + many :] = 0.0
+        for r in range(n):
+            i = np.uint64(rows[shuffled(n - ONE - r if flip else r, n, order)])
+            t = float(r)
+            weight = weights[i] if weights.shape[0] else 1.0
+            first, last = indptr[i], indptr[i + ONE]
+            for c in range(many):
+                scores[c] = bias[ONE + c]
+            reach = weight / math.sqrt(bias[0] + weight) if intercept else 0.0
+            for k in range(first, last):
+                j, z = indices[k], data[k]
+                for c in range(many):
+                    scores[c] += state[j, ONE + c] * z
+                if pull > 0.0:
+                    reach += weight * z * z / math.sqrt(state[j, 0] + weight * z * z)
+            for c in range(many):
+                wanted = (
+                    targets[i, c] if targets.shape[1] > 1 else (1.0 if targets[i, 0] == c else -1.0)
+                )
+                scores[c] = (
+                    weight * slope(loss, scores[c], wanted) / (1.0 + pull * rates[c] * reach)
+                )
+            for k in range(first, last):
+                j, z = indices[k], data[k]
+                state[j, 0] += weight * z * z
+                h = 1.0 / math.sqrt(state[j, 0])
+                for c in range(many):
+                    old = state[j, ONE + c]
+                    new = shrunk(
+                        old - rates[c] * h * scores[c] * z,
+                        rates[c] * h * strengths[c] * weight * abs(z),
+                    )
+                    state[j, ONE + c] = new
+                    state[j, ONE + many + c] += t * (new - old)
+            if intercept:
+                bias[0] += weight
+                for c in range(many):
+                    move = -rates[c] / math.sqrt(bias[0]) * scores[c]
+                    bias[ONE + c] += move
+                    bias[ONE + many + c] += t * move
+
+
+@compiled
+def score_given(data, indices, indptr, place, weights, bias, scores):
+    """Fill the scores of rows as given; `place` is a column's row of `weights`, whose last row is
+    that of all dropped columns.
+    """
+    many = np.uint64(bias.shape[0])
+    for i in range(np.uint64(scores.shape[0])):
+        for c in range(many):
+            scores[i, c] = bias[c]
+        for k in range(indptr[i], indptr[i + ONE]):
+            x = float(data[k])
+            for c in range(many):
+                scores[i, c] += weights[place[indices[k]], c] * x

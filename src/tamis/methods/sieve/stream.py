@@ -1,0 +1,231 @@
+"""The sieve on a stream: level-0 models of every group, column statistics, and a bounded sample of
+rows.
+"""
+
+from copy import copy
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.base.border import _from_csr
+from tamis.base.contents import apart, array, count, flag, listing, number, rows, size, tuple_of
+from tamis.base.rows import NOTHING, Csr
+from tamis.methods.sieve.fit import as_standard, fold_of, hashed, settled_order, tabulate
+from tamis.methods.sieve.loop_stream import OUTPUTS, ROWS, stream_rows
+from tamis.methods.sieve.result import Result, sieve_outputs
+from tamis.methods.sieve.settings import bases_of
+
+LAST = np.uint64(2**64 - 1)
+
+
+class SieveStream:
+    """Bounded state of a stream; every decision depends on the rows and their count alone, not on
+    how they are cut.
+
+    The sample holds the `n_sample` distinct rows with the smallest hash of their content, a
+    repeated row with its weight. It never changes on an object: `learn` and `taken_in` return the
+    stream with the next one, so that who looks at this one finds its parts together.
+    """
+
+    _contents: ClassVar[dict] = {
+        "n_columns": size("columns"),
+        "n_outputs": size("outputs"),
+        "folds": size("folds"),
+        "n_sample": count(1),
+        "classes": flag(),
+        "counts": array("f8", "columns", least=0.0),
+        "squares": array("f8", "columns", least=0.0),
+        "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
+        "biases": array("f8", 2, "folds+1", "1+2*outputs"),
+        "steps": array("f8", "folds+1", least=0.0),
+        "totals": array("f8", f"{OUTPUTS}+3*outputs"),
+        "keys": array("u8", "sample", increasing=True),
+        "bar": number(int, least=0, most=int(LAST)),
+        "evicted": flag(),
+        "rows": rows("sample", "columns"),
+        "targets": array("f8", "sample", "targets", loose=True),
+        "weights": array("f8", "sample", least=0.0),
+        "waiting": listing(
+            apart(
+                tuple_of(
+                    rows("n", "columns"),
+                    array("u8", "n"),
+                    array("f8", "n", "targets"),
+                    array("f8", "n", least=0.0),
+                ),
+                "columns",
+                "targets",
+            )
+        ),
+        "refined_at": count(),
+    }
+
+    def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
+        self.n_columns, self.n_outputs, self.folds, self.n_sample, self.classes = (
+            n_columns,
+            n_outputs,
+            folds,
+            n_sample,
+            classes,
+        )
+        width = 1 + 2 * n_outputs
+        self.counts, self.squares = np.zeros(n_columns), np.zeros(n_columns)
+        self.states, self.biases = (
+            np.zeros((2, folds + 1, n_columns, width)),
+            np.zeros((2, folds + 1, width)),
+        )
+        self.steps, self.totals = np.zeros(folds + 1), np.zeros(OUTPUTS + 3 * n_outputs)
+        self.keys, self.bar, self.evicted = np.zeros(0, dtype=np.uint64), int(LAST), False
+        self.rows = sp.csr_array((0, n_columns))
+        self.targets, self.weights = np.zeros((0, 1)), np.zeros(0)
+        self.waiting: list = []  # rows not yet taken into the sample
+        self.refined_at = 0
+
+    def _restored(self) -> None:
+        """Refuse targets that are no classes of this stream: loops take them as places."""
+        for targets in (self.targets, *(part[2] for part in self.waiting)) if self.classes else ():
+            coded = targets.shape[1] == 1 and self.n_outputs > 1
+            allowed = np.arange(self.n_outputs) if coded else (-1, 1)
+            if not np.isin(targets, allowed).all():
+                raise ValueError(f"the sample holds a target that is none of {allowed}")
+
+    @property
+    def n_rows(self) -> int:
+        """Rows seen, those of weight 0 left out."""
+        return int(self.totals[ROWS])
+
+    # ------------------------------------------------------------------ learning
+    def learn(self, rows: Csr, targets, weights, task, strength) -> "SieveStream":
+        """Walk the rows in their order, then offer them to the sample; the stream from then on."""
+        hashes = hashed(rows)
+        folds = fold_of(hashes, self.folds)
+        bases = np.array(
+            [(base.step, base.strength, base.follows) for base in bases_of(task.loss, strength)],
+            dtype=float,
+        )
+        stream_rows(
+            *rows[:3], targets, weights, folds, self.counts, self.squares, self.totals, self.steps,
+            self.states, self.biases, bases, *task, float(self.classes),
+        )  # fmt: skip
+        return self._offered(rows, hashes, targets, weights)
+
+    def _offered(self, rows: Csr, hashes, targets, weights) -> "SieveStream":
+        """The stream with rows whose key is small enough before its sample; they are taken in when
+        there are many.
+        """
+        keys = _keys(hashes, targets)
+        small = keys <= np.uint64(self.bar)
+        taken = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
+        if not len(taken):
+            return self
+        after, masses = copy(self), weights[taken] if len(weights) else np.ones(len(taken))
+        after.waiting = [
+            *self.waiting,
+            (rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses),
+        ]
+        return (
+            after.taken_in()
+            if sum(len(part[1]) for part in after.waiting) > max(len(self.keys), 1024)
+            else after
+        )
+
+    def taken_in(self) -> "SieveStream":
+        """The stream with the waiting rows in its sample: the smallest keys of both; the same row
+        and target again adds to its weight.
+        """
+        if not self.waiting:
+            return self
+        after, parts = (
+            copy(self),
+            [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else [],
+        )
+        rows, keys, targets, masses = zip(*parts, *self.waiting, strict=True)
+        after.keys, where, which = np.unique(
+            np.concatenate(keys), return_index=True, return_inverse=True
+        )
+        after.weights = np.bincount(which, weights=np.concatenate(masses))
+        if len(after.keys) > self.n_sample:
+            after.keys, after.weights, where = (
+                after.keys[: self.n_sample],
+                after.weights[: self.n_sample],
+                where[: self.n_sample],
+            )
+            after.bar, after.evicted = int(after.keys[-1]), True
+        after.rows = sp.csr_array(sp.vstack(rows, format="csr")[where])
+        after.targets = np.ascontiguousarray(np.concatenate(targets)[where])
+        after.waiting = []
+        return after
+
+    # ------------------------------------------------------------------ what has been learnt
+    def refined(self, task, wishes, per_class: bool, intercept: bool, units_of) -> Result:
+        """The ladder and the final phase on the sample; from the stream's own models once the
+        sample is a part of it only.
+        """
+        wishes = wishes._replace(folds=self.folds)  # those of its first call
+        whole = self.taken_in()
+        rows = _from_csr(whole.rows)
+        weights = NOTHING if (whole.weights == 1.0).all() else whole.weights
+        units, hashes = units_of(whole.targets, weights), hashed(rows)
+        order = settled_order(hashes, whole.targets, weights)
+        table, columns = tabulate(
+            rows, as_standard(whole.targets, units), weights, order, self.n_outputs, intercept
+        )
+        start = self._start(columns, *units) if whole.evicted else None
+        return sieve_outputs(
+            table,
+            columns,
+            fold_of(hashes[order], self.folds),
+            task,
+            wishes,
+            self.classes,
+            per_class,
+            units,
+            start,
+        )
+
+    def _start(self, columns, unit, center) -> dict:
+        """The level-0 models in the units of the sample."""
+        many, at = self.n_outputs, columns.kept
+        states, biases = self.states[:, :, at].copy(), self.biases.copy()
+        to_given = np.sqrt(
+            np.maximum(self.counts[at], 1e-300) / np.maximum(self.squares[at], 1e-300)
+        )[:, None]
+        ratio, offset = self._target_units(unit, center)
+        for part in (slice(1, 1 + many), slice(1 + many, 1 + 2 * many)):
+            given = states[..., part] * to_given * ratio
+            states[..., part] = given / columns.scale[:, None]
+            biases[..., part] = biases[..., part] * ratio + np.einsum(
+                "sgjc,j->sgc", given, columns.shift
+            )
+        biases[..., 1 : 1 + many] += offset
+        return {
+            "calm": (states[0], biases[0]),
+            "bold": (states[1], biases[1]),
+            "steps": self.steps.copy(),
+        }
+
+    def _target_units(self, unit, center):
+        """Units of the running targets against those of the sample, and the shift between their
+        centers.
+        """
+        if self.classes:
+            return np.ones(self.n_outputs), np.zeros(self.n_outputs)
+        many = self.n_outputs
+        means, apart = (
+            self.totals[OUTPUTS + many : OUTPUTS + 2 * many],
+            self.totals[OUTPUTS + 2 * many :],
+        )
+        running = np.where(apart > 0.0, apart / max(self.totals[1], 1e-300), 1.0)
+        return running / unit, (means - center) / unit
+
+
+def _keys(hashes, targets) -> np.ndarray:
+    """The second hash: of a row's content and its targets."""
+    keys = hashes ^ np.uint64(0x2545F4914F6CDD1D)
+    for column in np.ascontiguousarray(targets).T:
+        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * np.uint64(
+            0xBF58476D1CE4E5B9
+        )
+        keys ^= keys >> np.uint64(32)
+    return keys * np.uint64(0x94D049BB133111EB)

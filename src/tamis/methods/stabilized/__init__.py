@@ -1,0 +1,1 @@
+"""Stabilized sparse online learning."""

@@ -1,0 +1,1 @@
+"""Readers of tables: CSV, Arrow, arrays."""

@@ -1,0 +1,1 @@
+"""Readers of lines: svmlight, Vowpal Wabbit."""

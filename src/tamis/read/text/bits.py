@@ -1,0 +1,56 @@
+"""Words of 64 bits, as the machine has them: for exact numbers from text."""
+
+import numpy as np
+
+from tamis.base.jit import intrinsic, ir, numba_types, overload
+
+_WORD = numba_types.uint64
+
+
+def multiply_high(a, b):
+    """The upper word of the product of two words."""
+    return np.uint64((int(a) * int(b)) >> 64)
+
+
+def leading_zeros(a):
+    """Number of zero bits before the first one."""
+    return np.uint64(64 - int(a).bit_length())
+
+
+def float_of_bits(a):
+    """The number whose bits are those of a word."""
+    return np.uint64(a).view(np.float64)
+
+
+@intrinsic
+def _multiply_high(context, a, b):
+    def generate(context, builder, signature, arguments):
+        wide = ir.IntType(128)
+        left, right = (builder.zext(word, wide) for word in arguments)
+        return builder.trunc(builder.lshr(builder.mul(left, right), wide(64)), ir.IntType(64))
+
+    return _WORD(_WORD, _WORD), generate
+
+
+@intrinsic
+def _leading_zeros(context, a):
+    return _WORD(_WORD), lambda context, builder, signature, arguments: builder.ctlz(
+        arguments[0], ir.IntType(1)(0)
+    )
+
+
+@intrinsic
+def _float_of_bits(context, a):
+    return numba_types.float64(
+        _WORD
+    ), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType())
+
+
+def _teach_words():
+    """Teach them to Numba."""
+    overload(multiply_high)(lambda a, b: lambda a, b: _multiply_high(a, b))
+    overload(leading_zeros)(lambda a: lambda a: _leading_zeros(a))
+    overload(float_of_bits)(lambda a: lambda a: _float_of_bits(a))
+
+
+_teach_words()

@@ -1,0 +1,51 @@
+"""Words in text as numbers of 64 bits, and rows of numbers and places as CSR: compiled pieces that
+the readers of tables share.
+"""
+
+import numpy as np
+
+from tamis.base.jit import compiled, helper
+from tamis.read.text.svmlight_scan import scrambled
+
+SEED, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
+NOTHING = np.uint64(0)  # stands for a missing word
+QUOTE = np.uint8(34)
+
+
+@helper
+def hash_span(text, start, end, seed, escaped):
+    """Hash of the bytes from `start` to `end`, of two quotes in a row only one if `escaped`; never
+    0.
+    """
+    value, k = seed, start
+    while k < end:
+        value = (value ^ np.uint64(text[k])) * PRIME
+        k += np.uint64(2) if escaped and text[k] == QUOTE else np.uint64(1)
+    value = scrambled(value)
+    return value if value != NOTHING else np.uint64(1)
+
+
+@compiled
+def hash_word(text, seed):
+    """The same, for a word by itself."""
+    return hash_span(text, np.uint64(0), np.uint64(text.shape[0]), seed, False)
+
+
+@compiled
+def pack_rows(values, columns, indptr, indices, data):
+    """CSR without zeros from one entry for each row and slot; `columns` has one row for all, or one
+    each, negative ones being left out.
+    """
+    k, common = np.uint64(0), columns.shape[0] == 1
+    for i in range(values.shape[0]):
+        row = 0 if common else i
+        for s in range(values.shape[1]):
+            if values[i, s] != 0.0 and columns[row, s] >= 0:
+                indices[k], data[k] = columns[row, s], values[i, s]
+                k += np.uint64(1)
+        indptr[i + 1] = k
+
+
+def hash_of(word: str, seed=SEED) -> int:
+    """Hash of a word."""
+    return int(hash_word(np.frombuffer(word.encode(), np.uint8), np.uint64(seed)))

@@ -1,0 +1,272 @@
+"""The figure of few labels: where a machine draws its lines, and what it takes the unlabelled rows
+for.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.report.displays.drawing import ACCENT, OTHER, SOFT, lacks, take_axes
+
+PALETTE = (OTHER, ACCENT, "#3f7f3f", "#7b3fa0", "#b8860b", "#008080", "#aa3377", "#555500")
+ROOM = 0.08  # beyond the outermost points, as a share of their span
+
+
+class TriClassDisplay:
+    """What a machine for few labels makes of the plane of two columns: regions, labelled rows, and
+    unlabelled rows sorted by it.
+
+    Use `from_estimator`. Shades are the regions of the classes; white is nearer to no class than to
+    any. With two classes, lines are drawn where the score is -1, 0 (bold) and 1. Filled points are
+    labelled, rings are unlabelled rows taken for rows of a class, crosses are rows taken for
+    irrelevant.
+
+    Parameters
+    ----------
+    grid : tuple of two ndarrays
+        Values of the two columns along the axes.
+    regions : array-like of int, shape (len(grid[1]), len(grid[0]))
+        Number of the class at each point of the plane, -1 for none.
+    scores : array-like of the same shape, or None
+        Scores of two classes, for the lines.
+    points : array-like of shape (n_points, 2)
+        Rows, by the two columns.
+    kinds : array-like of int, shape (n_points,)
+        Number of each row's class, -1 for none.
+    labelled : array-like of bool, shape (n_points,)
+        Which rows had a label.
+    classes : sequence
+        Names of the classes.
+    names : sequence of two str, default=("column 0", "column 1")
+        Names of the columns.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the plane.
+    figure_ : matplotlib Figure
+        Figure that holds them.
+    surface_ : matplotlib QuadMesh
+        The regions.
+    points_ : list of matplotlib PathCollection
+        The points: labelled, unlabelled, irrelevant.
+
+    See Also
+    --------
+    TriClassSVC : The machine.
+    sklearn.inspection.DecisionBoundaryDisplay : Regions of any classifier.
+
+    References
+    ----------
+    H. Yang, S. Zhu, I. King and M. R. Lyu, "Can irrelevant data help semi-supervised learning, why
+    and how?", CIKM 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import TriClassDisplay, TriClassSVC
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 2)) + np.repeat([[3, 0], [-3, 0], [0, 0]], 20, axis=0)
+    >>> y = np.where(np.arange(60) % 20 < 3, np.repeat([1, 2, -1], 20), -1)
+    >>> model = TriClassSVC("3c", kernel="rbf").fit(X, y)
+    >>> display = TriClassDisplay.from_estimator(model, X, y)
+    >>> display.regions.shape
+    (120, 120)
+    """
+
+    def __init__(
+        self,
+        *,
+        grid,
+        regions,
+        scores,
+        points,
+        kinds,
+        labelled,
+        classes,
+        names=("column 0", "column 1"),
+    ):
+        self.grid, self.regions = grid, np.asarray(regions)
+        self.scores = None if scores is None else np.asarray(scores, dtype=float)
+        self.points, self.kinds, self.labelled = (
+            np.asarray(points, dtype=float),
+            np.asarray(kinds),
+            np.asarray(labelled, dtype=bool),
+        )
+        if self.regions.shape != (len(grid[1]), len(grid[0])):
+            raise ValueError(
+                f"regions has shape {self.regions.shape}; a grid of {len(grid[0])} by "
+                f"{len(grid[1])} points needs one number a point."
+            )
+        self.classes, self.names = list(classes), list(names)
+
+    @classmethod
+    def from_estimator(cls, estimator, X, y, *, columns=(0, 1), resolution=120, ax=None, **kwargs):
+        """Draw a machine and the rows it was fitted on.
+
+        Parameters
+        ----------
+        estimator : TriClassSVC
+            A fitted machine, not of a precomputed kernel.
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Their labels, with the marks of `fit`.
+        columns : tuple of two int, default=(0, 1)
+            Columns to draw. All others are held at their means: with more than two columns the
+            regions are those of that plane.
+        resolution : int, default=120
+            Points along each axis.
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+        **kwargs : dict
+            For matplotlib's `pcolormesh`.
+
+        Returns
+        -------
+        display : TriClassDisplay
+        """
+        if not hasattr(estimator, "predict_tri"):
+            raise lacks(cls, estimator, "rows of a class and rows of none", "Fit a TriClassSVC.")
+        check_is_fitted(estimator)
+        if estimator.kernel == "precomputed":
+            raise ValueError(
+                "a precomputed kernel knows no plane to draw; fit the machine with a kernel by "
+                "name."
+            )
+        rows, names = _plain(X)
+        first, second = (rows[:, column] for column in columns)
+        across, up = _axis(first, resolution), _axis(second, resolution)
+        plane = np.tile(rows.mean(axis=0), (len(across) * len(up), 1))
+        plane[:, columns[0]], plane[:, columns[1]] = (
+            np.tile(across, len(up)),
+            np.repeat(up, len(across)),
+        )
+        numbers = _numbers(estimator, estimator.predict_tri(_framed(plane, X, names)))
+        scores = (
+            estimator.decision_function(_framed(plane, X, names))
+            if len(estimator.classes_) == 2
+            else None
+        )
+        shape = (len(up), len(across))
+        known = np.isin(np.asarray(y, dtype=object), estimator.classes_.astype(object))
+        kinds = np.where(
+            known,
+            _numbers(estimator, np.asarray(y, dtype=object)),
+            _numbers(estimator, estimator.predict_tri(X)),
+        )
+        return cls(
+            grid=(across, up),
+            regions=numbers.reshape(shape),
+            scores=None if scores is None else scores.reshape(shape),
+            points=np.column_stack((first, second)),
+            kinds=kinds,
+            labelled=known,
+            classes=estimator.classes_.tolist(),
+            names=[names[c] if names is not None else f"column {c}" for c in columns],
+        ).plot(ax=ax, **kwargs)
+
+    def plot(self, *, ax=None, **kwargs):
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a figure.
+        **kwargs : dict
+            For matplotlib's `pcolormesh`.
+
+        Returns
+        -------
+        display : TriClassDisplay
+            This display.
+        """
+        ax = take_axes(self, ax)
+        from matplotlib.colors import ListedColormap, to_rgba
+
+        colours = [PALETTE[k % len(PALETTE)] for k in range(len(self.classes))]
+        map_ = ListedColormap(["white", *(to_rgba(colour, 0.16) for colour in colours)])
+        looks = {
+            "cmap": map_,
+            "vmin": -1.5,
+            "vmax": len(colours) - 0.5,
+            "shading": "auto",
+            "rasterized": True,
+            **kwargs,
+        }
+        self.surface_ = ax.pcolormesh(*self.grid, self.regions, **looks)
+        if self.scores is not None:
+            ax.contour(
+                *self.grid,
+                self.scores,
+                levels=[-1.0, 0.0, 1.0],
+                colors="#333333",
+                linewidths=[0.8, 1.8, 0.8],
+                linestyles=["--", "-", "--"],
+            )
+        self.points_ = []
+        beside = ~self.labelled & (self.kinds < 0)
+        self.points_.append(
+            ax.scatter(
+                *self.points[beside].T,
+                s=14,
+                marker="x",
+                c=SOFT,
+                linewidths=0.8,
+                label="taken for irrelevant",
+            )
+        )
+        for number, colour in enumerate(colours):
+            own = self.kinds == number
+            rings = {
+                "s": 16,
+                "facecolors": "none",
+                "edgecolors": colour,
+                "linewidths": 0.8,
+                "label": f"taken for {self.classes[number]}",
+            }
+            self.points_.append(ax.scatter(*self.points[own & ~self.labelled].T, **rings))
+            filled = {
+                "s": 60,
+                "c": colour,
+                "edgecolors": "white",
+                "linewidths": 1.0,
+                "zorder": 3,
+                "label": f"labelled {self.classes[number]}",
+            }
+            self.points_.append(ax.scatter(*self.points[own & self.labelled].T, **filled))
+        ax.set(
+            xlabel=self.names[0],
+            ylabel=self.names[1],
+            xlim=self.grid[0][[0, -1]],
+            ylim=self.grid[1][[0, -1]],
+        )
+        return self
+
+
+def _plain(X):
+    """Rows as a dense array, and the names of the columns where there are any."""
+    names = list(X.columns) if hasattr(X, "columns") else None
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float), names
+
+
+def _framed(rows, X, names):
+    """The same kind of table as X, so that names are checked as usual."""
+    if names is None:
+        return rows
+    return type(X)(dict(zip(names, rows.T, strict=True)))
+
+
+def _axis(values, resolution: int):
+    """Points along an axis, a little beyond the values."""
+    low, high = float(values.min()), float(values.max())
+    span = (high - low) or 1.0
+    return np.linspace(low - ROOM * span, high + ROOM * span, resolution)
+
+
+def _numbers(estimator, labels) -> np.ndarray:
+    """Numbers of the classes, -1 for what is none."""
+    known = {label: number for number, label in enumerate(estimator.classes_.tolist())}
+    return np.array(
+        [known.get(label, -1) for label in np.asarray(labels, dtype=object).tolist()], dtype=int
+    )

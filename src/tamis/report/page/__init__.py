@@ -1,0 +1,1 @@
+"""The page about a fit, and what is drawn on it."""

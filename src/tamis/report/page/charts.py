@@ -1,0 +1,298 @@
+"""The charts of the page, each from its material."""
+
+import math
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.report.page.material import Agreement, Course, Profile, Selection, SizePath
+from tamis.report.page.svg import BOTTOM, LETTER, RIGHT, TOP, WIDTH, Panel, Scale, point, spread
+from tamis.report.page.words import fixed, percent, safe, short, whole
+
+EACH, SOME = 150, 150  # ranks that are all drawn, and how many of the rest
+NAME = 22  # letters of a name beside a chart
+MANY_RUNS = 60  # runs beyond which a matrix shows methods, not runs
+
+
+def _cut(name: str, limit: int = NAME) -> str:
+    return name if len(name) <= limit else name[: limit - 1] + "…"
+
+
+# ---------------------------------------------------------------------- along training, along sizes
+def training_charts(courses: list[Course], names: list[str]) -> dict[str, str]:
+    """Error (or loss) and features kept against rows seen, as far as they were recorded."""
+    measured, charts = courses[0].measured, {}
+    values = [course.error if measured == "error" else course.loss for course in courses]
+    if _drawable(values):
+        panel = Panel(
+            f"Progressive {measured} along training", "rows seen", f"progressive {measured}"
+        )
+        held = (
+            [course.held_out for course in courses if np.isfinite(course.held_out).any()]
+            if measured == "error"
+            else []
+        )
+        charts[measured] = _curves(panel, courses, values, names, lambda v: fixed(v, 4), held)
+    if _drawable([course.kept for course in courses]):
+        panel = Panel("Features kept along training", "rows seen", "features kept")
+        charts["kept"] = _curves(panel, courses, [course.kept for course in courses], names, whole)
+    return charts
+
+
+def _drawable(values) -> bool:
+    """Whether there are two points to join."""
+    return any(np.isfinite(one).sum() > 1 for one in values)
+
+
+def _curves(panel: Panel, courses, values, names, text, held=()) -> str:
+    """One line an output over the rows seen; what was held out dashed beside it."""
+    rows, heights = (
+        np.concatenate([course.rows for course in courses]),
+        np.concatenate([*values, *held]),
+    )
+    panel.axes(spread(rows, *panel.x_ends, zero=True), spread(heights, *panel.y_ends, zero=True))
+    kind = "accent" if len(courses) == 1 else "accent several"
+    for number, (course, value) in enumerate(zip(courses, values, strict=True)):
+        label = (
+            f"{names[course.output]}, " if len(courses) > 1 and course.output < len(names) else ""
+        )
+        few = len(course.rows) <= 20
+        lines = [(value, kind, "dot kept", "")] + [
+            (one, "held", "dot apart", "held-out rows, ") for one in held[number : number + 1]
+        ]
+        for line, look, mark, whose in lines:
+            panel.line(course.rows, line, look)
+            for x, y in zip(course.rows, line, strict=True):
+                if math.isfinite(y):
+                    panel.dot(
+                        x,
+                        y,
+                        mark if few else "target",
+                        f"{whose}{label}{whole(x)} rows: {text(y)}",
+                        2.4 if few else 6,
+                    )
+    return panel.svg()
+
+
+def size_charts(path: SizePath, classes: bool) -> list[str]:
+    """Held-out error at each size, and the soft error that the size was chosen by."""
+    word = "held-out error" if classes else "held-out absolute error"
+    soft = "soft error" if classes else "held-out loss, standard units"
+    charts = []
+    for title, label, values, bar in (
+        ("Error by size", word, path.error, math.nan),
+        ("Choice of size", soft, path.soft_error, path.threshold),
+    ):
+        panel = Panel(title, "features kept", label)
+        panel.axes(
+            spread(path.sizes, *panel.x_ends, log=True), spread([*values, bar], *panel.y_ends)
+        )
+        if math.isfinite(bar):
+            panel.across(bar, "allowed")
+        panel.upright(path.chosen, f"{path.chosen:,} chosen")
+        panel.line(path.sizes, values, "accent")
+        for size, value in zip(path.sizes, values, strict=True):
+            if math.isfinite(value):
+                panel.dot(size, value, "dot kept", f"{whole(size)} features: {fixed(value, 4)}")
+        charts.append(panel.svg())
+    return charts
+
+
+# --------------------------------------------------------------------------- features
+def probability_chart(selection: Selection, ranked, named) -> str:
+    """Selection probabilities of the `ranked` features; `named` gives the words of a feature."""
+    count = len(ranked)
+    places = np.arange(count)
+    if count > EACH + SOME:
+        places = np.unique(
+            np.concatenate((np.arange(EACH), np.geomspace(EACH, count, SOME + 1).astype(int) - 1))
+        )
+    panel = Panel("Selection probability", "rank", "selection probability", width=420)
+    scale = spread([1, max(count, 2)], *panel.x_ends, log=count > 30)
+    panel.axes(scale, Scale(0.0, 1.04, *panel.y_ends))
+    if selection.threshold is not None:
+        panel.across(selection.threshold, f"threshold {short(selection.threshold)}", low=True)
+    for place in places[::-1]:
+        feature = ranked[place]
+        kind = "dot kept" if selection.kept[feature] else "dot other"
+        panel.dot(
+            place + 1,
+            selection.probability[feature],
+            kind,
+            f"{named(feature)}: {fixed(selection.probability[feature], 3)}",
+        )
+    return panel.svg()
+
+
+def density_chart(profile: Profile) -> str:
+    """Share kept among features of similar density; the area of a point grows with their number."""
+    most = float(profile.share.max()) or 1.0
+    panel = Panel(
+        "Share kept by density",
+        "share of rows in which a feature is present",
+        "share kept",
+        width=420,
+    )
+    panel.axes(
+        spread(profile.density, *panel.x_ends, log=True, pad=0.07),
+        Scale(-0.08 * most, 1.1 * most, *panel.y_ends),
+    )
+    panel.line(profile.density, profile.share, "faint")
+    for density, share, count in zip(*profile, strict=True):
+        radius = 2.0 + 9.0 * math.sqrt(count / profile.counts.max())
+        panel.dot(
+            density,
+            share,
+            "dot kept see",
+            f"{whole(count)} features present in about {percent(density, 3)} of the rows: "
+            f"{percent(share)} kept",
+            radius,
+        )
+    return panel.svg()
+
+
+def label_chart(labels: list[tuple[str, int]]) -> str:
+    """Rows of each label as bars."""
+    most, total = max(count for _, count in labels), sum(count for _, count in labels)
+    left = 10 + LETTER * max(len(_cut(name)) for name, _ in labels)
+    panel = Panel("Rows by label", "", left=left, height=18 * len(labels) + 10, bottom=4)
+    reach = panel.x_ends[1] - left - 86
+    for k, (name, count) in enumerate(labels):
+        top = 4 + 18 * k
+        panel.text(left - 6, top + 10.5, _cut(name), "end")
+        panel.box(
+            left,
+            top + 1,
+            max(reach * count / max(most, 1), 0.5),
+            12,
+            "bar",
+            f"{name}: {whole(count)} rows",
+        )
+        panel.text(
+            left + max(reach * count / max(most, 1), 0.5) + 5,
+            top + 10.5,
+            f"{whole(count)} ({100 * count / max(total, 1):.1f} %)",
+        )
+    return panel.svg()
+
+
+# --------------------------------------------------------------------------- methods
+class Measure(NamedTuple):
+    """What is measured of each method: values, and the ends of the lines through them."""
+
+    title: str
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    log: bool
+
+
+def method_charts(names: list[str], measures: list[Measure]) -> list[str]:
+    """One chart a measure, one line a method: a point between its ends."""
+    return [_method_chart(names, *measure) for measure in measures]
+
+
+def _method_chart(names, title, values, low, high, log) -> str:
+    left = 10 + LETTER * max(len(_cut(name)) for name in names)
+    panel = Panel(title, title, left=left, height=20 * len(names) + TOP + BOTTOM)
+    panel.x, panel.y = (
+        spread([*values, *low, *high], *panel.x_ends, log=log, pad=0.06),
+        Scale(0, 1, *panel.y_ends),
+    )
+    for value in panel.x.ticks(4):
+        panel.marks.append(
+            f'<path class="grid" d="M{point(panel.x(value))} '
+            f'{point(panel.y.stop)}V{point(panel.y.start)}"/>'
+        )
+        panel.text(panel.x(value), panel.y.start + 15, short(value), "middle")
+    panel.base()
+    for k, name in enumerate(names):
+        at = TOP + 10 + 20 * k
+        panel.text(left - 6, at + 3.6, _cut(name), "end")
+        if math.isfinite(low[k]) and math.isfinite(high[k]) and (not log or high[k] > 0.0):
+            panel.marks.append(
+                f'<path class="line accent" d="M{point(panel.x(low[k]))} '
+                f'{point(at)}H{point(panel.x(high[k]))}"/>'
+            )
+        if math.isfinite(values[k]) and (not log or values[k] > 0.0):
+            tip = safe(f"{name}: {fixed(values[k], 3)}")
+            panel.marks.append(
+                f'<circle class="dot kept" cx="{point(panel.x(values[k]))}" cy="{point(at)}" '
+                f'r="3.4" data-tip="{tip}"/>'
+            )
+    return panel.svg()
+
+
+def agreement_chart(found: Agreement) -> str:
+    """Runs against runs, or methods against methods where runs are many; the darker, the more
+    alike.
+    """
+    matrix, groups = found.matrix, found.groups
+    if len(groups) > MANY_RUNS:
+        matrix, groups = _by_group(matrix, groups)
+    blocks = [(name, len(list(members))) for name, members in groupby(groups)]
+    left = 10 + LETTER * max(len(_cut(name)) for name, _ in blocks)
+    width = WIDTH + 60
+    cell = (width - left - RIGHT) / len(groups)
+    panel = Panel(
+        f"Pairwise {found.measure}",
+        "",
+        width=width,
+        left=left,
+        height=round(TOP + cell * len(groups) + 44),
+        bottom=4,
+    )
+    gap = 0.6 if cell > 5 else 0.0
+    panel.box(left, TOP, cell * len(groups) - gap, cell * len(groups) - gap, "frame")
+    for i, one in enumerate(groups):
+        for j, other in enumerate(groups):
+            tip = f"{one} {i + 1} and {other} {j + 1}: {fixed(matrix[i, j], 3)}"
+            panel.box(
+                left + j * cell,
+                TOP + i * cell,
+                cell - gap,
+                cell - gap,
+                "cell",
+                tip,
+                min(max(float(matrix[i, j]), 0.0), 1.0),
+            )
+    begin = 0
+    for name, count in blocks:
+        panel.text(left - 6, TOP + (begin + count / 2) * cell + 3.6, _cut(name), "end")
+        begin += count
+        if begin < len(groups):
+            x, y, far = (
+                left + begin * cell - gap / 2,
+                TOP + begin * cell - gap / 2,
+                cell * len(groups),
+            )
+            lines = f"M{point(left)} {point(y)}h{point(far)}M{point(x)} {TOP}v{point(far)}"
+            panel.marks.append(
+                f'<path class="divide" stroke-width="{min(2.4, cell / 4):.1f}" d="{lines}"/>'
+            )
+    _key(panel, left, TOP + len(groups) * cell + 16)
+    return panel.svg()
+
+
+def _key(panel: Panel, left: float, top: float) -> None:
+    """What the shades mean."""
+    panel.box(left, top, 154, 9, "frame")
+    for k in range(11):
+        panel.box(left + 14 * k, top, 14, 9, "cell", opacity=k / 10)
+    for value, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end")):
+        panel.text(left + 154 * value, top + 20, short(value), anchor)
+
+
+def _by_group(matrix, groups) -> tuple[np.ndarray, list[str]]:
+    """Means over the pairs of runs of two methods; a run is not paired with itself."""
+    names = list(dict.fromkeys(groups))
+    at = [np.array([k for k, group in enumerate(groups) if group == name]) for name in names]
+    means = np.array([[_mean_of(matrix[np.ix_(a, b)], a is b) for b in at] for a in at])
+    return means, names
+
+
+def _mean_of(block, own: bool) -> float:
+    if not own or len(block) == 1:
+        return float(block.mean())
+    return float((block.sum() - np.trace(block)) / (len(block) * (len(block) - 1)))

@@ -1,0 +1,167 @@
+"""The table of kept features: its first rows as HTML, all of it as data that the page's script
+searches and sorts.
+"""
+
+import json
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.judge.supports import kept_by
+from tamis.report.page.material import output_names, weights_of
+from tamis.report.page.sheet import Sheet
+from tamis.report.page.words import counted, decimals, fixed, name_span, safe, whole
+
+PAGE = 50  # rows on view
+LISTED = 50_000  # rows in the page, so that it opens quickly
+
+
+class Column(NamedTuple):
+    """A column: its head, kind (count, text, sign, weight, share), values, decimals, and what its
+    head explains.
+    """
+
+    head: str
+    kind: str
+    values: list
+    digits: int = 0
+    hint: str = ""
+
+
+def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
+    """Columns of the table, how many rows there are in all, and how many features are kept."""
+    kept, weights = np.asarray(kept_by(model)[0]), weights_of(model)
+    if weights is None:
+        features, outputs, values, many = kept, np.zeros(len(kept), dtype=int), None, 1
+        shares = _shares(model)
+        if shares is not None:
+            features = kept[np.lexsort((kept, -shares[0, kept]))]
+    else:
+        features, outputs, values, many = (
+            weights.features,
+            weights.outputs,
+            weights.values,
+            weights.n_outputs,
+        )
+    total, listed = len(features), slice(0, LISTED)
+    features, outputs = features[listed], outputs[listed]
+    columns = [
+        Column("rank", "count", list(range(1, len(features) + 1))),
+        Column("column", "count", features.tolist(), hint="column of X, from 0 on"),
+    ]
+    if names is not None:
+        columns.append(Column("name", "text", [str(names[j]) for j in features]))
+    if many > 1:
+        labels = output_names(model, many)
+        columns.append(
+            Column(
+                "class" if hasattr(model, "classes_") else "target",
+                "text",
+                [labels[c] for c in outputs],
+            )
+        )
+    if values is not None:
+        sizes = [_short(v) for v in values[listed]]
+        columns += [
+            Column("sign", "sign", sizes),
+            Column("weight", "weight", sizes, decimals(sizes), "sorted by size, whatever the sign"),
+        ]
+    shares = _shares(model)
+    if shares is not None:
+        columns.append(
+            Column(
+                "probability",
+                "share",
+                [_short(v) for v in shares[outputs, features]],
+                3,
+                "share of the runs inside the method that kept it",
+            )
+        )
+    if density is not None:
+        columns.append(
+            Column(
+                "density",
+                "share",
+                [_short(v) for v in density[features]],
+                5,
+                "share of the rows in which it is present",
+            )
+        )
+    return columns, total, len(kept)
+
+
+def _shares(model):
+    probability = getattr(model, "selection_probability_", None)
+    return None if probability is None else np.atleast_2d(probability)
+
+
+def _short(value) -> float | None:
+    """A number with six digits, which is what a reader needs; None where there is none."""
+    return float(f"{value:.6g}") if np.isfinite(value) else None
+
+
+def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
+    """The table with its controls, its first page of rows, and the data."""
+    rows = len(columns[0].values)
+    heads, numbers = [], {k for k, column in enumerate(columns) if column.kind != "text"}
+    for column in (
+        columns
+    ):  # no button elements: browsers do not print them in heads that come again on a new sheet
+        hint = f' title="{safe(column.hint)}"' if column.hint else ""
+        heads.append(f'<span class="sort" role="button" tabindex="0"{hint}>{column.head}</span>')
+    lines = [[_cell(column, k) for column in columns] for k in range(min(rows, PAGE))]
+    sheet.raw(
+        '<div class="controls" id="kept-controls" hidden>'
+        '<input type="search" id="kept-search" placeholder="Search" aria-label="Search the kept '
+        'features" autocomplete="off" spellcheck="false">'
+        '<span id="kept-status" role="status"></span><span class="pager"><button type="button" '
+        'id="kept-back">Back</button>'
+        '<button type="button" id="kept-next">Next</button></span></div>'
+    )
+    sheet.table(heads, lines, caption, numbers, key="kept")
+    if rows > PAGE:  # for paper, and where scripts do not run
+        sheet.raw(f'<p class="note" id="kept-note">Rows 1–{PAGE} of {whole(rows)}.</p>')
+    data = {
+        "page": PAGE,
+        "kinds": [c.kind for c in columns],
+        "digits": [c.digits for c in columns],
+        "values": _packed(columns),
+    }
+    sheet.raw(f'<script type="application/json" id="kept-data">{script_safe(data)}</script>')
+
+
+def _packed(columns: list[Column]) -> list:
+    """Values of the columns; the sign is read off the weight."""
+    return [None if column.kind == "sign" else column.values for column in columns]
+
+
+def _cell(column: Column, k: int) -> str:
+    value = column.values[k]
+    if column.kind == "text":
+        return name_span(value)
+    if column.kind == "sign" and value is not None:
+        return '<span class="minus">−</span>' if value < 0 else '<span class="plus">+</span>'
+    return whole(value) if column.kind == "count" else fixed(value, column.digits)
+
+
+def script_safe(data) -> str:
+    """JSON that no parser of HTML or JavaScript can take for something else."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for mark in "<>&\u2028\u2029":
+        text = text.replace(mark, f"\\u{ord(mark):04x}")
+    return text
+
+
+def kept_sentence(
+    kept: int, total: int, n_features: int, many: int, listed: int, speaks_for: str, outputs: str
+) -> str:
+    """The caption of the table, in HTML."""
+    text = f"The {counted(kept, 'feature')} kept of {whole(n_features)}"
+    if many > 1:
+        text += f", with {whole(total)} weights over {many} {outputs}"
+    text += ", the largest weight first."
+    if speaks_for:
+        text += f" A positive weight speaks for {speaks_for}."
+    if listed < total:
+        text += f" The {whole(listed)} largest are listed."
+    return text

@@ -1,0 +1,386 @@
+"""The sections of the page; each writes itself if there is material for it, and nothing otherwise."""
+
+import math
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from tamis.report.page import charts, features
+from tamis.report.page import material as read
+from tamis.report.page.sheet import Sheet
+from tamis.report.page.words import (
+    NOTHING,
+    counted,
+    fixed,
+    name_span,
+    percent,
+    safe,
+    size_of_bytes,
+    whole,
+    without_addresses,
+)
+
+MOST_LABELS = 15
+MOST_PATHS = 6
+
+
+# --------------------------------------------------------------------------- data
+def data_section(sheet: Sheet, audit: dict | None) -> None:
+    """What the file holds."""
+    if not audit:
+        return
+    sheet.section("data", "The data")
+    files = audit.get("files")
+    lines = (
+        [
+            (
+                "Files",
+                "<br>".join(
+                    name_span(one) for one in ([files] if isinstance(files, str) else files)
+                ),
+            )
+        ]
+        if files
+        else []
+    )
+    for name, key, text in (
+        ("Format", "format", safe),
+        ("Rows", "rows", whole),
+        ("Features", "features", whole),
+        ("Nonzeros", "nonzeros", whole),
+        ("Share of entries that are not zero", "density", lambda v: percent(v, 4)),
+        ("Memory needed", "memory_bytes", size_of_bytes),
+        ("Suggested method", "suggested", safe),
+    ):
+        if audit.get(key) is not None:
+            lines.append((name, text(audit[key])))
+    known = {
+        "files",
+        "format",
+        "rows",
+        "features",
+        "nonzeros",
+        "density",
+        "memory_bytes",
+        "suggested",
+        "labels",
+        "bad",
+    }
+    lines += [
+        (safe(key.capitalize()), safe(value, 500))
+        for key, value in audit.items()
+        if key not in known and isinstance(value, str | int | float)
+    ]
+    bad = audit.get("bad") or {}
+    if "count" in bad:
+        lines.append(("Lines that could not be read", whole(bad["count"])))
+    sheet.pairs(lines, "What was found in the data.")
+    labels = sorted(
+        ((str(label), int(count)) for label, count in (audit.get("labels") or {}).items()),
+        key=lambda pair: (-pair[1], pair[0]),
+    )
+    if labels:
+        _labels(sheet, labels)
+    if bad.get("first"):
+        items = "".join(f"<li>{name_span(one, 300)}</li>" for one in bad["first"])
+        sheet.raw(f'<p>The first lines that could not be read:</p><ol class="bad">{items}</ol>')
+
+
+def _labels(sheet: Sheet, labels) -> None:
+    """Rows of each label; rare ones together where labels are many."""
+    shown, rest = labels, ""
+    if len(labels) > MOST_LABELS:
+        other = labels[MOST_LABELS - 1 :]
+        shown = [
+            *labels[: MOST_LABELS - 1],
+            (f"{len(other):,} others", sum(count for _, count in other)),
+        ]
+        rest = f" The {len(other):,} rarest stand together."
+    sheet.figure(
+        [charts.label_chart(shown)], f"Rows of each of the {counted(len(labels), 'label')}.{rest}"
+    )
+
+
+# --------------------------------------------------------------------------- training
+def training_section(sheet: Sheet, model, history) -> None:
+    """Error and sparsity along training, and along sizes where a model chose its size."""
+    paths = [] if model is None else read.size_paths(model)
+    courses = read.courses_of(history if history is not None else read.history_of(model))
+    drawn = (
+        charts.training_charts(courses, read.output_names(model, len(courses))) if courses else {}
+    )
+    if not paths and not drawn:
+        return
+    sheet.section("training", "Error and sparsity along training")
+    if drawn:
+        sheet.figure(list(drawn.values()), _training_caption(courses, drawn))
+    for path in paths[:MOST_PATHS]:
+        whose = f" for {name_span(path.name, 60)}" if path.name else ""
+        sheet.figure(charts.size_charts(path, is_classifier(model)), _size_caption(path, whose))
+    if len(paths) > MOST_PATHS:
+        sheet.paragraph(
+            f"The other {len(paths) - MOST_PATHS} outputs have such curves too; they are not drawn."
+        )
+
+
+def _training_caption(courses, drawn) -> str:
+    words = {
+        "error": "error of the rows, each judged before it was learnt",
+        "loss": "mean loss of the rows, each judged before it was learnt",
+        "kept": "number of features kept",
+    }
+    text = f"{', and '.join(words[key] for key in drawn)}, as rows went by."
+    text = text[0].upper() + text[1:]
+    if "error" in drawn and any(np.isfinite(course.held_out).any() for course in courses):
+        text += " Dashed: error on rows held out."
+    return f"{text} One line an output." if len(courses) > 1 else text
+
+
+def _size_caption(path: read.SizePath, whose: str) -> str:
+    best = int(np.nanargmin(path.error))
+    text = (
+        f"Error on rows not trained on{whose}, by the number of features kept. Least: "
+        f"{fixed(path.error[best], 4)} with {whole(path.sizes[best])}."
+    )
+    if math.isfinite(path.threshold):
+        text += (
+            " The second chart shows the measure the size was chosen by; "
+            f"{whole(path.chosen)} "
+            "is the smallest size"
+        )
+        return f"{text} below the dashed line once the curve is smoothed."
+    return f"{text} The size of {whole(path.chosen)} was asked for."
+
+
+# --------------------------------------------------------------------------- features
+def selection_section(sheet: Sheet, model, names, density) -> None:
+    """How often features were selected, and whether dense ones were preferred."""
+    selection = None if model is None else read.selection_of(model)
+    kept = None if model is None else _kept(model)
+    profile = (
+        read.density_profile(density, kept)
+        if density is not None and kept is not None and len(kept)
+        else None
+    )
+    ranked = np.zeros(0, dtype=int) if selection is None else selection.ranked()
+    if not len(ranked) and (profile is None or not len(profile.density)):
+        return
+    sheet.section("selection", "How the features were selected")
+    if selection is not None and len(ranked):
+        chart = charts.probability_chart(
+            selection, ranked, lambda j: str(names[j])[:80] if names is not None else f"column {j}"
+        )
+        sheet.figure([chart], _selection_caption(selection, len(ranked), model))
+    if profile is not None and len(profile.density):
+        text = (
+            "Share of features kept among those present in similarly many rows; the area of a "
+            "point grows with their number."
+        )
+        sheet.figure(
+            [charts.density_chart(profile)],
+            f"{text} A rising line is a preference for common features.",
+        )
+
+
+def _selection_caption(selection: read.Selection, ever: int, model) -> str:
+    highest = (
+        " (the highest over its outputs)"
+        if np.atleast_2d(model.selection_probability_).shape[0] > 1
+        else ""
+    )
+    text = (
+        f"Selection probability of each of the {whole(ever)} features ever selected{highest}, "
+        "the highest first. Filled: kept; hollow: not kept."
+    )
+    if ever > charts.EACH + charts.SOME:
+        text += f" Beyond rank {charts.EACH} some of them are drawn."
+    if selection.threshold is None:
+        return f"{text} No threshold applies: features are kept by the size of their weights."
+    purged = (
+        "; a feature leaves for good when the bursts of one stage keep it less often"
+        if hasattr(model, "purge")
+        else ""
+    )
+    return f"{text} Dashed: the threshold, {fixed(selection.threshold, 2)}{purged}."
+
+
+def features_section(sheet: Sheet, model, names, density) -> None:
+    """The table of kept features."""
+    kept = None if model is None else _kept(model)
+    if kept is None:
+        return
+    sheet.section("features", "Kept features")
+    if not len(kept):
+        sheet.paragraph("No feature was kept.")
+        return
+    columns, total, count = features.feature_columns(model, names, density)
+    weights = read.weights_of(model)
+    many = 1 if weights is None else weights.n_outputs
+    caption = features.kept_sentence(
+        count,
+        total,
+        _width(model, weights),
+        many,
+        len(columns[0].values),
+        _speaks_for(model, many),
+        "classes" if is_classifier(model) else "targets",
+    )
+    features.put_table(
+        sheet,
+        columns,
+        caption
+        if weights is not None
+        else caption.replace("the largest weight first", "the most often selected first"),
+    )
+
+
+def _width(model, weights) -> int:
+    return getattr(model, "n_features_in_", 0) or (weights.n_features if weights is not None else 0)
+
+
+def _speaks_for(model, many: int) -> str:
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return "higher values" if many == 1 and hasattr(model, "coef_") else ""
+    return (
+        f"class {name_span(classes[1], 60)}"
+        if many == 1 and len(classes) == 2
+        else "the class of its row"
+    )
+
+
+def _kept(model):
+    """Indices kept, or None where a model does not say."""
+    try:
+        return read.kept_by(model)[0]
+    except TypeError:
+        return None
+
+
+# --------------------------------------------------------------------------- methods
+def methods_section(sheet: Sheet, record) -> None:
+    """The methods of a comparison side by side."""
+    if record is None or not record.rows:
+        return
+    sheet.section("methods", "Methods side by side")
+    head, lines = record.cells()
+    runs, settings = record.settings.get("runs"), record.settings
+    how = f"{whole(runs)} runs each" if runs else "several runs each"
+    part = (
+        f", on random shares of {percent(settings['subsample'], 0)} of the rows"
+        if settings.get("subsample")
+        else ", in random orders of the same rows"
+    )
+    text = (
+        f"Mean ± standard deviation over {how}{part}. Kappa and stability say how much the "
+        "selections agree: 1 is the same every time, 0 is chance."
+    )
+    marked = [
+        [name_span(cell, 60) if k < 2 else _mean_and_spread(cell) for k, cell in enumerate(line)]
+        for line in lines
+    ]
+    sheet.table([safe(one) for one in head], marked, text, set(range(2, len(head))))
+    names = read.method_names(record.rows)
+    sheet.figure(
+        charts.method_charts(names, _measures(record)),
+        "The same in pictures. Lines: one standard deviation to each side; for stability its "
+        "confidence interval.",
+    )
+
+
+def _mean_and_spread(cell: str) -> str:
+    """A mean and its deviation, so set that means stand below each other."""
+    mean, mark, spread = safe(cell).replace("nan", NOTHING).partition(" ±")
+    return f'{mean}<span class="sd">± {spread}</span>' if mark else mean
+
+
+def _measures(record) -> list[charts.Measure]:
+    """What is drawn of each method."""
+    share = record.settings.get("task", "classification") == "classification"
+    error = ("error, %", 100.0) if share else ("squared error", 1.0)
+    found = [
+        _with_spread(record, "error", *error, False),
+        _with_spread(record, "kept", "features kept, %", 100.0, True),
+    ]
+    middle, low, high = (
+        np.array([float(row.get(key, math.nan)) for row in record.rows])
+        for key in ("stability", "stability_low", "stability_high")
+    )
+    return [
+        *found,
+        charts.Measure("stability", middle, low, high, False),
+        _with_spread(record, "seconds", "seconds of a fit", 1.0, True),
+    ]
+
+
+def _with_spread(record, name: str, title: str, factor: float, log: bool) -> charts.Measure:
+    """Means with a deviation to each side; on a log scale a low end stays in sight of the least
+    mean.
+    """
+    values, spreads = (
+        factor * np.array([float(row.get(key, math.nan)) for row in record.rows])
+        for key in (name, f"{name}_sd")
+    )
+    above = values[values > 0.0]
+    floor = above.min() / 3.0 if log and len(above) else -math.inf
+    return charts.Measure(title, values, np.maximum(values - spreads, floor), values + spreads, log)
+
+
+def stability_section(sheet: Sheet, record) -> None:
+    """Agreement of every run with every other."""
+    found = None if record is None else read.agreement_of(record)
+    if found is None:
+        return
+    sheet.section("stability", "Stability of the selection")
+    many = len(found.groups) > charts.MANY_RUNS
+    what = (
+        "Mean agreement of the runs of two methods"
+        if many
+        else "Agreement of the features kept by each run with those of every other, run by run"
+    )
+    text = (
+        f"{what}, by Cohen's kappa: 1 (full colour) is the same selection, 0 (blank) or less "
+        "is "
+        "chance."
+    )
+    sheet.figure(
+        [charts.agreement_chart(found)],
+        f"{text} Blocks on the diagonal compare a method with itself.",
+    )
+
+
+# --------------------------------------------------------------------------- how it was made
+def _setting(value) -> str:
+    return whole(value) if isinstance(value, int) and not isinstance(value, bool) else safe(value)
+
+
+def making_section(sheet: Sheet, model, record, facts) -> None:
+    """Seeds, versions, settings, what was skipped or refused."""
+    lines = [(safe(name), name_span(value, 2000)) for name, value in (facts or {}).items()]
+    if model is not None:
+        lines.append(
+            (
+                "Model",
+                f"<code>{safe(without_addresses(' '.join(repr(model).split())), 2000)}</code>",
+            )
+        )
+    if record is not None:
+        skipped = {"tune"}
+        lines += [
+            (f"Comparison: {safe(key.replace('_', ' '))}", _setting(value))
+            for key, value in record.settings.items()
+            if key not in skipped and value is not None
+        ]
+        for name, grid in (record.settings.get("tune") or {}).items():
+            lines.append(
+                (f"Comparison: settings tried for {name_span(name, 60)}", whole(len(grid)))
+            )
+        if record.seeds:
+            lines.append(("Comparison: seeds", safe(", ".join(map(str, record.seeds)), 2000)))
+        lines += [
+            (f"Version of {safe(name)}", safe(value)) for name, value in record.versions.items()
+        ]
+    if not lines:
+        return
+    sheet.section("making", "How it was made")
+    sheet.pairs(lines, "Commands, seeds, settings and versions, and what was skipped or refused.")

@@ -1,0 +1,269 @@
+"""The first-order pass: every loss, penalty, rule and step, binary or many outputs, O(nonzeros of
+the row) a step.
+"""
+
+import math
+
+import numpy as np
+
+from tamis.base.jit import compiled, helper, prefetch
+from tamis.base.random import shuffled
+from tamis.base.verbs import (
+    absorb,
+    accrue,
+    bend,
+    owes,
+    rebase,
+    settle,
+    size,
+    slope,
+    tame,
+    unit,
+    value,
+)
+from tamis.terms.penalties import Free
+
+FREE = Free()
+ONE, EIGHT, LINE = np.uint64(1), np.uint64(8), np.uint64(16)
+SETTLE_EVERY = (
+    2.0**20
+)  # steps after which all cells are settled, so that no toll outgrows the weights
+SMALLEST = 1e-60  # scale below which they are settled earlier
+# automatic steps of the intercept, against those of a row: it is in every row, and would swing
+CALM = 0.0625
+
+
+@helper
+def tick(rule, penalty, eta, ledger, lifts):
+    """The ledger after one more step."""
+    scale, toll, base = accrue(rule, penalty, eta, ledger, lifts)
+    return ledger[0], scale, toll, base, ledger[4] + scale, ledger[5] + scale * toll
+
+
+@helper
+def reopen(rule, penalty, state, ledger, low, high, many):
+    """Settle the cells of outputs low to high and open the ledger anew."""
+    for j in range(np.uint64(state.shape[1]) // many):
+        for c in range(low, high):
+            rebase(rule, state, penalty, j * many + c, ledger)
+    return ledger[0], 1.0, 0.0, ledger[3], ledger[4], ledger[5]
+
+
+@helper
+def opened(ledger):
+    """The ledger at the start of its next step."""
+    return ledger[0] + 1.0, ledger[1], ledger[2], ledger[3], ledger[4], ledger[5]
+
+
+@helper
+def overdue(rule, ledger):
+    """Whether every cell must be settled now."""
+    debt = owes(rule)
+    return debt > 0.0 and (ledger[1] < SMALLEST * debt or ledger[0] % SETTLE_EVERY == 0.0)
+
+
+@helper
+def observe(stats, t, sqnorm, weight):
+    """Running mean of the rows' norm (steadier than that of its square on raw counts), and total of
+    their weights.
+    """
+    return stats[0] + (math.sqrt(sqnorm) - stats[0]) / t, stats[1], stats[2] + weight
+
+
+@helper
+def observe_null(stats, t, null):
+    """Running mean of the loss's slope at score 0: the unit of gradients."""
+    return stats[0], stats[1] + (null - stats[1]) / t, stats[2]
+
+
+@helper
+def place(r, stop, n, key):
+    """Number of the row at position r of the walk, or of its last row beyond the end."""
+    r = min(r, stop - ONE)
+    return shuffled(r, n, key) if key else r
+
+
+@helper
+def fetch_row(data, indices, first, last):
+    """Bring a row that lies anywhere into the cache."""
+    for k in range(first, last, LINE):
+        prefetch(data, k)
+        prefetch(data, k + EIGHT)
+        prefetch(indices, k)
+
+
+@compiled
+def learn_one(
+    data,
+    indices,
+    indptr,
+    targets,
+    weights,
+    rows,
+    state,
+    bias,
+    costs,
+    loss,
+    penalty,
+    rule,
+    step,
+    ledger,
+    bias_ledger,
+    stats,
+    flags,
+):
+    """Walk rows of one output.
+
+    `rows` is (start, stop, key of the shuffle or 0), `flags` (intercept, automatic eta, automatic
+    alpha), `stats` (mean norm, mean slope at 0, total weight). Returns the two ledgers and the
+    statistics.
+    """
+    start, stop, key = rows
+    intercept, auto_eta, auto_alpha = flags
+    n, origin = np.uint64(targets.shape[0]), np.uint64(0)
+    total = costs[0]
+    ahead = place(start, stop, n, key)
+    for r in range(start, stop):
+        i, ahead = ahead, place(r + ONE, stop, n, key)
+        if key:
+            fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
+        weight = weights[i] if weights.shape[0] else 1.0
+        if weight == 0.0:
+            continue
+        first, last = indptr[i], indptr[i + ONE]
+        score = 0.0
+        sqnorm = 0.0
+        for k in range(first, last):
+            x = np.float64(data[k])
+            score += settle(rule, state, penalty, indices[k], ledger) * x
+            sqnorm += x * x
+        score *= ledger[1]
+        if intercept:
+            score += bias_ledger[1] * settle(rule, bias, FREE, origin, bias_ledger)
+        y = targets[i, 0]
+        s = slope(loss, score, y) * weight
+        cost = value(loss, score, y)
+        total += cost * weight
+        ledger, bias_ledger = opened(ledger), opened(bias_ledger)
+        t = ledger[0]
+        stats = observe(stats, t, sqnorm, weight)
+        eta = bias_eta = size(step, t, cost, sqnorm)
+        lifts = (1.0, 1.0)
+        if auto_eta or auto_alpha:
+            stats = observe_null(stats, t, abs(slope(loss, 0.0, y)))
+        if auto_alpha:
+            lifts = (stats[1] * stats[0], stats[0] * stats[0])
+        if auto_eta:
+            eta *= unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            bias_eta *= CALM * unit(rule, 1.0, stats[1])
+        if s != 0.0:
+            pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * s / ledger[1]
+            for k in range(first, last):
+                absorb(rule, state, penalty, indices[k], s, np.float64(data[k]), pace, ledger)
+            if intercept:
+                absorb(rule, bias, FREE, origin, s, 1.0, bias_eta * s / bias_ledger[1], bias_ledger)
+        ledger = tick(rule, penalty, eta, ledger, lifts)
+        if intercept:
+            bias_ledger = tick(rule, FREE, bias_eta, bias_ledger, lifts)
+        if overdue(rule, ledger):
+            ledger = reopen(rule, penalty, state, ledger, origin, np.uint64(1), np.uint64(1))
+    costs[0] = total
+    return ledger, bias_ledger, stats
+
+
+@compiled
+def learn_many(
+    data,
+    indices,
+    indptr,
+    targets,
+    weights,
+    rows,
+    state,
+    bias,
+    costs,
+    loss,
+    penalty,
+    rule,
+    step,
+    ledger,
+    bias_ledger,
+    stats,
+    flags,
+    part,
+):
+    """Walk rows once for the outputs `part` = (low, high) of many: classes against the rest, labels
+    or regression targets.
+
+    `targets` has one column that holds the class number, or a column an output. Cell j * many + c
+    is output c of feature j. The rest is as in `learn_one`.
+    """
+    start, stop, key = rows
+    intercept, auto_eta, auto_alpha = flags
+    low, high = part
+    n, many = np.uint64(targets.shape[0]), np.uint64(bias.shape[1])
+    scores, slopes, paces, wanted = np.zeros(many), np.zeros(many), np.zeros(many), np.zeros(many)
+    ahead = place(start, stop, n, key)
+    for r in range(start, stop):
+        i, ahead = ahead, place(r + ONE, stop, n, key)
+        if key:
+            fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
+        weight = weights[i] if weights.shape[0] else 1.0
+        if weight == 0.0:
+            continue
+        first, last = indptr[i], indptr[i + ONE]
+        sqnorm = 0.0
+        for c in range(many):
+            scores[c] = 0.0
+            if targets.shape[1] == 1:
+                wanted[c] = 1.0 if targets[i, 0] == c else -1.0
+            else:
+                wanted[c] = targets[i, c]
+        for k in range(first, last):
+            x = np.float64(data[k])
+            cell = np.uint64(indices[k]) * many
+            for c in range(low, high):
+                scores[c] += settle(rule, state, penalty, cell + c, ledger) * x
+            sqnorm += x * x
+        ledger, bias_ledger = opened(ledger), opened(bias_ledger)
+        t = ledger[0]
+        stats = observe(stats, t, sqnorm, weight)
+        lifts, lift, calm = (1.0, 1.0), 1.0, 1.0
+        if auto_eta or auto_alpha:
+            null = 0.0
+            for c in range(many):
+                null += abs(slope(loss, 0.0, wanted[c]))
+            stats = observe_null(stats, t, null / many)
+        if auto_alpha:
+            lifts = (stats[1] * stats[0], stats[0] * stats[0])
+        if auto_eta:
+            lift = unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            calm = CALM * unit(rule, 1.0, stats[1])
+        eta = 0.0
+        for c in range(low, high):
+            score = scores[c] * ledger[1]
+            if intercept:
+                score += bias_ledger[1] * settle(rule, bias, FREE, c, bias_ledger)
+            s = slope(loss, score, wanted[c]) * weight
+            cost = value(loss, score, wanted[c])
+            costs[c] += cost * weight
+            eta = size(step, t, cost, sqnorm)
+            slopes[c] = s
+            paces[c] = (
+                (tame(rule, lift * eta, bend(loss), sqnorm) if auto_eta else lift * eta)
+                * s
+                / ledger[1]
+            )
+            if intercept and s != 0.0:
+                absorb(rule, bias, FREE, c, s, 1.0, calm * eta * s / bias_ledger[1], bias_ledger)
+        for k in range(first, last):
+            x = np.float64(data[k])
+            cell = np.uint64(indices[k]) * many
+            for c in range(low, high):
+                absorb(rule, state, penalty, cell + c, slopes[c], x, paces[c], ledger)
+        ledger = tick(rule, penalty, lift * eta, ledger, lifts)
+        if intercept:
+            bias_ledger = tick(rule, FREE, calm * eta, bias_ledger, lifts)
+        if overdue(rule, ledger):
+            ledger = reopen(rule, penalty, state, ledger, low, high, many)
+    return ledger, bias_ledger, stats

@@ -1,0 +1,192 @@
+"""The engine of an online model: terms, state and clocks, and the walk over rows.
+
+No checks, no scikit-learn.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from tamis.base.contents import array, floats, number, size, term, tuple_of
+from tamis.base.rows import NOTHING, Csr, frozen
+from tamis.solvers.first_order.loop import learn_many, learn_one
+from tamis.solvers.first_order.weights import list_weights, score_rows, write_weights
+
+OPEN = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # a ledger before its first step
+STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
+LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
+CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
+BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
+
+
+class Engine:
+    """State of one online model: `outputs` linear functions of `features` columns.
+
+    One feature of one output is a cell of `columns` numbers. With one output the numbers of a cell
+    lie side by side, with several those of all outputs of a feature do: what a step touches
+    together lies together.
+
+    The shapes of an engine never change. What makes room for columns, outputs or groups returns
+    another engine, so that a thread that looks at this one while another thread trains reads
+    numbers that are on their way, but never outside of an array.
+    """
+
+    _contents: ClassVar[dict] = {
+        "outputs": size("outputs"),
+        "terms": tuple_of(
+            term("value", "slope"),
+            term("prox", "rates"),
+            term("settle", "columns", binds=CELLS),
+            STEP,
+        ),
+        "flags": floats(3, 0.0, 1.0),
+        "state": array(
+            "f8",
+            "cells",
+            "columns*outputs",
+            order=lambda held: "F" if held.size("outputs") == 1 else "C",
+        ),
+        "bias": array(
+            "f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"
+        ),
+        "costs": array("f8", "outputs"),
+        "ledger": LEDGER,
+        "bias_ledger": LEDGER,
+        "stats": floats(3, least=0.0),
+    }
+
+    def __init__(self, terms, flags, features: int, outputs: int):
+        self.terms = terms  # loss, penalty, rule, step
+        self.flags = flags  # intercept, automatic eta, automatic alpha
+        self.outputs = outputs
+        self.state = _empty(terms[2].columns(), features, outputs)
+        self.bias = _empty(terms[2].columns(), 1, outputs)
+        self.costs = np.zeros(outputs)
+        self.ledger, self.bias_ledger, self.stats = OPEN, OPEN, (0.0, 0.0, 0.0)
+
+    @property
+    def features(self) -> int:
+        """Number of columns."""
+        return self.state.shape[1] // self.outputs
+
+    @property
+    def steps(self) -> float:
+        """Rows of weight above 0 so far."""
+        return self.ledger[0]
+
+    @property
+    def weight(self) -> float:
+        """Total weight of the rows so far."""
+        return self.stats[2]
+
+    def learn(self, rows: Csr, targets, weights, key: int = 0, n_jobs: int = 1, tell=None) -> None:
+        """Walk the rows once, in stored order or in the order named by `key`."""
+        for start in range(0, rows.n_rows, BLOCK):
+            stop = min(start + BLOCK, rows.n_rows)
+            self._walk(
+                rows, targets, weights, (np.uint64(start), np.uint64(stop), np.uint64(key)), n_jobs
+            )
+            if tell is not None:
+                tell(stop - start)
+
+    def _walk(self, rows, targets, weights, span, n_jobs):
+        given = (*rows[:3], targets, weights, span, self.state, self.bias, self.costs, *self.terms)
+        clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
+        if self.outputs == 1:
+            after = learn_one(*given, *clocks)
+        elif n_jobs == 1:
+            after = learn_many(*given, *clocks, (np.uint64(0), np.uint64(self.outputs)))
+        else:
+            cuts = np.linspace(0, self.outputs, min(n_jobs, self.outputs) + 1).astype(np.uint64)
+            with ThreadPoolExecutor(len(cuts) - 1) as pool:
+                # Every part keeps the same clocks: they depend on the rows alone.
+                parts = [pool.submit(learn_many, *given, *clocks, span) for span in pairwise(cuts)]
+                after, *_ = (part.result() for part in parts)
+        self.ledger, self.bias_ledger, self.stats = (tuple(map(float, clock)) for clock in after)
+
+    def score(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows, (rows, outputs)."""
+        scores = np.empty((rows.n_rows, self.outputs))
+        _, penalty, rule, _ = self.terms
+        score_rows(
+            *rows[:3],
+            self.state,
+            self.bias,
+            penalty,
+            rule,
+            self.ledger,
+            self.bias_ledger,
+            self.flags[0],
+            scores,
+        )
+        return scores
+
+    def weights(self) -> np.ndarray:
+        """All weights, (outputs, features)."""
+        weights = np.empty((self.outputs, self.features))
+        write_weights(self.state, *self.terms[1:3], self.ledger, weights)
+        return weights
+
+    def intercepts(self) -> np.ndarray:
+        """Intercepts, one an output."""
+        if not self.flags[0]:
+            return np.zeros(self.outputs)
+        empty = Csr(
+            NOTHING, frozen(np.zeros(0, np.uint32)), frozen(np.zeros(2, np.uint64)), self.features
+        )
+        return self.score(empty)[0]
+
+    def count(self) -> int:
+        """Number of nonzero weights."""
+        return self._list(0)[0]
+
+    def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
+        return self._list(self.count())[1:]
+
+    def _list(self, room):
+        cells, weights = np.empty(room, dtype=np.uint64), np.empty(room)
+        found = list_weights(
+            self.state, *self.terms[1:3], self.ledger, np.uint64(self.outputs), cells, weights
+        )
+        return int(found), cells.astype(np.int64), weights
+
+    def grown(self, features: int) -> "Engine":
+        """The engine with more columns at the right, their weights 0."""
+        wider = copy(self)
+        wider.state = _empty(self.state.shape[0], features, self.outputs)
+        wider.state[:, : self.state.shape[1]] = self.state
+        return wider
+
+    def regrouped(self, sources, signs) -> "Engine":
+        """The engine with new outputs: output c is `signs[c]` times old output `sources[c]`, or
+        empty where that is -1.
+        """
+        other = copy(self)
+        other._regroup(sources, signs)
+        return other
+
+    def _regroup(self, sources, signs) -> None:
+        old, features = self, self.features
+        columns, outputs = self.state.shape[0], len(sources)
+        state, bias = _empty(columns, features, outputs), _empty(columns, 1, outputs)
+        costs = np.zeros(outputs)
+        for c, (source, sign) in enumerate(zip(sources, signs, strict=True)):
+            if source < 0:
+                continue
+            factors = self.terms[2].signs(float(sign))
+            for k in range(columns):
+                state[k, c::outputs] = factors[k] * old.state[k, source :: self.outputs]
+                bias[k, c::outputs] = factors[k] * old.bias[k, source :: self.outputs]
+            costs[c] = old.costs[source]
+        self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
+
+
+def _empty(columns: int, features: int, outputs: int) -> np.ndarray:
+    """Zero state, (columns, features * outputs), laid out as `Engine` says."""
+    if outputs == 1:
+        return np.zeros((features, columns)).T
+    return np.zeros((columns, features * outputs))

@@ -1,0 +1,206 @@
+"""The engine of online models with block penalties: groups of columns, or of a column's outputs.
+
+No checks, no scikit-learn.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from tamis.base.contents import array, count, flag, number, term, tuple_of
+from tamis.base.rows import Csr
+from tamis.solvers.block_descent.loop_blocks import Blocks
+from tamis.solvers.first_order.loop import CALM
+from tamis.solvers.first_order.state import CELLS, STEP, Engine
+from tamis.solvers.online_blocks.walks import (
+    learn_groups,
+    score_groups,
+    sum_squares,
+    write_group_weights,
+)
+from tamis.terms.blocks import GroupL2, SparseGroup
+from tamis.terms.losses import Logistic
+from tamis.terms.rules import DualAveraging
+
+NO_TASKS = np.zeros(0, dtype=np.uint64)
+
+
+class GroupEngine(Engine):
+    """State of dual averaging under a block penalty; see `tamis.solvers.online_blocks.loop`."""
+
+    _contents: ClassVar[dict] = {
+        "terms": tuple_of(
+            term("value", "slope"),
+            term(of=(GroupL2, SparseGroup)),
+            term(of=(DualAveraging,), binds=CELLS),
+            STEP,
+        ),
+        "softmax": number(float, least=0.0, most=1.0, exact=True),
+        "prices": array("f8", "groups", 2, least=0.0),
+        "members": array("u4", "places", below="columns"),
+        "starts": array("u8", "groups+1", rising="places"),
+        "squares": array("f8", ("groups", 0), least=0.0),
+        # What `_invert` makes of them, made anew.
+        "owners": array("u4", "places"),
+        "owner_starts": array("u8", ("columns+1", 0)),
+        "overlap": count(),
+        "ordered": flag(),
+    }
+
+    def __init__(self, terms, flags, features: int, outputs: int, blocks: Blocks):
+        super().__init__(terms, flags, features, outputs)
+        self.softmax = 0.0  # whether outputs are classes that exclude each other, under one loss
+        self.members, self.starts, self.squares = (
+            np.zeros(0, np.uint32),
+            np.zeros(0, np.uint64),
+            np.zeros(0),
+        )
+        self.take_blocks(blocks)
+
+    def take_blocks(self, blocks: Blocks) -> None:
+        """Groups from now on; what was learnt stays, as it belongs to columns."""
+        members, starts = blocks.members.astype(np.uint32), blocks.starts
+        # Groups that stay keep their squares to the bit; new columns come in groups behind them.
+        known = len(self.starts)
+        stay = (
+            known
+            and np.array_equal(starts[:known], self.starts)
+            and np.array_equal(members[: len(self.members)], self.members)
+        )
+        squares = self.squares if stay else None
+        self.members, self.starts = members, starts
+        self.prices, self.overlap = (
+            np.column_stack((blocks.weights, blocks.l1_weights)),
+            blocks.overlap,
+        )
+        self._invert()
+        if squares is not None and len(squares) and self.quick:
+            self.squares = np.r_[squares, np.zeros(len(self.prices) - len(squares))]
+        else:
+            self.renew()
+
+    @property
+    def grouped(self) -> int:
+        """Number of columns that the groups were made for."""
+        return len(self.owner_starts) - 1 if len(self.owner_starts) else len(self.owners)
+
+    @property
+    def quick(self) -> bool:
+        """Whether no cell is ever trimmed, so that squares of the groups can be kept."""
+        return type(self.terms[1]) is GroupL2 and not self.terms[1].positive
+
+    def _invert(self) -> None:
+        """For each column the groups that hold it."""
+        owner = np.repeat(
+            np.arange(len(self.prices), dtype=np.uint32), np.diff(self.starts).astype(np.int64)
+        )
+        order = np.argsort(self.members, kind="stable")
+        self.owners, self.owner_starts = owner[order], NO_TASKS
+        self.ordered = len(self.members) == self.features and bool(
+            (np.diff(self.members.astype(np.int64)) == 1).all()
+        )
+        if self.overlap > 1:
+            counts = np.bincount(self.members, minlength=self.features)
+            self.owner_starts = np.r_[0, np.cumsum(counts)].astype(np.uint64)
+
+    def renew(self) -> None:
+        """Squared norms of the groups, kept where no cell is trimmed."""
+        self.squares = np.zeros(len(self.prices) if self.quick else 0)
+        if len(self.squares) and self.state.any():
+            sum_squares(
+                self.state, self.squares, self._blocks(), self.terms[1], np.uint64(self.outputs)
+            )
+
+    def _blocks(self) -> tuple:
+        members = self.members[:0] if self.ordered else self.members
+        return members, self.starts, self.prices, self.owners, self.owner_starts
+
+    def _form(self) -> tuple[float, float, float, float]:
+        softmax = self.softmax and type(self.terms[0]) is Logistic
+        return float(softmax), 1.0, float(self.overlap), float(self.outputs)
+
+    def _clocks(self) -> tuple:
+        return self.ledger, self.stats, self.flags, self._form()
+
+    def _scratch(self) -> np.ndarray:
+        """Zeros that cost nothing before they are touched."""
+        return np.zeros((len(self.prices), 2))
+
+    def _restored(self) -> None:
+        """Refuse groups that leave a column out; make what follows from them."""
+        counts = np.bincount(self.members, minlength=self.features)
+        if not counts.all():
+            raise ValueError("a column is in no group")
+        self.overlap = int(counts.max())
+        self._invert()
+        if len(self.squares) != (len(self.prices) if self.quick else 0):
+            raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
+
+    def _walk(self, rows, targets, weights, span, n_jobs):
+        given = (
+            *rows[:3],
+            targets,
+            weights,
+            span,
+            NO_TASKS,
+            self.state,
+            self.bias,
+            self.costs,
+            self.squares,
+            self._scratch(),
+            self._blocks(),
+        )
+        self._take_clocks(learn_groups(*given, *self.terms, *self._clocks()))
+
+    def _take_clocks(self, after):
+        self.ledger, self.stats = (tuple(map(float, clock)) for clock in after)
+
+    def score(self, rows: Csr, tasks=NO_TASKS) -> np.ndarray:
+        """Scores of the rows, (rows, outputs), or those of each row's task."""
+        form = self._form()
+        scores = np.empty((rows.n_rows, int(form[3]) if len(tasks) else self.outputs))
+        score_groups(
+            *rows[:3],
+            tasks,
+            self.state,
+            self.bias,
+            self._scratch(),
+            self._blocks(),
+            *self.terms[1:],
+            *self._clocks(),
+            scores,
+        )
+        return scores
+
+    def weights(self) -> np.ndarray:
+        """All weights, (outputs, features)."""
+        return self._written()[0]
+
+    def factors(self) -> np.ndarray:
+        """What is left of each group, 0 where it is gone."""
+        return self._written()[1]
+
+    def _written(self) -> tuple[np.ndarray, np.ndarray]:
+        weights, factors = np.zeros((self.outputs, self.features)), np.zeros(len(self.prices))
+        write_group_weights(
+            self.state, self._blocks(), *self.terms[1:], *self._clocks(), weights, factors
+        )
+        return weights, factors
+
+    def _list(self, room):
+        weights = self.weights().T.ravel()
+        cells = np.flatnonzero(weights)
+        return len(cells), cells, weights[cells]
+
+    def _regroup(self, sources, signs) -> None:
+        """As in `Engine`; the blocks then reach over the new outputs."""
+        super()._regroup(sources, signs)
+        self.renew()
+
+    def constants(self) -> tuple[float, float]:
+        """The divisor beta and the strength alpha as they stand."""
+        t, automatic = max(self.ledger[0], 1.0), self.flags[1]
+        longest = self.ledger[3] * self.overlap * (1.0 + CALM * self.flags[0]) if automatic else 1.0
+        return longest / self.terms[3].size(t, 0.0, 0.0), self.terms[1].alpha * (
+            self.stats[0] * self.stats[1] if self.flags[2] else 1.0
+        )

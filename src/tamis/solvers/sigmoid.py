@@ -1,0 +1,144 @@
+"""Probabilities from scores: a sigmoid fitted to scores of rows that were held out (Platt's
+method).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils.metaestimators import available_if
+
+from tamis.base.classifier import divided
+
+FOLDS = 5
+
+
+def calibrated(model) -> bool:
+    """Probabilities need a calibration."""
+    if model.probability:
+        return True
+    raise AttributeError(
+        f"predict_proba needs probability=True; this {type(model).__name__} has probability=False."
+    )
+
+
+class Calibrated:
+    """Probabilities of a classifier with the parameter `probability`, which keeps its sigmoids in
+    `_lines`: slope and offset of each output.
+    """
+
+    def _sigmoid_scores(self, X):
+        """Scores that the sigmoids take, a column an output: one for two classes."""
+        return self._scores(X)
+
+    @available_if(calibrated)
+    def predict_proba(self, X):
+        """Probabilities of the classes, with ``probability=True``.
+
+        For several classes each one-vs-rest probability is divided by their sum. For labels they
+        are independent.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        scores = self._sigmoid_scores(X)
+        if self._lines is None:
+            raise AttributeError(
+                f"this {type(self).__name__} was fitted with probability=False; fit it again."
+            )
+        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
+        if getattr(self, "multilabel_", False):
+            return likely
+        return (
+            np.column_stack([1.0 - likely[:, 0], likely[:, 0]])
+            if len(self.classes_) == 2
+            else divided(likely)
+        )
+
+    @available_if(calibrated)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+
+def held_out_scores(labels: np.ndarray, score: Callable, random_state) -> np.ndarray:
+    """Scores of every row by a machine that has not seen it: `score` takes rows to learn from and
+    rows to score, and returns scores of the latter.
+    """
+    rarest = int(np.unique(labels, return_counts=True)[1].min())
+    folds = (StratifiedKFold if rarest >= 2 else KFold)(
+        max(2, min(FOLDS, rarest)), shuffle=True, random_state=random_state
+    )
+    parts = [(test, score(train, test)) for train, test in folds.split(labels[:, None], labels)]
+    order = np.concatenate([test for test, _ in parts])
+    return np.concatenate([scores for _, scores in parts])[np.argsort(order)]
+
+
+def fit_sigmoid(
+    scores: np.ndarray, positive: np.ndarray, weights: np.ndarray
+) -> tuple[float, float]:
+    """Slope and offset of the sigmoid that makes the smoothed labels most likely, by Newton's
+    method with halved steps.
+    """
+    plus, minus = float(weights[positive].sum()), float(weights[~positive].sum())
+    goals = np.where(positive, (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0))
+    unit = max(float(np.abs(scores).max(initial=0.0)), 1e-300)
+    design = np.column_stack([scores / unit, np.ones(len(scores))])
+    line = np.array([0.0, np.log((plus + 1.0) / (minus + 1.0))])
+    loss = _loss(design, goals, weights, line)
+    for _ in range(100):
+        likely = sigmoid(design @ line)
+        slope = design.T @ (weights * (likely - goals))
+        curve = design.T @ (design * (weights * likely * (1.0 - likely))[:, None]) + 1e-12 * np.eye(
+            2
+        )
+        move, size = _solved(curve, slope), 1.0
+        while size > 1e-10:
+            after = _loss(design, goals, weights, line - size * move)
+            if after <= loss - 1e-4 * size * float(slope @ move):
+                break
+            size *= 0.5
+        else:
+            break
+        line, gained, loss = line - size * move, loss - after, after
+        if gained <= 1e-12 * abs(loss):
+            break
+    return float(line[0] / unit), float(line[1])
+
+
+def _solved(curve, slope) -> np.ndarray:
+    """Newton's step; the shortest where all scores are one, and weights so large that nothing tells
+    slope from offset.
+    """
+    try:
+        return np.linalg.solve(curve, slope)
+    except np.linalg.LinAlgError:
+        return np.linalg.lstsq(curve, slope)[0]
+
+
+def _loss(design, goals, weights, line) -> float:
+    """Weighted cross-entropy."""
+    score = design @ line
+    return float(weights @ (np.logaddexp(0.0, score) - goals * score))
+
+
+def sigmoid(score: np.ndarray) -> np.ndarray:
+    """Logistic function, safe for large scores."""
+    return 0.5 * (1.0 + np.tanh(0.5 * score))

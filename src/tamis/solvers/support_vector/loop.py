@@ -1,0 +1,230 @@
+"""Sequential minimal optimisation of one dual for hinge, tube and regression rows: two entries a
+step.
+"""
+
+import numpy as np
+
+from tamis.base.jit import compiled, helper
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+FLOOR = (
+    1e-12  # least curvature of a step: two entries of one row have none, and cancel at their bounds
+)
+
+
+@helper
+def add_rows(kernel, beta, scores):
+    """Add the kernel times `beta` to `scores`; rows of weight 0 cost nothing."""
+    n = np.uint64(scores.shape[0])
+    for i in range(n):
+        weight = beta[i]
+        if weight != 0.0:
+            for r in range(n):
+                scores[r] += weight * kernel[i, r]
+
+
+@helper
+def add_outer(matrix, column, factor):
+    """Add a factor times the outer product of a vector with itself."""
+    n = np.uint64(column.shape[0])
+    for i in range(n):
+        weight = factor * column[i]
+        if weight != 0.0:
+            for r in range(n):
+                matrix[i, r] += weight * column[r]
+
+
+@compiled
+def score_rows(kernel, beta, scores):
+    """Fill `scores` with the symmetric kernel times `beta`."""
+    scores[:] = 0.0
+    add_rows(kernel, beta, scores)
+
+
+@helper
+def widest(active, count, rows, targets, scores, up, low):
+    """Entry of the highest pull among those that may rise, that pull, and the lowest pull among
+    those that may fall.
+    """
+    best, high, least = ZERO, -np.inf, np.inf
+    for k in range(count):
+        e = active[k]
+        pull = targets[e] - scores[rows[e]]
+        if up[e] and pull > high:
+            best, high = e, pull
+        if low[e] and pull < least:
+            least = pull
+    return best, high, least
+
+
+@helper
+def partner(kernel, active, count, rows, targets, scores, low, diagonal, first, high):
+    """The entry whose step with `first` promises the largest gain; quotients are compared by their
+    products.
+    """
+    row = rows[first]
+    own = diagonal[row]
+    best, gain, bend = first, 0.0, 1.0
+    for k in range(count):
+        e = active[k]
+        if low[e]:
+            r = rows[e]
+            short = high - (targets[e] - scores[r])
+            if short > 0.0:
+                curvature = max(FLOOR, own + diagonal[r] - 2.0 * kernel[row, r])
+                if short * short * bend > gain * curvature:
+                    best, gain, bend = e, short * short, curvature
+    return best
+
+
+@helper
+def mark(e, signs, caps, alpha, up, low):
+    """Note whether the weight of an entry's row may rise or fall through this entry."""
+    below, above = alpha[e] < caps[e], alpha[e] > 0.0
+    up[e], low[e] = (below, above) if signs[e] > 0.0 else (above, below)
+
+
+@helper
+def shifted(value, change, room, cap):
+    """A coordinate after a step, exactly at its bound where the step took all the room."""
+    if abs(change) < room:
+        return value + change
+    return cap if change > 0.0 else 0.0
+
+
+@helper
+def narrow(active, count, rows, targets, scores, up, low, high, least):
+    """Leave out entries at a bound that pull away from it harder than any entry that could move."""
+    kept = ZERO
+    for k in range(count):
+        e = active[k]
+        pull = targets[e] - scores[rows[e]]
+        if not ((pull > high and not up[e]) or (pull < least and not low[e])):
+            active[kept] = e
+            kept += ONE
+    return kept
+
+
+@helper
+def fill(active, caps):
+    """List all entries that can move at all."""
+    count = ZERO
+    for e in range(np.uint64(caps.shape[0])):
+        if caps[e] > 0.0:
+            active[count] = e
+            count += ONE
+    return count
+
+
+@compiled
+def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_iter):
+    """Solve max p.alpha - 0.5 beta'K beta under 0 <= alpha <= caps and sum signs alpha = 0, from a
+    feasible `alpha`.
+
+    `targets` is signs * p, `beta` the weights of the rows that belong to `alpha`, `scores` the
+    kernel times these. The pull of an entry is its target less the score of its row. Shrinking
+    narrows only the search for a pair: scores of all rows stay true, since that update is one
+    straight walk through memory. Returns steps, the highest pull upwards and the lowest downwards;
+    their difference is at most `tol` at a solution. Ends before `max_iter` above that only where no
+    step is left that changes a number.
+    """
+    n, entries = np.uint64(scores.shape[0]), np.uint64(caps.shape[0])
+    diagonal = np.empty(n)
+    for i in range(n):
+        diagonal[i] = kernel[i, i]
+    up, low = np.empty(entries, np.bool_), np.empty(entries, np.bool_)
+    for e in range(entries):
+        mark(e, signs, caps, alpha, up, low)
+    active = np.empty(entries, np.uint64)
+    count = fill(active, caps)
+    whole, period = count, min(entries, np.uint64(500))
+    wait, steps = period, 0
+    while True:
+        i, high, least = widest(active, count, rows, targets, scores, up, low)
+        if not high - least > tol:
+            if count == whole:
+                return steps, high, least
+            count = fill(active, caps)
+            wait = period
+            continue
+        if steps >= max_iter:
+            count = fill(active, caps)
+            i, high, least = widest(active, count, rows, targets, scores, up, low)
+            return steps, high, least
+        j = partner(kernel, active, count, rows, targets, scores, low, diagonal, i, high)
+        first, second = rows[i], rows[j]
+        curvature = max(FLOOR, diagonal[first] + diagonal[second] - 2.0 * kernel[first, second])
+        pull = high - (targets[j] - scores[second])
+        room = caps[i] - alpha[i] if signs[i] > 0.0 else alpha[i]
+        other = alpha[j] if signs[j] > 0.0 else caps[j] - alpha[j]
+        step = min(pull / curvature, room, other)
+        if (
+            not step > 0.0
+        ):  # numbers too far apart for one float64: the caller sees that the tolerance is not met
+            return steps, high, least
+        alpha[i] = shifted(alpha[i], signs[i] * step, room, caps[i])
+        alpha[j] = shifted(alpha[j], -signs[j] * step, other, caps[j])
+        mark(i, signs, caps, alpha, up, low)
+        mark(j, signs, caps, alpha, up, low)
+        beta[first] += step
+        beta[second] -= step
+        if first != second:
+            for r in range(n):
+                scores[r] += (
+                    step * kernel[first, r] - step * kernel[second, r]
+                )  # no difference of single precision
+        steps += 1
+        wait -= ONE
+        if wait == ZERO:
+            count = narrow(active, count, rows, targets, scores, up, low, high, least)
+            wait = period
+
+
+@compiled
+def leap_entries(inside, inverse, signs, caps, alpha, pull):
+    """Newton steps of free entries, `inside` being their kernel and `inverse` its inverse, until
+    they are optimal or half of them sit at bounds.
+
+    An entry that hits a bound leaves the inverse, by a change of rank one. Changes all but the
+    kernel, signs and caps. Returns whether they are optimal.
+    """
+    count = np.uint64(alpha.shape[0])
+    alive, even = count, np.zeros(count)
+    add_rows(inverse, np.ones(count), even)
+    for _ in range(count // np.uint64(2)):
+        direct, bent = np.zeros(count), np.zeros(count)
+        add_rows(inverse, pull, direct)
+        move = direct - even * (
+            direct.sum() / even.sum()
+        )  # of the rows' weights, which must keep their sum
+        drift = move.sum() / alive
+        for k in range(count):
+            move[k] = (
+                move[k] - drift if inverse[k, k] != 0.0 else 0.0
+            )  # to the last bit, however ill the system
+        add_rows(inside, move, bent)
+        gain, bend, room, hit = 0.0, 0.0, np.inf, ZERO
+        for k in range(count):
+            gain += pull[k] * move[k]
+            bend += bent[k] * move[k]
+            change = signs[k] * move[k]
+            free = (caps[k] - alpha[k] if change > 0.0 else alpha[k]) / max(abs(change), 1e-300)
+            if change != 0.0 and free < room:
+                room, hit = free, k
+        if not gain > 0.0:
+            return True
+        size = min(gain / max(bend, 1e-300), room)
+        for k in range(count):
+            alpha[k] = min(max(alpha[k] + size * signs[k] * move[k], 0.0), caps[k])
+            pull[k] -= size * bent[k]
+        if size < room:
+            return True
+        alpha[hit] = caps[hit] if signs[hit] * move[hit] > 0.0 else 0.0
+        column, pivot = inverse[hit].copy(), inverse[hit, hit]
+        even -= column * (even[hit] / pivot)
+        add_outer(inverse, column, -1.0 / pivot)
+        inverse[hit, :] = 0.0
+        inverse[:, hit] = 0.0
+        even[hit] = 0.0
+        alive -= ONE
+    return False

@@ -11,15 +11,15 @@ import tamis
 
 ROOT = Path(tamis.__file__).parent
 REASONS = {
-    "loops/cells.py:settle_down": "goes down a heap, one level a turn",
-    "loops/fourier.py:draw": "a walk fills an array of fixed length",
-    "loops/order.py:shuffled": "walks a cycle of a permutation that comes back to where it began",
-    "loops/sbcw.py:fill_shares": "the level rises over a set of lengths that shrinks",
-    "loops/spg.py:cut": "the number of entries shrinks, or the threshold stays and it ends",
-    "loops/svm.py:descend": "counts its steps",
+    "methods/confidence/cells.py:settle_down": "goes down a heap, one level a turn",
+    "methods/fourier/loop.py:draw": "a walk fills an array of fixed length",
+    "base/random.py:shuffled": "walks a cycle of a permutation that comes back to where it began",
+    "methods/batch_confidence/loop_sparse.py:fill_shares": "the level rises over a set of lengths that shrinks",
+    "methods/low_rank/spg/loop.py:cut": "the number of entries shrinks, or the threshold stays and it ends",
+    "solvers/support_vector/loop.py:descend": "counts its steps",
     "training/checkpoint.py:_claim": "tries again only where another process has just removed the "
     "folder",
-    "solvers/svm.py:solve_svm": "counts its steps",
+    "solvers/support_vector/dual.py:solve_svm": "counts its steps",
 }
 
 
@@ -33,7 +33,7 @@ def endless(source: str):
             yield function.name
 
 
-@pytest.mark.parametrize("room", ["terms", "loops", "solvers", "models", "judge", "training"])
+@pytest.mark.parametrize("room", ["base", "terms", "solvers", "methods", "judge", "training"])
 def test_no_loop_without_a_bound(room):
     found = {
         f"{file.relative_to(ROOT).as_posix()}:{name}"

@@ -4,6 +4,7 @@ files.
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -12,50 +13,43 @@ from processes import run_process
 import tamis
 
 HOME = Path(tamis.__file__).parent
-WALK = [
+# Every room may import from those to its left, and from itself; a method from no other method.
+ORDER = [
+    "base",
     "read",
     "terms",
-    "loops",
     "solvers",
-    "models",
+    "methods",
     "judge",
     "report",
     "persist",
     "training",
     "cli",
 ]
-# Common ground, and the rooms that may stand on it. `terms` and `loops` know nothing of users'
-# arrays, checks or screens.
-GROUND = {
-    "_jit": ["read", "terms", "loops", "solvers", "models", "persist", "_checks"],
-    "_checks": ["read", "solvers", "models", "judge", "report", "cli", "persist", "datasets"],
-    "contents": ["solvers", "models", "judge", "persist"],
-    "_disk": ["read", "report", "persist", "training", "cli"],
-    "_screen": ["read", "judge", "persist", "training", "cli", "_disk"],
-    "datasets": ["cli"],
-    "_threads": ["models", "persist", "training"],
-    "_progress": ["read", "solvers", "models", "judge", "report", "training", "cli"],
-}
 BESIDE = {
     "datasets": ["read"],
-    "testing": WALK[:5],
-    "_checks": ["loops"],
-    "contents": ["_checks"],
-    "_jit": [],
-    "_disk": [],
-    "_threads": [],
-    "_screen": [],
-    "_progress": [],
-    "__init__": ["datasets", "testing", *WALK],
+    "testing": [],
+    "__init__": ["datasets", "testing", *ORDER],
     "__main__": ["cli"],
 }
+MAY_SEE_DATASETS = ["cli"]
 FILES = sorted(HOME.rglob("*.py"))
+FOLDERS = sorted({path.parent for path in FILES} - {HOME})
+KINDS = {"solvers", "methods"}
 
 
-def room_of(path):
-    """The room of a file: its folder in the house, or its own name."""
-    first = path.relative_to(HOME).parts[0]
-    return first.removesuffix(".py")
+def room_of(name):
+    """The room of a module of tamis: its first folder, for methods the second as well."""
+    parts = name.split(".")[1:]
+    if parts[0] == "methods" and len(parts) > 1:
+        return f"methods.{parts[1]}"
+    return parts[0] if parts else "__init__"
+
+
+def module_of(path):
+    """The dotted name of a file."""
+    parts = path.relative_to(HOME.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 2 else parts)
 
 
 def imports_of(path):
@@ -65,24 +59,46 @@ def imports_of(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert not node.level, f"{path}: relative import"
-            yield node.module
-            yield from (
-                f"{node.module}.{alias.name}" for alias in node.names if node.module == "tamis"
-            )
+            found = [f"{node.module}.{alias.name}" for alias in node.names]
+            inside = [name for name in found if exists(name)]
+            yield from inside
+            if len(inside) < len(found):
+                yield node.module
+
+
+def exists(name):
+    """Whether a dotted name is a module of tamis."""
+    place = HOME.parent.joinpath(*name.split("."))
+    return place.with_suffix(".py").exists() or (place / "__init__.py").exists()
+
+
+def file_of(name):
+    """The file of a module of tamis."""
+    place = HOME.parent.joinpath(*name.split("."))
+    return place.with_suffix(".py") if place.with_suffix(".py").exists() else place / "__init__.py"
+
+
+def inside_a_method(name):
+    """Whether a module lies among solvers or methods."""
+    return name.startswith(("tamis.solvers.", "tamis.methods."))
 
 
 def rooms_used(path):
     """Rooms of tamis that a file imports from, its own left out."""
-    used = {name.split(".")[1] for name in imports_of(path) if name.startswith("tamis.")}
-    return {name for name in used if (HOME / name).is_dir() or (HOME / f"{name}.py").exists()} - {
-        room_of(path)
-    }
+    used = {room_of(name) for name in imports_of(path) if name.startswith("tamis.")}
+    return used - {room_of(module_of(path))}
 
 
-def allowed(room):
-    """Where a room may look."""
-    left = BESIDE.get(room, WALK[: WALK.index(room)] if room in WALK else [])
-    return {*left, *(ground for ground, users in GROUND.items() if room in users)}
+def may_import(room, other):
+    """Whether a room may look into another."""
+    first, second = room.split(".")[0], other.split(".")[0]
+    if first in BESIDE:
+        return second in BESIDE[first]
+    if second == "datasets":
+        return first in MAY_SEE_DATASETS
+    if second not in ORDER:
+        return False
+    return ORDER.index(second) < ORDER.index(first)
 
 
 def named(path):
@@ -91,49 +107,70 @@ def named(path):
 
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_imports_go_one_way(path):
-    room = room_of(path)
-    assert room in WALK or room in GROUND or room in BESIDE, f"{room} is not on the plan"
-    wrong = rooms_used(path) - allowed(room)
-    assert not wrong, (
-        f"{named(path)} imports from {sorted(wrong)}; {room} may import from "
-        f"{sorted(allowed(room))}"
-    )
+    room = room_of(module_of(path))
+    assert room.split(".")[0] in [*ORDER, *BESIDE], f"{room} is not on the plan"
+    wrong = [other for other in rooms_used(path) if not may_import(room, other)]
+    assert not wrong, f"{named(path)} imports from {sorted(wrong)}"
+
+
+def kind_of(path):
+    """What lies in a file of solvers or methods: 0 a loop, 1 a solver, 2 an estimator."""
+    text = path.read_text()
+    if path.stem == "loop" or path.stem.startswith("loop_"):
+        return 0
+    return 2 if ESTIMATOR.search(text) else 1
+
+
+ESTIMATOR = re.compile(r"tamis\.base\.(estimator|stream|recipe|classifier|regressor)\b")
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in FILES if KINDS & {*p.relative_to(HOME).parts}], ids=named
+)
+def test_loops_know_no_solver_and_solvers_no_estimator(path):
+    kinds = {name: kind_of(file_of(name)) for name in imports_of(path) if inside_a_method(name)}
+    above = [name for name, kind in kinds.items() if kind > kind_of(path)]
+    assert not above, f"{named(path)} imports {above}"
 
 
 def test_the_plan_itself():
-    """A guard of the test above: it sees imports, and would see wrong ones."""
-    assert rooms_used(HOME / "loops" / "online.py") == {"_jit", "terms"}
-    assert rooms_used(HOME / "terms" / "losses.py") == {"_jit"}
-    assert "models" not in allowed("loops")
-    assert "_checks" not in allowed("terms") | allowed("loops")
-    assert allowed("terms") == {"read", "_jit"}
-    assert "numba" in set(imports_of(HOME / "_jit.py"))
+    """A guard of the tests above: they see imports, and would see wrong ones."""
+    loop = HOME / "solvers" / "first_order" / "loop.py"
+    assert rooms_used(loop) == {"base", "terms"}
+    assert rooms_used(HOME / "terms" / "losses.py") == {"base"}
+    assert not may_import("methods.sieve", "methods.groups")
+    assert not may_import("base", "solvers")
+    assert may_import("methods.sieve", "solvers")
+    assert "numba" in set(imports_of(HOME / "base" / "jit.py"))
+    assert kind_of(loop) == 0
+    assert kind_of(HOME / "methods" / "sieve" / "estimator.py") == 2
+    assert kind_of(HOME / "methods" / "sieve" / "ladder.py") == 1
 
 
 def test_terms_know_only_the_door():
     for path in (HOME / "terms").glob("*.py"):
         outside = {name.split(".")[0] for name in imports_of(path)} - {"tamis"}
         assert outside <= {"math", "typing"}, path
-        assert rooms_used(path) <= {"_jit"}
+        tamis_names = {name for name in imports_of(path) if name.startswith("tamis.")}
+        assert all(name.startswith(("tamis.base.", "tamis.terms")) for name in tamis_names)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=named)
+def test_ten_files_a_folder(folder):
+    files = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+    assert len(files) <= 10, f"{len(files)} files in {named(folder)}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)
 def test_only_the_door_imports_numba(path):
     numba = [name for name in imports_of(path) if name.split(".")[0] in ("numba", "llvmlite")]
-    assert not numba or path == HOME / "_jit.py"
+    assert not numba or path == HOME / "base" / "jit.py"
 
 
-@pytest.mark.parametrize("room", ["loops", "terms"])
-def test_inner_rooms_know_no_libraries_for_users(room):
-    for path in (HOME / room).rglob("*.py"):
-        assert not {name.split(".")[0] for name in imports_of(path)} & {
-            "sklearn",
-            "scipy",
-            "pandas",
-            "polars",
-            "rich",
-            "matplotlib",
-        }, path
+def test_loops_and_terms_know_no_libraries_for_users():
+    heavy = {"sklearn", "scipy", "pandas", "polars", "rich", "matplotlib"}
+    for path in [*(HOME / "terms").rglob("*.py"), *HOME.rglob("loop*.py")]:
+        assert not {name.split(".")[0] for name in imports_of(path)} & heavy, path
 
 
 @pytest.mark.parametrize("path", FILES, ids=named)

@@ -108,9 +108,7 @@ def _newest(loss: str, large: bool) -> dict[str, Method]:
         found["stabilized SGD"] = Method(
             walk, {"eta": [0.5, 2.0, 8.0], "rejection": [0.7, 0.95], "purge": [0.5, 0.8]}
         )
-    sieve = _find("SieveClassifier", "sieve")
-    if sieve is not None:
-        found["sieve"] = Method(sieve(loss=loss))
+    found["sieve"] = Method(SieveClassifier(loss=loss))
     return found
 
 

@@ -1,0 +1,304 @@
+"""Compiled code: few signatures, a second process compiles nothing, foreign and edited terms,
+unwritable caches.
+"""
+
+import ctypes
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from processes import run_process
+
+import tamis
+
+DATA = """
+    import json, sys, warnings
+    import numpy as np, scipy.sparse as sp
+    warnings.simplefilter("ignore")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) * (rng.random((40, 6)) < 0.6)
+    y = (X @ rng.normal(size=6) > 0).astype(int)
+"""
+COUNT = """
+    from numba.core import event
+
+    compilations = event.RecordingListener()
+    event.register("numba:compile", compilations)
+
+    def compiled():
+        return len([kind for _, kind in compilations.buffer if kind.is_start])
+
+    def loops():
+        from tamis.base import jit as _jit
+        import tamis.base.rows, tamis.solvers.first_order.loop, tamis.solvers.first_order.weights
+        modules = [m for name, m in sys.modules.items() if name.startswith(("tamis.base", "tamis.solvers", "tamis.methods"))]
+        return {v.__name__: v for m in modules for v in vars(m).values() if isinstance(v, _jit.Loop)}
+"""
+
+
+FITS = (
+    DATA
+    + COUNT
+    + """
+    from tamis import FOBOSClassifier, RDARegressor
+    one = FOBOSClassifier(random_state=0).fit(X, y)
+    three = FOBOSClassifier(random_state=0).fit(sp.csr_array(X), np.arange(40) % 3)
+    real = RDARegressor(random_state=0).fit(X, X[:, 0])
+    shown = [one.coef_.tolist(), three.coef_.tolist(), real.coef_.tolist(), one.support_.tolist(), one.predict(X).tolist()]
+    print(json.dumps([compiled(), {name: (loop.signatures(), loop.misses()) for name, loop in loops().items()}, shown]))
+    """
+)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A process with an empty cache folder: the folder, and what it told."""
+    folder = tmp_path_factory.mktemp("numba")
+    return folder, json.loads(run_process(FITS, env={"NUMBA_CACHE_DIR": folder}))
+
+
+@pytest.fixture
+def warm(first):
+    """A cache folder in which FOBOS for two classes has been compiled."""
+    return first[0]
+
+
+@pytest.mark.xdist_group("warm cache")
+def test_a_second_process_compiles_nothing(first):
+    folder, first = first
+    second = json.loads(run_process(FITS, env={"NUMBA_CACHE_DIR": folder}))
+    assert first[0] > 0, "the listener heard nothing"
+    assert second[0] == 0, f"{second[0]} functions were compiled anew"
+    assert sum(misses for _, misses in first[1].values()) > 0
+    assert all(misses == 0 for _, misses in second[1].values()), second[1]
+    assert second[1]["learn_one"][0] == 2
+    assert second[1]["learn_many"][0] == 1
+    assert first[2] == second[2], "cached code gives other bits"
+
+
+def test_signatures_are_few_whatever_the_input(tmp_path):
+    """Two types of values times two of indices, for one output and for many; nothing else makes a
+    new compilation or a new load.
+    """
+    code = (
+        DATA
+        + COUNT
+        + """
+    import os
+    import tamis
+    from tamis import FOBOSClassifier, FTRLClassifier
+    from tamis.terms import Hinge
+
+    def wide(X):
+        X = sp.csr_array(X)
+        X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+        return X
+
+    def locked(X):
+        X = X.copy()
+        X.flags.writeable = False
+        return X
+
+    small = X.astype(np.float32)
+    forms = [X, small, np.asfortranarray(X), X[::-1][::-1], locked(X), X.tolist(), (10 * X).astype(int), sp.csr_array(X), sp.csr_array(small),
+             sp.csc_matrix(X), sp.coo_array(small), wide(X), wide(small)]
+    three = np.arange(40) % 3
+    for target in (y, three, np.c_[y, three > 0], y.astype(str), y > 0):
+        for form in forms:
+            FOBOSClassifier(max_iter=1, tol=None).fit(form, target).predict(form)
+        for named in (dict(sample_weight=np.ones(40)), dict(sample_weight=locked(np.ones(40))), dict(sample_weight=np.ones(40, dtype=int))):
+            FOBOSClassifier(max_iter=2, shuffle=False, tol=None).fit(X, target, **named)
+        for given in (dict(n_jobs=2), dict(class_weight="balanced"), dict(early_stopping=True), dict(eta=1, alpha=1), dict(fit_intercept=False)):
+            if "class_weight" not in given or np.ndim(target) == 1:
+                FOBOSClassifier(max_iter=1, tol=None, **given).fit(X, target).predict(X)
+        model = FOBOSClassifier(grow=True)
+        more = {} if np.ndim(target) == 2 else {"classes": np.unique(target)}
+        model.partial_fit(X[:, :4], target, **more).partial_fit(X, target).sparsify().partial_fit(X, target).coef_
+        tamis.save(model, sys.argv[1] + "/model.tamis")
+        tamis.load(sys.argv[1] + "/model.tamis").partial_fit(X, target).predict(X)
+    print(json.dumps({name: loop.signatures() for name, loop in loops().items()}))
+    before = loops()["learn_one"].signatures()
+    for loss in (Hinge(1), Hinge(1.0), Hinge(np.float32(1)), "hinge"):
+        FOBOSClassifier(loss=loss, max_iter=1, tol=None).fit(X, y)
+    print(loops()["learn_one"].signatures() - before)
+    counts = loops()["learn_one"].signatures()
+    model = FTRLClassifier(max_iter=1, tol=None).fit(X, y)
+    tamis.save(model, sys.argv[1] + "/model.tamis")
+    tamis.load(sys.argv[1] + "/model.tamis").partial_fit(X, y).predict(X)
+    print(loops()["learn_one"].signatures() - counts)
+    """
+    )
+    counts, hinges, leaders = run_process(code, tmp_path).splitlines()
+    counts = json.loads(counts)
+    assert counts["learn_one"] == 4, counts
+    assert counts["learn_many"] == 4, counts
+    assert counts["score_rows"] <= 8, counts
+    assert counts["inspect_rows"] <= 4, counts
+    assert max(counts.values()) <= 8, counts
+    assert hinges == "1", "Hinge(1) and Hinge(1.0) are two compilations"
+    assert leaders == "1", "a loaded model of two numbers a cell is laid out otherwise"
+
+
+# --------------------------------------------------------------------------- terms from outside
+TERM = '''
+from typing import NamedTuple
+from tamis.base.jit import term
+
+@term
+class Mine(NamedTuple):
+    """A loss."""
+
+    steep: float = 1.0
+
+    def value(self, score, target):
+        return FACTOR * self.steep * max(0.0, 1.0 - target * score)
+
+    def slope(self, score, target):
+        return -FACTOR * self.steep * target if target * score < 1.0 else 0.0
+
+    def bend(self):
+        return float("inf")
+'''
+USE = (
+    DATA
+    + """
+    sys.path.insert(0, sys.argv[1])
+    from my_losses import Mine
+    from tamis import FOBOSClassifier
+    model = FOBOSClassifier(loss=Mine(), eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None).fit(X, y)
+    print(json.dumps([model.coef_.tolist(), FOBOSClassifier(shuffle=False).fit(X, y).coef_.tolist()]))
+    """
+)
+
+
+@pytest.mark.xdist_group("warm cache")
+def test_edited_and_deleted_foreign_terms(tmp_path, warm):
+    """A module rewritten on disk gives the new results in the next process; once it is gone, other
+    processes do not notice.
+    """
+    home, cache = tmp_path / "home", {"NUMBA_CACHE_DIR": warm}
+    home.mkdir()
+    by_factor = {}
+    for factor in ("1.0", "2.0"):
+        (home / "my_losses.py").write_text(TERM.replace("FACTOR", factor))
+        shutil.rmtree(home / "__pycache__", ignore_errors=True)
+        mine, shipped = json.loads(run_process(USE, home, env=cache))
+        by_factor[factor] = mine
+    assert by_factor["1.0"] != by_factor["2.0"]
+    kept = [path.name for path in Path(warm).rglob("*") if path.is_file()]
+    shutil.rmtree(home)
+    after = DATA + (
+        "    from tamis import FOBOSClassifier\n    "
+        "print(json.dumps(FOBOSClassifier(shuffle=False).fit(X, y).coef_.tolist()))"
+    )
+    assert json.loads(run_process(after, env=cache)) == shipped
+    again = [path.name for path in Path(warm).rglob("*") if path.is_file()]
+    assert sorted(kept) == sorted(again)
+
+
+@pytest.mark.xdist_group("warm cache")
+def test_redefined_terms_of_one_name_in_one_process(warm):
+    """Two classes of one name, then the first again: each runs its own code."""
+    code = (
+        DATA
+        + f"""
+    import textwrap
+    from tamis import FOBOSClassifier
+    source = {TERM!r}
+    found = []
+    for factor in ("1.0", "2.0", "1.0", "2.0"):
+        scope = {{"__name__": "notebook"}}
+        exec(source.replace("FACTOR", factor), scope)
+        model = FOBOSClassifier(loss=scope["Mine"](), eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None).fit(X, y)
+        found.append(model.coef_.tolist())
+    assert found[0] == found[2] and found[1] == found[3] and found[0] != found[1]
+    hinge = FOBOSClassifier(loss="hinge", eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None).fit(X, y)
+    assert hinge.coef_.tolist() == found[0]
+    """
+    )
+    run_process(code, env={"NUMBA_CACHE_DIR": warm})
+
+
+# --------------------------------------------------------------------------- read-only installs
+def obey_permissions():
+    """Give up root's right to write into read-only folders; for the child process, before it
+    starts.
+    """
+    drop_from_bounding_set, override_permissions = 24, 1  # PR_CAPBSET_DROP, CAP_DAC_OVERRIDE
+    if ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions, 0, 0, 0):
+        raise OSError("this root cannot give up its rights")
+
+
+@pytest.mark.parametrize("home", ["writeable", "no folder", "read-only"])
+def test_a_read_only_install_falls_back_to_a_folder_of_the_user(tmp_path, home):
+    site, own, scratch = tmp_path / "site", tmp_path / "own", tmp_path / "scratch"
+    shutil.copytree(
+        Path(tamis.__file__).parent, site / "tamis", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    for folder in (own, scratch):
+        folder.mkdir()
+        folder.chmod(0o777)
+    (own / "file").write_text("no folder")
+    if home == "read-only":
+        own.chmod(0o555)
+    for folder in (site, *site.rglob("*")):
+        folder.chmod(folder.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+    keep = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("NUMBA_CACHE_DIR", "PYTHONPATH", "XDG_CACHE_HOME")
+    }
+    env = {
+        **keep,
+        "PYTHONPATH": str(site),
+        "HOME": str(own / "file" / "home" if home == "no folder" else own),
+        "TMPDIR": str(scratch),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    code = """
+import os, numpy as np, tamis
+assert tamis.__file__.startswith(os.environ["PYTHONPATH"]), tamis.__file__
+assert not os.access(os.path.dirname(tamis.__file__), os.W_OK)
+from tamis.base.rows import inspect_rows
+rows = np.array([0, 1], dtype=np.uint64), np.zeros(1, dtype=np.uint32), np.ones(1).view(np.uint64)
+assert not any(inspect_rows(*rows, np.uint64(2**63 - 1), np.uint64(1), np.uint64(2**63 - 1), np.uint64(1)))
+assert inspect_rows.misses() == 1
+assert "NUMBA_CACHE_DIR" not in os.environ, "other users of Numba in this process are told where to cache"
+"""
+    first = obey_permissions if os.getuid() == 0 else None
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=env,
+            cwd=scratch,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            preexec_fn=first,
+        )
+    except subprocess.SubprocessError:
+        pytest.skip("root that cannot give up its rights")
+    finally:
+        for folder in (own, site, *site.rglob("*")):
+            folder.chmod(0o755)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert not list(site.rglob("*.nbi"))
+    assert list(own.rglob("*.nbi")) if home == "writeable" else list(scratch.rglob("*.nbi")), (
+        "nothing was cached"
+    )
+
+
+def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    code = DATA + (
+        "    from tamis import FOBOSClassifier\n    print(FOBOSClassifier(max_iter=1, "
+        "tol=None).fit(X, y).predict(X).sum())"
+    )
+    assert run_process(code, env={"NUMBA_CACHE_DIR": blocked / "inside"}).strip().isdigit()

@@ -1,0 +1,168 @@
+"""The compiled passes against plain Python, and columns in standard units."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from methods.sieve import plain_pass
+
+from tamis.base.border import _from_csr
+from tamis.base.random import GOLDEN, mixed, shuffled
+from tamis.base.rows import NOTHING
+from tamis.methods.sieve.fit import fold_of, hashed, settled_order, tabulate
+from tamis.methods.sieve.loop import walk_many, walk_one
+from tamis.terms import Hinge, Logistic, Squared
+
+X, Y = plain_pass.text(60, 12)
+SIGNS = np.where(Y > 0, 1.0, -1.0)[:, None]
+ALL = np.arange(60, dtype=np.uint64)
+
+
+def orders(n, key, passes):
+    keys = [
+        np.uint64(mixed(np.uint64(key) + np.uint64((t + 1) * int(GOLDEN) % 2**64))) | np.uint64(1)
+        for t in range(passes)
+    ]
+    return [[int(shuffled(np.uint64(r), np.uint64(n), k)) for r in range(n)] for k in keys]
+
+
+def arrays(X):
+    rows = _from_csr(X)
+    return rows.data, rows.indices, rows.indptr
+
+
+SLOPES = {
+    Logistic(): plain_pass.logistic_slope,
+    Hinge(): lambda f, y: -y if f * y < 1.0 else 0.0,
+    Squared(): lambda f, y: f - y,
+}
+
+
+@pytest.mark.parametrize("loss", SLOPES, ids=repr)
+@pytest.mark.parametrize("intercept", [0.0, 1.0])
+@pytest.mark.parametrize("weighed", [False, True])
+@pytest.mark.parametrize("flip", [0, 1])
+def test_the_pass_is_the_eager_one(loss, intercept, weighed, flip):
+    weights = np.random.default_rng(1).random(60) + 0.5 if weighed else NOTHING
+    pull = 1.0 if loss == Squared() else 0.0
+    state, bias = np.zeros((12, 3)), np.zeros(3)
+    state[:, 0] = 1e-300
+    walk_one(
+        *arrays(X),
+        SIGNS,
+        weights,
+        ALL,
+        state,
+        bias,
+        loss,
+        0.3,
+        0.05,
+        pull,
+        intercept,
+        np.uint64(2),
+        np.uint64(7),
+        np.uint64(flip),
+    )
+    walked = [order[::-1] if flip else order for order in orders(60, 7, 2)]
+    w, b, mean, bias_mean = plain_pass.walk(
+        X.toarray(),
+        SIGNS[:, 0],
+        walked,
+        SLOPES[loss],
+        0.3,
+        0.05,
+        weights if weighed else None,
+        bool(intercept),
+        pull,
+    )
+    assert np.abs(state[:, 1] - w).max() <= 1e-13
+    assert np.abs(state[:, 1] - state[:, 2] / 60 - mean).max() <= 1e-13
+    assert bias[1] == pytest.approx(b, abs=1e-13)
+    assert bias[1] - bias[2] / 60 == pytest.approx(bias_mean, abs=1e-13)
+
+
+def test_several_outputs_are_several_passes():
+    codes = np.random.default_rng(0).integers(0, 3, 60).astype(float)[:, None]
+    rates, strengths = np.array([0.3, 0.2, 0.5]), np.array([0.05, 0.0, 0.1])
+    state, bias = np.zeros((12, 7)), np.zeros(7)
+    state[:, 0] = 1e-300
+    walk_many(
+        *arrays(X),
+        codes,
+        NOTHING,
+        ALL,
+        state,
+        bias,
+        Logistic(),
+        rates,
+        strengths,
+        0.0,
+        1.0,
+        np.uint64(2),
+        np.uint64(9),
+        np.uint64(0),
+    )
+    for c in range(3):
+        one, own = np.zeros((12, 3)), np.zeros(3)
+        one[:, 0] = 1e-300
+        given = (*arrays(X), np.where(codes == c, 1.0, -1.0), NOTHING, ALL, one, own, Logistic())
+        walk_one(*given, rates[c], strengths[c], 0.0, 1.0, np.uint64(2), np.uint64(9), np.uint64(0))
+        assert state[:, [0, 1 + c, 4 + c]] == pytest.approx(one, rel=1e-9, abs=1e-12)
+        assert bias[[0, 1 + c, 4 + c]] == pytest.approx(own, rel=1e-9, abs=1e-12)
+
+
+def table_of(X, y=SIGNS, weights=NOTHING, centred=True):
+    rows = _from_csr(sp.csr_array(X))
+    hashes = hashed(rows)
+    return tabulate(rows, y, weights, settled_order(hashes, y, weights), 1, centred)
+
+
+def dense_of(table):
+    p = len(table.density)
+    return sp.csr_array(
+        (table.data, table.indices.astype(np.int32), table.indptr.astype(np.int64)),
+        shape=(table.n_rows, p),
+    ).toarray()
+
+
+def test_columns_have_unit_root_mean_square_over_their_entries():
+    table, columns = table_of(X)
+    Z = dense_of(table)
+    assert np.sqrt((Z**2).sum(axis=0) / (Z != 0).sum(axis=0)) == pytest.approx(1.0)
+    assert not columns.shift.any()
+    assert table.density == pytest.approx((X.toarray() != 0).mean(axis=0)[columns.kept])
+
+
+def test_dense_columns_are_centred_and_constant_ones_dropped():
+    rng = np.random.default_rng(0)
+    D = np.c_[
+        rng.normal(3, 2, 60),
+        np.full(60, 5.0),
+        rng.normal(size=60) * (rng.random(60) < 0.5),
+        np.where(np.arange(60) < 2, 0.0, rng.random(60) + 1),
+    ]
+    table, columns = table_of(D)
+    assert columns.kept.tolist() == [0, 2, 3]
+    Z = dense_of(table)
+    assert Z[:, [0, 2]].mean(axis=0) == pytest.approx(0.0, abs=1e-12)
+    assert Z[:, [0, 2]].std(axis=0) == pytest.approx(1.0)
+    assert not table_of(D, centred=False)[1].shift.any()
+
+
+def test_folds_and_order_follow_the_rows():
+    order = np.random.default_rng(0).permutation(60)
+    a, b = hashed(_from_csr(X)), hashed(_from_csr(X[order]))
+    assert np.array_equal(a[order], b)
+    assert np.array_equal(fold_of(a, 5)[order], fold_of(b, 5))
+    assert np.array_equal(hashed(_from_csr(X.astype(np.float32))), a)
+    for k in range(3):
+        first, second = table_of(X)[0][k], table_of(X[order], SIGNS[order])[0][k]
+        assert np.array_equal(first, second)
+
+
+def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
+    twice = sp.vstack([X, X], format="csr")
+    words = hashed(_from_csr(sp.csr_array(twice)))
+    assert np.array_equal(words[:60], words[60:])
+    assert len(np.unique(words)) > 50
+    folds = fold_of(hashed(_from_csr(plain_pass.text(2000, 50)[0])), 5)
+    assert np.bincount(folds, minlength=5).min() > 200

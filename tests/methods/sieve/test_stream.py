@@ -1,0 +1,163 @@
+"""The sieve on a stream: any chunks, the sample, refinement, files."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from methods.sieve import plain_pass
+from sklearn.metrics import r2_score
+
+from tamis import SieveClassifier, SieveRegressor, load, save
+
+N = 300
+X, Y = plain_pass.text(N)
+THREE = X.toarray()[:, :3].argmax(axis=1)
+NUMBERS = (
+    X.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5]
+    + 7.0
+    + 0.1 * np.random.default_rng(0).normal(size=N)
+)
+W = np.random.default_rng(3).integers(0, 3, N) / 2.0
+cuts = st.sets(st.integers(1, N - 1), max_size=12).map(sorted)
+TARGETS = {"two": Y, "three": THREE, "numbers": NUMBERS}
+
+
+def stream(model, y, places=(), weights=None, X=X):
+    named = {} if isinstance(model, SieveRegressor) else {"classes": np.unique(y)}
+    for start, stop in zip([0, *places], [*places, X.shape[0]], strict=True):
+        model.partial_fit(
+            X[start:stop],
+            y[start:stop],
+            sample_weight=None if weights is None else weights[start:stop],
+            **named,
+        )
+    return model
+
+
+def make(y, **options):
+    return (SieveRegressor if y is NUMBERS else SieveClassifier)(random_state=0, **options)
+
+
+def same(a, b):
+    assert np.array_equal(a.coef_, b.coef_)
+    assert np.array_equal(a.intercept_, b.intercept_)
+    assert np.array_equal(a.predict(X), b.predict(X))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize("n_sample", [100, 1000])
+@pytest.mark.parametrize("weights", [None, W], ids=["plain", "weighed"])
+def test_any_chunks_give_the_same_bits(name, n_sample, weights):
+    y = TARGETS[name]
+    whole = stream(make(y, n_sample=n_sample), y, weights=weights).refine()
+
+    @given(places=cuts)
+    def law(places):
+        same(whole, stream(make(y, n_sample=n_sample), y, places, weights).refine())
+
+    law()
+    same(whole, stream(make(y, n_sample=n_sample), y, range(1, N), weights).refine())
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_short_stream_is_a_fit(name):
+    y = TARGETS[name]
+    distinct = np.unique(X.toarray(), axis=0, return_index=True)[1]
+    model = stream(make(y), y[distinct], X=X[distinct])
+    same(model, make(y).fit(X[distinct], y[distinct]))
+
+
+def test_rows_of_weight_0_are_nothing():
+    inside = W > 0
+    a = stream(SieveClassifier(random_state=0, n_sample=80), Y, weights=W)
+    b = stream(
+        SieveClassifier(random_state=0, n_sample=80), Y[inside], weights=W[inside], X=X[inside]
+    )
+    same(a, b)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_long_stream_learns_from_all_rows(name):
+    big, y = plain_pass.text(3000, seed=5)
+    if name == "three":
+        y = big.toarray()[:, :3].argmax(axis=1)
+    if name == "numbers":
+        y = big.toarray()[:, :5] @ [3.0, -2.0, 1.0, 0.0, 0.5] + 7.0
+    cls = SieveRegressor if name == "numbers" else SieveClassifier
+    model = stream(cls(random_state=0, n_sample=500), y[:2500], range(100, 2500, 100), X=big[:2500])
+    assert model._stream.rows.shape[0] <= 500
+    assert model._stream.n_rows == 2500
+    score = (
+        r2_score(y[2500:], model.predict(big[2500:]))
+        if name == "numbers"
+        else model.score(big[2500:], y[2500:])
+    )
+    assert score > 0.85
+    assert len(model.support_) < 60
+
+
+def test_the_sample_does_not_depend_on_the_order_and_counts_repeated_rows():
+    order = np.random.default_rng(0).permutation(N)
+    a = stream(SieveClassifier(n_sample=100), Y)._stream.taken_in()
+    b = stream(SieveClassifier(n_sample=100), Y[order], X=sp.csr_array(X[order]))._stream.taken_in()
+    assert np.array_equal(a.keys, b.keys)
+    assert np.array_equal(a.rows.toarray(), b.rows.toarray())
+    assert np.array_equal(a.targets, b.targets)
+    assert len(a.keys) == 100
+    twice = stream(
+        SieveClassifier(n_sample=100), np.r_[Y, Y], X=sp.csr_array(sp.vstack([X, X]))
+    )._stream.taken_in()
+    assert np.array_equal(twice.weights, 2 * a.weights)
+
+
+def test_it_refines_itself_when_the_rows_have_doubled():
+    model = SieveClassifier(random_state=0).partial_fit(X[:100], Y[:100], classes=[0, 1])
+    first = model.coef_
+    model.partial_fit(X[100:150], Y[100:150])
+    assert np.array_equal(model.coef_, first)
+    forced = copy.deepcopy(model).refine()
+    assert not np.array_equal(forced.coef_, first)
+    model.partial_fit(X[150:], Y[150:])
+    assert not np.array_equal(model.coef_, first)
+    before = pickle.dumps(model._stream)
+    same(model, model.refine())
+    assert pickle.dumps(model._stream) == before
+
+
+def test_saved_in_mid_stream(tmp_path):
+    for n_sample in (50, 1000):
+        model = SieveClassifier(random_state=0, n_sample=n_sample).partial_fit(
+            X[:120], Y[:120], classes=[0, 1]
+        )
+        save(model, tmp_path / "model")
+        again = load(tmp_path / "model")
+        for m in (model, again):
+            m.partial_fit(X[120:], Y[120:]).refine()
+        same(model, again)
+
+
+def test_a_stream_begins_anew_after_fit_and_ends_with_it():
+    model = SieveClassifier(random_state=0).fit(X, Y)
+    model.partial_fit(X[:150], Y[:150])
+    same(model, SieveClassifier(random_state=0).partial_fit(X[:150], Y[:150], classes=[0, 1]))
+    same(model.fit(X, Y), SieveClassifier(random_state=0).fit(X, Y))
+
+
+def test_one_class_so_far():
+    model = SieveClassifier(random_state=0).partial_fit(X[:20], np.ones(20, int), classes=[0, 1])
+    assert set(model.predict(X)) == {1}
+
+
+def test_folds_of_a_stream_are_those_of_its_first_call():
+    """Other parameters may change in mid-stream; rows were dealt out to folds already."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(60, 5)), np.arange(60) % 2
+    model = SieveClassifier(n_paths=2, n_folds=2, n_sample=20, random_state=0).partial_fit(
+        rows, y, classes=[0, 1]
+    )
+    before = model.refine().coef_
+    assert np.array_equal(model.set_params(n_folds=7).refine().coef_, before)

@@ -4,9 +4,9 @@ conditions.
 
 import numpy as np
 import pytest
-from solvers import cone
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
+from solvers import cone
 
 from tamis.solvers.support_vector import dual as svm
 from tamis.solvers.support_vector.dual import feasible, solve_svm

@@ -5,10 +5,10 @@ tasks, chunks, routing.
 import numpy as np
 import pytest
 import tiny
-from solvers.textbook_blocks import Eager, softmax_slope
 from sklearn import config_context
 from sklearn.linear_model import MultiTaskLasso
 from sklearn.model_selection import cross_validate
+from solvers.textbook_blocks import Eager, softmax_slope
 from tiny import quiet
 
 import tamis

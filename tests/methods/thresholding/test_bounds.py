@@ -5,9 +5,9 @@ truth and the promise.
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from methods.thresholding.problems import cut, hinge_program, optimum, random_problem
 from sklearn.linear_model import LogisticRegression
 from spelling import L1
-from methods.thresholding.problems import cut, hinge_program, optimum, random_problem
 
 from tamis.methods.thresholding.bounds import (
     AT_ZERO,

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from methods.thresholding.problems import optimum
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from spelling import L1
-from methods.thresholding.problems import optimum
 
 import tamis
 from tamis import DataThresholder, ThresholdDisplay, ThresholdedClassifier

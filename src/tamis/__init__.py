@@ -41,7 +41,7 @@ if (
     from tamis.methods.online.dual_averaging import RDAClassifier, RDARegressor
     from tamis.methods.online.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.methods.online.ftrl import FTRLClassifier, FTRLRegressor
-    from tamis.methods.online.online import OnlineClassifier, OnlineRegressor
+    from tamis.methods.online.composed import OnlineClassifier, OnlineRegressor
     from tamis.methods.online.truncated import (
         TruncatedGradientClassifier,
         TruncatedGradientRegressor,
@@ -101,12 +101,12 @@ _HOMES = {
     "LowRankFactorization": "tamis.methods.low_rank.factorization",
     "LowRankLasso": "tamis.methods.low_rank.lasso",
     "NAROWClassifier": "tamis.methods.confidence.arow",
-    "OnlineClassifier": "tamis.methods.online.online",
+    "OnlineClassifier": "tamis.methods.online.composed",
     "OnlineGroupLassoClassifier": "tamis.methods.groups.online_estimator",
     "OnlineGroupLassoRegressor": "tamis.methods.groups.online_estimator",
     "OnlineMultiTaskClassifier": "tamis.methods.tasks.online_estimator",
     "OnlineMultiTaskRegressor": "tamis.methods.tasks.online_estimator",
-    "OnlineRegressor": "tamis.methods.online.online",
+    "OnlineRegressor": "tamis.methods.online.composed",
     "PAClassifier": "tamis.methods.confidence.passive_aggressive",
     "PARegressor": "tamis.methods.confidence.passive_aggressive",
     "RankOneLasso": "tamis.methods.low_rank.rank_one",

@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 import tamis
 from tamis import terms
 from tamis.base.jit import VERBS
-from tamis.base.stream import OnlineLinear
+from tamis.base.stream import Stream
+from tamis.base.stream_old import OnlineLinear
 
 pytestmark = pytest.mark.quick
 
@@ -23,7 +24,7 @@ MODELS = {
     for name, thing in PUBLIC.items()
     if isinstance(thing, type) and issubclass(thing, BaseEstimator)
 }
-ONLINE = {name: thing for name, thing in MODELS.items() if issubclass(thing, OnlineLinear)}
+ONLINE = {name: thing for name, thing in MODELS.items() if issubclass(thing, (OnlineLinear, Stream))}
 FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction(thing)}
 METHODS = [
     (name, method)

@@ -9,7 +9,8 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
 import tamis.terms
-from tamis.base.stream import OnlineLinear
+from tamis.base.stream import Stream
+from tamis.base.stream_old import OnlineLinear
 from tamis.methods.confidence.estimator import SecondOrder
 from tamis.terms import (
     L1,
@@ -114,7 +115,7 @@ def _estimators():
 
 ESTIMATORS = list(_estimators())
 STREAMS = [
-    cls for cls in ESTIMATORS if issubclass(cls, OnlineLinear)
+    cls for cls in ESTIMATORS if issubclass(cls, (OnlineLinear, Stream))
 ]  # those under the streaming contract
 MODELS = [
     cls for cls in STREAMS if not issubclass(cls, SecondOrder)

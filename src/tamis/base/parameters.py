@@ -1,16 +1,191 @@
-"""What the recipes' own parameters may be, in scikit-learn's words."""
+"""Declared parameters: name, type, default, rule and sentence of each, said once.
 
+A class under `@estimator` declares what its constructor takes. The decorator makes `__init__`,
+scikit-learn's `_parameter_constraints`, and the parts of the docstring that are marked:
+``{parameters}`` and ``{attributes}``, sections that follow from the declarations of the class and
+of all its bases, and ``{family}``, the docstring of the nearest base that has ``{kind}`` in it,
+told once for classifier and regressor.
+"""
+
+import dataclasses
+import inspect
+import re
+import textwrap
 from numbers import Integral, Real
+from typing import Any, Literal, dataclass_transform
 
+import numpy as np
+from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+Auto = Literal["auto"]
+TermLike = str | tuple[Any, ...]  # a name, or a term
+Seed = int | np.random.RandomState | None
+WIDTH = 84  # of a sentence in a section, as it stands in a class's docstring
+
+# ---------------------------------------------------------------- rules, in scikit-learn's words
 NUMBER = Interval(Real, 0, None, closed="left")
 ABOVE = Interval(Real, 0, None, closed="neither")
 SHARE = Interval(Real, 0, 1, closed="both")
+FRACTION = Interval(Real, 0, 1, closed="neither")
 COUNT = Interval(Integral, 1, None, closed="left")
 AUTO = StrOptions({"auto"})
+BOOL = "boolean"
+ARRAY = "array-like"
+RANDOM = "random_state"
 TERM = "no_validation"  # names and terms are checked where they are paired
 
+_KINDS = {
+    BOOL: "bool",
+    ARRAY: "array-like",
+    RANDOM: "int, RandomState instance or None",
+    TERM: "str or term",
+    None: "None",
+    Integral: "int",
+    Real: "float",
+    dict: "dict",
+}
+
+
+def at_least(least: int) -> Interval:
+    """Whole numbers from `least` on."""
+    return Interval(Integral, least, None, closed="left")
+
+
+def one_of(*words: str) -> StrOptions:
+    """One of some words."""
+    return StrOptions(set(words))
+
+
+def parameter(
+    default: Any, rules: Any, sentence: str, kind: str | None = None, *, kw_only: bool = False
+) -> Any:
+    """Declare a parameter.
+
+    Parameters
+    ----------
+    default : object
+        Its default, which nothing may change.
+    rules : list or str
+        What it may be, as scikit-learn's `_parameter_constraints` say it.
+    sentence : str
+        What it does.
+    kind : str, default=None
+        Its type in the docstring; None derives it from the rules.
+    kw_only : bool, default=False
+        Whether it is given by its name alone; so are all of a class under
+        ``@estimator(kw_only=True)``.
+    """
+    about = {"rules": rules, "sentence": sentence, "kind": kind or _kind_of(rules)}
+    only = {"kw_only": True} if kw_only else {}
+    return dataclasses.field(default=default, metadata=about, **only)
+
+
+def is_auto(value) -> bool:
+    """Whether a parameter is the word "auto"."""
+    return isinstance(value, str) and value == "auto"
+
+
+def _kind_of(rules) -> str:
+    """The type of a parameter as its docstring says it."""
+    words = []
+    for rule in rules if isinstance(rules, list) else [rules]:
+        if isinstance(rule, StrOptions):
+            options = [f'"{word}"' for word in sorted(rule.options)]
+            words.append(options[0] if len(options) == 1 else "{" + ", ".join(options) + "}")
+        elif isinstance(rule, Interval):
+            words.append(_KINDS[rule.type])
+        else:
+            words.append(_KINDS[rule])
+    words = list(dict.fromkeys(words))
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def loss_parameter(default: str, sentence: str | None = None) -> Any:
+    """The loss of a linear model."""
+    losses = '"squared_error", "huber", "epsilon_insensitive"'
+    if default != "squared_error":
+        losses = f'"hinge", "squared_hinge", "logistic" (or "log_loss"), {losses}'
+    return parameter(default, TERM, sentence or f"{losses}, or a term of `tamis.terms`.")
+
+
+# ---------------------------------------------------------------- classes
+@dataclass_transform(field_specifiers=(parameter, loss_parameter))
+def estimator(cls: type | None = None, *, kw_only: bool = False):
+    """Make a class's constructor, constraints and docstring from its declared parameters."""
+
+    def build(cls):
+        made = dataclasses.dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
+        made._parameter_constraints = {
+            field.name: field.metadata["rules"] for field in _declared(made)
+        }
+        made.__doc__ = _document(made)
+        return made
+
+    return build if cls is None else build(cls)
+
+
+def _declared(cls) -> list:
+    """Fields in the order of the signature: those by position first."""
+    fields = [field for field in dataclasses.fields(cls) if "rules" in field.metadata]
+    return sorted(fields, key=lambda field: field.kw_only)
+
+
+def _document(cls) -> str | None:
+    """The docstring with its marked parts filled in."""
+    text = cls.__dict__.get("__doc__")
+    if text is None or cls.__name__.startswith("_"):
+        return text
+    text = inspect.cleandoc(text)
+    if "{family}" in text:
+        text = text.replace("{family}", _family(cls), 1)
+    if "{kind}" in text:  # the words of a family, which its members fill in
+        return text
+    text = text.replace("{parameters}", _section("Parameters", map(_said, _declared(cls))), 1)
+    text = text.replace("{attributes}", _section("Attributes", _shown(cls).values()), 1)
+    return textwrap.indent(text, "    ").strip() + "\n    "
+
+
+def _family(cls) -> str:
+    """What the nearest base with ``{kind}`` in its docstring says, in the words of this class."""
+    for base in cls.__mro__[1:]:
+        text = vars(base).get("__doc__") or ""
+        if "{kind}" in text:
+            kind = "classifier" if issubclass(cls, ClassifierMixin) else "regressor"
+            told = inspect.cleandoc(text).partition("\n\n")[2]  # the first line is the base's own
+            return told.replace("{kind}", kind).replace("{Kind}", kind.capitalize())
+    raise TypeError(f"{cls.__name__} has {{family}} in its docstring, but no base speaks for it.")
+
+
+def _section(title: str, entries) -> str:
+    """A section of numpydoc."""
+    return f"{title}\n{'-' * len(title)}\n" + "\n".join(entries)
+
+
+def _said(field) -> str:
+    """An entry of the section of parameters."""
+    default = f'"{field.default}"' if isinstance(field.default, str) else repr(field.default)
+    head = f"{field.name} : {field.metadata['kind']}, default={default}"
+    return f"{head}\n{textwrap.indent(_wrapped(field.metadata['sentence']), '    ')}"
+
+
+def _wrapped(sentence: str) -> str:
+    return "\n".join(textwrap.wrap(sentence, WIDTH, break_long_words=False, break_on_hyphens=False))
+
+
+def _shown(cls) -> dict[str, str]:
+    """Entries of the section of attributes by name: those of the bases, then the class's own; an
+    entry said again replaces the first one where it stands.
+    """
+    found: dict[str, str] = {}
+    for base in reversed(cls.__mro__):
+        text = inspect.cleandoc(vars(base).get("_attributes", ""))
+        for entry in re.split(r"\n(?=\S)", text) if text else ():
+            found[entry.partition(" : ")[0]] = entry
+    return found
+
+
+# ---------------------------------------------------------------- until all is declared
 STRENGTH = {"alpha": [NUMBER, AUTO], "l1_ratio": [SHARE], "loss": TERM}
 STEPPING = {"step": TERM, "eta": [ABOVE, AUTO]}
 COVARIANCE = {"covariance": [StrOptions({"diagonal", "full"})]}

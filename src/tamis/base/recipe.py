@@ -8,7 +8,7 @@ import textwrap
 
 from sklearn.utils._param_validation import StrOptions
 
-from tamis.base.stream import SHARED
+from tamis.base.stream_old import SHARED
 
 _SHARED_DOC = """\
 fit_intercept : bool, default=True

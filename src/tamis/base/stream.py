@@ -1,130 +1,134 @@
 """What every online linear model shares: passes, streams, and the attributes that show a fit."""
 
-from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import half_fitted, note_columns, take_matrix, take_weights, warn_user
-from tamis.base.contents import count, flag, optional, part, records
+from tamis.base.contents import count, flag, optional, records
 from tamis.base.estimator import Estimator
 from tamis.base.machine.progress import Progress
-from tamis.base.machine.threads import count_threads
+from tamis.base.parameters import (
+    AUTO,
+    BOOL,
+    COUNT,
+    FRACTION,
+    NUMBER,
+    RANDOM,
+    Auto,
+    Seed,
+    at_least,
+    estimator,
+    parameter,
+)
 from tamis.base.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 from tamis.base.rows import Csr, frozen
-from tamis.solvers.first_order.state import Engine
-
-SHARED = {
-    "fit_intercept": ["boolean"],
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left"), None],
-    "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
-    "shuffle": ["boolean"],
-    "early_stopping": ["boolean"],
-    "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-    "average": ["boolean"],
-    "positive": ["boolean"],
-    "grow": ["boolean"],
-    "warm_start": ["boolean"],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["boolean", StrOptions({"auto"}), Interval(Integral, 0, None, closed="left")],
-}
+from tamis.base.targets import Coded, class_spans
 
 
-class OnlineLinear(CallbackSupportMixin, Estimator):
-    """Base of the online linear models; a recipe adds its parameters and `_terms`."""
+@estimator(kw_only=True)
+class Stream(CallbackSupportMixin, Estimator):
+    """Base of the online linear models.
 
-    _parameter_constraints: dict = SHARED
+    A family adds `_begun`, a new engine, and `_renewed`, an engine with today's parameters. An
+    engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, ``score(rows)``, `weights()`,
+    `intercepts()`, `nonzeros()`, `count()`, `outputs`, `features`, `steps`, `weight` and `costs`.
+    """
+
+    fit_intercept: bool = parameter(
+        True, [BOOL], "Whether to learn an intercept; it is never penalised."
+    )
+    max_iter: int = parameter(100, [COUNT], "Most passes over the data in `fit`.")
+    tol: float | None = parameter(
+        1e-3,
+        [NUMBER, None],
+        "`fit` ends when the mean loss of a pass (with `early_stopping`, the held-out score) has "
+        "not improved by `tol` times the first pass's loss (by `tol`) for `n_iter_no_change` "
+        "passes. None runs all passes.",
+    )
+    n_iter_no_change: int = parameter(3, [COUNT], "Passes without improvement before `fit` ends.")
+    shuffle: bool = parameter(
+        True,
+        [BOOL],
+        "Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.",
+    )
+    warm_start: bool = parameter(False, [BOOL], "Whether `fit` goes on from the present state.")
+    random_state: Seed = parameter(
+        None, [RANDOM], "Seed of the shuffles, and of a held-out part where there is one."
+    )
+    verbose: bool | int | Auto = parameter(
+        "auto",
+        [BOOL, AUTO, at_least(0)],
+        'Progress bar of `fit`: "auto" shows it on a terminal after three seconds.',
+        'bool or "auto"',
+    )
     _contents: ClassVar[dict] = {
-        "_engine": part(Engine, "columns", "outputs"),
         "history_": records(),
         "n_iter_": count(),
         "_sparse": optional(flag()),
     }
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Weights, every debt paid; zeros are exact. Made on demand; a regressor with one target
+            has shape (n_features,).
+        intercept_ : ndarray of shape (n_outputs,)
+            Intercepts.
+        support_ : ndarray of int
+            Indices of the kept features.
+        n_iter_ : int
+            Passes made.
+        t_ : int
+            Steps made.
+        history_ : list of dict
+            Per pass: rows seen, mean loss of each row before it was learnt, nonzero weights. In a
+            stream, whenever its length doubles.
+        resolved_params_ : dict
+            The automatic constants as they stand.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
     _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
-    _class_weighted = True  # whether classifiers take `class_weight`
-    _family_doc: tuple[str, str] | None = (
-        None  # words for the shared parameters and attributes, where a family has its own
-    )
-
-    def __init__(
-        self,
-        *,
-        fit_intercept=True,
-        max_iter=100,
-        tol=1e-3,
-        n_iter_no_change=3,
-        shuffle=True,
-        early_stopping=False,
-        validation_fraction=0.1,
-        average=False,
-        positive=False,
-        grow=False,
-        warm_start=False,
-        n_jobs=None,
-        random_state=None,
-        verbose="auto",
-    ):
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.average = average
-        self.positive = positive
-        self.grow = grow
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     # ------------------------------------------------------------------ training
     @with_callbacks
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, X, y, sample_weight, **beside):
         """Check, prepare, run all passes, store."""
         self._validate_params()
-        again = self.warm_start and hasattr(self, "_engine")
-        terms, flags = self._terms()
-        rows = take_matrix(self, X, reset=not again, grow=self.grow)
+        again, grow = self.warm_start and hasattr(self, "_engine"), self._may_grow()
+        options = self._options()
+        rows = take_matrix(self, X, reset=not again, grow=grow)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
-        targets = self._take_targets(y, rows.n_rows, first=not again, whole=True)
-        weights = self._weigh(targets, weights, whole=True)
-        self._prepare(terms, flags, rows, again)
+        known = self._targets if again else None
+        targets, coded = self._code(y, rows.n_rows, known=known, grow=grow, **beside)
+        targets, weights = self._weigh(targets, coded.columns, weights, grow=grow)
+        self._prepare(options, targets, rows, again)
         note_columns(self, X, rows.n_features)
-        self._run(rows, targets, weights, Passes(self, X, y, sample_weight))
+        self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
         return self
 
-    def _partial_fit(self, X, y, sample_weight, **classes):
+    def _partial_fit(self, X, y, sample_weight, **beside):
         """Check, prepare, walk the rows once in their order, store."""
         self._validate_params()
-        again = hasattr(self, "_engine")
-        terms, flags = self._terms()
-        rows = take_matrix(self, X, reset=not again, grow=self.grow, chunk=True)
+        again, grow = hasattr(self, "_engine"), self._may_grow()
+        options = self._options()
+        rows = take_matrix(self, X, reset=not again, grow=grow, chunk=True)
         weights = take_weights(sample_weight, rows.n_rows)
-        known = classes.get("classes") if not again else getattr(self, "classes_", None)
         before = self._engine.steps if again else 0.0
-        for start, stop in self._spans(y, rows.n_rows, [] if known is None else known):
+        for start, stop in self._spans(y, rows.n_rows, again, **beside):
             part = rows.cut(start, stop)
-            targets = self._take_targets(
-                _cut(y, start, stop, rows.n_rows),
-                part.n_rows,
-                first=not again,
-                whole=False,
-                **classes,
+            targets, coded = self._code_part(y, start, stop, rows.n_rows, again, **beside)
+            targets, loads = self._weigh(
+                targets, coded.columns, weights[start:stop], whole=False, grow=grow
             )
-            loads = self._weigh(targets, weights[start:stop], whole=False)
-            self._prepare(terms, flags, part, again)
-            again, classes = True, {}
-            self._engine.learn(part, targets, loads, n_jobs=count_threads(self.n_jobs))
+            self._prepare(options, targets, part, again)
+            again = True
+            self._engine.learn(part, coded, loads, n_jobs=self._threads())
         note_columns(self, X, rows.n_features)
         engine = self._engine
         after, self.n_iter_ = engine.steps, 1
@@ -138,26 +142,33 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
                 self._warn_empty()
         return self
 
-    def _prepare(self, terms, flags, rows: Csr, again: bool) -> None:
-        """A new engine, or the present one with today's parameters and columns."""
-        outputs = self._outputs()
+    def _spans(self, y, n_rows: int, again: bool, **beside) -> list[tuple[int, int]]:
+        """Parts of a chunk that are learnt one after another."""
+        return [(0, n_rows)]
+
+    def _code_part(self, y, start: int, stop: int, n_rows: int, again: bool, **beside):
+        """Targets of some rows of a chunk; what stands beside y is for the first of them."""
+        part = y if (start, stop) == (0, n_rows) else np.asarray(y)[start:stop]
+        known = {"known": self._targets if again else None, "grow": self._may_grow()}
+        return self._code(part, stop - start, whole=False, **known, **({} if start else beside))
+
+    def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
+        """A new engine, or the present one with today's parameters, columns and outputs."""
         if not again:
             self.history_: list[dict] = []
-            self._engine = Engine(terms, flags, rows.n_features, outputs)
+            self._targets, self._engine = targets, self._begun(options, targets, rows.n_features)
             return
-        if terms[2].columns() != self._engine.terms[2].columns():
-            raise ValueError(
-                f"{type(self).__name__}: `rule`, `theta` or `average` changed since the model was "
-                "fitted; call fit with warm_start=False."
-            )
-        self._engine.terms, self._engine.flags = terms, flags
-        if rows.n_features > self._engine.features:
-            self._engine = self._engine.grown(rows.n_features)
+        engine, old = self._engine, self._targets
+        if targets.outputs != old.outputs or not _same_classes(targets, old):
+            engine = engine.regrouped(*old.moves(targets))
+        engine = self._renewed(engine, options, targets, rows.n_features)
+        # In a single step: no thread sees the new classes with the old engine.
+        vars(self).update(_targets=targets, _engine=engine)
 
-    def _run(self, rows, targets, weights, passes) -> None:
+    def _run(self, rows, coded: Coded, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
-        engine, seed, threads = self._engine, self._seed(), count_threads(self.n_jobs)
-        held, weights = self._hold_out(rows, targets, weights, seed)
+        engine, seed, threads = self._engine, self._seed(), self._threads()
+        held, weights = self._hold_out(rows, coded, weights, seed)
         patience = Patience(self.tol, self.n_iter_no_change)
         shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
         with Progress(type(self).__name__, rows.n_rows * self.max_iter, shown) as progress:
@@ -167,7 +178,7 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
                 key = _key(seed, turn) if self.shuffle else 0
                 engine.learn(
                     rows,
-                    targets,
+                    coded,
                     weights,
                     key,
                     threads,
@@ -175,7 +186,9 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
                 )
                 record = self._record(engine.count(), before)
                 if held is not None:
-                    record["validation_score"] = self._judge(*held)
+                    record["validation_score"] = self._targets.score(
+                        engine.score(held[0]), *held[1:]
+                    )
                 self.history_.append(record)
                 if not np.isfinite(record["loss"]):
                     self._diverged()
@@ -193,22 +206,26 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
         if not record["nonzeros"]:
             self._warn_empty()
 
-    def _hold_out(self, rows, targets, weights, seed):
-        """Rows kept for early stopping (their weight becomes 0), or None."""
-        if not self.early_stopping:
-            return None, weights
-        everything = np.arange(rows.n_rows)
-        present = everything if not len(weights) else everything[weights > 0]
-        labels = self._strata(targets[present])
-        _, held = train_test_split(
-            present, test_size=self.validation_fraction, random_state=seed % 2**32, stratify=labels
-        )
-        held.sort()
-        weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()
-        marks = weights[held].copy()
-        weights[held] = 0.0
-        return (rows.picked(held), targets[held], marks), frozen(weights)
+    # ------------------------------------------------------------------ what a family may offer
+    def _options(self):
+        """Terms and flags that an engine takes, from the parameters."""
+        raise NotImplementedError
 
+    def _may_grow(self) -> bool:
+        """Whether columns and classes may come in mid-stream."""
+        return False
+
+    def _threads(self) -> int:
+        """Threads over the outputs."""
+        return 1
+
+    def _hold_out(self, rows, coded, weights, seed):
+        """Rows kept for early stopping, their columns and weights, or None; and the weights of
+        the others.
+        """
+        return None, weights
+
+    # ------------------------------------------------------------------ records and warnings
     def _charged(self):
         return self._engine.costs.sum(), self._engine.weight
 
@@ -217,18 +234,17 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
         kept.
         """
         cost, weight = self._charged()
-        mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny) / self._outputs()
+        mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny)
         return {
             "pass": getattr(self, "n_iter_", 1),
             "rows": int(self._engine.steps),
-            "loss": float(mean),
+            "loss": float(mean / self._targets.outputs),
             "nonzeros": int(nonzeros),
         }
 
     def _seed(self) -> int:
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
-    # ------------------------------------------------------------------ warnings
     def _diverged(self):
         raise FloatingPointError(
             f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the "
@@ -242,6 +258,9 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
             f"{self._advice()}",
             UserWarning,
         )
+
+    def _advice(self) -> str:
+        return "Lower alpha, or pass alpha='auto'."
 
     def _warn_unfinished(self, record):
         change = abs(self.history_[-2]["loss"] - record["loss"])
@@ -258,14 +277,14 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
         engine, rows = self._asked(X)
         return engine.score(rows)
 
-    def _asked(self, X) -> tuple[Engine, Csr]:
+    def _asked(self, X) -> tuple[Any, Csr]:
         """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as
         another thread may put a new one in its place.
         """
         check_is_fitted(self)
-        rows = take_matrix(self, X, reset=False, grow=self.grow)
+        rows = take_matrix(self, X, reset=False, grow=self._may_grow())
         engine = self._engine
-        if not self.grow and rows.n_features != engine.features:
+        if not self._may_grow() and rows.n_features != engine.features:
             raise half_fitted(self)
         # Columns that a growing model has not met weigh nothing.
         return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
@@ -288,40 +307,18 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
             cells, weights = engine.nonzeros()
             at = (cells % engine.outputs, cells // engine.outputs)
             return sp.csr_matrix((weights, at), shape=(engine.outputs, engine.features))
-        return self._shape_coef(engine.weights())
+        return self._targets.shaped(engine.weights())
 
     @property
     def intercept_(self):
         """Intercepts, one an output."""
-        return self._shape_intercept(self._fitted("intercept_").intercepts())
+        return self._fitted("intercept_").intercepts()
 
     @property
     def support_(self):
         """Indices of the kept features; for several outputs the union."""
         engine = self._fitted("support_")
         return np.unique(engine.nonzeros()[0] // engine.outputs)
-
-    @property
-    def resolved_params_(self):
-        """The automatic constants as they stand after the rows seen so far."""
-        engine = self._fitted("resolved_params_")
-        (_, penalty, rule, step), (_, auto_eta, auto_alpha) = engine.terms, engine.flags
-        t, (norm, slope, _) = max(engine.ledger[0], 1.0), engine.stats
-        eta = step.size(t, 1.0, norm * norm) * (
-            rule.unit(norm, slope) if auto_eta and norm else 1.0
-        )
-        l1, l2 = penalty.rates()
-        lift = (slope * norm, norm * norm) if auto_alpha else (1.0, 1.0)
-        return self._name_constants(eta, l1 * lift[0], l2 * lift[1])
-
-    def _flags(self, auto_eta: bool, auto_alpha: bool) -> tuple[float, float, float]:
-        return float(self.fit_intercept), float(auto_eta), float(auto_alpha)
-
-    def _name_constants(self, eta, l1, l2):
-        return {"eta": float(eta), "l1": float(l1), "l2": float(l2)}
-
-    def _advice(self):
-        return "Lower alpha, or pass alpha='auto'."
 
     @property
     def t_(self):
@@ -350,15 +347,108 @@ class OnlineLinear(CallbackSupportMixin, Estimator):
         self._sparse = False
         return self
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+
+@estimator(kw_only=True)
+class Growing(Stream):
+    """Streams whose weights may be held at 0 or above, and which may grow."""
+
+    positive: bool = parameter(False, [BOOL], "Whether weights must not be negative.")
+    grow: bool = parameter(
+        False,
+        [BOOL],
+        "Whether `partial_fit` accepts new columns (at the right) and new classes in mid-stream.",
+    )
+
+    def _may_grow(self) -> bool:
+        return self.grow
 
 
-def _cut(y, start, stop, n_rows):
-    """Some of the targets; all of them as they are."""
-    return y if (start, stop) == (0, n_rows) else np.asarray(y)[start:stop]
+@estimator(kw_only=True)
+class HeldOut(Stream):
+    """Streams that can end by the score of rows that are held out."""
+
+    early_stopping: bool = parameter(
+        False, [BOOL], "Whether to hold out rows and end by their score."
+    )
+    validation_fraction: float = parameter(
+        0.1, [FRACTION], "Share of rows held out with `early_stopping`."
+    )
+
+    def _hold_out(self, rows, coded, weights, seed):
+        if not self.early_stopping:
+            return None, weights
+        everything = np.arange(rows.n_rows)
+        present = everything if not len(weights) else everything[weights > 0]
+        strata = self._targets.strata(coded.columns[present])
+        _, held = train_test_split(
+            present, test_size=self.validation_fraction, random_state=seed % 2**32, stratify=strata
+        )
+        held.sort()
+        weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()
+        marks = weights[held].copy()
+        weights[held] = 0.0
+        return (rows.picked(held), coded.columns[held], marks), frozen(weights)
+
+
+# ---------------------------------------------------------------- streams of classes and numbers
+class ClassStream:
+    """Stands left of a classifier: it learns from a stream."""
+
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
+        does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight, classes=classes)
+
+    def _spans(self, y, n_rows: int, again: bool, classes=None, **beside):
+        """Cut where a class is met for the first time."""
+        if not self._may_grow():
+            return [(0, n_rows)]
+        known = self._targets.classes if again else [] if classes is None else classes
+        return class_spans(y, n_rows, known, self.positive)
+
+
+class NumberStream:
+    """Stands left of a regressor: it learns from a stream."""
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
+        does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight)
+
+
+def _same_classes(targets, old) -> bool:
+    """Whether targets have met no class since."""
+    return getattr(targets, "classes", None) is getattr(old, "classes", None)
 
 
 def _key(seed: int, turn: int) -> int:

@@ -25,6 +25,8 @@ SPARSE = {
 
 # Classes of tamis that models are made of, saved like them by their attributes: name -> module.
 PARTS = {
+    "ClassTargets": "tamis.base.targets",
+    "NumberTargets": "tamis.base.targets",
     "Belief": "tamis.methods.batch_confidence.belief",
     "BlockBelief": "tamis.methods.batch_confidence.sparse_blocks",
     "Bundle": "tamis.methods.stabilized.paths",

@@ -83,8 +83,3 @@ def pair(model, loss, penalty, rule, step):
                 "Use penalty=None with rule='descent', or another step."
             )
     return loss, penalty, Averaged(rule) if model.average else rule, step
-
-
-def is_auto(value) -> bool:
-    """Whether a parameter is the word "auto"."""
-    return isinstance(value, str) and value == "auto"

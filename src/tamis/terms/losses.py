@@ -51,6 +51,7 @@ class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(margin - y f)); only exponentials of non-positive numbers."""
 
     margin: float = 0.0
+    is_likelihood = True  # scores are logarithms of odds
 
     def value(self, score, target):
         m = target * score - self.margin

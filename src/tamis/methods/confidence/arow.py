@@ -1,13 +1,16 @@
 """AROW and its kin: second-order learners by ridge regression on the rows they err on."""
 
-from tamis.base.parameters import ABOVE, COVARIANCE
-from tamis.base.recipe import recipe
-from tamis.methods.confidence.estimator import ConfidentClassifier
+from tamis.base.parameters import ABOVE, estimator, parameter
+from tamis.methods.confidence.estimator import (
+    ConfidentClassifier,
+    Covariant,
+    WeightedConfidentClassifier,
+)
 from tamis.terms.gains import AROWGain, NAROWGain, SOPGain
 
 
-@recipe({"r": [ABOVE], **COVARIANCE}, r=1.0, covariance="diagonal")
-class AROWClassifier(ConfidentClassifier):
+@estimator
+class AROWClassifier(Covariant, WeightedConfidentClassifier):
     r"""Adaptive regularization of weights (AROW): a confidence-weighted classifier that forgives
     wrong labels.
 
@@ -25,18 +28,8 @@ class AROWClassifier(ConfidentClassifier):
     go together, at a cost that grows with their square: for up to about a thousand columns. Choose
     `FTRLClassifier` or `SieveClassifier` where few features are wanted: no weight is 0 here.
 
-    Parameters
-    ----------
-    r : float, default=1.0
-        How little a single row is trusted: the larger, the shorter the steps. Divided by the row's
-        weight.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance a column, or a whole matrix (as a square root, which stays positive definite),
-        for each class.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -63,12 +56,19 @@ class AROWClassifier(ConfidentClassifier):
     True
     """
 
+    r: float = parameter(
+        1.0,
+        [ABOVE],
+        "How little a single row is trusted: the larger, the shorter the steps. Divided by the "
+        "row's weight.",
+    )
+
     def _gain(self):
         return AROWGain(float(self.r))
 
 
-@recipe({"b": [ABOVE], **COVARIANCE}, b=1.0, covariance="diagonal")
-class NAROWClassifier(ConfidentClassifier):
+@estimator
+class NAROWClassifier(Covariant, ConfidentClassifier):
     r"""Narrow AROW: a confidence-weighted classifier that narrows its covariance only for rows it is
     not yet sure of.
 
@@ -84,18 +84,8 @@ class NAROWClassifier(ConfidentClassifier):
     For rows of unit length b must exceed 1, or the covariance never moves. `AROWClassifier` had the
     lower error in most comparisons.
 
-    Parameters
-    ----------
-    b : float, default=1.0
-        Inverse of the variance at which a row counts as sure: the larger, the more the covariance
-        narrows.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance a column, or a whole matrix (as a square root, which stays positive definite),
-        for each class.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -117,14 +107,19 @@ class NAROWClassifier(ConfidentClassifier):
     True
     """
 
-    _class_weighted = False
+    b: float = parameter(
+        1.0,
+        [ABOVE],
+        "Inverse of the variance at which a row counts as sure: the larger, the more the "
+        "covariance narrows.",
+    )
 
     def _gain(self):
         return NAROWGain(float(self.b))
 
 
-@recipe({"a": [ABOVE], **COVARIANCE}, a=1.0, covariance="diagonal")
-class SecondOrderPerceptron(ConfidentClassifier):
+@estimator
+class SecondOrderPerceptron(Covariant, WeightedConfidentClassifier):
     r"""Second-order perceptron: ridge regression on the rows it was wrong about.
 
     A row of side y on the wrong side of the boundary (or on it) moves the weights to
@@ -137,17 +132,8 @@ class SecondOrderPerceptron(ConfidentClassifier):
     Choose it for its history and its mistake bound, or where updates must be few. `AROWClassifier`,
     which also learns from narrow escapes, has lower error.
 
-    Parameters
-    ----------
-    a : float, default=1.0
-        Precision of each weight before the first row: the larger, the shorter the first steps.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance a column, or a whole matrix (as a square root, which stays positive definite),
-        for each class.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -168,6 +154,12 @@ class SecondOrderPerceptron(ConfidentClassifier):
     >>> model.score(X[3000:], y[3000:]) > 0.7
     True
     """
+
+    a: float = parameter(
+        1.0,
+        [ABOVE],
+        "Precision of each weight before the first row: the larger, the shorter the first steps.",
+    )
 
     def _gain(self):
         return SOPGain(1.0)

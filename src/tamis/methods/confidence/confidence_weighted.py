@@ -4,29 +4,26 @@ import math
 from numbers import Real
 
 from scipy.special import ndtri
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from tamis.base.parameters import ABOVE, AUTO, COVARIANCE
-from tamis.base.recipe import recipe
-from tamis.methods.confidence.estimator import ConfidentClassifier
-from tamis.solvers.pairing import is_auto
+from tamis.base.parameters import ABOVE, AUTO, Auto, estimator, is_auto, one_of, parameter
+from tamis.methods.confidence.estimator import (
+    ConfidentClassifier,
+    Covariant,
+    WeightedConfidentClassifier,
+)
 from tamis.terms.gains import CWGain, SCWGain
 
 _PROBABILITY = Interval(Real, 0.5, 1, closed="neither")
-_AUTO_ETA = {"I": 0.75, "II": 0.9}
+_AUTO_CONFIDENCE = {"I": 0.75, "II": 0.9}
 
 
-@recipe(
-    {"eta": [_PROBABILITY], "form": [StrOptions({"variance", "std"})], **COVARIANCE},
-    eta=0.7,
-    form="variance",
-    covariance="diagonal",
-)
-class CWClassifier(ConfidentClassifier):
+@estimator
+class CWClassifier(Covariant, ConfidentClassifier):
     r"""Confidence-weighted classifier: every row is put on its side with a given probability.
 
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
-    of side y moves it to the nearest one that is right with probability :math:`\eta`,
+    of side y moves it to the nearest one that is right with probability :math:`\eta`, the `confidence`,
 
     .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big),
     \quad
@@ -39,20 +36,8 @@ class CWClassifier(ConfidentClassifier):
     wrong label is followed at any price, and makes the covariance surer of it: with noise choose
     `AROWClassifier` or `SCWClassifier`.
 
-    Parameters
-    ----------
-    eta : float, default=0.7
-        Probability with which each row must be right, between 0.5 and 1.
-    form : {"variance", "std"}, default="variance"
-        Whether the margin grows with the variance of the row (the first form, 2008) or with its
-        standard deviation (the exact one, 2009).
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance a column, or a whole matrix (as a square root, which stays positive definite),
-        for each class.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -77,21 +62,25 @@ class CWClassifier(ConfidentClassifier):
     True
     """
 
-    _class_weighted = False
+    confidence: float = parameter(
+        0.7,
+        [_PROBABILITY],
+        "Probability with which each row must be right, between 0.5 and 1.",
+    )
+    form: str = parameter(
+        "variance",
+        [one_of("std", "variance")],
+        "Whether the margin grows with the variance of the row (the first form, 2008) or with "
+        "its standard deviation (the exact one, 2009).",
+    )
 
     def _gain(self):
-        phi = float(ndtri(self.eta))
+        phi = float(ndtri(self.confidence))
         return CWGain(phi) if self.form == "variance" else SCWGain(phi, math.inf, 1.0)
 
 
-@recipe(
-    {"variant": [StrOptions({"I", "II"})], "eta": [_PROBABILITY, AUTO], "C": [ABOVE], **COVARIANCE},
-    variant="I",
-    eta="auto",
-    C=1.0,
-    covariance="diagonal",
-)
-class SCWClassifier(ConfidentClassifier):
+@estimator
+class SCWClassifier(Covariant, WeightedConfidentClassifier):
     r"""Soft confidence-weighted classifier: rows are put on their side with a given probability, or
     short of it at a price.
 
@@ -102,27 +91,13 @@ class SCWClassifier(ConfidentClassifier):
     C\, \xi^q, \quad
         \xi = \max\big(0, \phi \sqrt{x^T \Sigma x} - y\, \mu^T x\big)
 
-    with :math:`\phi = \Phi^{-1}(\eta)` and q = 1 (variant I) or 2 (variant II).
+    with :math:`\phi = \Phi^{-1}(\eta)`, :math:`\eta` the `confidence`, and q = 1 (variant I) or 2 (variant II).
 
     Choose it beside `AROWClassifier`: the two are mostly within noise of each other. Its margin
     shrinks as it gets sure, so it updates on fewer rows and is somewhat faster.
 
-    Parameters
-    ----------
-    variant : {"I", "II"}, default="I"
-        Linear or squared price of the shortfall.
-    eta : float or "auto", default="auto"
-        Probability with which each row should be right, between 0.5 and 1. "auto" is 0.75 for
-        variant I and 0.9 for II.
-    C : float, default=1.0
-        Price of the shortfall: the larger, the longer the steps. Row weights multiply it.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        One variance a column, or a whole matrix (as a square root, which stays positive definite),
-        for each class.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -145,6 +120,24 @@ class SCWClassifier(ConfidentClassifier):
     True
     """
 
+    variant: str = parameter(
+        "I",
+        [one_of("I", "II")],
+        "Linear or squared price of the shortfall.",
+    )
+    confidence: float | Auto = parameter(
+        "auto",
+        [_PROBABILITY, AUTO],
+        'Probability with which each row should be right, between 0.5 and 1. "auto" is 0.75 '
+        "for variant I and 0.9 for II.",
+    )
+    C: float = parameter(
+        1.0,
+        [ABOVE],
+        "Price of the shortfall: the larger, the longer the steps. Row weights multiply it.",
+    )
+
     def _gain(self):
-        eta = _AUTO_ETA[self.variant] if is_auto(self.eta) else self.eta
-        return SCWGain(float(ndtri(eta)), float(self.C), float(len(self.variant)))
+        automatic = is_auto(self.confidence)
+        sure = _AUTO_CONFIDENCE[self.variant] if automatic else self.confidence
+        return SCWGain(float(ndtri(sure)), float(self.C), float(len(self.variant)))

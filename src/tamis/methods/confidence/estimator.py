@@ -2,144 +2,108 @@
 and words for it.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from tamis.base.border import warn_user
-from tamis.base.classifier import Classes
 from tamis.base.contents import part
+from tamis.base.estimator import Classifier, Regressor, WeightedClassifier
 from tamis.base.margins import Margins
-from tamis.base.regressor import Numbers
+from tamis.base.parameters import BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.base.rows import frozen
-from tamis.base.stream import OnlineLinear
+from tamis.base.stream import ClassStream, NumberStream, Stream
 from tamis.methods.confidence.state import ConfidenceEngine
-from tamis.terms.gains import Sides, Tube
+from tamis.terms.gains import Sides
 
 LARGEST = 2**33  # bytes of full covariances; beyond, a machine would swap rather than learn
 
-_PARAMETERS_DOC = """\
-fit_intercept : bool, default=True
-    Whether to learn an intercept: the weight of a constant column, which takes part in the
-    covariance like any other.
-max_iter : int, default=1
-    Most passes over the data in `fit`. One is the rule: a row's weight in the covariance grows with
-    each pass.
-tol : float or None, default=1e-3
-    `fit` ends when the mean loss of a pass has not improved by `tol` times the first pass's loss
-    for `n_iter_no_change` passes. None runs all passes.
-n_iter_no_change : int, default=3
-    Passes without improvement before `fit` ends.
-shuffle : bool, default=True
-    Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.
-warm_start : bool, default=False
-    Whether `fit` goes on from the present state.
-random_state : int, RandomState instance or None, default=None
-    Seed of the shuffles.
-verbose : bool or "auto", default="auto"
-    Progress bar of `fit`: "auto" shows it on a terminal after three seconds.
-"""
-_ATTRIBUTES_DOC = """\
-coef_ : ndarray of shape (n_outputs, n_features)
-    Means of the weights. Made on demand; a regressor with one target has shape (n_features,).
-intercept_ : ndarray of shape (n_outputs,)
-    Intercepts.
-variance_ : ndarray of the shape of `coef_`
-    Variances of the weights: the diagonal of the covariance. Made on demand. A feature that no row
-    has changed has the variance of the start.
-support_ : ndarray of int
-    Indices of the features whose weight is not 0.
-n_iter_ : int
-    Passes made.
-t_ : int
-    Rows seen, over all passes.
-history_ : list of dict
-    Per pass: rows seen, mean loss of each row before it was learnt (what its margin lacks to 1),
-    nonzero weights. In a stream, whenever its length doubles.
-resolved_params_ : dict
-    The constants behind the parameters.
-n_features_in_ : int
-    Number of columns.
-feature_names_in_ : ndarray of str
-    Names of the columns, where X had them.
-"""
 
-
-class SecondOrder(Margins):
-    """A learner by a mean and a covariance of the weights; a recipe adds its parameters and
-    `_gain`. Stands before the targets' class.
+class Options(NamedTuple):
+    """What an engine is made of: aim and gain; whether there is an intercept, and the precision of
+    each weight at the start.
     """
 
-    _contents: ClassVar[dict] = {"_engine": part(ConfidenceEngine, "columns", "outputs")}
-    _family_doc: tuple[str, str] | None = (_PARAMETERS_DOC, _ATTRIBUTES_DOC)
-    # Parameters of the other online models that this family does not offer, at the values that
-    # switch them off.
-    covariance = "diagonal"  # where a recipe does not ask
-    average = positive = grow = early_stopping = False
-    n_jobs = class_weight = None
+    terms: tuple
+    flags: tuple[float, float]
 
-    def __init__(
-        self,
-        *,
-        fit_intercept=True,
-        max_iter=1,
-        tol=1e-3,
-        n_iter_no_change=3,
-        shuffle=True,
-        warm_start=False,
-        random_state=None,
-        verbose="auto",
-    ):
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_iter_no_change = n_iter_no_change
-        self.shuffle = shuffle
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+
+@estimator(kw_only=True)
+class SecondOrder(Margins, Stream):
+    """A learner by a mean and a covariance of the weights; a model adds its parameters and `_gain`."""
+
+    fit_intercept: bool = parameter(
+        True,
+        [BOOL],
+        "Whether to learn an intercept: the weight of a constant column, which takes part in the "
+        "covariance like any other.",
+    )
+    max_iter: int = parameter(
+        1,
+        [COUNT],
+        "Most passes over the data in `fit`. One is the rule: a row's weight in the covariance "
+        "grows with each pass.",
+    )
+    tol: float | None = parameter(
+        1e-3,
+        [NUMBER, None],
+        "`fit` ends when the mean loss of a pass has not improved by `tol` times the first pass's "
+        "loss for `n_iter_no_change` passes. None runs all passes.",
+    )
+    _contents: ClassVar[dict] = {"_engine": part(ConfidenceEngine, "columns", "outputs")}
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Means of the weights. Made on demand; a regressor with one target has shape
+            (n_features,).
+        variance_ : ndarray of the shape of `coef_`
+            Variances of the weights: the diagonal of the covariance. Made on demand. A feature
+            that no row has changed has the variance of the start.
+        support_ : ndarray of int
+            Indices of the features whose weight is not 0.
+        t_ : int
+            Rows seen, over all passes.
+        history_ : list of dict
+            Per pass: rows seen, mean loss of each row before it was learnt (what its margin lacks
+            to 1), nonzero weights. In a stream, whenever its length doubles.
+        resolved_params_ : dict
+            The constants behind the parameters."""
 
     # ------------------------------------------------------------------ training
-    def _terms(self):
-        return (self._aim(), self._gain()), (float(self.fit_intercept), self._start())
+    def _options(self) -> Options:
+        return Options((self._aim(), self._gain()), (float(self.fit_intercept), self._start()))
+
+    def _aim(self) -> Any:
+        """The term that says on which side of what a row should be."""
+        raise NotImplementedError
+
+    def _gain(self) -> Any:
+        """The term that says how far a row moves the mean and the covariance."""
+        raise NotImplementedError
 
     def _start(self) -> float:
         """Precision of each weight before the first row."""
         return 1.0
 
-    def _prepare(self, terms, flags, rows, again):
-        """A new engine, or the present one with today's parameters."""
-        if not again:
-            self.history_: list[dict] = []
-            self._engine = self._new_engine(terms, flags, rows.n_features)
-            return
-        if self._engine.full != self._is_full() or self._engine.flags[1] != flags[1]:
+    def _is_full(self) -> bool:
+        return False
+
+    def _begun(self, options: Options, targets, n_features: int) -> ConfidenceEngine:
+        return ConfidenceEngine(*options, n_features, targets.outputs)
+
+    def _renewed(self, engine, options: Options, targets, n_features: int) -> ConfidenceEngine:
+        if engine.full != self._is_full() or engine.flags[1] != options.flags[1]:
             raise ValueError(
                 f"{type(self).__name__}: `covariance` or its start changed since the model was "
                 "fitted; call fit with warm_start=False."
             )
-        self._engine.terms, self._engine.flags = terms, flags
+        engine.terms, engine.flags = options
+        return engine
 
-    def _is_full(self) -> bool:
-        return self.covariance == "full"
-
-    def _new_engine(self, terms, flags, n_features):
-        outputs = self._outputs()
-        needed = 8 * outputs * (n_features + 2) * (n_features + 1)
-        if self._is_full() and needed > LARGEST:
-            raise ValueError(
-                f"{type(self).__name__}: covariance='full' holds a number for each pair of columns "
-                f"and each class, here {needed / 2**30:.0f} GiB "
-                f"for {n_features} columns; at most {LARGEST / 2**30:.0f} GiB are allowed. Use "
-                "covariance='diagonal', or select columns first."
-            )
-        return ConfidenceEngine(terms, flags, n_features, outputs, full=self._is_full())
-
-    def _weigh(self, targets, weights, *, whole):
+    def _weigh(self, targets, columns, weights, **stream):
         """Row weights; where the method has no loss that they could scale, a row is learnt or
         skipped.
         """
-        weights = super()._weigh(targets, weights, whole=whole)
+        targets, weights = super()._weigh(targets, columns, weights, **stream)
         if self._gain().weighs() or not len(weights):
-            return weights
+            return targets, weights
         odd = weights[(weights != 0.0) & (weights != 1.0)]
         if len(odd):
             warn_user(
@@ -149,7 +113,7 @@ class SecondOrder(Margins):
                 "PAClassifier(variant='PA-I').",
                 UserWarning,
             )
-        return frozen((weights > 0.0).astype(float))
+        return targets, frozen((weights > 0.0).astype(float))
 
     # ------------------------------------------------------------------ warnings
     def _diverged(self):
@@ -170,13 +134,13 @@ class SecondOrder(Margins):
     def _margin_variance(self, X):
         engine, rows = self._asked(X)
         scores, variances = engine.look(rows)
-        single = self._outputs() == 1 and not getattr(self, "multilabel_", False)
-        return (scores[:, 0], variances[:, 0]) if single else (scores, variances)
+        shape = self._targets.decision
+        return shape(scores), shape(variances)
 
     @property
     def variance_(self):
         """Variances of the weights, in the shape of `coef_`; made on demand."""
-        return self._shape_coef(self._fitted("variance_").variances())
+        return self._targets.shaped(self._fitted("variance_").variances())
 
     @property
     def resolved_params_(self):
@@ -190,15 +154,42 @@ class SecondOrder(Margins):
         }
 
 
-class ConfidentClassifier(SecondOrder, Classes, OnlineLinear):
+@estimator(kw_only=True)
+class Covariant(SecondOrder):
+    """Learners whose covariance may be a full one."""
+
+    covariance: str = parameter(
+        "diagonal",
+        [one_of("diagonal", "full")],
+        "One variance a column, or a whole matrix (as a square root, which stays positive "
+        "definite), for each class.",
+    )
+
+    def _is_full(self) -> bool:
+        return self.covariance == "full"
+
+    def _begun(self, options, targets, n_features):
+        needed = 8 * targets.outputs * (n_features + 2) * (n_features + 1)
+        if self._is_full() and needed > LARGEST:
+            raise ValueError(
+                f"{type(self).__name__}: covariance='full' holds a number for each pair of columns "
+                f"and each class, here {needed / 2**30:.0f} GiB "
+                f"for {n_features} columns; at most {LARGEST / 2**30:.0f} GiB are allowed. Use "
+                "covariance='diagonal', or select columns first."
+            )
+        return ConfidenceEngine(*options, n_features, targets.outputs, full=self._is_full())
+
+
+class ConfidentClassifier(ClassStream, SecondOrder, Classifier):
     """Base of the confidence-weighted classifiers."""
 
     def _aim(self):
         return Sides()
 
 
-class ConfidentRegressor(SecondOrder, Numbers, OnlineLinear):
-    """Base of the confidence-weighted regressors."""
+class WeightedConfidentClassifier(ConfidentClassifier, WeightedClassifier):
+    """The same with weights of classes, for methods with a loss that they can scale."""
 
-    def _aim(self):
-        return Tube(float(self.epsilon))
+
+class ConfidentRegressor(NumberStream, SecondOrder, Regressor):
+    """Base of the confidence-weighted regressors."""

@@ -2,26 +2,45 @@
 covariance stays the identity.
 """
 
-from sklearn.utils._param_validation import StrOptions
-
-from tamis.base.parameters import ABOVE, COVARIANCE, NUMBER
-from tamis.base.recipe import recipe
-from tamis.methods.confidence.estimator import ConfidentClassifier, ConfidentRegressor, SecondOrder
-from tamis.terms.gains import PAGain
+from tamis.base.parameters import ABOVE, NUMBER, estimator, one_of, parameter
+from tamis.methods.confidence.estimator import (
+    ConfidentRegressor,
+    Covariant,
+    WeightedConfidentClassifier,
+)
+from tamis.terms.gains import PAGain, Tube
 
 VARIANTS = {"PA": 0.0, "PA-I": 1.0, "PA-II": 2.0}
-_CONSTRAINTS = {"variant": [StrOptions(set(VARIANTS))], "C": [ABOVE], **COVARIANCE}
 
 
-class _Passive(SecondOrder):
-    """Recipes with passive-aggressive gains."""
+@estimator
+class _Passive(Covariant):
+    """Models with passive-aggressive gains."""
+
+    variant: str = parameter(
+        "PA-I",
+        [one_of(*VARIANTS)],
+        "No slack, linear slack, squared slack.",
+    )
+    C: float = parameter(
+        1.0,
+        [ABOVE],
+        "Price of the slack: the larger, the longer the steps. Row weights multiply it. "
+        'Without effect for "PA", which has no slack.',
+    )
+    covariance: str = parameter(
+        "diagonal",
+        [one_of("diagonal", "full")],
+        'Both are the identity here and give the same model; "full" stores it as a matrix.',
+        kw_only=True,
+    )
 
     def _gain(self):
         return PAGain(float(self.C), VARIANTS[self.variant])
 
 
-@recipe(_CONSTRAINTS, variant="PA-I", C=1.0, covariance="diagonal")
-class PAClassifier(_Passive, ConfidentClassifier):
+@estimator
+class PAClassifier(_Passive, WeightedConfidentClassifier):
     r"""Passive-aggressive classifier: at every margin error the least step that mends it.
 
     A row of side y moves the weights to
@@ -39,19 +58,8 @@ class PAClassifier(_Passive, ConfidentClassifier):
     better then. The covariance stays the identity, so the confidence only tells rows far from the
     boundary from rows near it.
 
-    Parameters
-    ----------
-    variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-        No slack, linear slack, squared slack.
-    C : float, default=1.0
-        Price of the slack: the larger, the longer the steps. Row weights multiply it.
-        Without effect for "PA", which has no slack.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        Both are the identity here and give the same model; "full" stores it as a matrix.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -77,9 +85,7 @@ class PAClassifier(_Passive, ConfidentClassifier):
     """
 
 
-@recipe(
-    {**_CONSTRAINTS, "epsilon": [NUMBER]}, variant="PA-I", C=1.0, epsilon=0.1, covariance="diagonal"
-)
+@estimator
 class PARegressor(_Passive, ConfidentRegressor):
     r"""Passive-aggressive regressor: at every row outside a tube around its target the least step
     back to it.
@@ -95,21 +101,8 @@ class PARegressor(_Passive, ConfidentRegressor):
     passive-aggressive classes. For a fixed target `FTRLRegressor` settles down and has lower error.
     `predict_margin` and `predict_confidence` speak of the prediction and of its sign.
 
-    Parameters
-    ----------
-    variant : {"PA", "PA-I", "PA-II"}, default="PA-I"
-        No slack, linear slack, squared slack.
-    C : float, default=1.0
-        Price of the slack: the larger, the longer the steps. Row weights multiply it.
-        Without effect for "PA", which has no slack.
-    epsilon : float, default=0.1
-        Half the width of the tube, in units of the target.
-    covariance : {"diagonal", "full"}, default="diagonal"
-        Both are the identity here and give the same model; "full" stores it as a matrix.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -133,3 +126,12 @@ class PARegressor(_Passive, ConfidentRegressor):
     >>> model.coef_[:2].round(1).tolist()
     [3.0, -2.0]
     """
+
+    epsilon: float = parameter(
+        0.1,
+        [NUMBER],
+        "Half the width of the tube, in units of the target.",
+    )
+
+    def _aim(self):
+        return Tube(float(self.epsilon))

@@ -4,19 +4,18 @@ import numpy as np
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.parameters import ABOVE, COUNT
-from tamis.base.recipe import recipe
-from tamis.methods.confidence.estimator import ConfidentClassifier
+from tamis.base.parameters import ABOVE, COUNT, estimator, parameter
+from tamis.methods.confidence.estimator import WeightedConfidentClassifier
 from tamis.methods.confidence.state import ConfidenceEngine
 from tamis.terms.gains import AROWGain
 
 
-@recipe({"n_features": [COUNT], "r": [ABOVE]}, n_features=100, r=1.0)
-class SOFSClassifier(SelectorMixin, ConfidentClassifier):
+@estimator
+class SOFSClassifier(SelectorMixin, WeightedConfidentClassifier):
     r"""Second-order online feature selection: AROW with a diagonal covariance that keeps a fixed
     number of features.
 
-    After every step only the weights of the `n_features` least variances :math:`\sigma_j` stay; all
+    After every step only the weights of the `n_features_to_select` least variances :math:`\sigma_j` stay; all
     others are 0. Since
 
     .. math:: \frac{1}{\sigma_j} = 1 + \frac{1}{r} \sum_s x_{sj}^2
@@ -29,17 +28,8 @@ class SOFSClassifier(SelectorMixin, ConfidentClassifier):
     `SieveClassifier`, `FTRLClassifier` and batch L1 choose better features, by far when they are
     few. Bring the rows to unit length first.
 
-    Parameters
-    ----------
-    n_features : int, default=100
-        How many weights of each class may differ from 0.
-    r : float, default=1.0
-        How little a single row is trusted: the larger, the shorter the steps. Divided by the row's
-        weight.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
@@ -58,7 +48,7 @@ class SOFSClassifier(SelectorMixin, ConfidentClassifier):
     >>> from tamis import SOFSClassifier
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=4000, n_features=1000, random_state=0)
-    >>> model = SOFSClassifier(n_features=300, random_state=0).fit(X[:3000], y[:3000])
+    >>> model = SOFSClassifier(n_features_to_select=300, random_state=0).fit(X[:3000], y[:3000])
     >>> model.score(X[3000:], y[3000:]) > 0.7
     True
     >>> len(model.support_) <= 300
@@ -67,20 +57,32 @@ class SOFSClassifier(SelectorMixin, ConfidentClassifier):
     True
     """
 
+    n_features_to_select: int = parameter(
+        100,
+        [COUNT],
+        "How many weights of each class may differ from 0.",
+    )
+    r: float = parameter(
+        1.0,
+        [ABOVE],
+        "How little a single row is trusted: the larger, the shorter the steps. Divided by the "
+        "row's weight.",
+    )
+
     def _gain(self):
         return AROWGain(float(self.r))
 
-    def _new_engine(self, terms, flags, n_features):
-        return ConfidenceEngine(terms, flags, n_features, self._outputs(), n_kept=self.n_features)
+    def _begun(self, options, targets, n_features):
+        kept = self.n_features_to_select
+        return ConfidenceEngine(*options, n_features, targets.outputs, n_kept=kept)
 
-    def _prepare(self, terms, flags, rows, again):
-        """As all of the family; the size of the heaps is settled at the start."""
-        if again and self._engine.kept.shape[1] != min(self.n_features, rows.n_features):
+    def _renewed(self, engine, options, targets, n_features):
+        if engine.kept.shape[1] != min(self.n_features_to_select, n_features):
             raise ValueError(
-                "SOFSClassifier: `n_features` changed since the model was fitted; call fit with "
-                "warm_start=False."
+                "SOFSClassifier: `n_features_to_select` changed since the model was fitted; call "
+                "fit with warm_start=False."
             )
-        super()._prepare(terms, flags, rows, again)
+        return super()._renewed(engine, options, targets, n_features)
 
     def _get_support_mask(self):
         check_is_fitted(self)

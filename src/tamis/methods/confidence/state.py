@@ -87,9 +87,9 @@ class ConfidenceEngine(Engine):
         """Total weight of the rows so far."""
         return self.clock[1]
 
-    def _walk(self, rows, targets, weights, span, n_jobs):
+    def _walk(self, rows, coded, weights, span, n_jobs):
         given, ending = (
-            (*rows[:3], targets, weights, span, self.state),
+            (*rows[:3], coded.columns, weights, span, self.state),
             (self.costs, *self.terms, self.clock, self.flags),
         )
         if self.outputs == 1 and not self.full and not self.kept.size:

@@ -1,73 +1,59 @@
 """FOBOS: a descent step, then the penalty's prox."""
 
-from tamis.base.classifier import Classes
-from tamis.base.parameters import STEPPING, STRENGTH
-from tamis.base.recipe import recipe
-from tamis.base.regressor import Numbers
-from tamis.base.stream import OnlineLinear
+from tamis.base.parameters import TermLike, estimator, loss_parameter
+from tamis.methods.online.estimator import (
+    FirstOrderClassifier,
+    FirstOrderRegressor,
+    Penalised,
+    Stepping,
+)
 from tamis.solvers.pairing import descent_eta, loss_of, pair, penalty_of, step_of
 from tamis.terms.rules import Descent
 
-_CONSTRAINTS = {**STRENGTH, **STEPPING}
 
-
-class _Forward(OnlineLinear):
-    """Recipes that take descent steps and shrink after each."""
-
-    def _terms(self):
-        loss = loss_of(self)
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        step, auto_eta = step_of(self.step, self.eta, descent_eta(loss))
-        return pair(self, loss, penalty, Descent(), step), self._flags(auto_eta, auto_alpha)
-
-
-@recipe(_CONSTRAINTS, alpha="auto", l1_ratio=1.0, loss="logistic", step="inverse_sqrt", eta="auto")
-class FOBOSClassifier(Classes, _Forward):
-    r"""Sparse online classifier by forward-backward splitting (FOBOS).
+@estimator
+class _Forward(Stepping, Penalised):
+    r"""Recipes that take descent steps and shrink after each.
 
     Minimises over the rows of a stream
 
-    .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i) + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2}
-    \|w\|_2^2\Big)
+    .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
+       + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2} \|w\|_2^2\Big)
 
     by :math:`w \leftarrow \mathrm{prox}_{\eta_t \alpha}(w - \eta_t g_t)` at every row, paid lazily
     and exactly: a row costs as much as its nonzeros.
 
-    Choose it for a solid sparse model by the textbook. It keeps more features than `RDAClassifier`
-    at the same strength, because a weight that was just learnt is shrunk only a little.
+    Choose this {kind} for a solid sparse model by the textbook. It keeps more features than
+    `RDA{Kind}` at the same strength, because a weight that was just learnt is shrunk only a little.
 
-    Parameters
-    ----------
-    alpha : float or "auto", default="auto"
-        Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope of
-        the loss at score 0 times the mean norm of the rows so far, which follows the scale of the
-        data.
-    l1_ratio : float, default=1.0
-        Share of L1 in the penalty; the rest is ridge.
-    loss : str or term, default="logistic"
-        "hinge", "squared_hinge", "logistic" (or "log_loss"), "squared_error", "huber",
-        "epsilon_insensitive", or a term of `tamis.terms`.
-    step : str or term, default="inverse_sqrt"
-        Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", or a term.
-    eta : float or "auto", default="auto"
-        Size of the first steps. "auto" is 1 over the loss's curvature (4 where it has none) over
-        the squared mean norm of the rows so far.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
     --------
-    RDAClassifier : Follows the mean of all gradients; sparser.
-    FTRLClassifier : One rate a feature; usually the lowest error.
-    OnlineClassifier : Any loss, penalty, rule and step.
+    RDA{Kind} : Follows the mean of all gradients; sparser.
+    FTRL{Kind} : One rate a feature; usually the lowest error.
+    Online{Kind} : Any loss, penalty, rule and step.
 
     References
     ----------
     J. Duchi and Y. Singer, "Efficient Online and Batch Learning Using Forward Backward Splitting",
     Journal of Machine Learning Research 10, 2009, section 2.
+    """
+
+    def _terms(self):
+        loss = loss_of(self)
+        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
+        step, auto_eta = step_of(self.step, self.eta, descent_eta(loss))
+        return pair(self, loss, penalty, Descent(), step), auto_eta, auto_alpha
+
+
+@estimator
+class FOBOSClassifier(_Forward, FirstOrderClassifier):
+    """Sparse online classifier by forward-backward splitting (FOBOS).
+
+    {family}
 
     Examples
     --------
@@ -81,55 +67,14 @@ class FOBOSClassifier(Classes, _Forward):
     True
     """
 
+    loss: TermLike = loss_parameter("logistic")
 
-@recipe(
-    _CONSTRAINTS, alpha="auto", l1_ratio=1.0, loss="squared_error", step="inverse_sqrt", eta="auto"
-)
-class FOBOSRegressor(Numbers, _Forward):
-    r"""Sparse online regressor by forward-backward splitting (FOBOS).
 
-    Minimises over the rows of a stream
+@estimator
+class FOBOSRegressor(_Forward, FirstOrderRegressor):
+    """Sparse online regressor by forward-backward splitting (FOBOS).
 
-    .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i) + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2}
-    \|w\|_2^2\Big)
-
-    by :math:`w \leftarrow \mathrm{prox}_{\eta_t \alpha}(w - \eta_t g_t)` at every row, paid lazily
-    and exactly: a row costs as much as its nonzeros.
-
-    Choose it for a solid sparse model by the textbook. It keeps more features than `RDARegressor`
-    at the same strength, because a weight that was just learnt is shrunk only a little.
-
-    Parameters
-    ----------
-    alpha : float or "auto", default="auto"
-        Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope of
-        the loss at score 0 times the mean norm of the rows so far, which follows the scale of the
-        data.
-    l1_ratio : float, default=1.0
-        Share of L1 in the penalty; the rest is ridge.
-    loss : str or term, default="squared_error"
-        "squared_error", "huber", "epsilon_insensitive", or a term of `tamis.terms`.
-    step : str or term, default="inverse_sqrt"
-        Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", or a term.
-    eta : float or "auto", default="auto"
-        Size of the first steps. "auto" is 1 over the loss's curvature (4 where it has none) over
-        the squared mean norm of the rows so far.
-    {shared}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    RDARegressor : Follows the mean of all gradients; sparser.
-    FTRLRegressor : One rate a feature; usually the lowest error.
-    OnlineRegressor : Any loss, penalty, rule and step.
-
-    References
-    ----------
-    J. Duchi and Y. Singer, "Efficient Online and Batch Learning Using Forward Backward Splitting",
-    Journal of Machine Learning Research 10, 2009, section 2.
+    {family}
 
     Examples
     --------
@@ -142,3 +87,5 @@ class FOBOSRegressor(Numbers, _Forward):
     >>> model.coef_[:2].round(1).tolist()
     [3.0, -2.0]
     """
+
+    loss: TermLike = loss_parameter("squared_error")

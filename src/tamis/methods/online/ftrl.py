@@ -1,78 +1,51 @@
 """Follow the regularized leader, proximal: one rate a feature."""
 
-from tamis.base.classifier import Classes
-from tamis.base.parameters import ABOVE, AUTO, NUMBER, STRENGTH
-from tamis.base.recipe import recipe
-from tamis.base.regressor import Numbers
-from tamis.base.stream import OnlineLinear
+from tamis.base.parameters import (
+    ABOVE,
+    AUTO,
+    NUMBER,
+    Auto,
+    TermLike,
+    estimator,
+    loss_parameter,
+    parameter,
+)
+from tamis.methods.online.estimator import FirstOrderClassifier, FirstOrderRegressor, Penalised
 from tamis.solvers.pairing import LEADER_ETA, loss_of, pair, penalty_of, step_of
 from tamis.terms.adaptive import FTRL
 
-_CONSTRAINTS = {**STRENGTH, "eta": [ABOVE, AUTO], "beta": [NUMBER]}
 
-
-class _Leader(OnlineLinear):
-    """Recipes that follow the regularized leader."""
-
-    def _terms(self):
-        loss = loss_of(self)
-        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        step, auto_eta = step_of("constant", self.eta, LEADER_ETA)
-        return pair(self, loss, penalty, FTRL(float(self.beta)), step), self._flags(
-            auto_eta, auto_alpha
-        )
-
-
-@recipe(_CONSTRAINTS, alpha="auto", l1_ratio=1.0, loss="logistic", eta="auto", beta=0.0)
-class FTRLClassifier(Classes, _Leader):
-    r"""Sparse online classifier that follows the regularized leader (FTRL-proximal).
+@estimator
+class _Leader(Penalised):
+    r"""Recipes that follow the regularized leader.
 
     Minimises over the rows of a stream
 
-    .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i) + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2}
-    \|w\|_2^2\Big)
+    .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
+       + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2} \|w\|_2^2\Big)
 
     by following the regularized leader with one rate a feature: with gradients :math:`g_s`,
     :math:`m_j = (\sum_s g_{sj}^2)^{1/2}`, :math:`\lambda = \alpha r` and the soft threshold
     :math:`T`,
 
     .. math:: w_j = \frac{-\eta\, T(z_j,\; \lambda t)}{\beta + m_j + \eta\, \alpha (1 - r)\, t},
-    \qquad
-       z_j \leftarrow z_j + g_j - \frac{m_j^{\mathrm{new}} - m_j}{\eta} w_j .
+       \qquad z_j \leftarrow z_j + g_j - \frac{m_j^{\mathrm{new}} - m_j}{\eta} w_j .
 
-    Choose it first: on text and other sparse data it usually has the lowest error of this family
-    and few features, with its defaults. A step costs about twice that of `RDAClassifier`, and the
-    state 16 bytes a feature.
+    Choose this {kind} first: on text and other sparse data it usually has the lowest error of this
+    family and few features, with its defaults. A step costs about twice that of `RDA{Kind}`, and
+    the state 16 bytes a feature.
 
     The penalty grows with the number of rows, as the objective says. In the form of the paper on ad
     clicks it is constant; that is ``alpha=lambda_1 / n_rows`` here.
 
-    Parameters
-    ----------
-    alpha : float or "auto", default="auto"
-        Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope of
-        the loss at score 0 times the mean norm of the rows so far, which follows the scale of the
-        data.
-    l1_ratio : float, default=1.0
-        Share of L1 in the penalty; the rest is ridge.
-    loss : str or term, default="logistic"
-        "hinge", "squared_hinge", "logistic" (or "log_loss"), "squared_error", "huber",
-        "epsilon_insensitive", or a term of `tamis.terms`.
-    eta : float or "auto", default="auto"
-        Step size (`alpha` in the papers). "auto" is the mean slope of the loss at score 0 over the
-        mean norm of the rows so far.
-    beta : float, default=0.0
-        Added to each feature's divisor, in units of gradients.
-    {shared}
+    {parameters}
 
-    Attributes
-    ----------
     {attributes}
 
     See Also
     --------
-    RDAClassifier : One rate for all features; cheaper, steadier selections.
-    OnlineClassifier : Any loss, penalty, rule and step, among them AdaGrad.
+    RDA{Kind} : One rate for all features; cheaper, steadier selections.
+    Online{Kind} : Any loss, penalty, rule and step, among them AdaGrad.
 
     References
     ----------
@@ -80,6 +53,30 @@ class FTRLClassifier(Classes, _Leader):
     Regularization", AISTATS 2011.
 
     H. B. McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm 1.
+    """
+
+    eta: float | Auto = parameter(
+        "auto",
+        [ABOVE, AUTO],
+        'Step size (`alpha` in the papers). "auto" is the mean slope of the loss at score 0 over '
+        "the mean norm of the rows so far.",
+    )
+    beta: float = parameter(
+        0.0, [NUMBER], "Added to each feature's divisor, in units of gradients."
+    )
+
+    def _terms(self):
+        loss = loss_of(self)
+        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
+        step, auto_eta = step_of("constant", self.eta, LEADER_ETA)
+        return pair(self, loss, penalty, FTRL(float(self.beta)), step), auto_eta, auto_alpha
+
+
+@estimator
+class FTRLClassifier(_Leader, FirstOrderClassifier):
+    """Sparse online classifier that follows the regularized leader (FTRL-proximal).
+
+    {family}
 
     Examples
     --------
@@ -93,63 +90,14 @@ class FTRLClassifier(Classes, _Leader):
     True
     """
 
+    loss: TermLike = loss_parameter("logistic")
 
-@recipe(_CONSTRAINTS, alpha="auto", l1_ratio=1.0, loss="squared_error", eta="auto", beta=0.0)
-class FTRLRegressor(Numbers, _Leader):
-    r"""Sparse online regressor that follows the regularized leader (FTRL-proximal).
 
-    Minimises over the rows of a stream
+@estimator
+class FTRLRegressor(_Leader, FirstOrderRegressor):
+    """Sparse online regressor that follows the regularized leader (FTRL-proximal).
 
-    .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i) + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2}
-    \|w\|_2^2\Big)
-
-    by following the regularized leader with one rate a feature: with gradients :math:`g_s`,
-    :math:`m_j = (\sum_s g_{sj}^2)^{1/2}`, :math:`\lambda = \alpha r` and the soft threshold
-    :math:`T`,
-
-    .. math:: w_j = \frac{-\eta\, T(z_j,\; \lambda t)}{\beta + m_j + \eta\, \alpha (1 - r)\, t},
-    \qquad
-       z_j \leftarrow z_j + g_j - \frac{m_j^{\mathrm{new}} - m_j}{\eta} w_j .
-
-    Choose it first: on text and other sparse data it usually has the lowest error of this family
-    and few features, with its defaults. A step costs about twice that of `RDARegressor`, and the
-    state 16 bytes a feature.
-
-    The penalty grows with the number of rows, as the objective says. In the form of the paper on ad
-    clicks it is constant; that is ``alpha=lambda_1 / n_rows`` here.
-
-    Parameters
-    ----------
-    alpha : float or "auto", default="auto"
-        Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope of
-        the loss at score 0 times the mean norm of the rows so far, which follows the scale of the
-        data.
-    l1_ratio : float, default=1.0
-        Share of L1 in the penalty; the rest is ridge.
-    loss : str or term, default="squared_error"
-        "squared_error", "huber", "epsilon_insensitive", or a term of `tamis.terms`.
-    eta : float or "auto", default="auto"
-        Step size (`alpha` in the papers). "auto" is the mean slope of the loss at score 0 over the
-        mean norm of the rows so far.
-    beta : float, default=0.0
-        Added to each feature's divisor, in units of gradients.
-    {shared}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    RDARegressor : One rate for all features; cheaper, steadier selections.
-    OnlineRegressor : Any loss, penalty, rule and step, among them AdaGrad.
-
-    References
-    ----------
-    H. B. McMahan, "Follow-the-Regularized-Leader and Mirror Descent: Equivalence Theorems and L1
-    Regularization", AISTATS 2011.
-
-    H. B. McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm 1.
+    {family}
 
     Examples
     --------
@@ -162,3 +110,5 @@ class FTRLRegressor(Numbers, _Leader):
     >>> model.coef_[:2].round(1).tolist()
     [3.0, -2.0]
     """
+
+    loss: TermLike = loss_parameter("squared_error")

@@ -1,24 +1,64 @@
 """Truncated gradient: descent, and after each burst of rows a pull towards zero."""
 
-from tamis.base.classifier import Classes
-from tamis.base.parameters import ABOVE, AUTO, COUNT, NUMBER, STEPPING, TERM
-from tamis.base.recipe import recipe
-from tamis.base.regressor import Numbers
-from tamis.base.stream import OnlineLinear
-from tamis.solvers.pairing import descent_eta, is_auto, loss_of, pair, penalty_of, step_of
+from tamis.base.parameters import (
+    ABOVE,
+    AUTO,
+    COUNT,
+    NUMBER,
+    Auto,
+    TermLike,
+    estimator,
+    is_auto,
+    loss_parameter,
+    parameter,
+)
+from tamis.methods.online.estimator import FirstOrderClassifier, FirstOrderRegressor, Stepping
+from tamis.solvers.pairing import descent_eta, loss_of, pair, penalty_of, step_of
 from tamis.terms.rules import CappedDescent, Descent
 
-_CONSTRAINTS = {
-    **STEPPING,
-    "loss": TERM,
-    "gravity": [NUMBER, AUTO],
-    "burst": [COUNT],
-    "theta": [ABOVE, None],
-}
 
+@estimator
+class _Truncated(Stepping):
+    r"""Recipes that shrink by a gravity after each burst.
 
-class _Truncated(OnlineLinear):
-    """Recipes that shrink by a gravity after each burst."""
+    Takes descent steps :math:`w \leftarrow w - \eta_t g_t` and after every `burst` rows moves each
+    weight towards zero by `gravity` times `burst`,
+
+    .. math:: w_j \leftarrow \mathrm{sign}(w_j) \max(0, |w_j| - K g) \quad
+       \text{if } |w_j| \le \theta ,
+
+    paid lazily and exactly. No objective is minimised.
+
+    Choose this {kind} to compare with published work, or with a finite `theta` to spare large
+    weights the shrinkage. Otherwise `FTRL{Kind}` or `RDA{Kind}` give sparser models at the same
+    error.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    FOBOS{Kind} : The case ``burst=1``, the gravity priced by the step size.
+    RDA{Kind} : Follows the mean of all gradients; sparser.
+
+    References
+    ----------
+    J. Langford, L. Li and T. Zhang, "Sparse Online Learning via Truncated Gradient", Journal of
+    Machine Learning Research 10, 2009, section 3.3.
+    """
+
+    gravity: float | Auto = parameter(
+        "auto",
+        [NUMBER, AUTO],
+        "Pull towards zero a row, in units of the weights (not multiplied by the step size). "
+        '"auto" is the step size times 1e-4 times the mean slope of the loss at score 0 times the '
+        "mean norm of the rows so far.",
+    )
+    burst: int = parameter(5, [COUNT], "Rows between two truncations.")
+    theta: float | None = parameter(
+        None, [ABOVE, None], "Weights above it are not shrunk. None shrinks all."
+    )
 
     def _terms(self):
         loss = loss_of(self)
@@ -31,71 +71,20 @@ class _Truncated(OnlineLinear):
             if self.theta is None
             else CappedDescent(burst, float(self.theta), priced)
         )
-        return pair(self, loss, penalty, rule, step), self._flags(auto_eta, automatic)
+        return pair(self, loss, penalty, rule, step), auto_eta, automatic
 
     def _name_constants(self, eta, l1, l2):
-        return {"eta": float(eta), "gravity": float(l1 * (eta if is_auto(self.gravity) else 1.0))}
+        return {"eta": eta, "gravity": l1 * (eta if is_auto(self.gravity) else 1.0)}
 
     def _advice(self):
         return "Lower gravity, or pass gravity='auto'."
 
 
-@recipe(
-    _CONSTRAINTS,
-    gravity="auto",
-    burst=5,
-    theta=None,
-    loss="logistic",
-    step="inverse_sqrt",
-    eta="auto",
-)
-class TruncatedGradientClassifier(Classes, _Truncated):
-    r"""Sparse online classifier by truncated gradient.
+@estimator
+class TruncatedGradientClassifier(_Truncated, FirstOrderClassifier):
+    """Sparse online classifier by truncated gradient.
 
-    Takes descent steps :math:`w \leftarrow w - \eta_t g_t` and after every `burst` rows moves each
-    weight towards zero by `gravity` times `burst`,
-
-    .. math:: w_j \leftarrow \mathrm{sign}(w_j) \max(0, |w_j| - K g) \quad \text{if } |w_j| \le
-    \theta ,
-
-    paid lazily and exactly. No objective is minimised.
-
-    Choose it to compare with published work, or with a finite `theta` to spare large weights the
-    shrinkage. Otherwise `FTRLClassifier` or `RDAClassifier` give sparser models at the same error.
-
-    Parameters
-    ----------
-    gravity : float or "auto", default="auto"
-        Pull towards zero a row, in units of the weights (not multiplied by the step size). "auto"
-        is the step size times 1e-4 times the mean slope of the loss at score 0 times the mean norm
-        of the rows so far.
-    burst : int, default=5
-        Rows between two truncations.
-    theta : float or None, default=None
-        Weights above it are not shrunk. None shrinks all.
-    loss : str or term, default="logistic"
-        "hinge", "squared_hinge", "logistic" (or "log_loss"), "squared_error", "huber",
-        "epsilon_insensitive", or a term of `tamis.terms`.
-    step : str or term, default="inverse_sqrt"
-        Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", or a term.
-    eta : float or "auto", default="auto"
-        Size of the first steps. "auto" is 1 over the loss's curvature (4 where it has none) over
-        the squared mean norm of the rows so far.
-    {shared}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    FOBOSClassifier : The case ``burst=1``, the gravity priced by the step size.
-    RDAClassifier : Follows the mean of all gradients; sparser.
-
-    References
-    ----------
-    J. Langford, L. Li and T. Zhang, "Sparse Online Learning via Truncated Gradient", Journal of
-    Machine Learning Research 10, 2009, section 3.3.
+    {family}
 
     Examples
     --------
@@ -109,62 +98,14 @@ class TruncatedGradientClassifier(Classes, _Truncated):
     True
     """
 
+    loss: TermLike = loss_parameter("logistic")
 
-@recipe(
-    _CONSTRAINTS,
-    gravity="auto",
-    burst=5,
-    theta=None,
-    loss="squared_error",
-    step="inverse_sqrt",
-    eta="auto",
-)
-class TruncatedGradientRegressor(Numbers, _Truncated):
-    r"""Sparse online regressor by truncated gradient.
 
-    Takes descent steps :math:`w \leftarrow w - \eta_t g_t` and after every `burst` rows moves each
-    weight towards zero by `gravity` times `burst`,
+@estimator
+class TruncatedGradientRegressor(_Truncated, FirstOrderRegressor):
+    """Sparse online regressor by truncated gradient.
 
-    .. math:: w_j \leftarrow \mathrm{sign}(w_j) \max(0, |w_j| - K g) \quad \text{if } |w_j| \le
-    \theta ,
-
-    paid lazily and exactly. No objective is minimised.
-
-    Choose it to compare with published work, or with a finite `theta` to spare large weights the
-    shrinkage. Otherwise `FTRLRegressor` or `RDARegressor` give sparser models at the same error.
-
-    Parameters
-    ----------
-    gravity : float or "auto", default="auto"
-        Pull towards zero a row, in units of the weights (not multiplied by the step size). "auto"
-        is the step size times 1e-4 times the mean slope of the loss at score 0 times the mean norm
-        of the rows so far.
-    burst : int, default=5
-        Rows between two truncations.
-    theta : float or None, default=None
-        Weights above it are not shrunk. None shrinks all.
-    loss : str or term, default="squared_error"
-        "squared_error", "huber", "epsilon_insensitive", or a term of `tamis.terms`.
-    step : str or term, default="inverse_sqrt"
-        Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", or a term.
-    eta : float or "auto", default="auto"
-        Size of the first steps. "auto" is 1 over the loss's curvature (4 where it has none) over
-        the squared mean norm of the rows so far.
-    {shared}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    FOBOSRegressor : The case ``burst=1``, the gravity priced by the step size.
-    RDARegressor : Follows the mean of all gradients; sparser.
-
-    References
-    ----------
-    J. Langford, L. Li and T. Zhang, "Sparse Online Learning via Truncated Gradient", Journal of
-    Machine Learning Research 10, 2009, section 3.3.
+    {family}
 
     Examples
     --------
@@ -177,3 +118,5 @@ class TruncatedGradientRegressor(Numbers, _Truncated):
     >>> model.coef_[:2].round(1).tolist()
     [3.0, -2.0]
     """
+
+    loss: TermLike = loss_parameter("squared_error")

@@ -20,7 +20,8 @@ from tamis.methods.sieve.loop import score_given
 from tamis.methods.sieve.paths import Task
 from tamis.methods.sieve.result import Result, sieve_outputs
 from tamis.methods.sieve.stream import SieveStream
-from tamis.solvers.pairing import is_auto, loss_of
+from tamis.solvers.pairing import loss_of
+from tamis.base.parameters import is_auto
 
 CONSTRAINTS = {
     "loss": TERM,

@@ -20,12 +20,13 @@ from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import ABOVE, AUTO, COUNT, NUMBER, SHARE, TERM
 from tamis.base.passes import CallbackSupportMixin, Passes, with_callbacks
 from tamis.base.rows import Csr, frozen
-from tamis.base.stream import SHARED, OnlineLinear
+from tamis.base.stream_old import SHARED, OnlineLinear
 from tamis.methods.stabilized import loop_stage as loop
 from tamis.methods.stabilized.docs import documented
 from tamis.methods.stabilized.loop_columns import measure
 from tamis.methods.stabilized.paths import NO_COUNTS, Fitting, StabilizedEngine, longest
-from tamis.solvers.pairing import is_auto, loss_of
+from tamis.solvers.pairing import loss_of
+from tamis.base.parameters import is_auto
 
 # automatic steps where the slope is bounded (hinge, logistic), in units of 1 / (norm of a row)^2
 BOLD_ETA = 16.0

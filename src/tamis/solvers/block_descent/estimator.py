@@ -35,7 +35,8 @@ from tamis.solvers.block_descent.losses import RowLosses, Softmax
 from tamis.solvers.block_descent.models import GramStore
 from tamis.solvers.block_descent.path import alpha_grid, solve_path
 from tamis.solvers.block_descent.solver import Outcome, Problem, largest_alpha, solve
-from tamis.solvers.pairing import is_auto, loss_of
+from tamis.solvers.pairing import loss_of
+from tamis.base.parameters import is_auto
 from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.base.contents import array, floats, number, size, term, tuple_of
+from tamis.base.targets import Coded
 from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.solvers.first_order.loop import learn_many, learn_one
 from tamis.solvers.first_order.weights import list_weights, score_rows, write_weights
@@ -82,18 +83,29 @@ class Engine:
         """Total weight of the rows so far."""
         return self.stats[2]
 
-    def learn(self, rows: Csr, targets, weights, key: int = 0, n_jobs: int = 1, tell=None) -> None:
+    def learn(
+        self, rows: Csr, coded: Coded, weights, key: int = 0, n_jobs: int = 1, tell=None
+    ) -> None:
         """Walk the rows once, in stored order or in the order named by `key`."""
         for start in range(0, rows.n_rows, BLOCK):
             stop = min(start + BLOCK, rows.n_rows)
             self._walk(
-                rows, targets, weights, (np.uint64(start), np.uint64(stop), np.uint64(key)), n_jobs
+                rows, coded, weights, (np.uint64(start), np.uint64(stop), np.uint64(key)), n_jobs
             )
             if tell is not None:
                 tell(stop - start)
 
-    def _walk(self, rows, targets, weights, span, n_jobs):
-        given = (*rows[:3], targets, weights, span, self.state, self.bias, self.costs, *self.terms)
+    def _walk(self, rows, coded, weights, span, n_jobs):
+        given = (
+            *rows[:3],
+            coded.columns,
+            weights,
+            span,
+            self.state,
+            self.bias,
+            self.costs,
+            *self.terms,
+        )
         clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
         if self.outputs == 1:
             after = learn_one(*given, *clocks)
@@ -138,6 +150,16 @@ class Engine:
             NOTHING, frozen(np.zeros(0, np.uint32)), frozen(np.zeros(2, np.uint64)), self.features
         )
         return self.score(empty)[0]
+
+    def constants(self) -> tuple[float, float, float]:
+        """Size of the next step, and the prices of L1 and of the ridge, as they stand."""
+        (_, penalty, rule, step), (_, auto_eta, auto_alpha) = self.terms, self.flags
+        t, (norm, slope, _) = max(self.ledger[0], 1.0), self.stats
+        unit = rule.unit(norm, slope) if auto_eta and norm else 1.0
+        l1, l2 = penalty.rates()
+        lift = (slope * norm, norm * norm) if auto_alpha else (1.0, 1.0)
+        eta = step.size(t, 1.0, norm * norm) * unit
+        return float(eta), float(l1 * lift[0]), float(l2 * lift[1])
 
     def count(self) -> int:
         """Number of nonzero weights."""

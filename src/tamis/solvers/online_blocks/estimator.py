@@ -7,9 +7,10 @@ from sklearn.base import is_classifier
 
 from tamis.base.contents import early, flag, part
 from tamis.base.parameters import ABOVE, AUTO, NUMBER
-from tamis.base.stream import OnlineLinear
+from tamis.base.stream_old import OnlineLinear
 from tamis.solvers.online_blocks.state import GroupEngine
-from tamis.solvers.pairing import AUTO_ALPHA, is_auto, loss_of
+from tamis.solvers.pairing import AUTO_ALPHA, loss_of
+from tamis.base.parameters import is_auto
 from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.rules import DualAveraging
 from tamis.terms.steps import InverseSqrt

@@ -35,7 +35,7 @@ COUNT = """
 
     def loops():
         from tamis.base import jit as _jit
-        import tamis.base.rows, tamis.solvers.first_order.loop, tamis.solvers.first_order.weights
+        import tamis.base.rows, tamis.solvers.first_order.loop, tamis.solvers.first_order.loop_weights
         modules = [m for name, m in sys.modules.items() if name.startswith(("tamis.base", "tamis.solvers", "tamis.methods"))]
         return {v.__name__: v for m in modules for v in vars(m).values() if isinstance(v, _jit.Loop)}
 """

@@ -11,7 +11,7 @@ import tamis
 
 ROOT = Path(tamis.__file__).parent
 REASONS = {
-    "methods/confidence/cells.py:settle_down": "goes down a heap, one level a turn",
+    "methods/confidence/loop_heap.py:settle_down": "goes down a heap, one level a turn",
     "methods/fourier/loop.py:draw": "a walk fills an array of fixed length",
     "base/random.py:shuffled": "walks a cycle of a permutation that comes back to where it began",
     "methods/batch_confidence/loop_sparse.py:fill_shares": "the level rises over a set of lengths that shrinks",

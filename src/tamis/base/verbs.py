@@ -1,6 +1,19 @@
 """The verbs that terms answer to."""
 
+from typing import NamedTuple
+
 from tamis.base.jit import verb
+
+
+class Ledger(NamedTuple):
+    """What all cells of a lazily charged model owe, as running numbers."""
+
+    steps: float = 0.0
+    scale: float = 1.0  # weights are stored in units of it
+    toll: float = 0.0  # taken by L1 so far, in those units
+    base: float = 0.0  # a number of the rule's own
+    scales: float = 0.0  # sum of the scale over all steps
+    tolls: float = 0.0  # sum of scale times toll over all steps
 
 
 @verb

@@ -76,7 +76,7 @@ def pair(model, loss, penalty, rule, step):
                 f"{name}: passive-aggressive steps need a loss of slope 1 or 0 (hinge, "
                 f"epsilon_insensitive). Got {loss!r}."
             )
-        if penalty.rates() != (0.0, 0.0) or type(rule).__qualname__ != "Descent":
+        if penalty.rates() != (0.0, 0.0) or not rule.takes_any_step():
             raise ValueError(
                 f"{name}: passive-aggressive steps depend on the loss of each row, so they set no "
                 f"common schedule for {penalty!r} and {rule!r}. "

@@ -24,6 +24,12 @@ class FTRL(NamedTuple):
     def columns(self):
         return 2
 
+    def adapts(self):
+        return True
+
+    def takes_any_step(self):
+        return False
+
     def signs(self, sign):
         return sign, 1.0
 
@@ -36,8 +42,8 @@ class FTRL(NamedTuple):
         return ""
 
     def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger[2]) / (
-            self.beta + state[1, cell] + ledger[3] + 1e-300
+        return collect(penalty, state[0, cell], ledger.toll) / (
+            self.beta + state[1, cell] + ledger.base + 1e-300
         )
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
@@ -52,7 +58,7 @@ class FTRL(NamedTuple):
 
     def accrue(self, penalty, eta, ledger, lifts):
         l1, l2 = rates(penalty)
-        return 1.0, ledger[2] + eta * l1 * lifts[0], ledger[3] + eta * l2 * lifts[1]
+        return 1.0, ledger.toll + eta * l1 * lifts[0], ledger.base + eta * l2 * lifts[1]
 
     def owes(self):
         return False
@@ -67,10 +73,10 @@ class FTRL(NamedTuple):
         return eta
 
     def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger[2])
+        weight = collect(penalty, state[0, cell], ledger.toll)
         if weight == 0.0:
             return 0.0, 0.0
-        below = self.beta + state[1, cell] + ledger[3] + 1e-300
+        below = self.beta + state[1, cell] + ledger.base + 1e-300
         return state[0, cell] / below, lean(penalty, weight) / below
 
     def final(self, state, penalty, cell, ledger):
@@ -92,6 +98,12 @@ class AdaGrad(NamedTuple):
     def columns(self):
         return 2
 
+    def adapts(self):
+        return True
+
+    def takes_any_step(self):
+        return False
+
     def signs(self, sign):
         return sign, 1.0
 
@@ -105,27 +117,29 @@ class AdaGrad(NamedTuple):
         return ""
 
     def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger[2]) / (self.delta + state[1, cell] + 1e-300)
+        return collect(penalty, state[0, cell], ledger.toll) / (
+            self.delta + state[1, cell] + 1e-300
+        )
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         weight = settle(self, state, penalty, cell, ledger)
         g = s * x
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
         stored = state[0, cell]
-        moved = carry(penalty, (self.delta + m) * weight - pace * x, ledger[2])
+        moved = carry(penalty, (self.delta + m) * weight - pace * x, ledger.toll)
         state[0, cell] = (
             moved if pace != 0.0 and m > 0.0 else stored
         )  # not where the square of a tiny gradient is 0
         state[1, cell] = m
 
     def accrue(self, penalty, eta, ledger, lifts):
-        return 1.0, ledger[2] + eta * rates(penalty)[0] * lifts[0], 0.0
+        return 1.0, ledger.toll + eta * rates(penalty)[0] * lifts[0], 0.0
 
     def owes(self):
         return True
 
     def rebase(self, state, penalty, cell, ledger):
-        state[0, cell] = carry(penalty, collect(penalty, state[0, cell], ledger[2]), 0.0)
+        state[0, cell] = carry(penalty, collect(penalty, state[0, cell], ledger.toll), 0.0)
 
     def unit(self, norm, slope):
         return slope / norm
@@ -134,11 +148,11 @@ class AdaGrad(NamedTuple):
         return eta
 
     def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger[2])
+        weight = collect(penalty, state[0, cell], ledger.toll)
         if weight == 0.0:
             return 0.0, 0.0
         below = self.delta + state[1, cell]
-        return carry(penalty, weight, ledger[2]) / below, lean(penalty, weight) / below
+        return carry(penalty, weight, ledger.toll) / below, lean(penalty, weight) / below
 
     def final(self, state, penalty, cell, ledger):
         return settle(self, state, penalty, cell, ledger)

@@ -2,9 +2,8 @@
 
 A cell is one output of one feature; a rule keeps one or two numbers a cell, in the columns of the
 state, ``state[column, cell]``; `columns` says how many, `signs` how they turn when a model is
-negated, `objection` why a penalty does not go with the rule. The ledger is ``(t, scale, toll, base,
-scales, tolls)``: the step counter, the two running numbers of the lazy penalty, one number of the
-rule's own, and the sums of ``scale`` and of ``scale * toll`` over all steps, which averaging needs.
+negated, `objection` why a penalty does not go with the rule, `adapts` whether it has one rate a
+cell, `takes_any_step` whether step sizes may depend on the loss of a row. The ledger is a `Ledger`.
 """
 
 import math
@@ -12,6 +11,7 @@ from typing import NamedTuple
 
 from tamis.base.jit import term
 from tamis.base.verbs import (
+    Ledger,
     absorb,
     accrue,
     carry,
@@ -42,6 +42,12 @@ class Descent(NamedTuple):
     def columns(self):
         return 1
 
+    def adapts(self):
+        return False
+
+    def takes_any_step(self):
+        return True
+
     def signs(self, sign):
         return (sign,)
 
@@ -49,17 +55,17 @@ class Descent(NamedTuple):
         return ""
 
     def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger[2])
+        return collect(penalty, state[0, cell], ledger.toll)
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         stored = state[0, cell]
-        weight = collect(penalty, stored, ledger[2]) - pace * x
+        weight = collect(penalty, stored, ledger.toll) - pace * x
         state[0, cell] = (
-            carry(penalty, weight, ledger[2]) if pace != 0.0 else stored
+            carry(penalty, weight, ledger.toll) if pace != 0.0 else stored
         )  # no step, no rounding
 
     def accrue(self, penalty, eta, ledger, lifts):
-        scale, toll, base = ledger[1], ledger[2], ledger[3] + 1.0
+        scale, toll, base = ledger.scale, ledger.toll, ledger.base + 1.0
         if base >= self.period:
             l1, l2 = rates(penalty)
             price = self.period * (eta if self.priced else 1.0)
@@ -73,7 +79,7 @@ class Descent(NamedTuple):
 
     def rebase(self, state, penalty, cell, ledger):
         state[0, cell] = carry(
-            penalty, ledger[1] * collect(penalty, state[0, cell], ledger[2]), 0.0
+            penalty, ledger.scale * collect(penalty, state[0, cell], ledger.toll), 0.0
         )
 
     def unit(self, norm, slope):
@@ -83,13 +89,13 @@ class Descent(NamedTuple):
         return min(eta, 1.0 / (bend * sqnorm)) if bend * sqnorm > 0.0 and bend < math.inf else eta
 
     def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger[2])
+        weight = collect(penalty, state[0, cell], ledger.toll)
         if weight == 0.0:
             return 0.0, 0.0
-        return carry(penalty, weight, ledger[2]), lean(penalty, weight)
+        return carry(penalty, weight, ledger.toll), lean(penalty, weight)
 
     def final(self, state, penalty, cell, ledger):
-        return ledger[1] * collect(penalty, state[0, cell], ledger[2])
+        return ledger.scale * collect(penalty, state[0, cell], ledger.toll)
 
 
 @term
@@ -106,6 +112,12 @@ class CappedDescent(NamedTuple):
     def columns(self):
         return 2
 
+    def adapts(self):
+        return False
+
+    def takes_any_step(self):
+        return False
+
     def signs(self, sign):
         return sign, 1.0
 
@@ -119,16 +131,16 @@ class CappedDescent(NamedTuple):
     def settle(self, state, penalty, cell, ledger):
         weight = state[0, cell]
         return collect(
-            penalty, weight, 0.0 if abs(weight) > self.theta else ledger[2] - state[1, cell]
+            penalty, weight, 0.0 if abs(weight) > self.theta else ledger.toll - state[1, cell]
         )
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         if pace != 0.0:
             state[0, cell] = settle(self, state, penalty, cell, ledger) - pace * x
-            state[1, cell] = ledger[2]
+            state[1, cell] = ledger.toll
 
     def accrue(self, penalty, eta, ledger, lifts):
-        toll, base = ledger[2], ledger[3] + 1.0
+        toll, base = ledger.toll, ledger.base + 1.0
         if base >= self.period:
             toll += self.period * (eta if self.priced else 1.0) * rates(penalty)[0] * lifts[0]
             base = 0.0
@@ -153,7 +165,7 @@ class CappedDescent(NamedTuple):
             return 0.0, 0.0
         if abs(state[0, cell]) > self.theta:
             return weight, 0.0
-        return carry(penalty, weight, ledger[2]), lean(penalty, weight)
+        return carry(penalty, weight, ledger.toll), lean(penalty, weight)
 
     def final(self, state, penalty, cell, ledger):
         return settle(self, state, penalty, cell, ledger)
@@ -172,6 +184,12 @@ class DualAveraging(NamedTuple):
     def columns(self):
         return 1
 
+    def adapts(self):
+        return False
+
+    def takes_any_step(self):
+        return False
+
     def signs(self, sign):
         return (sign,)
 
@@ -179,19 +197,19 @@ class DualAveraging(NamedTuple):
         return ""
 
     def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger[2])
+        return collect(penalty, state[0, cell], ledger.toll)
 
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         state[0, cell] -= s * x
 
     def accrue(self, penalty, eta, ledger, lifts):
         l1, l2 = rates(penalty)
-        base = ledger[3] + l1 * lifts[0]
+        base = ledger.base + l1 * lifts[0]
         # The toll never falls, even where an automatic eta grows: a weight that left must not come
         # back untouched.
         return (
-            1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta),
-            max(ledger[2], base + self.rho / eta),
+            1.0 / (l2 * lifts[1] * ledger.steps + 1.0 / eta),
+            max(ledger.toll, base + self.rho / eta),
             base,
         )
 
@@ -208,13 +226,13 @@ class DualAveraging(NamedTuple):
         return eta
 
     def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger[2])
+        weight = collect(penalty, state[0, cell], ledger.toll)
         if weight == 0.0:
             return 0.0, 0.0
         return state[0, cell], lean(penalty, weight)
 
     def final(self, state, penalty, cell, ledger):
-        return ledger[1] * collect(penalty, state[0, cell], ledger[2])
+        return ledger.scale * collect(penalty, state[0, cell], ledger.toll)
 
 
 @term
@@ -231,6 +249,12 @@ class Averaged(NamedTuple):
     def columns(self):
         return self.rule.columns() + 1
 
+    def adapts(self):
+        return self.rule.adapts()
+
+    def takes_any_step(self):
+        return self.rule.takes_any_step()
+
     def signs(self, sign):
         return *self.rule.signs(sign), sign
 
@@ -245,7 +269,9 @@ class Averaged(NamedTuple):
         absorb(self.rule, state, penalty, cell, s, x, pace, ledger)
         c1, d1 = line(self.rule, state, penalty, cell, ledger)
         paid = 0.0 if c0 == 0.0 else state[state.shape[0] - 1, cell]
-        state[state.shape[0] - 1, cell] = paid + (c1 - c0) * ledger[4] - (d1 - d0) * ledger[5]
+        state[state.shape[0] - 1, cell] = (
+            paid + (c1 - c0) * ledger.scales - (d1 - d0) * ledger.tolls
+        )
 
     def accrue(self, penalty, eta, ledger, lifts):
         return accrue(self.rule, penalty, eta, ledger, lifts)
@@ -258,9 +284,9 @@ class Averaged(NamedTuple):
     def rebase(self, state, penalty, cell, ledger):
         c0, d0 = line(self.rule, state, penalty, cell, ledger)
         rebase(self.rule, state, penalty, cell, ledger)
-        opened = (ledger[0], 1.0, 0.0, ledger[3], ledger[4], ledger[5])
+        opened = Ledger(ledger.steps, 1.0, 0.0, ledger.base, ledger.scales, ledger.tolls)
         c1, d1 = line(self.rule, state, penalty, cell, opened)
-        state[state.shape[0] - 1, cell] += (c1 - c0) * ledger[4] - (d1 - d0) * ledger[5]
+        state[state.shape[0] - 1, cell] += (c1 - c0) * ledger.scales - (d1 - d0) * ledger.tolls
 
     def unit(self, norm, slope):
         return unit(self.rule, norm, slope)
@@ -272,7 +298,9 @@ class Averaged(NamedTuple):
         c, d = line(self.rule, state, penalty, cell, ledger)
         if c == 0.0:
             return 0.0
-        return (c * ledger[4] - d * ledger[5] - state[state.shape[0] - 1, cell]) / ledger[0]
+        return (
+            c * ledger.scales - d * ledger.tolls - state[state.shape[0] - 1, cell]
+        ) / ledger.steps
 
 
 RULES = {

@@ -2,7 +2,7 @@
 read once.
 
 A diagonal state is (columns + 1, 2 * outputs), the constant column last: what a step touches of a
-column lies side by side; see `tamis.methods.confidence.cells`. A full state is (outputs, columns +
+column lies side by side; see `tamis.methods.confidence.loop_heap`. A full state is (outputs, columns +
 2, columns + 1): the rows of a root A of the covariance, S = A A', and below them the mean. Updates
 of a root cannot lose positive definiteness.
 """
@@ -13,7 +13,7 @@ import numpy as np
 
 from tamis.base.jit import compiled, helper
 from tamis.base.verbs import aim, gains
-from tamis.methods.confidence.cells import shift_kept, shift_weight
+from tamis.methods.confidence.loop_heap import shift_kept, shift_weight
 from tamis.solvers.first_order.loop import fetch_row, place
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -257,7 +257,7 @@ def learn_many(
     `rows` is (start, stop, key of the shuffle or 0), `clock` (steps, total weight), `settings`
     (intercept, precision at the start). `targets` has one column that holds the side or the class
     number, or a column an output. `kept` and `places` are the heaps of
-    `tamis.methods.confidence.cells`, without columns where nothing is selected. Returns the clock.
+    `tamis.methods.confidence.loop_heap`, without columns where nothing is selected. Returns the clock.
     """
     begin, stop, key = rows
     steps, total = clock

@@ -36,6 +36,8 @@ _RULE_VERBS = (
     "unit",
     "tame",
     "columns",
+    "adapts",
+    "takes_any_step",
     "signs",
     "objection",
 )
@@ -101,9 +103,12 @@ class _Composed(Penalised):
         loss = loss_of(self)
         rule = take_term("rule", self.rule, RULES, _RULE_VERBS)
         penalty, auto_alpha = self._penalty()
-        adapts = rule.unit(2.0, 1.0) == 0.5  # one rate a coordinate
-        schedule = ("constant" if adapts else "inverse_sqrt") if is_auto(self.step) else self.step
-        step, auto_eta = step_of(schedule, self.eta, LEADER_ETA if adapts else descent_eta(loss))
+        schedule = (
+            ("constant" if rule.adapts() else "inverse_sqrt") if is_auto(self.step) else self.step
+        )
+        step, auto_eta = step_of(
+            schedule, self.eta, LEADER_ETA if rule.adapts() else descent_eta(loss)
+        )
         return pair(self, loss, penalty, rule, step), auto_eta, auto_alpha
 
     def _penalty(self):

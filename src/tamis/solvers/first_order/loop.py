@@ -9,6 +9,7 @@ import numpy as np
 from tamis.base.jit import compiled, helper, prefetch
 from tamis.base.random import shuffled
 from tamis.base.verbs import (
+    Ledger,
     absorb,
     accrue,
     bend,
@@ -37,7 +38,8 @@ CALM = 0.0625
 def tick(rule, penalty, eta, ledger, lifts):
     """The ledger after one more step."""
     scale, toll, base = accrue(rule, penalty, eta, ledger, lifts)
-    return ledger[0], scale, toll, base, ledger[4] + scale, ledger[5] + scale * toll
+    scales, tolls = ledger.scales + scale, ledger.tolls + scale * toll
+    return Ledger(ledger.steps, scale, toll, base, scales, tolls)
 
 
 @helper
@@ -46,20 +48,21 @@ def reopen(rule, penalty, state, ledger, low, high, many):
     for j in range(np.uint64(state.shape[1]) // many):
         for c in range(low, high):
             rebase(rule, state, penalty, j * many + c, ledger)
-    return ledger[0], 1.0, 0.0, ledger[3], ledger[4], ledger[5]
+    return Ledger(ledger.steps, 1.0, 0.0, ledger.base, ledger.scales, ledger.tolls)
 
 
 @helper
 def opened(ledger):
     """The ledger at the start of its next step."""
-    return ledger[0] + 1.0, ledger[1], ledger[2], ledger[3], ledger[4], ledger[5]
+    steps, rest = ledger.steps + 1.0, (ledger.base, ledger.scales, ledger.tolls)
+    return Ledger(steps, ledger.scale, ledger.toll, *rest)
 
 
 @helper
 def overdue(rule, ledger):
     """Whether every cell must be settled now."""
     debt = owes(rule)
-    return debt > 0.0 and (ledger[1] < SMALLEST * debt or ledger[0] % SETTLE_EVERY == 0.0)
+    return debt > 0.0 and (ledger.scale < SMALLEST * debt or ledger.steps % SETTLE_EVERY == 0.0)
 
 
 @helper
@@ -93,33 +96,19 @@ def fetch_row(data, indices, first, last):
 
 
 @compiled
-def learn_one(
-    data,
-    indices,
-    indptr,
-    targets,
-    weights,
-    rows,
-    state,
-    bias,
-    costs,
-    loss,
-    penalty,
-    rule,
-    step,
-    ledger,
-    bias_ledger,
-    stats,
-    flags,
-):
+def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
     """Walk rows of one output.
 
-    `rows` is (start, stop, key of the shuffle or 0), `flags` (intercept, automatic eta, automatic
-    alpha), `stats` (mean norm, mean slope at 0, total weight). Returns the two ledgers and the
-    statistics.
+    `rows` is (data, indices, indptr, targets, weights), `span` (start, stop, key of the shuffle or
+    0), `cells` (state, bias, costs), `clocks` (ledger, ledger of the intercept, statistics, flags).
+    The statistics are (mean norm, mean slope at 0, total weight), the flags (intercept, automatic
+    eta, automatic alpha). Returns the two ledgers and the statistics.
     """
-    start, stop, key = rows
-    intercept, auto_eta, auto_alpha = flags
+    data, indices, indptr, targets, weights = rows
+    start, stop, key = span
+    state, bias, costs = cells
+    ledger, bias_ledger, stats = Ledger(*clocks[0]), Ledger(*clocks[1]), clocks[2]
+    intercept, auto_eta, auto_alpha = clocks[3]
     n, origin = np.uint64(targets.shape[0]), np.uint64(0)
     total = costs[0]
     ahead = place(start, stop, n, key)
@@ -137,15 +126,15 @@ def learn_one(
             x = np.float64(data[k])
             score += settle(rule, state, penalty, indices[k], ledger) * x
             sqnorm += x * x
-        score *= ledger[1]
+        score *= ledger.scale
         if intercept:
-            score += bias_ledger[1] * settle(rule, bias, FREE, origin, bias_ledger)
+            score += bias_ledger.scale * settle(rule, bias, FREE, origin, bias_ledger)
         y = targets[i, 0]
         s = slope(loss, score, y) * weight
         cost = value(loss, score, y)
         total += cost * weight
         ledger, bias_ledger = opened(ledger), opened(bias_ledger)
-        t = ledger[0]
+        t = ledger.steps
         stats = observe(stats, t, sqnorm, weight)
         eta = bias_eta = size(step, t, cost, sqnorm)
         lifts = (1.0, 1.0)
@@ -157,11 +146,13 @@ def learn_one(
             eta *= unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
             bias_eta *= CALM * unit(rule, 1.0, stats[1])
         if s != 0.0:
-            pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * s / ledger[1]
+            pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * s / ledger.scale
             for k in range(first, last):
                 absorb(rule, state, penalty, indices[k], s, np.float64(data[k]), pace, ledger)
             if intercept:
-                absorb(rule, bias, FREE, origin, s, 1.0, bias_eta * s / bias_ledger[1], bias_ledger)
+                absorb(
+                    rule, bias, FREE, origin, s, 1.0, bias_eta * s / bias_ledger.scale, bias_ledger
+                )
         ledger = tick(rule, penalty, eta, ledger, lifts)
         if intercept:
             bias_ledger = tick(rule, FREE, bias_eta, bias_ledger, lifts)
@@ -172,34 +163,18 @@ def learn_one(
 
 
 @compiled
-def learn_many(
-    data,
-    indices,
-    indptr,
-    targets,
-    weights,
-    rows,
-    state,
-    bias,
-    costs,
-    loss,
-    penalty,
-    rule,
-    step,
-    ledger,
-    bias_ledger,
-    stats,
-    flags,
-    part,
-):
+def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
     """Walk rows once for the outputs `part` = (low, high) of many: classes against the rest, labels
     or regression targets.
 
     `targets` has one column that holds the class number, or a column an output. Cell j * many + c
     is output c of feature j. The rest is as in `learn_one`.
     """
-    start, stop, key = rows
-    intercept, auto_eta, auto_alpha = flags
+    data, indices, indptr, targets, weights = rows
+    start, stop, key = span
+    state, bias, costs = cells
+    ledger, bias_ledger, stats = Ledger(*clocks[0]), Ledger(*clocks[1]), clocks[2]
+    intercept, auto_eta, auto_alpha = clocks[3]
     low, high = part
     n, many = np.uint64(targets.shape[0]), np.uint64(bias.shape[1])
     scores, slopes, paces, wanted = np.zeros(many), np.zeros(many), np.zeros(many), np.zeros(many)
@@ -226,7 +201,7 @@ def learn_many(
                 scores[c] += settle(rule, state, penalty, cell + c, ledger) * x
             sqnorm += x * x
         ledger, bias_ledger = opened(ledger), opened(bias_ledger)
-        t = ledger[0]
+        t = ledger.steps
         stats = observe(stats, t, sqnorm, weight)
         lifts, lift, calm = (1.0, 1.0), 1.0, 1.0
         if auto_eta or auto_alpha:
@@ -241,9 +216,9 @@ def learn_many(
             calm = CALM * unit(rule, 1.0, stats[1])
         eta = 0.0
         for c in range(low, high):
-            score = scores[c] * ledger[1]
+            score = scores[c] * ledger.scale
             if intercept:
-                score += bias_ledger[1] * settle(rule, bias, FREE, c, bias_ledger)
+                score += bias_ledger.scale * settle(rule, bias, FREE, c, bias_ledger)
             s = slope(loss, score, wanted[c]) * weight
             cost = value(loss, score, wanted[c])
             costs[c] += cost * weight
@@ -252,10 +227,10 @@ def learn_many(
             paces[c] = (
                 (tame(rule, lift * eta, bend(loss), sqnorm) if auto_eta else lift * eta)
                 * s
-                / ledger[1]
+                / ledger.scale
             )
             if intercept and s != 0.0:
-                absorb(rule, bias, FREE, c, s, 1.0, calm * eta * s / bias_ledger[1], bias_ledger)
+                absorb(rule, bias, FREE, c, s, 1.0, calm * eta * s / bias_ledger.scale, bias_ledger)
         for k in range(first, last):
             x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many

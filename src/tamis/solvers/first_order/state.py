@@ -11,12 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.base.contents import array, floats, number, size, term, tuple_of
-from tamis.base.targets import Coded
 from tamis.base.rows import NOTHING, Csr, frozen
+from tamis.base.targets import Coded
+from tamis.base.verbs import Ledger
 from tamis.solvers.first_order.loop import learn_many, learn_one
-from tamis.solvers.first_order.weights import list_weights, score_rows, write_weights
+from tamis.solvers.first_order.loop_weights import list_weights, score_rows, write_weights
 
-OPEN = (0.0, 1.0, 0.0, 0.0, 0.0, 0.0)  # a ledger before its first step
+OPEN = tuple(Ledger())  # before the first step; loops name its numbers
 STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
 LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
 CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
@@ -96,26 +97,18 @@ class Engine:
                 tell(stop - start)
 
     def _walk(self, rows, coded, weights, span, n_jobs):
-        given = (
-            *rows[:3],
-            coded.columns,
-            weights,
-            span,
-            self.state,
-            self.bias,
-            self.costs,
-            *self.terms,
-        )
+        cells = (self.state, self.bias, self.costs)
+        given = ((*rows[:3], coded.columns, weights), span, cells, *self.terms)
         clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
         if self.outputs == 1:
-            after = learn_one(*given, *clocks)
+            after = learn_one(*given, clocks)
         elif n_jobs == 1:
-            after = learn_many(*given, *clocks, (np.uint64(0), np.uint64(self.outputs)))
+            after = learn_many(*given, clocks, (np.uint64(0), np.uint64(self.outputs)))
         else:
             cuts = np.linspace(0, self.outputs, min(n_jobs, self.outputs) + 1).astype(np.uint64)
             with ThreadPoolExecutor(len(cuts) - 1) as pool:
                 # Every part keeps the same clocks: they depend on the rows alone.
-                parts = [pool.submit(learn_many, *given, *clocks, span) for span in pairwise(cuts)]
+                parts = [pool.submit(learn_many, *given, clocks, span) for span in pairwise(cuts)]
                 after, *_ = (part.result() for part in parts)
         self.ledger, self.bias_ledger, self.stats = (tuple(map(float, clock)) for clock in after)
 
@@ -123,17 +116,8 @@ class Engine:
         """Scores of the rows, (rows, outputs)."""
         scores = np.empty((rows.n_rows, self.outputs))
         _, penalty, rule, _ = self.terms
-        score_rows(
-            *rows[:3],
-            self.state,
-            self.bias,
-            penalty,
-            rule,
-            self.ledger,
-            self.bias_ledger,
-            self.flags[0],
-            scores,
-        )
+        cells, ledgers = (self.state, self.bias), (self.ledger, self.bias_ledger)
+        score_rows(rows[:3], cells, penalty, rule, ledgers, self.flags[0], scores)
         return scores
 
     def weights(self) -> np.ndarray:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tamis.base.jit import helper, prefetch
 from tamis.base.verbs import keep, size, slope, trim, value
-from tamis.solvers.first_order.loop import CALM, EIGHT, ONE, observe, observe_null, opened
+from tamis.solvers.first_order.loop import CALM, EIGHT, ONE, observe, observe_null
 
 WIDE = 1 << 14  # cells beyond which a row's groups are fetched before they are read
 
@@ -294,8 +294,7 @@ def count_row(ledger, stats, sqnorm, weight, null, longest, share):
     """Ledger, with what the penalty has charged and the squared norm of the longest row, and
     statistics, with one more step.
     """
-    ledger = opened(ledger)
-    t = ledger[0]
+    t = ledger[0] + 1.0
     stats = observe_null(observe(stats, t, sqnorm, weight), t, null)
     return (
         t,

@@ -3,17 +3,20 @@
 import numpy as np
 
 from tamis.base.jit import compiled
-from tamis.base.verbs import final
+from tamis.base.verbs import Ledger, final
 from tamis.terms.penalties import Free
 
 FREE = Free()
 
 
 @compiled
-def score_rows(
-    data, indices, indptr, state, bias, penalty, rule, ledger, bias_ledger, intercept, scores
-):
-    """Fill `scores` (rows, outputs)."""
+def score_rows(rows, cells, penalty, rule, ledgers, intercept, scores):
+    """Fill `scores` (rows, outputs); `rows` is (data, indices, indptr), `cells` (state, bias), and
+    `ledgers` are theirs.
+    """
+    data, indices, indptr = rows
+    state, bias = cells
+    ledger, bias_ledger = Ledger(*ledgers[0]), Ledger(*ledgers[1])
     many = np.uint64(bias.shape[1])
     for i in range(np.uint64(scores.shape[0])):
         for c in range(many):
@@ -28,6 +31,7 @@ def score_rows(
 @compiled
 def write_weights(state, penalty, rule, ledger, weights):
     """Fill `weights` (outputs, features)."""
+    ledger = Ledger(*ledger)
     many = np.uint64(weights.shape[0])
     for j in range(np.uint64(weights.shape[1])):
         for c in range(many):
@@ -39,7 +43,7 @@ def list_weights(state, penalty, rule, ledger, many, cells, weights):
     """Write the nonzero cells and their weights, as far as the two arrays reach; return how many
     there are.
     """
-    found = np.uint64(0)
+    found, ledger = np.uint64(0), Ledger(*ledger)
     room = np.uint64(cells.shape[0])
     for cell in range(np.uint64(state.shape[1])):
         weight = final(rule, state, penalty, cell, ledger)

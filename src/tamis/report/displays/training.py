@@ -139,7 +139,7 @@ class DensityBiasDisplay(Display, drawn_by="`scatter`"):
                 f"The 'n_groups' parameter must be a whole number of at least 1. Got {n_groups!r} "
                 "instead."
             )
-        found = density_profile(density, np.asarray(support, dtype=np.int64), int(n_groups))
+        found = density_profile(density, support, int(n_groups))
         return cls(
             density=found.density, share=found.share, count=found.counts, estimator_name=name
         ).plot(ax=ax, **kwargs)
@@ -237,7 +237,7 @@ class TrainingDisplay(
         """
         check_is_fitted(estimator)
         history = history_of(estimator)
-        if not courses_of(history):
+        if history is None or not courses_of(history):
             raise cls._refusal(estimator)
         return cls.from_history(history, output=output, ax=ax, **kwargs)
 

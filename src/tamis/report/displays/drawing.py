@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def label_counts(axis: Axis) -> None:
     axis.set_major_formatter(lambda value, _: f"{value:,.0f}")
 
 
-def as_arrays(**columns) -> list[np.ndarray]:
+def as_arrays(**columns: ArrayLike) -> list[np.ndarray]:
     """Columns of numbers, of equal length."""
     arrays = [np.atleast_1d(np.asarray(column, dtype=float)) for column in columns.values()]
     if len({array.shape for array in arrays}) > 1 or arrays[0].ndim != 1:

@@ -66,12 +66,16 @@ if (
     from tamis.report.displays.kernels import KernelWeightsDisplay
     from tamis.report.displays.low_rank import RankOnePathDisplay, SingularValueDisplay
     from tamis.report.displays.metric import (
+        InteractionDisplay,
         MetricHistogramDisplay,
         MetricStepsDisplay,
         MetricSurfaceDisplay,
     )
-    from tamis.report.displays.metric_columns import InteractionDisplay, PixelDisplay
-    from tamis.report.displays.selection import SelectionPathDisplay, SelectionProbabilityDisplay
+    from tamis.report.displays.selection import (
+        PixelDisplay,
+        SelectionPathDisplay,
+        SelectionProbabilityDisplay,
+    )
     from tamis.report.displays.stability import StabilityDisplay
     from tamis.report.displays.thresholding import ThresholdDisplay
     from tamis.report.displays.training import DensityBiasDisplay, TrainingDisplay
@@ -142,11 +146,11 @@ _HOMES = {
     "DensityBiasDisplay": "tamis.report.displays.training",
     "KernelWeightsDisplay": "tamis.report.displays.kernels",
     "RankOnePathDisplay": "tamis.report.displays.low_rank",
-    "InteractionDisplay": "tamis.report.displays.metric_columns",
+    "InteractionDisplay": "tamis.report.displays.metric",
     "MetricHistogramDisplay": "tamis.report.displays.metric",
     "MetricStepsDisplay": "tamis.report.displays.metric",
     "MetricSurfaceDisplay": "tamis.report.displays.metric",
-    "PixelDisplay": "tamis.report.displays.metric_columns",
+    "PixelDisplay": "tamis.report.displays.selection",
     "SelectionPathDisplay": "tamis.report.displays.selection",
     "SelectionProbabilityDisplay": "tamis.report.displays.selection",
     "SingularValueDisplay": "tamis.report.displays.low_rank",

@@ -3,6 +3,7 @@ the way out.
 """
 
 import inspect
+import re
 import sys
 
 import matplotlib.pyplot as plt
@@ -27,8 +28,10 @@ from tamis import (
     selection_stability,
 )
 from tamis.judge.stability import agreements
+from tamis.report.displays.drawing import Display
 from tamis.report.page import material
 
+ALL = [getattr(tamis, name) for name in tamis.__all__ if name.endswith("Display")]
 DISPLAYS = [
     DensityBiasDisplay,
     KernelWeightsDisplay,
@@ -38,6 +41,7 @@ DISPLAYS = [
     TrainingDisplay,
     TriClassDisplay,
 ]
+PLACEHOLDER = re.compile(r"\{\w+\}")
 RUNS = [[0, 1, 2], [0, 1, 3], [0, 1, 2], [0, 9]]
 
 
@@ -130,9 +134,10 @@ def test_without_matplotlib_the_error_names_the_extra(makers, way, monkeypatch):
         makers[way]()
 
 
-@pytest.mark.parametrize("display", DISPLAYS)
+@pytest.mark.parametrize("display", ALL)
 def test_displays_are_documented(display):
     doc = ClassDoc(display)
+    assert issubclass(display, Display)
     assert [name for entry in doc["Parameters"] for name in entry.name.split(", ")] == list(
         inspect.signature(display).parameters
     )
@@ -140,10 +145,62 @@ def test_displays_are_documented(display):
     assert f"from tamis import {display.__name__}" in "\n".join(
         doc["Examples"]
     ) or f"{display.__name__}." in "\n".join(doc["Examples"])
+    assert not PLACEHOLDER.search(display.__doc__)
     for name, method in inspect.getmembers(display, callable):
         if name == "plot" or name.startswith("from_"):
-            described = [entry.name.lstrip("*") for entry in FunctionDoc(method)["Parameters"]]
-            assert described == [p for p in inspect.signature(method).parameters if p != "self"]
+            described = FunctionDoc(method)["Parameters"]
+            assert [entry.name.lstrip("*") for entry in described] == [
+                p for p in inspect.signature(method).parameters if p != "self"
+            ]
+            assert all(entry.type and entry.desc for entry in described)
+            assert not PLACEHOLDER.search(method.__doc__)
+            assert FunctionDoc(method)["Returns"][0].type == display.__name__
+
+
+def test_a_parameter_is_described_once():
+    """A new display describes what is its own; the rest of its docstrings is made."""
+
+    class Mine(Display, shows="a thing", of="SieveClassifier", drawn_by="`plot`"):
+        """A thing.
+
+        Attributes
+        ----------
+        {axes}
+        """
+
+        @classmethod
+        def from_estimator(cls, estimator, X, *, size=1, ax=None, **kwargs):
+            """Make it.
+
+            Parameters
+            ----------
+            X : array
+                Own words,
+                of two lines.
+            size : int, default=1
+                How large.
+            """
+
+        def plot(self, ax=None, *, size=1, **kwargs):
+            """Draw."""
+
+    assert [entry.name for entry in ClassDoc(Mine)["Attributes"]] == ["ax_", "figure_"]
+    made, drawn = (FunctionDoc(method) for method in (Mine.from_estimator, Mine.plot))
+    assert made["Summary"] == ["Make it."]
+    assert [entry.name for entry in made["Parameters"]] == [
+        "estimator",
+        "X",
+        "size",
+        "ax",
+        "**kwargs",
+    ]
+    assert made["Parameters"][0].type == "SieveClassifier"
+    assert made["Parameters"][1].desc == ["Own words,", "of two lines."]
+    assert [entry.name for entry in drawn["Parameters"]] == ["ax", "size", "**kwargs"]
+    assert drawn["Parameters"][1] == made["Parameters"][2]
+    assert drawn["Parameters"][2].desc == ["For matplotlib's `plot`."]
+    with pytest.raises(TypeError, match=r"Mine shows a thing, .*Pass a fitted SieveClassifier"):
+        Mine._held(tamis.FTRLClassifier().fit([[0.0], [1.0]], [0, 1]), "path_")
 
 
 # --------------------------------------------------------------------------- what is drawn

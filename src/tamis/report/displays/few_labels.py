@@ -2,17 +2,26 @@
 for.
 """
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.report.displays.drawing import ACCENT, OTHER, SOFT, lacks, take_axes
+from tamis.report.displays.drawing import ACCENT, OTHER, SOFT, Ax, Display, looks
 
 PALETTE = (OTHER, ACCENT, "#3f7f3f", "#7b3fa0", "#b8860b", "#008080", "#aa3377", "#555500")
 ROOM = 0.08  # beyond the outermost points, as a share of their span
 
 
-class TriClassDisplay:
+class TriClassDisplay(
+    Display,
+    shows="rows of a class and rows of none",
+    way_out="Fit a TriClassSVC.",
+    drawn_by="`pcolormesh`",
+):
     """What a machine for few labels makes of the plane of two columns: regions, labelled rows, and
     unlabelled rows sorted by it.
 
@@ -42,10 +51,7 @@ class TriClassDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the plane.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     surface_ : matplotlib QuadMesh
         The regions.
     points_ : list of matplotlib PathCollection
@@ -77,22 +83,19 @@ class TriClassDisplay:
     def __init__(
         self,
         *,
-        grid,
-        regions,
-        scores,
-        points,
-        kinds,
-        labelled,
-        classes,
-        names=("column 0", "column 1"),
+        grid: tuple[np.ndarray, np.ndarray],
+        regions: ArrayLike,
+        scores: ArrayLike | None,
+        points: ArrayLike,
+        kinds: ArrayLike,
+        labelled: ArrayLike,
+        classes: Sequence,
+        names: Sequence[str] = ("column 0", "column 1"),
     ):
         self.grid, self.regions = grid, np.asarray(regions)
         self.scores = None if scores is None else np.asarray(scores, dtype=float)
-        self.points, self.kinds, self.labelled = (
-            np.asarray(points, dtype=float),
-            np.asarray(kinds),
-            np.asarray(labelled, dtype=bool),
-        )
+        self.points, self.kinds = np.asarray(points, dtype=float), np.asarray(kinds)
+        self.labelled = np.asarray(labelled, dtype=bool)
         if self.regions.shape != (len(grid[1]), len(grid[0])):
             raise ValueError(
                 f"regions has shape {self.regions.shape}; a grid of {len(grid[0])} by "
@@ -101,15 +104,23 @@ class TriClassDisplay:
         self.classes, self.names = list(classes), list(names)
 
     @classmethod
-    def from_estimator(cls, estimator, X, y, *, columns=(0, 1), resolution=120, ax=None, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        *,
+        columns: tuple[int, int] = (0, 1),
+        resolution: int = 120,
+        ax: Ax = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw a machine and the rows it was fitted on.
 
         Parameters
         ----------
         estimator : TriClassSVC
             A fitted machine, not of a precomputed kernel.
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Their labels, with the marks of `fit`.
         columns : tuple of two int, default=(0, 1)
@@ -117,17 +128,9 @@ class TriClassDisplay:
             regions are those of that plane.
         resolution : int, default=120
             Points along each axis.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `pcolormesh`.
-
-        Returns
-        -------
-        display : TriClassDisplay
         """
         if not hasattr(estimator, "predict_tri"):
-            raise lacks(cls, estimator, "rows of a class and rows of none", "Fit a TriClassSVC.")
+            raise cls._refusal(estimator)
         check_is_fitted(estimator)
         if estimator.kernel == "precomputed":
             raise ValueError(
@@ -135,112 +138,54 @@ class TriClassDisplay:
                 "name."
             )
         rows, names = _plain(X)
-        first, second = (rows[:, column] for column in columns)
-        across, up = _axis(first, resolution), _axis(second, resolution)
-        plane = np.tile(rows.mean(axis=0), (len(across) * len(up), 1))
-        plane[:, columns[0]], plane[:, columns[1]] = (
-            np.tile(across, len(up)),
-            np.repeat(up, len(across)),
-        )
-        numbers = _numbers(estimator, estimator.predict_tri(_framed(plane, X, names)))
-        scores = (
-            estimator.decision_function(_framed(plane, X, names))
-            if len(estimator.classes_) == 2
-            else None
-        )
-        shape = (len(up), len(across))
-        known = np.isin(np.asarray(y, dtype=object), estimator.classes_.astype(object))
-        kinds = np.where(
-            known,
-            _numbers(estimator, np.asarray(y, dtype=object)),
-            _numbers(estimator, estimator.predict_tri(X)),
-        )
+        pair = list(columns)
+        across, up = (_axis(rows[:, c], resolution) for c in pair)
+        plane = np.tile(rows.mean(axis=0), (resolution**2, 1))
+        plane[:, pair] = np.column_stack([part.ravel() for part in np.meshgrid(across, up)])
+        asked, shape = _framed(plane, X, names), (resolution, resolution)
+        two, classes = len(estimator.classes_) == 2, estimator.classes_.tolist()
+        labels = np.asarray(y, dtype=object)
+        known = np.isin(labels, estimator.classes_.astype(object))
         return cls(
             grid=(across, up),
-            regions=numbers.reshape(shape),
-            scores=None if scores is None else scores.reshape(shape),
-            points=np.column_stack((first, second)),
-            kinds=kinds,
+            regions=_numbers(classes, estimator.predict_tri(asked)).reshape(shape),
+            scores=estimator.decision_function(asked).reshape(shape) if two else None,
+            points=rows[:, pair],
+            kinds=_numbers(classes, np.where(known, labels, estimator.predict_tri(X))),
             labelled=known,
-            classes=estimator.classes_.tolist(),
-            names=[names[c] if names is not None else f"column {c}" for c in columns],
+            classes=classes,
+            names=[f"column {c}" if names is None else names[c] for c in pair],
         ).plot(ax=ax, **kwargs)
 
-    def plot(self, *, ax=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `pcolormesh`.
-
-        Returns
-        -------
-        display : TriClassDisplay
-            This display.
-        """
-        ax = take_axes(self, ax)
+    def plot(self, *, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
         from matplotlib.colors import ListedColormap, to_rgba
 
         colours = [PALETTE[k % len(PALETTE)] for k in range(len(self.classes))]
-        map_ = ListedColormap(["white", *(to_rgba(colour, 0.16) for colour in colours)])
-        looks = {
-            "cmap": map_,
-            "vmin": -1.5,
-            "vmax": len(colours) - 0.5,
-            "shading": "auto",
-            "rasterized": True,
-            **kwargs,
-        }
-        self.surface_ = ax.pcolormesh(*self.grid, self.regions, **looks)
+        shades = ListedColormap([to_rgba("white"), *(to_rgba(c, 0.16) for c in colours)])
+        reach = {"vmin": -1.5, "vmax": len(colours) - 0.5}
+        look = looks(kwargs, cmap=shades, shading="auto", rasterized=True, **reach)
+        self.surface_ = ax.pcolormesh(*self.grid, self.regions, **look)
         if self.scores is not None:
-            ax.contour(
-                *self.grid,
-                self.scores,
-                levels=[-1.0, 0.0, 1.0],
-                colors="#333333",
-                linewidths=[0.8, 1.8, 0.8],
-                linestyles=["--", "-", "--"],
-            )
-        self.points_ = []
-        beside = ~self.labelled & (self.kinds < 0)
-        self.points_.append(
-            ax.scatter(
-                *self.points[beside].T,
-                s=14,
-                marker="x",
-                c=SOFT,
-                linewidths=0.8,
-                label="taken for irrelevant",
-            )
-        )
-        for number, colour in enumerate(colours):
+            lines = looks(linewidths=[0.8, 1.8, 0.8], linestyles=["--", "-", "--"])
+            ax.contour(*self.grid, self.scores, levels=[-1, 0, 1], colors="#333333", **lines)
+        beside = self.points[~self.labelled & (self.kinds < 0)]
+        crosses = looks(s=14, marker="x", c=SOFT, linewidths=0.8, label="taken for irrelevant")
+        self.points_ = [ax.scatter(*beside.T, **crosses)]
+        for number, (name, colour) in enumerate(zip(self.classes, colours, strict=True)):
             own = self.kinds == number
-            rings = {
-                "s": 16,
-                "facecolors": "none",
-                "edgecolors": colour,
-                "linewidths": 0.8,
-                "label": f"taken for {self.classes[number]}",
-            }
-            self.points_.append(ax.scatter(*self.points[own & ~self.labelled].T, **rings))
-            filled = {
-                "s": 60,
-                "c": colour,
-                "edgecolors": "white",
-                "linewidths": 1.0,
-                "zorder": 3,
-                "label": f"labelled {self.classes[number]}",
-            }
-            self.points_.append(ax.scatter(*self.points[own & self.labelled].T, **filled))
-        ax.set(
-            xlabel=self.names[0],
-            ylabel=self.names[1],
-            xlim=self.grid[0][[0, -1]],
-            ylim=self.grid[1][[0, -1]],
-        )
+            rings = looks(s=16, facecolors="none", edgecolors=colour, linewidths=0.8)
+            filled = looks(s=60, c=colour, edgecolors="white", linewidths=1.0, zorder=3)
+            self.points_ += [
+                ax.scatter(*self.points[own & chosen].T, **look, label=f"{word} {name}")
+                for chosen, look, word in (
+                    (~self.labelled, rings, "taken for"),
+                    (self.labelled, filled, "labelled"),
+                )
+            ]
+        ax.set(xlabel=self.names[0], ylabel=self.names[1])
+        ax.set(xlim=self.grid[0][[0, -1]], ylim=self.grid[1][[0, -1]])
         return self
 
 
@@ -264,9 +209,8 @@ def _axis(values, resolution: int):
     return np.linspace(low - ROOM * span, high + ROOM * span, resolution)
 
 
-def _numbers(estimator, labels) -> np.ndarray:
+def _numbers(classes: list, labels) -> np.ndarray:
     """Numbers of the classes, -1 for what is none."""
-    known = {label: number for number, label in enumerate(estimator.classes_.tolist())}
-    return np.array(
-        [known.get(label, -1) for label in np.asarray(labels, dtype=object).tolist()], dtype=int
-    )
+    known = {label: number for number, label in enumerate(classes)}
+    found = np.asarray(labels, dtype=object).tolist()
+    return np.array([known.get(label, -1) for label in found], dtype=int)

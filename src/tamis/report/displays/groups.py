@@ -2,15 +2,22 @@
 tasks.
 """
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from typing import Any, Self
 
-from tamis.report.displays.drawing import OTHER, lacks, take_axes
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tamis.report.displays.drawing import DASHED, Ax, Display, Names, looks
 
 MOST = 10  # groups that get a name and a colour
 
 
-class GroupPathDisplay:
+class GroupPathDisplay(
+    Display,
+    shows="a path of groups",
+    of="GroupLassoClassifierCV or GroupLassoRegressorCV",
+    drawn_by="`plot`",
+):
     """Norm of every group of weights along the strength of the penalty, with the strength that was
     chosen.
 
@@ -31,10 +38,7 @@ class GroupPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the curves.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     lines_ : list of matplotlib Line2D
         The curves of the groups that ever have a weight, the largest at the smallest strength
         first.
@@ -59,7 +63,14 @@ class GroupPathDisplay:
     ('alpha', True)
     """
 
-    def __init__(self, *, alpha, group_norm, chosen=None, group_names=None):
+    def __init__(
+        self,
+        *,
+        alpha: ArrayLike,
+        group_norm: ArrayLike,
+        chosen: float | None = None,
+        group_names: Names = None,
+    ):
         self.alpha = np.asarray(alpha, dtype=float).ravel()
         self.group_norm = np.asarray(group_norm, dtype=float)
         if self.group_norm.ndim != 2 or len(self.group_norm) != len(self.alpha):
@@ -71,91 +82,49 @@ class GroupPathDisplay:
             raise ValueError(
                 f"group_names has {len(group_names)} names for {self.group_norm.shape[1]} groups."
             )
-        self.chosen = chosen
-        self.group_names = group_names
+        self.chosen, self.group_names = chosen, group_names
 
     @classmethod
-    def from_estimator(cls, estimator, *, group_names=None, ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: Any, *, group_names: Names = None, ax: Ax = None, **kwargs: Any
+    ) -> Self:
         """Draw the path of a fitted model.
 
         Parameters
         ----------
-        estimator : GroupLassoClassifierCV or GroupLassoRegressorCV
-            A fitted model with `path_`.
         group_names : list of str or None, default=None
             Names of the groups; None takes the column's name for groups of one column, and numbers
             for others.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : GroupPathDisplay
         """
-        check_is_fitted(estimator)
-        path = getattr(estimator, "path_", None)
+        path = cls._held(estimator, "path_")
         if not isinstance(path, dict) or "group_norm" not in path:
-            raise lacks(
-                cls,
-                estimator,
-                "a path of groups",
-                "GroupLassoClassifierCV and GroupLassoRegressorCV have one.",
-            )
+            raise cls._refusal(estimator)
         names = getattr(estimator, "feature_names_in_", None)
         if group_names is None and names is not None:
             group_names = [
                 str(names[g[0]]) if len(g) == 1 else f"group {k}"
                 for k, g in enumerate(estimator.groups_)
             ]
-        display = cls(
-            alpha=path["alpha"],
-            group_norm=path["group_norm"],
-            chosen=estimator.alpha_,
-            group_names=group_names,
+        shown = {"chosen": estimator.alpha_, "group_names": group_names}
+        return cls(alpha=path["alpha"], group_norm=path["group_norm"], **shown).plot(
+            ax=ax, **kwargs
         )
-        return display.plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : GroupPathDisplay
-        """
-        ax = take_axes(self, ax)
-        last = (
-            self.group_norm[np.argmin(self.alpha)]
-            if len(self.alpha)
-            else np.zeros(self.group_norm.shape[1])
-        )
+    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
         shown = np.flatnonzero(self.group_norm.any(axis=0))
+        last = self.group_norm[np.argmin(self.alpha), shown] if len(shown) else shown
         self.lines_ = []
-        for rank, g in enumerate(shown[np.argsort(-last[shown], kind="stable")]):
+        for rank, g in enumerate(shown[np.argsort(-last, kind="stable")]):
             name = f"group {g}" if self.group_names is None else str(self.group_names[g])
-            look = (
-                {"color": f"C{rank}", "label": name}
-                if rank < MOST
-                else {"color": "0.8", "zorder": 1}
-            )
-            self.lines_ += ax.plot(self.alpha, self.group_norm[:, g], **(look | kwargs))
+            look: dict = {"color": f"C{rank}", "label": name}
+            look = looks(kwargs, **(look if rank < MOST else {"color": "0.8", "zorder": 1}))
+            self.lines_ += ax.plot(self.alpha, self.group_norm[:, g], **look)
         self.chosen_line_ = None
         if self.chosen is not None:
-            self.chosen_line_ = ax.axvline(
-                self.chosen,
-                color=OTHER,
-                linestyle="--",
-                linewidth=1,
-                label=f"alpha = {self.chosen:.3g}",
-            )
+            label = f"alpha = {self.chosen:.3g}"
+            self.chosen_line_ = ax.axvline(self.chosen, **DASHED, label=label)
         ax.set(xscale="log", xlabel="alpha", ylabel="norm of the group's weights")
         if not ax.xaxis_inverted():
             ax.invert_xaxis()
@@ -164,7 +133,12 @@ class GroupPathDisplay:
         return self
 
 
-class TaskMatrixDisplay:
+class TaskMatrixDisplay(
+    Display,
+    shows="weights of several tasks",
+    of="MultiTaskClassifier, MultiTaskRegressor or an online one",
+    drawn_by="`imshow`",
+):
     """Weights of features (rows) by tasks (columns): who uses what.
 
     Use `from_estimator`. Rows that are filled through are features that all tasks share; gaps in
@@ -181,10 +155,7 @@ class TaskMatrixDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the matrix.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     image_ : matplotlib AxesImage
         The matrix; weights that are exactly 0 are left out.
     colorbar_ : matplotlib Colorbar
@@ -210,7 +181,9 @@ class TaskMatrixDisplay:
     [0, 1]
     """
 
-    def __init__(self, *, weights, task_names=None, feature_names=None):
+    def __init__(
+        self, *, weights: ArrayLike, task_names: Names = None, feature_names: Names = None
+    ):
         self.weights = np.asarray(weights, dtype=float)
         if self.weights.ndim != 2:
             raise ValueError(
@@ -220,82 +193,42 @@ class TaskMatrixDisplay:
         self.task_names, self.feature_names = task_names, feature_names
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **kwargs):
-        """Draw the weights of a fitted multi-task model.
-
-        Parameters
-        ----------
-        estimator : MultiTaskClassifier, MultiTaskRegressor or an online one
-            A fitted model with `tasks_`.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `imshow`.
-
-        Returns
-        -------
-        display : TaskMatrixDisplay
-        """
-        check_is_fitted(estimator)
-        tasks = getattr(estimator, "tasks_", None)
-        if tasks is None:
-            raise lacks(
-                cls,
-                estimator,
-                "weights of several tasks",
-                "MultiTaskClassifier and MultiTaskRegressor have them.",
-            )
+    def from_estimator(cls, estimator: Any, *, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw the weights of a fitted multi-task model."""
+        tasks = cls._held(estimator, "tasks_")
         weights = np.reshape(estimator.coef_, (len(tasks), -1, estimator.n_features_in_))
-        weights = (
-            weights[:, 0] if weights.shape[1] == 1 else np.sqrt((weights**2).sum(axis=1))
-        )  # several outputs a task: their norm
+        if weights.shape[1] == 1:
+            weights = weights[:, 0]
+        else:  # several outputs a task: their norm
+            weights = np.sqrt((weights**2).sum(axis=1))
         names = getattr(estimator, "feature_names_in_", None)
         return cls(weights=weights, task_names=[str(t) for t in tasks], feature_names=names).plot(
             ax=ax, **kwargs
         )
 
-    def plot(self, ax=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `imshow`.
-
-        Returns
-        -------
-        display : TaskMatrixDisplay
-        """
-        ax = take_axes(self, ax)
+    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
         sizes = np.sqrt((self.weights**2).sum(axis=0))
         order = np.argsort(-sizes, kind="stable")
         self.features_ = order[sizes[order] > 0.0]
         shown = self.weights[:, self.features_].T
         limit = float(np.abs(shown).max(initial=0.0)) or 1.0
-        look = {
-            "cmap": "RdBu_r",
-            "vmin": -limit,
-            "vmax": limit,
-            "aspect": "auto",
-            "interpolation": "nearest",
-        } | kwargs
+        look = looks(
+            kwargs, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", interpolation="nearest"
+        )
         shown = shown if shown.size else np.zeros((1, max(len(self.weights), 1)))
         self.image_ = ax.imshow(np.ma.masked_equal(shown, 0.0), **look)
         ax.set_facecolor("0.85")  # a weight that is exactly 0 is a hole
         self.colorbar_ = self.figure_.colorbar(self.image_, ax=ax, label="weight")
         ax.set(xlabel="task", ylabel="feature")
-        if len(self.features_) and len(self.features_) <= 40:
-            names = (
-                self.features_
-                if self.feature_names is None
-                else [self.feature_names[j] for j in self.features_]
+        if 0 < len(self.features_) <= 40:
+            names = self.feature_names
+            ax.set_yticks(
+                range(len(self.features_)),
+                [str(j if names is None else names[j]) for j in self.features_],
             )
-            ax.set_yticks(range(len(self.features_)), [str(name) for name in names])
         if len(self.weights) <= 20:
-            ax.set_xticks(
-                range(len(self.weights)),
-                self.task_names or [str(q) for q in range(len(self.weights))],
-            )
+            tasks = range(len(self.weights))
+            ax.set_xticks(tasks, self.task_names or [str(q) for q in tasks])
         return self

@@ -1,13 +1,21 @@
 """Figure of the weights of kernels: columns against kinds."""
 
+from collections.abc import Sequence
+from typing import Any, Self
+
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from tamis.methods.kernels.matrices.kinds import Kernel
-from tamis.report.displays.drawing import lacks, take_axes
+from tamis.report.displays.drawing import Ax, Display, looks, one_output
 
 
-class KernelWeightsDisplay:
+class KernelWeightsDisplay(
+    Display,
+    shows="weights of kernels",
+    of="GMKLClassifier or GMKLRegressor",
+    drawn_by="`pcolormesh`",
+):
     """Weights of the kernels of a model: what each kernel looks at, against its kind.
 
     Use `from_estimator`. It shows which columns matter, alone or all together, and in which way:
@@ -25,10 +33,7 @@ class KernelWeightsDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the weights.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     image_ : matplotlib QuadMesh
         The weights.
 
@@ -49,7 +54,7 @@ class KernelWeightsDisplay:
     ((5, 13), True)
     """
 
-    def __init__(self, *, weights, rows, kinds):
+    def __init__(self, *, weights: ArrayLike, rows: Sequence[str], kinds: Sequence[str]):
         self.weights = np.asarray(weights, dtype=float)
         self.rows, self.kinds = list(rows), list(kinds)
         if self.weights.shape != (len(self.rows), len(self.kinds)):
@@ -59,61 +64,27 @@ class KernelWeightsDisplay:
             )
 
     @classmethod
-    def from_estimator(cls, estimator, *, output=0, max_rows=30, ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: Any, *, output: int = 0, max_rows: int = 30, ax: Ax = None, **kwargs: Any
+    ) -> Self:
         """Draw the weights of a fitted model.
 
         Parameters
         ----------
-        estimator : GMKLClassifier or GMKLRegressor
-            A fitted model.
-        output : int, default=0
-            Which class or target, where each has weights of its own.
         max_rows : int, default=30
             Most rows of the figure; those of the largest weights stay.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `pcolormesh`.
-
-        Returns
-        -------
-        display : KernelWeightsDisplay
         """
-        check_is_fitted(estimator)
-        if not hasattr(estimator, "kernel_weights_"):
-            raise lacks(
-                cls, estimator, "weights of kernels", "GMKLClassifier and GMKLRegressor have them."
-            )
-        weights = np.atleast_2d(estimator.kernel_weights_)
-        if not 0 <= output < len(weights):
-            raise ValueError(
-                f"The 'output' parameter must be between 0 and {len(weights) - 1}. Got {output!r} "
-                "instead."
-            )
-        return cls(**_table(estimator, weights[output], max_rows)).plot(ax=ax, **kwargs)
+        weights = one_output(np.atleast_2d(cls._held(estimator, "kernel_weights_")), output)
+        return cls(**_table(estimator, weights, max_rows)).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `pcolormesh`.
-
-        Returns
-        -------
-        display : KernelWeightsDisplay
-        """
-        ax = take_axes(self, ax)
+    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
         shown = np.ma.masked_where(~(self.weights > 0.0), self.weights)
-        look = {"cmap": "viridis_r", "vmin": 0.0, "edgecolors": "white", "linewidth": 0.8} | kwargs
+        look = looks(kwargs, cmap="viridis_r", vmin=0.0, edgecolors="white", linewidth=0.8)
         self.image_ = ax.pcolormesh(shown, **look)
         turned = (
-            {"rotation": 60, "ha": "right", "rotation_mode": "anchor"}
-            if len(self.kinds) > 4
-            else {}
+            {} if len(self.kinds) <= 4 else looks(rotation=60, ha="right", rotation_mode="anchor")
         )
         ax.set_xticks(np.arange(len(self.kinds)) + 0.5, self.kinds, **turned)
         ax.set_yticks(np.arange(len(self.rows)) + 0.5, self.rows)

@@ -2,21 +2,32 @@
 lasso.
 """
 
-import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from typing import Any, Self
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tamis.methods.low_rank.rank_one import RankOneLasso
 from tamis.report.displays.drawing import (
     ACCENT,
     OTHER,
     SOFT,
+    Ax,
+    Axes,
+    Display,
+    Names,
     as_arrays,
     label_counts,
-    lacks,
-    take_axes,
+    looks,
 )
 
 
-class SingularValueDisplay:
+class SingularValueDisplay(
+    Display,
+    shows="singular values",
+    of="LowRankFactorization, LowRankLasso, LowRankClassifier or RankOneLasso",
+    drawn_by="`plot`",
+):
     """Singular values of a low-rank factorisation, and between which bounds the largest value that
     it leaves out lies.
 
@@ -32,10 +43,7 @@ class SingularValueDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the values.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     line_ : matplotlib Line2D
         The values.
     band_ : matplotlib Rectangle
@@ -55,83 +63,42 @@ class SingularValueDisplay:
     >>> from tamis import LowRankFactorization, SingularValueDisplay
     >>> from tamis.datasets import make_text
     >>> X, y, _ = make_text(n_samples=300, n_features=500, random_state=0)
-    >>> display = SingularValueDisplay.from_estimator(LowRankFactorization(10, random_state=0).fit(X))
+    >>> factors = LowRankFactorization(10, random_state=0).fit(X)
+    >>> display = SingularValueDisplay.from_estimator(factors)
     >>> len(display.values)
     10
     """
 
-    def __init__(self, *, values, lower, upper):
-        self.values, self.lower, self.upper = (
-            as_arrays(values=values)[0],
-            float(lower),
-            float(upper),
-        )
+    def __init__(self, *, values: ArrayLike, lower: float, upper: float):
+        (self.values,) = as_arrays(values=values)
+        self.lower, self.upper = float(lower), float(upper)
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **kwargs):
-        """Draw the values of a fitted factorisation, or of a model that has one.
-
-        Parameters
-        ----------
-        estimator : LowRankFactorization, LowRankLasso, LowRankClassifier or RankOneLasso
-            Fitted.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : SingularValueDisplay
-        """
-        check_is_fitted(estimator)
+    def from_estimator(cls, estimator: Any, *, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw the values of a fitted factorisation, or of a model that has one."""
         factors = getattr(estimator, "factorization_", estimator)
-        if not hasattr(factors, "S_"):
-            raise lacks(cls, estimator, "singular values", "Fit a LowRankFactorization.")
-        return cls(values=factors.S_, lower=factors.error_lower_, upper=factors.error_upper_).plot(
+        values = cls._held(factors, "S_")
+        return cls(values=values, lower=factors.error_lower_, upper=factors.error_upper_).plot(
             ax=ax, **kwargs
         )
 
-    def plot(self, ax=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : SingularValueDisplay
-        """
-        ax = take_axes(self, ax)
-        places = np.arange(1, len(self.values) + 1)
-        (self.line_,) = ax.plot(
-            places,
-            self.values,
-            **({"marker": ".", "color": ACCENT, "label": "singular values"} | kwargs),
-        )
-        self.band_ = ax.axhspan(
-            self.lower,
-            self.upper,
-            color=OTHER,
-            alpha=0.35,
-            linewidth=1.0,
-            label="largest left out (bounds)",
-        )
-        ax.set(
-            xlabel="component",
-            ylabel="singular value",
-            ylim=(0.0, 1.05 * max([self.upper, *self.values])),
-        )
+    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
+        look = looks(kwargs, marker=".", color=ACCENT, label="singular values")
+        (self.line_,) = ax.plot(np.arange(1, len(self.values) + 1), self.values, **look)
+        band = looks(alpha=0.35, linewidth=1.0, label="largest left out (bounds)")
+        self.band_ = ax.axhspan(self.lower, self.upper, color=OTHER, **band)
+        ax.set(xlabel="component", ylabel="singular value")
+        ax.set_ylim(0.0, 1.05 * max([self.upper, *self.values]))
         label_counts(ax.xaxis)
         ax.legend(frameon=False)
         return self
 
 
-class RankOnePathDisplay:
+class RankOnePathDisplay(
+    Display, shows="a path", way_out="Pass a RankOneLasso.", drawn_by="`plot`"
+):
     """Weights of the rank-one lasso over the price of the L1 norm.
 
     Columns come in one by one as the price falls, those of the largest loading first, and all keep
@@ -148,10 +115,7 @@ class RankOnePathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the paths.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     lines_ : list of matplotlib Line2D
         One for each column that comes in.
 
@@ -175,8 +139,8 @@ class RankOnePathDisplay:
     (100, 3)
     """
 
-    def __init__(self, *, alphas, weights, names=None):
-        self.alphas = as_arrays(alphas=alphas)[0]
+    def __init__(self, *, alphas: ArrayLike, weights: ArrayLike, names: Names = None):
+        (self.alphas,) = as_arrays(alphas=alphas)
         self.weights = np.asarray(weights, dtype=float)
         if self.weights.ndim != 2 or len(self.weights) != len(self.alphas):
             raise ValueError(
@@ -186,13 +150,21 @@ class RankOnePathDisplay:
         self.names = None if names is None else [str(name) for name in names]
 
     @classmethod
-    def from_data(cls, X, y, estimator=None, *, alphas=None, names=None, ax=None, **kwargs):
+    def from_data(
+        cls,
+        X: Any,
+        y: ArrayLike,
+        estimator: Any = None,
+        *,
+        alphas: ArrayLike | None = None,
+        names: Names = None,
+        ax: Ax = None,
+        **kwargs: Any,
+    ) -> Self:
         """Compute the path of one target and draw it.
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             Target.
         estimator : RankOneLasso or None, default=None
@@ -201,70 +173,46 @@ class RankOnePathDisplay:
             Prices; None chooses them.
         names : sequence of str or None, default=None
             Names of the columns.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : RankOnePathDisplay
         """
-        from tamis.methods.low_rank.rank_one import RankOneLasso
-
         estimator = RankOneLasso() if estimator is None else estimator
         if not hasattr(estimator, "path"):
-            raise lacks(cls, estimator, "a path", "Pass a RankOneLasso.")
+            raise cls._refusal(estimator)
         alphas, weights, _ = estimator.path(X, y, alphas)
         return cls(alphas=alphas, weights=weights, names=names).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, top=8, **kwargs):
+    def plot(self, ax: Ax = None, *, top: int = 8, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters
         ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
         top : int, default=8
             Columns to name, the heaviest at the last price.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : RankOnePathDisplay
         """
-        ax = take_axes(self, ax)
+        ax = self._take_axes(ax)
         last = self.weights[int(self.alphas.argmin())]
         heaviest = np.argsort(-np.abs(last), kind="stable")[:top]
         self.lines_ = []
         for column in np.flatnonzero(self.weights.any(axis=0)):
-            shown = column in heaviest
-            look = {
-                "color": ACCENT if shown else SOFT,
-                "linewidth": 1.4 if shown else 0.6,
-                "alpha": 1.0 if shown else 0.5,
-            }
-            self.lines_ += ax.plot(self.alphas, self.weights[:, column], **(look | kwargs))
+            colour, width, alpha = (ACCENT, 1.4, 1.0) if column in heaviest else (SOFT, 0.6, 0.5)
+            look = looks(kwargs, color=colour, linewidth=width, alpha=alpha)
+            self.lines_ += ax.plot(self.alphas, self.weights[:, column], **look)
         ax.set(xscale="log", xlabel="alpha", ylabel="weight")
         ax.invert_xaxis()  # columns come in from left to right
         if self.names is not None:
-            self._name(ax, heaviest, last)
+            _name_ends(ax, self.alphas.min(), last, heaviest, self.names)
         return self
 
-    def _name(self, ax, columns, last) -> None:
-        """Names at the right end, the heaviest first; one that would lie on another is left out."""
-        room = 0.045 * (last.max() - last.min())
-        taken: list[float] = []
-        for column in columns:
-            if last[column] and all(abs(last[column] - place) > room for place in taken):
-                taken.append(last[column])
-                place = {
-                    "xytext": (4, 0),
-                    "textcoords": "offset points",
-                    "va": "center",
-                    "fontsize": "small",
-                    "annotation_clip": False,
-                }
-                ax.annotate(self.names[column], (self.alphas.min(), last[column]), **place)
-        ax.set_xlim(right=self.alphas.min())
+
+def _name_ends(
+    ax: Axes, end: float, heights: np.ndarray, columns: np.ndarray, names: list[str]
+) -> None:
+    """Names at the right end, the heaviest first; one that would lie on another is left out."""
+    room = 0.045 * np.ptp(heights)
+    taken: list[float] = []
+    for column in columns[heights[columns] != 0.0]:
+        height = heights[column]
+        if all(abs(height - place) > room for place in taken):
+            taken.append(height)
+            place = looks(xytext=(4, 0), textcoords="offset points", annotation_clip=False)
+            ax.annotate(names[column], (end, height), va="center", fontsize="small", **place)
+    ax.set_xlim(right=end)

@@ -1,22 +1,34 @@
-"""Figures of a selection: error by size, and how often each feature was selected."""
+"""Figures of a selection: error by size, how often each feature was selected, and which pixels."""
+
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.report.displays.drawing import (
     ACCENT,
+    DASHED,
     OTHER,
     SOFT,
+    Ax,
+    Display,
     as_arrays,
     label_counts,
-    lacks,
-    take_axes,
+    looks,
+    one_output,
 )
 from tamis.report.page.material import Selection, selection_of, size_paths
 
 
-class SelectionPathDisplay:
+class SelectionPathDisplay(
+    Display,
+    shows="held-out errors by size",
+    of="SieveClassifier or SieveRegressor",
+    way_out="A sieve that chose its size itself (n_features='auto') has them.",
+    drawn_by="`plot`",
+):
     """Held-out error of a sieve by the number of features kept, with the size that was chosen.
 
     Use `from_estimator`. It shows whether the chosen size lies at a clear bend or on a plain, and
@@ -37,10 +49,7 @@ class SelectionPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the curve.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     line_ : matplotlib Line2D
         The curve.
     chosen_line_ : matplotlib Line2D or None
@@ -63,95 +72,63 @@ class SelectionPathDisplay:
     """
 
     def __init__(
-        self, *, n_features, error, chosen=None, error_name="held-out error", estimator_name=None
+        self,
+        *,
+        n_features: ArrayLike,
+        error: ArrayLike,
+        chosen: int | None = None,
+        error_name: str = "held-out error",
+        estimator_name: str | None = None,
     ):
         self.n_features, self.error = as_arrays(n_features=n_features, error=error)
-        self.chosen = chosen
-        self.error_name = error_name
-        self.estimator_name = estimator_name
+        self.chosen, self.error_name, self.estimator_name = chosen, error_name, estimator_name
 
     @classmethod
-    def from_estimator(cls, estimator, *, output=0, name=None, ax=None, **kwargs):
-        """Draw the path of a fitted sieve.
-
-        Parameters
-        ----------
-        estimator : SieveClassifier or SieveRegressor
-            A fitted model with `path_`.
-        output : int, default=0
-            Which class or target, where each has a path of its own.
-        name : str or None, default=None
-            Name for the legend; None takes the class of the estimator.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : SelectionPathDisplay
-        """
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        output: int = 0,
+        name: str | None = None,
+        ax: Ax = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the path of a fitted sieve."""
         check_is_fitted(estimator)
         paths = size_paths(estimator)
         if not paths:
-            raise lacks(
-                cls,
-                estimator,
-                "held-out errors by size",
-                "A sieve that chose its size itself (n_features='auto') has them.",
-            )
-        if not 0 <= output < len(paths):
-            raise ValueError(
-                f"The 'output' parameter must be between 0 and {len(paths) - 1}. Got {output!r} "
-                "instead."
-            )
-        path = paths[output]
-        error_name = "held-out error" if is_classifier(estimator) else "held-out absolute error"
-        display = cls(
+            raise cls._refusal(estimator)
+        path = one_output(paths, output)
+        return cls(
             n_features=path.sizes,
             error=path.error,
             chosen=path.chosen,
-            error_name=error_name,
+            error_name="held-out error" if is_classifier(estimator) else "held-out absolute error",
             estimator_name=type(estimator).__name__,
-        )
-        return display.plot(ax=ax, name=name, **kwargs)
+        ).plot(ax=ax, name=name, **kwargs)
 
-    def plot(self, ax=None, *, name=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        name : str or None, default=None
-            Name for the legend.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : SelectionPathDisplay
-        """
-        ax = take_axes(self, ax)
+    def plot(self, ax: Ax = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
         name = self.estimator_name if name is None else name
-        look = {"color": ACCENT, "marker": "o", "markersize": 3.5, "label": name} | kwargs
+        look = looks(kwargs, color=ACCENT, marker="o", markersize=3.5, label=name)
         (self.line_,) = ax.plot(self.n_features, self.error, **look)
         self.chosen_line_ = None
         if self.chosen is not None:
-            self.chosen_line_ = ax.axvline(
-                self.chosen,
-                color=OTHER,
-                linestyle="--",
-                linewidth=1,
-                label=f"{self.chosen:,} chosen",
-            )
+            label = f"{self.chosen:,} chosen"
+            self.chosen_line_ = ax.axvline(self.chosen, **DASHED, label=label)
         ax.set(xscale="log", xlabel="features kept", ylabel=self.error_name)
         label_counts(ax.xaxis)
         ax.legend(frameon=False)
         return self
 
 
-class SelectionProbabilityDisplay:
+class SelectionProbabilityDisplay(
+    Display,
+    shows="selection probabilities",
+    way_out="Put it into a StabilitySelector to find them.",
+    drawn_by="`plot`, for the points of the kept features",
+):
     """Selection probability of each feature, the highest first, with the threshold where there is
     one.
 
@@ -170,10 +147,7 @@ class SelectionProbabilityDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the points.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     kept_points_, other_points_ : matplotlib Line2D
         The points of the features kept and not kept.
     threshold_line_ : matplotlib Line2D or None
@@ -203,14 +177,12 @@ class SelectionProbabilityDisplay:
     True
     """
 
-    def __init__(self, *, probability, kept, threshold=None):
-        self.probability = np.asarray(probability, dtype=float)
-        self.kept = np.asarray(kept, dtype=bool)
-        as_arrays(probability=self.probability, kept=self.kept)
-        self.threshold = threshold
+    def __init__(self, *, probability: ArrayLike, kept: ArrayLike, threshold: float | None = None):
+        self.probability, flags = as_arrays(probability=probability, kept=kept)
+        self.kept, self.threshold = flags.astype(bool), threshold
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, **kwargs):
+    def from_estimator(cls, estimator: Any, *, ax: Ax = None, **kwargs: Any) -> Self:
         """Draw the selection probabilities of a fitted model.
 
         Parameters
@@ -218,68 +190,133 @@ class SelectionProbabilityDisplay:
         estimator : estimator
             A fitted model with `selection_probability_`: a sieve, a stabilized model or a
             `StabilitySelector`.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`, for the points of the kept features.
-
-        Returns
-        -------
-        display : SelectionProbabilityDisplay
         """
         check_is_fitted(estimator)
         selection = selection_of(estimator)
         if selection is None:
-            raise lacks(
-                cls,
-                estimator,
-                "selection probabilities",
-                "Put it into a StabilitySelector to find them.",
-            )
-        return cls(
-            probability=selection.probability, kept=selection.kept, threshold=selection.threshold
-        ).plot(ax=ax, **kwargs)
+            raise cls._refusal(estimator)
+        return cls(**selection._asdict()).plot(ax=ax, **kwargs)
 
-    def plot(self, ax=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`, for the points of the kept features.
-
-        Returns
-        -------
-        display : SelectionProbabilityDisplay
-        """
-        ax = take_axes(self, ax)
+    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
         ranked = Selection(self.probability, self.kept, self.threshold).ranked()
         rank, kept = np.arange(1, len(ranked) + 1), self.kept[ranked]
-        plain = {"linestyle": "none", "marker": "o", "markersize": 4}
-        hollow = {
-            "color": SOFT,
-            "markerfacecolor": "none",
-            "label": None if kept.all() else "not kept",
-        }
+        heights = self.probability[ranked]
+        plain: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
+        hollow = looks(plain, color=SOFT, markerfacecolor="none")
         (self.other_points_,) = ax.plot(
-            rank[~kept], self.probability[ranked][~kept], **plain, **hollow
+            rank[~kept], heights[~kept], **hollow, label=None if kept.all() else "not kept"
         )
-        (self.kept_points_,) = ax.plot(
-            rank[kept],
-            self.probability[ranked][kept],
-            **(plain | {"color": ACCENT, "label": "kept"} | kwargs),
-        )
+        filled = looks(plain | kwargs, color=ACCENT, label="kept")
+        (self.kept_points_,) = ax.plot(rank[kept], heights[kept], **filled)
         self.threshold_line_ = None
         if self.threshold is not None:
             label = f"threshold {self.threshold:g}"
-            self.threshold_line_ = ax.axhline(
-                self.threshold, color=OTHER, linestyle="--", linewidth=1, label=label
-            )
+            self.threshold_line_ = ax.axhline(self.threshold, **DASHED, label=label)
         ax.set(xlabel="rank", ylabel="selection probability", ylim=(-0.03, 1.05))
         if len(ranked) > 30:
             ax.set_xscale("log")
         label_counts(ax.xaxis)
         ax.legend(frameon=False)
+        return self
+
+
+class PixelDisplay(
+    Display,
+    shows="importances of pixels",
+    way_out="Pass a model with feature_importances_ or coef_.",
+    drawn_by="`scatter`",
+):
+    """Importance of each pixel, drawn over an image.
+
+    Use `from_estimator` with any model of images that has `feature_importances_` or `coef_`.
+
+    Parameters
+    ----------
+    importances : array-like of shape (height, width)
+        Importance of each pixel, 0 or more.
+    background : array-like of shape (height, width) or None, default=None
+        Image below, as a mean of rows.
+
+    Attributes
+    ----------
+    {axes}
+    points_ : matplotlib PathCollection
+        The chosen pixels.
+
+    See Also
+    --------
+    SDist : Learns the metric.
+
+    References
+    ----------
+    Y. Ma and T. Zheng, "Boosted Sparse Non-linear Distance Metric Learning", arXiv:1512.03396,
+    2015, section 5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import PixelDisplay, SDist
+    >>> X = np.random.default_rng(0).normal(size=(200, 16))
+    >>> y = (X[:, 5] > 0).astype(int)
+    >>> display = PixelDisplay.from_estimator(SDist(n_steps=100, random_state=0).fit(X, y), (4, 4))
+    >>> np.unravel_index(display.importances.argmax(), (4, 4))
+    (np.int64(1), np.int64(1))
+    """
+
+    def __init__(self, *, importances: ArrayLike, background: ArrayLike | None = None):
+        self.importances = np.asarray(importances, dtype=float)
+        self.background = None if background is None else np.asarray(background, dtype=float)
+        if self.importances.ndim != 2 or (
+            self.background is not None and self.background.shape != self.importances.shape
+        ):
+            raise ValueError("importances and background are images of one shape (height, width).")
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        shape: tuple[int, int],
+        *,
+        background: ArrayLike | None = None,
+        ax: Ax = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw for a fitted model of images.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted model with `feature_importances_`, or `coef_`, whose absolute values are summed
+            over the outputs.
+        shape : pair of int
+            Height and width of the images.
+        background : array-like of shape (n_features,) or None, default=None
+            Image below, such as the mean of the rows.
+        """
+        sizes = getattr(estimator, "feature_importances_", None)
+        if sizes is None:
+            sizes = np.abs(np.atleast_2d(cls._held(estimator, "coef_"))).sum(axis=0)
+        if len(sizes) != shape[0] * shape[1]:
+            raise ValueError(
+                f"shape={tuple(shape)} has {shape[0] * shape[1]} pixels, but the model "
+                f"{len(sizes)} columns."
+            )
+        image = None if background is None else np.asarray(background, dtype=float).reshape(shape)
+        return cls(importances=np.reshape(sizes, shape), background=image).plot(ax=ax, **kwargs)
+
+    def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
+        """Draw."""
+        ax = self._take_axes(ax)
+        ax.spines[:].set_visible(False)
+        image = np.zeros(self.importances.shape) if self.background is None else self.background
+        ax.imshow(image, cmap="Greys", alpha=0.7)
+        rows, columns = np.nonzero(self.importances)
+        sizes = self.importances[rows, columns]
+        areas = 4.0 + 140.0 * sizes / sizes.max(initial=1e-300)
+        look = looks(kwargs, s=areas, color=OTHER, alpha=0.75, edgecolor="white", linewidth=0.5)
+        self.points_ = ax.scatter(columns, rows, **look)
+        ax.set(xticks=[], yticks=[])
+        ax.set_xlabel(f"{len(sizes)} of {self.importances.size} pixels used")
         return self

@@ -1,18 +1,25 @@
 """The figure of stability: agreement of every run with every other."""
 
 from itertools import groupby
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
+from tamis.judge.record import Record
 from tamis.judge.stability import agreements
-from tamis.report.displays.drawing import lacks, take_axes
+from tamis.report.displays.drawing import Ax, Axes, Display, Names, looks
 from tamis.report.page.material import agreement_of
 
 MEASURES = ("kappa", "jaccard")
 
 
-class StabilityDisplay:
+class StabilityDisplay(
+    Display,
+    shows="the paths of a model",
+    way_out="Fit it several times and pass the models to StabilityDisplay.from_supports.",
+    drawn_by="`imshow`",
+):
     """Agreement of the features kept by each run with those of every other, as a matrix.
 
     Use `from_record` for a comparison, `from_supports` for any runs, or `from_estimator` for the
@@ -31,10 +38,7 @@ class StabilityDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes with the matrix.
-    figure_ : matplotlib Figure
-        Figure that holds them.
+    {axes}
     image_ : matplotlib AxesImage
         The matrix.
 
@@ -57,7 +61,7 @@ class StabilityDisplay:
     [1.0, 0.66, 1.0, -0.02]
     """
 
-    def __init__(self, *, matrix, labels=None, measure="kappa"):
+    def __init__(self, *, matrix: ArrayLike, labels: Names = None, measure: str = "kappa"):
         self.matrix = np.asarray(matrix, dtype=float)
         if self.matrix.ndim != 2 or self.matrix.shape[0] != self.matrix.shape[1]:
             raise ValueError(
@@ -72,7 +76,9 @@ class StabilityDisplay:
         self.measure = measure
 
     @classmethod
-    def from_record(cls, record, *, measure="kappa", ax=None, **kwargs):
+    def from_record(
+        cls, record: Record, *, measure: str = "kappa", ax: Ax = None, **kwargs: Any
+    ) -> Self:
         """Draw all runs of a comparison.
 
         Parameters
@@ -81,14 +87,6 @@ class StabilityDisplay:
             From ``compare(..., keep_supports=True)``.
         measure : {"kappa", "jaccard"}, default="kappa"
             Cohen's kappa, which corrects for chance, or overlap over union.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `imshow`.
-
-        Returns
-        -------
-        display : StabilityDisplay
         """
         _check_measure(measure)
         found = agreement_of(record, measure)
@@ -101,8 +99,15 @@ class StabilityDisplay:
 
     @classmethod
     def from_supports(
-        cls, supports, *, n_features=None, labels=None, measure="kappa", ax=None, **kwargs
-    ):
+        cls,
+        supports: Any,
+        *,
+        n_features: int | None = None,
+        labels: Names = None,
+        measure: str = "kappa",
+        ax: Ax = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw any runs.
 
         Parameters
@@ -114,100 +119,64 @@ class StabilityDisplay:
             Number of features; needed for index arrays only.
         labels : sequence of str or None, default=None
             Method of each run.
-        measure : {"kappa", "jaccard"}, default="kappa"
-            Cohen's kappa, which corrects for chance, or overlap over union.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `imshow`.
-
-        Returns
-        -------
-        display : StabilityDisplay
         """
         _check_measure(measure)
-        return cls(
-            matrix=agreements(supports, n_features, measure), labels=labels, measure=measure
-        ).plot(ax=ax, **kwargs)
+        matrix = agreements(supports, n_features, measure)
+        return cls(matrix=matrix, labels=labels, measure=measure).plot(ax=ax, **kwargs)
 
     @classmethod
-    def from_estimator(cls, estimator, *, measure="kappa", ax=None, **kwargs):
+    def from_estimator(
+        cls, estimator: Any, *, measure: str = "kappa", ax: Ax = None, **kwargs: Any
+    ) -> Self:
         """Draw the paths of a stabilized model.
 
         Parameters
         ----------
         estimator : StabilizedSGDClassifier or StabilizedSGDRegressor
             A fitted model with `paths_`; of several outputs a path's features are the union.
-        measure : {"kappa", "jaccard"}, default="kappa"
-            Cohen's kappa, which corrects for chance, or overlap over union.
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `imshow`.
-
-        Returns
-        -------
-        display : StabilityDisplay
         """
-        check_is_fitted(estimator)
-        paths = getattr(estimator, "paths_", None)
-        if paths is None:
-            raise lacks(
-                cls,
-                estimator,
-                "the paths of a model",
-                "Fit it several times and pass the models to StabilityDisplay.from_supports.",
-            )
-        return cls.from_supports((paths != 0.0).any(axis=1), measure=measure, ax=ax, **kwargs)
+        kept = (cls._held(estimator, "paths_") != 0.0).any(axis=1)
+        return cls.from_supports(kept, measure=measure, ax=ax, **kwargs)
 
-    def plot(self, ax=None, *, colorbar=True, **kwargs):
+    def plot(self, ax: Ax = None, *, colorbar: bool = True, **kwargs: Any) -> Self:
         """Draw.
 
         Parameters
         ----------
-        ax : matplotlib Axes or None, default=None
-            Where to draw; None makes a figure.
         colorbar : bool, default=True
             Whether to show what the colours mean.
-        **kwargs : dict
-            For matplotlib's `imshow`.
-
-        Returns
-        -------
-        display : StabilityDisplay
         """
-        ax = take_axes(self, ax)
+        ax = self._take_axes(ax)
         ax.spines[:].set_visible(False)
-        self.image_ = ax.imshow(
-            self.matrix, **({"cmap": "Blues", "vmin": 0.0, "vmax": 1.0} | kwargs)
-        )
+        look = looks(kwargs, cmap="Blues", vmin=0.0, vmax=1.0)
+        self.image_ = ax.imshow(self.matrix, **look)
         if self.labels is None:
             ax.set(xlabel="run", ylabel="run")
         else:
-            self._mark_groups(ax)
+            _mark_groups(ax, self.labels)
         if colorbar:
-            self.figure_.colorbar(
-                self.image_, ax=ax, label=f"agreement ({self.measure})", shrink=0.8
-            )
+            label = f"agreement ({self.measure})"
+            self.figure_.colorbar(self.image_, ax=ax, label=label, shrink=0.8)
         return self
 
-    def _mark_groups(self, ax) -> None:
-        """Names of the methods, and lines between them."""
-        begin, middles, names = 0, [], []
-        for name, members in groupby(self.labels):
-            count = len(list(members))
-            middles.append(begin + (count - 1) / 2)
-            names.append(name)
-            begin += count
-            if begin < len(self.labels):
-                ax.axhline(begin - 0.5, color="white", linewidth=2)
-                ax.axvline(begin - 0.5, color="white", linewidth=2)
-        ax.set_yticks(middles, names)
-        ax.set_xticks(middles, names, rotation=35, ha="right", rotation_mode="anchor")
-        ax.tick_params(length=0)
+
+def _mark_groups(ax: Axes, labels: list[str]) -> None:
+    """Names of the methods, and lines between them."""
+    begin, middles, names = 0, [], []
+    for name, members in groupby(labels):
+        count = len(list(members))
+        middles.append(begin + (count - 1) / 2)
+        names.append(name)
+        begin += count
+        if begin < len(labels):
+            ax.axhline(begin - 0.5, color="white", linewidth=2)
+            ax.axvline(begin - 0.5, color="white", linewidth=2)
+    ax.set_yticks(middles, names)
+    ax.set_xticks(middles, names, rotation=35, ha="right", rotation_mode="anchor")
+    ax.tick_params(length=0)
 
 
-def _check_measure(measure) -> None:
+def _check_measure(measure: str) -> None:
     if measure not in MEASURES:
         raise ValueError(
             f"The 'measure' parameter must be one of {', '.join(map(repr, MEASURES))}. Got "

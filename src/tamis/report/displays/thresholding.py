@@ -1,14 +1,15 @@
 """The figure of thresholding: time, memory, accuracy and certificate against the threshold."""
 
 import time
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from tamis.report.displays.drawing import ACCENT, OTHER, SOFT, as_arrays, lacks, take_axes
+from tamis.report.displays.drawing import ACCENT, OTHER, SOFT, Display, as_arrays, looks
 
-PANELS = ("seconds", "megabytes", "accuracy", "gap")
-WORDS = {
+PANELS = {
     "seconds": "seconds of a fit",
     "megabytes": "data, MB",
     "accuracy": "accuracy",
@@ -16,7 +17,12 @@ WORDS = {
 }
 
 
-class ThresholdDisplay:
+class ThresholdDisplay(
+    Display,
+    shows="models along thresholds",
+    way_out="Pass a ThresholdedClassifier.",
+    drawn_by="`plot`",
+):
     """What a threshold on the entries of the data saves, and what it costs: time, memory, accuracy
     and certificate.
 
@@ -64,35 +70,43 @@ class ThresholdDisplay:
     >>> from tamis import ThresholdDisplay, ThresholdedClassifier
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=600, n_features=1000, random_state=0)
-    >>> display = ThresholdDisplay.from_estimator(ThresholdedClassifier(alpha=1e-3), X, y, [0.0, 0.1, 0.2])
+    >>> model = ThresholdedClassifier(alpha=1e-3)
+    >>> display = ThresholdDisplay.from_estimator(model, X, y, [0.0, 0.1, 0.2])
     >>> bool((display.kept_fraction[1:] <= display.kept_fraction[:-1]).all())
     True
     """
 
-    def __init__(self, *, threshold, kept_fraction, seconds, megabytes, accuracy, gap, promise):
-        columns = as_arrays(
-            threshold=threshold,
-            kept_fraction=kept_fraction,
-            seconds=seconds,
-            megabytes=megabytes,
-            accuracy=accuracy,
-            gap=gap,
-            promise=promise,
+    def __init__(
+        self,
+        *,
+        threshold: ArrayLike,
+        kept_fraction: ArrayLike,
+        seconds: ArrayLike,
+        megabytes: ArrayLike,
+        accuracy: ArrayLike,
+        gap: ArrayLike,
+        promise: ArrayLike,
+    ):
+        self.threshold, self.kept_fraction, self.seconds, self.megabytes = as_arrays(
+            threshold=threshold, kept_fraction=kept_fraction, seconds=seconds, megabytes=megabytes
         )
-        (
-            self.threshold,
-            self.kept_fraction,
-            self.seconds,
-            self.megabytes,
-            self.accuracy,
-            self.gap,
-            self.promise,
-        ) = columns
+        _, self.accuracy, self.gap, self.promise = as_arrays(
+            threshold=threshold, accuracy=accuracy, gap=gap, promise=promise
+        )
 
     @classmethod
     def from_estimator(
-        cls, estimator, X, y, thresholds, *, X_test=None, y_test=None, axes=None, **kwargs
-    ):
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        thresholds: ArrayLike,
+        *,
+        X_test: Any = None,
+        y_test: ArrayLike | None = None,
+        axes: Any = None,
+        **kwargs: Any,
+    ) -> Self:
         """Fit copies of the model at the thresholds, and draw.
 
         Parameters
@@ -101,8 +115,6 @@ class ThresholdDisplay:
             Model to copy; its own threshold and `eps` do not matter.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
-        y : array-like of shape (n_samples,)
-            Their classes.
         thresholds : array-like of shape (n_thresholds,)
             Thresholds, 0 for the whole data.
         X_test : {array-like, sparse matrix} or None, default=None
@@ -111,70 +123,49 @@ class ThresholdDisplay:
             Their classes.
         axes : array-like of four matplotlib Axes, or None, default=None
             Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : ThresholdDisplay
         """
-        if not hasattr(estimator, "get_params") or not {"threshold", "eps"} <= set(
-            estimator.get_params(deep=False)
-        ):
-            raise lacks(cls, estimator, "models along thresholds", "Pass a ThresholdedClassifier.")
+        known = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+        if not {"threshold", "eps"} <= set(known):
+            raise cls._refusal(estimator)
         if (X_test is None) != (y_test is None):
             raise ValueError(
                 "X_test and y_test go together. Pass both, or none for the accuracy on the "
                 "training rows."
             )
-        rows = [
-            _measure(estimator, X, y, float(t), *((X, y) if X_test is None else (X_test, y_test)))
-            for t in np.ravel(thresholds)
-        ]
-        return cls(**{name: [row[name] for row in rows] for name in rows[0]}).plot(
-            axes=axes, **kwargs
-        )
+        judged = (X, y) if X_test is None else (X_test, y_test)
+        rows = [_measure(estimator, X, y, float(t), *judged) for t in np.ravel(thresholds)]
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return cls(**columns).plot(axes=axes, **kwargs)
 
-    def plot(self, axes=None, **kwargs):
-        """Draw.
-
-        Parameters
-        ----------
-        axes : array-like of four matplotlib Axes, or None, default=None
-            Where to draw; None makes a figure.
-        **kwargs : dict
-            For matplotlib's `plot`.
-
-        Returns
-        -------
-        display : ThresholdDisplay
-        """
-        axes = _panels(axes)
-        style = {"color": ACCENT, "marker": "o", "markersize": 4} | kwargs
-        for ax, name in zip(axes, PANELS, strict=True):
-            take_axes(self, ax)
-            ax.plot(self.threshold, getattr(self, name), **style)
-            ax.set(xlabel="threshold", ylabel=WORDS[name])
+    def plot(self, axes: Any = None, **kwargs: Any) -> Self:
+        """Draw."""
+        axes = self._new_axes(2, 2, figsize=(8.0, 5.6)) if axes is None else axes
+        self.axes_ = np.ravel(np.asarray(axes, dtype=object))
+        if len(self.axes_) != 4:
+            raise ValueError(
+                "axes must be four, for time, memory, accuracy and certificate. Got "
+                f"{len(self.axes_)}."
+            )
+        look = looks(kwargs, color=ACCENT, marker="o", markersize=4)
+        for (name, words), ax in zip(PANELS.items(), self.axes_, strict=True):
+            self._take_axes(ax)
+            ax.plot(self.threshold, getattr(self, name), **look)
+            ax.set(xlabel="threshold", ylabel=words)
             if name != "gap":
                 ax.set_ylim(bottom=0.0)
-        axes[2].set_ylim(0.0, 1.02)
-        self._mark_kept(axes[1])
-        self._mark_promise(axes[3])
-        self.axes_, self.ax_, self.figure_ = np.array(axes, dtype=object), axes[0], axes[0].figure
+        self.axes_[2].set_ylim(0.0, 1.02)
+        self._mark_kept(self.axes_[1])
+        self._mark_promise(self.axes_[3])
+        self.ax_ = self.axes_[0]
         return self
 
     def _mark_kept(self, ax) -> None:
         """The share kept beside a few of the points."""
         for k in np.unique(np.linspace(0, len(self.threshold) - 1, 4).astype(int)):
-            place = (self.threshold[k], self.megabytes[k])
-            ax.annotate(
-                f"{self.kept_fraction[k]:.0%}",
-                place,
-                xytext=(5, 4),
-                textcoords="offset points",
-                color=SOFT,
-                fontsize="small",
-            )
+            place = self.threshold[k], self.megabytes[k]
+            apart = looks(xytext=(5, 4), textcoords="offset points")
+            share = f"{self.kept_fraction[k]:.0%}"
+            ax.annotate(share, place, **apart, color=SOFT, fontsize="small")
 
     def _mark_promise(self, ax) -> None:
         """The promise, where it is less than ten times the largest certificate; otherwise a word
@@ -197,26 +188,6 @@ class ThresholdDisplay:
                 f"known before the fit: {least:.2g} and more", color=SOFT, fontsize="small"
             )
         ax.set_ylim(bottom=min(0.0, *ax.get_ylim()))
-
-
-def _panels(axes):
-    """Four axes, given or new."""
-    if axes is not None:
-        axes = np.ravel(np.asarray(axes, dtype=object))
-        if len(axes) != 4:
-            raise ValueError(
-                f"axes must be four, for time, memory, accuracy and certificate. Got {len(axes)}."
-            )
-        return list(axes)
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as failure:
-        raise ImportError(
-            "ThresholdDisplay.plot needs matplotlib, which is not installed; install the extra "
-            "`plot`: pip install 'tamis[plot]'."
-        ) from failure
-    _, grid = plt.subplots(2, 2, figsize=(8.0, 5.6), layout="constrained")
-    return list(grid.ravel())
 
 
 def _measure(estimator, X, y, threshold: float, X_test, y_test) -> dict:

@@ -22,17 +22,15 @@ def _cut(name: str, limit: int = NAME) -> str:
 # ---------------------------------------------------------------------- along training, along sizes
 def training_charts(courses: list[Course], names: list[str]) -> dict[str, str]:
     """Error (or loss) and features kept against rows seen, as far as they were recorded."""
+    if not courses:
+        return {}
     measured, charts = courses[0].measured, {}
-    values = [course.error if measured == "error" else course.loss for course in courses]
+    values = [getattr(course, measured) for course in courses]
     if _drawable(values):
-        panel = Panel(
-            f"Progressive {measured} along training", "rows seen", f"progressive {measured}"
-        )
-        held = (
-            [course.held_out for course in courses if np.isfinite(course.held_out).any()]
-            if measured == "error"
-            else []
-        )
+        label = f"progressive {measured}"
+        panel = Panel(f"{label.capitalize()} along training", "rows seen", label)
+        held = [course.held_out for course in courses if np.isfinite(course.held_out).any()]
+        held = held if measured == "error" else []
         charts[measured] = _curves(panel, courses, values, names, lambda v: fixed(v, 4), held)
     if _drawable([course.kept for course in courses]):
         panel = Panel("Features kept along training", "rows seen", "features kept")
@@ -47,31 +45,21 @@ def _drawable(values) -> bool:
 
 def _curves(panel: Panel, courses, values, names, text, held=()) -> str:
     """One line an output over the rows seen; what was held out dashed beside it."""
-    rows, heights = (
-        np.concatenate([course.rows for course in courses]),
-        np.concatenate([*values, *held]),
-    )
+    rows, heights = np.concatenate([c.rows for c in courses]), np.concatenate([*values, *held])
     panel.axes(spread(rows, *panel.x_ends, zero=True), spread(heights, *panel.y_ends, zero=True))
     kind = "accent" if len(courses) == 1 else "accent several"
     for number, (course, value) in enumerate(zip(courses, values, strict=True)):
-        label = (
-            f"{names[course.output]}, " if len(courses) > 1 and course.output < len(names) else ""
-        )
-        few = len(course.rows) <= 20
+        several = len(courses) > 1 and course.output < len(names)
+        label, few = f"{names[course.output]}, " if several else "", len(course.rows) <= 20
         lines = [(value, kind, "dot kept", "")] + [
             (one, "held", "dot apart", "held-out rows, ") for one in held[number : number + 1]
         ]
         for line, look, mark, whose in lines:
             panel.line(course.rows, line, look)
+            mark, radius = (mark, 2.4) if few else ("target", 6)
             for x, y in zip(course.rows, line, strict=True):
                 if math.isfinite(y):
-                    panel.dot(
-                        x,
-                        y,
-                        mark if few else "target",
-                        f"{whose}{label}{whole(x)} rows: {text(y)}",
-                        2.4 if few else 6,
-                    )
+                    panel.dot(x, y, mark, f"{whose}{label}{whole(x)} rows: {text(y)}", radius)
     return panel.svg()
 
 
@@ -105,9 +93,8 @@ def probability_chart(selection: Selection, ranked, named) -> str:
     count = len(ranked)
     places = np.arange(count)
     if count > EACH + SOME:
-        places = np.unique(
-            np.concatenate((np.arange(EACH), np.geomspace(EACH, count, SOME + 1).astype(int) - 1))
-        )
+        rest = np.geomspace(EACH, count, SOME + 1).astype(int) - 1
+        places = np.unique(np.concatenate((np.arange(EACH), rest)))
     panel = Panel("Selection probability", "rank", "selection probability", width=420)
     scale = spread([1, max(count, 2)], *panel.x_ends, log=count > 30)
     panel.axes(scale, Scale(0.0, 1.04, *panel.y_ends))
@@ -116,39 +103,23 @@ def probability_chart(selection: Selection, ranked, named) -> str:
     for place in places[::-1]:
         feature = ranked[place]
         kind = "dot kept" if selection.kept[feature] else "dot other"
-        panel.dot(
-            place + 1,
-            selection.probability[feature],
-            kind,
-            f"{named(feature)}: {fixed(selection.probability[feature], 3)}",
-        )
+        height = selection.probability[feature]
+        panel.dot(place + 1, height, kind, f"{named(feature)}: {fixed(height, 3)}")
     return panel.svg()
 
 
 def density_chart(profile: Profile) -> str:
     """Share kept among features of similar density; the area of a point grows with their number."""
     most = float(profile.share.max()) or 1.0
-    panel = Panel(
-        "Share kept by density",
-        "share of rows in which a feature is present",
-        "share kept",
-        width=420,
-    )
-    panel.axes(
-        spread(profile.density, *panel.x_ends, log=True, pad=0.07),
-        Scale(-0.08 * most, 1.1 * most, *panel.y_ends),
-    )
+    present = "share of rows in which a feature is present"
+    panel = Panel("Share kept by density", present, "share kept", width=420)
+    scale = spread(profile.density, *panel.x_ends, log=True, pad=0.07)
+    panel.axes(scale, Scale(-0.08 * most, 1.1 * most, *panel.y_ends))
     panel.line(profile.density, profile.share, "faint")
     for density, share, count in zip(*profile, strict=True):
         radius = 2.0 + 9.0 * math.sqrt(count / profile.counts.max())
-        panel.dot(
-            density,
-            share,
-            "dot kept see",
-            f"{whole(count)} features present in about {percent(density, 3)} of the rows: "
-            f"{percent(share)} kept",
-            radius,
-        )
+        tip = f"{whole(count)} features present in about {percent(density, 3)} of the rows: "
+        panel.dot(density, share, "dot kept see", f"{tip}{percent(share)} kept", radius)
     return panel.svg()
 
 
@@ -161,19 +132,10 @@ def label_chart(labels: list[tuple[str, int]]) -> str:
     for k, (name, count) in enumerate(labels):
         top = 4 + 18 * k
         panel.text(left - 6, top + 10.5, _cut(name), "end")
-        panel.box(
-            left,
-            top + 1,
-            max(reach * count / max(most, 1), 0.5),
-            12,
-            "bar",
-            f"{name}: {whole(count)} rows",
-        )
-        panel.text(
-            left + max(reach * count / max(most, 1), 0.5) + 5,
-            top + 10.5,
-            f"{whole(count)} ({100 * count / max(total, 1):.1f} %)",
-        )
+        width = max(reach * count / max(most, 1), 0.5)
+        panel.box(left, top + 1, width, 12, "bar", f"{name}: {whole(count)} rows")
+        words = f"{whole(count)} ({100 * count / max(total, 1):.1f} %)"
+        panel.text(left + width + 5, top + 10.5, words)
     return panel.svg()
 
 
@@ -196,10 +158,8 @@ def method_charts(names: list[str], measures: list[Measure]) -> list[str]:
 def _method_chart(names, title, values, low, high, log) -> str:
     left = 10 + LETTER * max(len(_cut(name)) for name in names)
     panel = Panel(title, title, left=left, height=20 * len(names) + TOP + BOTTOM)
-    panel.x, panel.y = (
-        spread([*values, *low, *high], *panel.x_ends, log=log, pad=0.06),
-        Scale(0, 1, *panel.y_ends),
-    )
+    panel.x = spread([*values, *low, *high], *panel.x_ends, log=log, pad=0.06)
+    panel.y = Scale(0, 1, *panel.y_ends)
     for value in panel.x.ticks(4):
         panel.marks.append(
             f'<path class="grid" d="M{point(panel.x(value))} '
@@ -235,38 +195,23 @@ def agreement_chart(found: Agreement) -> str:
     left = 10 + LETTER * max(len(_cut(name)) for name, _ in blocks)
     width = WIDTH + 60
     cell = (width - left - RIGHT) / len(groups)
-    panel = Panel(
-        f"Pairwise {found.measure}",
-        "",
-        width=width,
-        left=left,
-        height=round(TOP + cell * len(groups) + 44),
-        bottom=4,
-    )
+    far = cell * len(groups)
+    title, height = f"Pairwise {found.measure}", round(TOP + far + 44)
+    panel = Panel(title, "", width=width, left=left, height=height, bottom=4)
     gap = 0.6 if cell > 5 else 0.0
-    panel.box(left, TOP, cell * len(groups) - gap, cell * len(groups) - gap, "frame")
+    side = cell - gap
+    panel.box(left, TOP, far - gap, far - gap, "frame")
     for i, one in enumerate(groups):
         for j, other in enumerate(groups):
             tip = f"{one} {i + 1} and {other} {j + 1}: {fixed(matrix[i, j], 3)}"
-            panel.box(
-                left + j * cell,
-                TOP + i * cell,
-                cell - gap,
-                cell - gap,
-                "cell",
-                tip,
-                min(max(float(matrix[i, j]), 0.0), 1.0),
-            )
+            shade = min(max(float(matrix[i, j]), 0.0), 1.0)
+            panel.box(left + j * cell, TOP + i * cell, side, side, "cell", tip, shade)
     begin = 0
     for name, count in blocks:
         panel.text(left - 6, TOP + (begin + count / 2) * cell + 3.6, _cut(name), "end")
         begin += count
         if begin < len(groups):
-            x, y, far = (
-                left + begin * cell - gap / 2,
-                TOP + begin * cell - gap / 2,
-                cell * len(groups),
-            )
+            x, y = (start + begin * cell - gap / 2 for start in (left, TOP))
             lines = f"M{point(left)} {point(y)}h{point(far)}M{point(x)} {TOP}v{point(far)}"
             panel.marks.append(
                 f'<path class="divide" stroke-width="{min(2.4, cell / 4):.1f}" d="{lines}"/>'

@@ -37,12 +37,7 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
         if shares is not None:
             features = kept[np.lexsort((kept, -shares[0, kept]))]
     else:
-        features, outputs, values, many = (
-            weights.features,
-            weights.outputs,
-            weights.values,
-            weights.n_outputs,
-        )
+        features, outputs, values, many, _ = weights
     total, listed = len(features), slice(0, LISTED)
     features, outputs = features[listed], outputs[listed]
     columns = [
@@ -53,13 +48,8 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
         columns.append(Column("name", "text", [str(names[j]) for j in features]))
     if many > 1:
         labels = output_names(model, many)
-        columns.append(
-            Column(
-                "class" if hasattr(model, "classes_") else "target",
-                "text",
-                [labels[c] for c in outputs],
-            )
-        )
+        head = "class" if hasattr(model, "classes_") else "target"
+        columns.append(Column(head, "text", [labels[c] for c in outputs]))
     if values is not None:
         sizes = [_short(v) for v in values[listed]]
         columns += [
@@ -68,25 +58,13 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
         ]
     shares = _shares(model)
     if shares is not None:
-        columns.append(
-            Column(
-                "probability",
-                "share",
-                [_short(v) for v in shares[outputs, features]],
-                3,
-                "share of the runs inside the method that kept it",
-            )
-        )
+        hint = "share of the runs inside the method that kept it"
+        found = [_short(v) for v in shares[outputs, features]]
+        columns.append(Column("probability", "share", found, 3, hint))
     if density is not None:
-        columns.append(
-            Column(
-                "density",
-                "share",
-                [_short(v) for v in density[features]],
-                5,
-                "share of the rows in which it is present",
-            )
-        )
+        hint = "share of the rows in which it is present"
+        found = [_short(v) for v in density[features]]
+        columns.append(Column("density", "share", found, 5, hint))
     return columns, total, len(kept)
 
 
@@ -104,9 +82,8 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
     """The table with its controls, its first page of rows, and the data."""
     rows = len(columns[0].values)
     heads, numbers = [], {k for k, column in enumerate(columns) if column.kind != "text"}
-    for column in (
-        columns
-    ):  # no button elements: browsers do not print them in heads that come again on a new sheet
+    # No button elements: browsers do not print them in heads that come again on a new sheet.
+    for column in columns:
         hint = f' title="{safe(column.hint)}"' if column.hint else ""
         heads.append(f'<span class="sort" role="button" tabindex="0"{hint}>{column.head}</span>')
     lines = [[_cell(column, k) for column in columns] for k in range(min(rows, PAGE))]

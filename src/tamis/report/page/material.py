@@ -2,11 +2,14 @@
 alike.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+from tamis.judge.record import Record
 from tamis.judge.stability import agreements
 from tamis.judge.supports import kept_by
 
@@ -33,7 +36,7 @@ class Weights(NamedTuple):
     n_features: int
 
 
-def weights_of(model) -> Weights | None:
+def weights_of(model: Any) -> Weights | None:
     """The weights of a model, or None if it has none."""
     coef = getattr(model, "coef_", None)
     if coef is None or not _one_a_column(model, coef):
@@ -48,7 +51,7 @@ def _one_a_column(model, coef) -> bool:
     return coef.shape[-1] == getattr(model, "n_features_in_", coef.shape[-1])
 
 
-def output_names(model, n_outputs: int) -> list[str]:
+def output_names(model: Any, n_outputs: int) -> list[str]:
     """A name for each output: classes, or numbers."""
     classes = getattr(model, "classes_", None)
     if n_outputs > 1 and classes is not None and len(classes) == n_outputs:
@@ -75,7 +78,7 @@ class Selection(NamedTuple):
         return order[np.argsort(-self.probability[order], kind="stable")]
 
 
-def selection_of(model) -> Selection | None:
+def selection_of(model: Any) -> Selection | None:
     """Selection probabilities of a model, or None if it has none."""
     probability = getattr(model, "selection_probability_", None)
     if probability is None:
@@ -107,7 +110,7 @@ class SizePath(NamedTuple):
     name: str = ""
 
 
-def size_paths(model) -> list[SizePath]:
+def size_paths(model: Any) -> list[SizePath]:
     """The ladder of a sieve, one an output where each has its own; empty for other models."""
     path, resolved = getattr(model, "path_", None), getattr(model, "resolved_params_", None)
     if isinstance(path, list) and isinstance(resolved, list):
@@ -116,19 +119,13 @@ def size_paths(model) -> list[SizePath]:
         pairs = [(path, resolved)]
     else:
         return []
-    names = output_names(model, len(pairs))
-    return [
-        SizePath(
-            one["n_features"],
-            one["error"],
-            one["soft_error"],
-            int(chosen["n_features"]),
-            float(chosen["threshold"]),
-            name,
-        )
-        for (one, chosen), name in zip(pairs, names, strict=True)
-        if np.isfinite(one["error"]).any()
-    ]
+    found = []
+    for (one, chosen), name in zip(pairs, output_names(model, len(pairs)), strict=True):
+        sizes, error, soft = (one[key] for key in ("n_features", "error", "soft_error"))
+        size, threshold = int(chosen["n_features"]), float(chosen["threshold"])
+        if np.isfinite(error).any():
+            found.append(SizePath(sizes, error, soft, size, threshold, name))
+    return found
 
 
 # --------------------------------------------------------------------------- training
@@ -150,12 +147,12 @@ class Course(NamedTuple):
         return "error" if np.isfinite(self.error).any() else "loss"
 
 
-def history_of(model):
+def history_of(model: Any) -> list[dict] | None:
     """What a model tells of its training: that of `train` where it ran, else its own."""
     return getattr(model, "train_history_", None) or getattr(model, "history_", None)
 
 
-def courses_of(history) -> list[Course]:
+def courses_of(history: Sequence[dict] | None) -> list[Course]:
     """Curves from a list of dicts, one an output; nan stands for what was not recorded, long curves
     are averaged in pieces.
     """
@@ -206,23 +203,19 @@ class Profile(NamedTuple):
     counts: np.ndarray
 
 
-def density_profile(density, support, bins: int = 12) -> Profile:
+def density_profile(density: ArrayLike, support: ArrayLike, bins: int = 12) -> Profile:
     """Features by density, in pieces of equal length on the log scale; features never seen are left
     out.
     """
     density = np.asarray(density, dtype=float)
     kept = np.zeros(len(density), dtype=bool)
-    kept[support] = True
+    kept[np.asarray(support, dtype=np.int64)] = True
     seen = density > 0.0
     if not seen.any():
         return Profile(*np.zeros((3, 0)))
     places = np.log(density[seen])
     low, reach = places.min(), np.ptp(places)
-    piece = (
-        np.minimum((bins * (places - low) / reach).astype(int), bins - 1)
-        if reach > 0.0
-        else np.zeros(len(places), dtype=int)
-    )
+    piece = np.minimum((bins * (places - low) / (reach or 1.0)).astype(int), bins - 1)
     count = np.bincount(piece, minlength=bins)
     full = np.flatnonzero(count)
     total = [
@@ -240,17 +233,14 @@ class Agreement(NamedTuple):
     measure: str
 
 
-def agreement_of(record, measure: str = "kappa") -> Agreement | None:
+def agreement_of(record: Record, measure: str = "kappa") -> Agreement | None:
     """Agreement of all runs of a comparison whose supports were kept, or None."""
     runs = [run for run in record.runs if run.get("support") is not None]
     if len(runs) < 2 or "features" not in record.settings:
         return None
-    groups = method_names(runs)
-    return Agreement(
-        agreements([run["support"] for run in runs], record.settings["features"], measure),
-        groups,
-        measure,
-    )
+    supports = [run["support"] for run in runs]
+    matrix = agreements(supports, record.settings["features"], measure)
+    return Agreement(matrix, method_names(runs), measure)
 
 
 def method_names(rows: list[dict]) -> list[str]:

@@ -3,30 +3,35 @@
 import base64
 import hashlib
 import math
+from collections.abc import Sequence
 from importlib.resources import files
+from os import PathLike
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 import tamis
 from tamis.base.machine.disk import replacing
+from tamis.judge.record import Record
+from tamis.judge.supports import kept_by
 from tamis.report.page import sections
-from tamis.report.page.material import kept_by
 from tamis.report.page.sheet import Sheet
 from tamis.report.page.words import counted, percent, safe, whole
 
 
 def write_page(
-    path,
+    path: str | PathLike,
     *,
-    title,
-    audit=None,
-    model=None,
-    names=None,
-    density=None,
-    record=None,
-    history=None,
-    facts=None,
-):
+    title: str,
+    audit: dict | None = None,
+    model: Any = None,
+    names: Sequence[str] | None = None,
+    density: ArrayLike | None = None,
+    record: Record | None = None,
+    history: list[dict] | None = None,
+    facts: dict[str, str] | None = None,
+) -> None:
     """Write one HTML page that shows what was found: data, training, kept features, comparison,
     stability.
 

@@ -1,6 +1,7 @@
 """A page where one types a word and sees the words that predict it."""
 
 from importlib.resources import files
+from os import PathLike
 
 from tamis.base.machine.disk import replacing
 from tamis.report.page.features import script_safe
@@ -11,7 +12,13 @@ from tamis.report.page.words import counted, safe
 DIGITS = 4
 
 
-def write_association_page(path, lists, *, title="Associations", facts=None):
+def write_association_page(
+    path: str | PathLike,
+    lists: dict[str, list[tuple[str, float]]],
+    *,
+    title: str = "Associations",
+    facts: dict[str, str] | None = None,
+) -> None:
     """Write one HTML page on which one types a word and sees the words that predict it.
 
     The page needs no network and no other file: all lists are inside. The words of a list can be

@@ -1,10 +1,13 @@
-"""The sections of the page; each writes itself if there is material for it, and nothing otherwise."""
+"""The sections of the page; each writes itself if there is material for it, otherwise nothing."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from tamis.judge.supports import kept_by
 from tamis.report.page import charts, features
 from tamis.report.page import material as read
 from tamis.report.page.sheet import Sheet
@@ -22,6 +25,19 @@ from tamis.report.page.words import (
 
 MOST_LABELS = 15
 MOST_PATHS = 6
+DENSITY = (
+    "Share of features kept among those present in similarly many rows; the area of a point grows "
+    "with their number. A rising line is a preference for common features."
+)
+AUDITED: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "format": ("Format", safe),
+    "rows": ("Rows", whole),
+    "features": ("Features", whole),
+    "nonzeros": ("Nonzeros", whole),
+    "density": ("Share of entries that are not zero", lambda share: percent(share, 4)),
+    "memory_bytes": ("Memory needed", size_of_bytes),
+    "suggested": ("Suggested method", safe),
+}
 
 
 # --------------------------------------------------------------------------- data
@@ -30,46 +46,16 @@ def data_section(sheet: Sheet, audit: dict | None) -> None:
     if not audit:
         return
     sheet.section("data", "The data")
-    files = audit.get("files")
-    lines = (
-        [
-            (
-                "Files",
-                "<br>".join(
-                    name_span(one) for one in ([files] if isinstance(files, str) else files)
-                ),
-            )
-        ]
-        if files
-        else []
-    )
-    for name, key, text in (
-        ("Format", "format", safe),
-        ("Rows", "rows", whole),
-        ("Features", "features", whole),
-        ("Nonzeros", "nonzeros", whole),
-        ("Share of entries that are not zero", "density", lambda v: percent(v, 4)),
-        ("Memory needed", "memory_bytes", size_of_bytes),
-        ("Suggested method", "suggested", safe),
-    ):
+    files = audit.get("files") or []
+    files = [files] if isinstance(files, str) else files
+    lines = [("Files", "<br>".join(name_span(one) for one in files))] if files else []
+    for key, (name, text) in AUDITED.items():
         if audit.get(key) is not None:
             lines.append((name, text(audit[key])))
-    known = {
-        "files",
-        "format",
-        "rows",
-        "features",
-        "nonzeros",
-        "density",
-        "memory_bytes",
-        "suggested",
-        "labels",
-        "bad",
-    }
     lines += [
         (safe(key.capitalize()), safe(value, 500))
         for key, value in audit.items()
-        if key not in known and isinstance(value, str | int | float)
+        if key not in {"files", "labels", "bad", *AUDITED} and isinstance(value, str | int | float)
     ]
     bad = audit.get("bad") or {}
     if "count" in bad:
@@ -91,10 +77,8 @@ def _labels(sheet: Sheet, labels) -> None:
     shown, rest = labels, ""
     if len(labels) > MOST_LABELS:
         other = labels[MOST_LABELS - 1 :]
-        shown = [
-            *labels[: MOST_LABELS - 1],
-            (f"{len(other):,} others", sum(count for _, count in other)),
-        ]
+        others = f"{len(other):,} others", sum(count for _, count in other)
+        shown = [*labels[: MOST_LABELS - 1], others]
         rest = f" The {len(other):,} rarest stand together."
     sheet.figure(
         [charts.label_chart(shown)], f"Rows of each of the {counted(len(labels), 'label')}.{rest}"
@@ -106,9 +90,7 @@ def training_section(sheet: Sheet, model, history) -> None:
     """Error and sparsity along training, and along sizes where a model chose its size."""
     paths = [] if model is None else read.size_paths(model)
     courses = read.courses_of(history if history is not None else read.history_of(model))
-    drawn = (
-        charts.training_charts(courses, read.output_names(model, len(courses))) if courses else {}
-    )
+    drawn = charts.training_charts(courses, read.output_names(model, len(courses)))
     if not paths and not drawn:
         return
     sheet.section("training", "Error and sparsity along training")
@@ -143,12 +125,9 @@ def _size_caption(path: read.SizePath, whose: str) -> str:
         f"{fixed(path.error[best], 4)} with {whole(path.sizes[best])}."
     )
     if math.isfinite(path.threshold):
-        text += (
-            " The second chart shows the measure the size was chosen by; "
-            f"{whole(path.chosen)} "
-            "is the smallest size"
-        )
-        return f"{text} below the dashed line once the curve is smoothed."
+        text += " The second chart shows the measure the size was chosen by; "
+        text += f"{whole(path.chosen)} is the smallest size below the dashed line"
+        return f"{text} once the curve is smoothed."
     return f"{text} The size of {whole(path.chosen)} was asked for."
 
 
@@ -157,37 +136,25 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
     """How often features were selected, and whether dense ones were preferred."""
     selection = None if model is None else read.selection_of(model)
     kept = None if model is None else _kept(model)
-    profile = (
-        read.density_profile(density, kept)
-        if density is not None and kept is not None and len(kept)
-        else None
-    )
-    ranked = np.zeros(0, dtype=int) if selection is None else selection.ranked()
-    if not len(ranked) and (profile is None or not len(profile.density)):
-        return
-    sheet.section("selection", "How the features were selected")
-    if selection is not None and len(ranked):
+    drawn = []
+    if selection is not None and len(ranked := selection.ranked()):
         chart = charts.probability_chart(
-            selection, ranked, lambda j: str(names[j])[:80] if names is not None else f"column {j}"
+            selection, ranked, lambda j: f"column {j}" if names is None else str(names[j])[:80]
         )
-        sheet.figure([chart], _selection_caption(selection, len(ranked), model))
-    if profile is not None and len(profile.density):
-        text = (
-            "Share of features kept among those present in similarly many rows; the area of a "
-            "point grows with their number."
-        )
-        sheet.figure(
-            [charts.density_chart(profile)],
-            f"{text} A rising line is a preference for common features.",
-        )
+        drawn.append((chart, _selection_caption(selection, len(ranked), model)))
+    if density is not None and kept is not None and len(kept):
+        profile = read.density_profile(density, kept)
+        if len(profile.density):
+            drawn.append((charts.density_chart(profile), DENSITY))
+    if drawn:
+        sheet.section("selection", "How the features were selected")
+    for chart, caption in drawn:
+        sheet.figure([chart], caption)
 
 
 def _selection_caption(selection: read.Selection, ever: int, model) -> str:
-    highest = (
-        " (the highest over its outputs)"
-        if np.atleast_2d(model.selection_probability_).shape[0] > 1
-        else ""
-    )
+    several = np.atleast_2d(model.selection_probability_).shape[0] > 1
+    highest = " (the highest over its outputs)" if several else ""
     text = (
         f"Selection probability of each of the {whole(ever)} features ever selected{highest}, "
         "the highest first. Filled: kept; hollow: not kept."
@@ -196,12 +163,10 @@ def _selection_caption(selection: read.Selection, ever: int, model) -> str:
         text += f" Beyond rank {charts.EACH} some of them are drawn."
     if selection.threshold is None:
         return f"{text} No threshold applies: features are kept by the size of their weights."
-    purged = (
-        "; a feature leaves for good when the bursts of one stage keep it less often"
-        if hasattr(model, "purge")
-        else ""
-    )
-    return f"{text} Dashed: the threshold, {fixed(selection.threshold, 2)}{purged}."
+    text += f" Dashed: the threshold, {fixed(selection.threshold, 2)}"
+    if hasattr(model, "purge"):
+        text += "; a feature leaves for good when the bursts of one stage keep it less often"
+    return f"{text}."
 
 
 def features_section(sheet: Sheet, model, names, density) -> None:
@@ -216,22 +181,14 @@ def features_section(sheet: Sheet, model, names, density) -> None:
     columns, total, count = features.feature_columns(model, names, density)
     weights = read.weights_of(model)
     many = 1 if weights is None else weights.n_outputs
+    listed, speaks_for = len(columns[0].values), _speaks_for(model, many)
+    outputs = "classes" if is_classifier(model) else "targets"
     caption = features.kept_sentence(
-        count,
-        total,
-        _width(model, weights),
-        many,
-        len(columns[0].values),
-        _speaks_for(model, many),
-        "classes" if is_classifier(model) else "targets",
+        count, total, _width(model, weights), many, listed, speaks_for, outputs
     )
-    features.put_table(
-        sheet,
-        columns,
-        caption
-        if weights is not None
-        else caption.replace("the largest weight first", "the most often selected first"),
-    )
+    if weights is None:
+        caption = caption.replace("the largest weight first", "the most often selected first")
+    features.put_table(sheet, columns, caption)
 
 
 def _width(model, weights) -> int:
@@ -242,17 +199,14 @@ def _speaks_for(model, many: int) -> str:
     classes = getattr(model, "classes_", None)
     if classes is None:
         return "higher values" if many == 1 and hasattr(model, "coef_") else ""
-    return (
-        f"class {name_span(classes[1], 60)}"
-        if many == 1 and len(classes) == 2
-        else "the class of its row"
-    )
+    two = many == 1 and len(classes) == 2
+    return f"class {name_span(classes[1], 60)}" if two else "the class of its row"
 
 
 def _kept(model):
     """Indices kept, or None where a model does not say."""
     try:
-        return read.kept_by(model)[0]
+        return kept_by(model)[0]
     except TypeError:
         return None
 
@@ -264,15 +218,12 @@ def methods_section(sheet: Sheet, record) -> None:
         return
     sheet.section("methods", "Methods side by side")
     head, lines = record.cells()
-    runs, settings = record.settings.get("runs"), record.settings
-    how = f"{whole(runs)} runs each" if runs else "several runs each"
-    part = (
-        f", on random shares of {percent(settings['subsample'], 0)} of the rows"
-        if settings.get("subsample")
-        else ", in random orders of the same rows"
-    )
+    runs, share = record.settings.get("runs"), record.settings.get("subsample")
+    how = f"{whole(runs) if runs else 'several'} runs each, "
+    how += f"on random shares of {percent(share, 0)}" if share else "in random orders"
+    rows = "of the rows" if share else "of the same rows"
     text = (
-        f"Mean ± standard deviation over {how}{part}. Kappa and stability say how much the "
+        f"Mean ± standard deviation over {how} {rows}. Kappa and stability say how much the "
         "selections agree: 1 is the same every time, 0 is chance."
     )
     marked = [
@@ -298,29 +249,25 @@ def _measures(record) -> list[charts.Measure]:
     """What is drawn of each method."""
     share = record.settings.get("task", "classification") == "classification"
     error = ("error, %", 100.0) if share else ("squared error", 1.0)
-    found = [
+    middle, low, high = (_column(record, f"stability{end}") for end in ("", "_low", "_high"))
+    return [
         _with_spread(record, "error", *error, False),
         _with_spread(record, "kept", "features kept, %", 100.0, True),
-    ]
-    middle, low, high = (
-        np.array([float(row.get(key, math.nan)) for row in record.rows])
-        for key in ("stability", "stability_low", "stability_high")
-    )
-    return [
-        *found,
         charts.Measure("stability", middle, low, high, False),
         _with_spread(record, "seconds", "seconds of a fit", 1.0, True),
     ]
+
+
+def _column(record, key: str) -> np.ndarray:
+    """A number of each method, nan where there is none."""
+    return np.array([float(row.get(key, math.nan)) for row in record.rows])
 
 
 def _with_spread(record, name: str, title: str, factor: float, log: bool) -> charts.Measure:
     """Means with a deviation to each side; on a log scale a low end stays in sight of the least
     mean.
     """
-    values, spreads = (
-        factor * np.array([float(row.get(key, math.nan)) for row in record.rows])
-        for key in (name, f"{name}_sd")
-    )
+    values, spreads = (factor * _column(record, key) for key in (name, f"{name}_sd"))
     above = values[values > 0.0]
     floor = above.min() / 3.0 if log and len(above) else -math.inf
     return charts.Measure(title, values, np.maximum(values - spreads, floor), values + spreads, log)
@@ -332,21 +279,14 @@ def stability_section(sheet: Sheet, record) -> None:
     if found is None:
         return
     sheet.section("stability", "Stability of the selection")
-    many = len(found.groups) > charts.MANY_RUNS
-    what = (
-        "Mean agreement of the runs of two methods"
-        if many
-        else "Agreement of the features kept by each run with those of every other, run by run"
-    )
+    what = "Agreement of the features kept by each run with those of every other, run by run"
+    if len(found.groups) > charts.MANY_RUNS:
+        what = "Mean agreement of the runs of two methods"
     text = (
-        f"{what}, by Cohen's kappa: 1 (full colour) is the same selection, 0 (blank) or less "
-        "is "
-        "chance."
+        f"{what}, by Cohen's kappa: 1 (full colour) is the same selection, 0 (blank) or less is "
+        "chance. Blocks on the diagonal compare a method with itself."
     )
-    sheet.figure(
-        [charts.agreement_chart(found)],
-        f"{text} Blocks on the diagonal compare a method with itself.",
-    )
+    sheet.figure([charts.agreement_chart(found)], text)
 
 
 # --------------------------------------------------------------------------- how it was made
@@ -358,23 +298,18 @@ def making_section(sheet: Sheet, model, record, facts) -> None:
     """Seeds, versions, settings, what was skipped or refused."""
     lines = [(safe(name), name_span(value, 2000)) for name, value in (facts or {}).items()]
     if model is not None:
-        lines.append(
-            (
-                "Model",
-                f"<code>{safe(without_addresses(' '.join(repr(model).split())), 2000)}</code>",
-            )
-        )
+        shown = safe(without_addresses(" ".join(repr(model).split())), 2000)
+        lines.append(("Model", f"<code>{shown}</code>"))
     if record is not None:
-        skipped = {"tune"}
         lines += [
             (f"Comparison: {safe(key.replace('_', ' '))}", _setting(value))
             for key, value in record.settings.items()
-            if key not in skipped and value is not None
+            if key != "tune" and value is not None
         ]
-        for name, grid in (record.settings.get("tune") or {}).items():
-            lines.append(
-                (f"Comparison: settings tried for {name_span(name, 60)}", whole(len(grid)))
-            )
+        lines += [
+            (f"Comparison: settings tried for {name_span(name, 60)}", whole(len(grid)))
+            for name, grid in (record.settings.get("tune") or {}).items()
+        ]
         if record.seeds:
             lines.append(("Comparison: seeds", safe(", ".join(map(str, record.seeds)), 2000)))
         lines += [

@@ -29,7 +29,7 @@ class Sheet:
         self.parts.append(f"<p>{markup}</p>")
 
     def figure(self, charts: list[str], caption: str) -> None:
-        """Charts side by side (one below the other on a phone) and what one sees in them, in HTML."""
+        """Charts side by side (one below the other on a phone) and what they show, in HTML."""
         kind = "panels" if len(charts) > 1 else "panels single"
         label = self._label("Figure")
         self.parts.append(
@@ -47,7 +47,7 @@ class Sheet:
         key: str = "",
         kind: str = "",
     ) -> None:
-        """A table of HTML cells, its caption above; columns in `numbers` are aligned to the right."""
+        """A table of HTML cells, its caption above; columns in `numbers` stand to the right."""
         label = self._label("Table")
         heads = "".join(
             _cell("th", text, k in numbers, ' scope="col"') for k, text in enumerate(head)

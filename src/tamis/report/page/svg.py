@@ -75,11 +75,8 @@ def spread(values, start, stop, *, log=False, zero=False, pad=0.04) -> Scale:
 
 def point(value: float) -> str:
     """A coordinate, short."""
-    return (
-        f"{value:.1f}".removesuffix(".0").replace("-0", "0")
-        if abs(value) < 0.05
-        else f"{value:.1f}".removesuffix(".0")
-    )
+    text = f"{value:.1f}".removesuffix(".0")
+    return text.replace("-0", "0") if abs(value) < 0.05 else text
 
 
 class Panel:
@@ -199,13 +196,8 @@ class Panel:
         )
         if words:
             fits = at + 4 + LETTER * len(words) < self.x.stop
-            self.text(
-                at + 4 if fits else at - 4,
-                self.y.stop + 8,
-                words,
-                "start" if fits else "end",
-                "note",
-            )
+            place, anchor = (at + 4, "start") if fits else (at - 4, "end")
+            self.text(place, self.y.stop + 8, words, anchor, "note")
 
     def svg(self) -> str:
         """The chart as an element."""

@@ -30,7 +30,7 @@ def without_addresses(text: str) -> str:
 
 
 def name_span(text, limit: int = 160) -> str:
-    """A name that comes from data: its own direction of writing, cut if long, whole in the tooltip."""
+    """A name that comes from data: its own direction of writing, cut if long, whole in the tip."""
     text = str(text)
     title = f' title="{safe(text, 2000)}"' if len(text) > limit else ""
     return f"<bdi{title}>{safe(text, limit)}</bdi>"
@@ -64,11 +64,8 @@ def decimals(values) -> int:
 
 def percent(share, digits: int = 2) -> str:
     """A share in percent."""
-    return (
-        NOTHING
-        if share is None or not math.isfinite(share)
-        else f"{fixed(100.0 * share, digits)} %"
-    )
+    missing = share is None or not math.isfinite(share)
+    return NOTHING if missing else f"{fixed(100.0 * share, digits)} %"
 
 
 def short(value) -> str:

@@ -147,7 +147,7 @@ def contestants(steps: int) -> dict[str, Contestant]:
         Contestant(
             "tamis truncated gradient", ladder(1e-2, 1e-6, steps), ("auto", 1.0), scikit(truncated)
         ),
-        Contestant("tamis RDA", per_row, ("auto", 0.1), scikit(rda)),
+        Contestant("tamis RDA", per_row, ("auto", 10.0), scikit(rda)),
         Contestant("tamis FTRL", per_row, ("auto", 2.0), scikit(ftrl)),
         Contestant("tamis AdaGrad", per_row, ("auto", 0.1), scikit(adagrad)),
         Contestant("SGDClassifier l1", per_row, ("optimal", "constant"), scikit(sgd)),
@@ -177,7 +177,7 @@ def truncated(strength, pace, rows):
 
 def rda(strength, pace, rows):
     """Dual averaging of tamis."""
-    return RDAClassifier(alpha=strength, gamma=pace, **QUIET)
+    return RDAClassifier(alpha=strength, eta=pace, **QUIET)
 
 
 def ftrl(strength, pace, rows):

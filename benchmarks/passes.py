@@ -45,7 +45,9 @@ CONFIDENT = {
     "tamis CW": lambda **o: CWClassifier(verbose=0, **o),
     "tamis NAROW, b = 8": lambda **o: NAROWClassifier(b=8.0, verbose=0, **o),
     "tamis second-order perceptron": lambda **o: SecondOrderPerceptron(verbose=0, **o),
-    "tamis SOFS, 600 features": lambda **o: SOFSClassifier(n_features=600, verbose=0, **o),
+    "tamis SOFS, 600 features": lambda **o: SOFSClassifier(
+        n_features_to_select=600, verbose=0, **o
+    ),
 }
 PLAIN, LASSO = "scikit-learn SGD, no penalty", "scikit-learn SGD, l1"
 SKLEARN = {

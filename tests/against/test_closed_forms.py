@@ -32,14 +32,10 @@ def soft(v, a):
 
 # --------------------------------------------------------------------------- RDA by hand
 def test_rda_after_one_step_and_after_two():
-    """Xiao 2010, eq.
-
-    24, with methods/online.md section 2.4: w = -(sqrt(t) / gamma) T(G / t, lambda + gamma rho /
-    sqrt(t)).
-    """
+    """Xiao 2010, equation 24: w = -(sqrt(t) / gamma) T(G / t, lambda + gamma rho / sqrt(t))."""
     rows, y = np.array([[1.0, -2.0], [0.5, 3.0]]), np.array([1.0, 2.0])
     alpha, gamma, rho = 0.3, 2.0, 0.05
-    model = RDARegressor(alpha=alpha, gamma=gamma, rho=rho, **ONCE)
+    model = RDARegressor(alpha=alpha, eta=1.0 / gamma, fading_threshold=rho, **ONCE)
     # Step 1: w = 0, slope 0 - 1, gradient -(1, -2).
     model.partial_fit(rows[:1], y[:1])
     first = -(1.0 / gamma) * soft(np.array([-1.0, 2.0]), alpha + gamma * rho)
@@ -56,12 +52,10 @@ def test_rda_after_one_step_and_after_two():
 
 
 def test_published_rda_constants_empty_the_model_on_unit_rows():
-    """gamma = 5000, rho = 0.005 on rows of norm 1: methods/online.md section 2.4 measured an empty
-    model, which warns.
-    """
+    """gamma = 5000, rho = 0.005 on rows of norm 1: the model stays empty, and warns."""
     rows = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
     with pytest.warns(UserWarning, match="kept no feature"):
-        model = RDAClassifier(alpha=0.01, gamma=5000.0, rho=0.005, **ONCE).fit(rows, Y)
+        model = RDAClassifier(alpha=0.01, eta=1 / 5000, fading_threshold=0.005, **ONCE).fit(rows, Y)
     assert not model.coef_.any()
     assert RDAClassifier(**ONCE).fit(rows, Y).coef_.any()
 
@@ -71,7 +65,7 @@ def test_the_composed_model_makes_rda(rho):
     composed = OnlineRegressor(
         rule=DualAveraging(rho), penalty=L1(0.05), step=InverseSqrt(0.25, 1.0), **ONCE
     ).fit(X, X[:, 0])
-    recipe = RDARegressor(alpha=0.05, gamma=4.0, rho=rho, **ONCE).fit(X, X[:, 0])
+    recipe = RDARegressor(alpha=0.05, eta=0.25, fading_threshold=rho, **ONCE).fit(X, X[:, 0])
     assert np.array_equal(composed.coef_, recipe.coef_)
 
 
@@ -146,7 +140,7 @@ def test_growing_penalties_empty_the_model(cls):
     name = "gravity" if cls is TruncatedGradientClassifier else "alpha"
     counts = []
     for strength in (0.0, 0.01, 0.1, 1.0, 100.0):
-        given = {name: strength, **({"eta": 0.1} if cls is not RDAClassifier else {"gamma": 10.0})}
+        given = {name: strength, "eta": 0.1}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             counts.append(len(cls(**given, **ONCE).fit(X, Y).support_))

@@ -24,7 +24,9 @@ MODELS = {
     for name, thing in PUBLIC.items()
     if isinstance(thing, type) and issubclass(thing, BaseEstimator)
 }
-ONLINE = {name: thing for name, thing in MODELS.items() if issubclass(thing, (OnlineLinear, Stream))}
+ONLINE = {
+    name: thing for name, thing in MODELS.items() if issubclass(thing, (OnlineLinear, Stream))
+}
 FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction(thing)}
 METHODS = [
     (name, method)

@@ -7,6 +7,7 @@ import importlib
 from pathlib import Path
 
 import pytest
+from house.stub import stub
 from processes import run_process
 from sklearn.base import BaseEstimator
 
@@ -220,6 +221,11 @@ def test_all_public_names_are_listed_and_resolve():
             assert thing.__name__ == name
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         tamis.Nothing
+
+
+def test_type_checkers_see_the_same_names():
+    text = (HOME / "__init__.pyi").read_text()
+    assert text == stub(), "run python tests/house/stub.py"
 
 
 def test_a_star_import_brings_the_public_names():

@@ -16,8 +16,9 @@ from tamis import FOBOSClassifier, OnlineClassifier
 from tamis.base import jit as _jit
 from tamis.base import random as order
 from tamis.base import rows as border
+from tamis.base.targets import Coded
 from tamis.solvers.first_order import loop as online
-from tamis.solvers.first_order import weights
+from tamis.solvers.first_order import loop_weights as weights
 from tamis.solvers.first_order.state import Engine
 from tamis.terms import L1, Constant, Descent, Logistic
 
@@ -129,7 +130,7 @@ def test_first_places_of_the_shuffle_are_even():
 
 def test_listing_weights_stops_at_the_room_it_has():
     engine = Engine((Logistic(), L1(0.001), Descent(), Constant(0.5)), (1.0, 0.0, 0.0), 8, 1)
-    engine.learn(tiny.trusted(X), tiny.signs(X)[:, None], np.zeros(0))
+    engine.learn(tiny.trusted(X), Coded(tiny.signs(X)[:, None]), np.zeros(0))
     cells, found = np.empty(2, dtype=np.uint64), np.empty(2)
     total = weights.list_weights(
         engine.state, *engine.terms[1:3], engine.ledger, np.uint64(1), cells, found

@@ -11,6 +11,7 @@ import pytest
 import tiny
 from registry import LOSSES, PENALTIES, RULES, STEPS
 
+from tamis.base.targets import Coded
 from tamis.solvers.first_order.state import Engine
 from tamis.solvers.pairing import pair
 from tamis.terms import (
@@ -68,7 +69,8 @@ def lazy(X, targets, weights, loss, penalty, rule, step, flags, average, codes=N
         X.shape[1],
         targets.shape[1],
     )
-    engine.learn(tiny.trusted(X), targets if codes is None else codes, weights, n_jobs=n_jobs)
+    coded = Coded(targets if codes is None else codes)
+    engine.learn(tiny.trusted(X), coded, weights, n_jobs=n_jobs)
     return engine.weights(), engine.intercepts()
 
 
@@ -200,7 +202,7 @@ def test_no_step_before_the_first_row(interpreted):
     engine = Engine(
         (Logistic(), L1(0.1), Averaged(Descent()), Constant(0.1)), (1.0, 1.0, 1.0), 3, 1
     )
-    engine.learn(tiny.trusted(np.zeros((2, 3))), np.ones((2, 1)), np.zeros(2))
+    engine.learn(tiny.trusted(np.zeros((2, 3))), Coded(np.ones((2, 1))), np.zeros(2))
     assert engine.ledger[0] == 0.0
     assert not engine.state.any()
     assert engine.stats == (0.0, 0.0, 0.0)

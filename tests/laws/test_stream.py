@@ -66,7 +66,7 @@ SETTINGS = [
     (OnlineClassifier, {"fit_intercept": False, "step": "constant", "penalty": "l2", "alpha": 0.1}),
     (TruncatedGradientClassifier, {"gravity": 0.02, "burst": 3, "theta": 0.5}),
     (TruncatedGradientClassifier, {"burst": 7, "average": True}),
-    (RDAClassifier, {"rho": 0.01, "gamma": 2.0, "alpha": 0.01}),
+    (RDAClassifier, {"fading_threshold": 0.01, "eta": 0.5, "alpha": 0.01}),
     (FTRLClassifier, {"l1_ratio": 0.5, "beta": 0.5, "positive": True}),
     (OnlineRegressor, {"loss": "huber", "average": True}),
     (OnlineRegressor, {"loss": "epsilon_insensitive", "rule": "dual_averaging"}),

@@ -58,12 +58,12 @@ def table_methods() -> dict[str, Method]:
         "PA": _online("PAClassifier", {}, variant="PA"),
         "PA-I": _online("PAClassifier", {"C": STEPS}, variant="PA-I"),
         "SOP": _online("SecondOrderPerceptron", {"a": STEPS}),
-        "CW, variance": _online("CWClassifier", {"eta": LEVELS}, form="variance"),
-        "CW, deviation": _online("CWClassifier", {"eta": LEVELS}, form="std"),
+        "CW, variance": _online("CWClassifier", {"confidence": LEVELS}, form="variance"),
+        "CW, deviation": _online("CWClassifier", {"confidence": LEVELS}, form="std"),
         "AROW": _online("AROWClassifier", {"r": STEPS}),
         "NAROW": _online("NAROWClassifier", {"b": STEPS}),
-        "SCW-I": _online("SCWClassifier", {"C": STEPS, "eta": LEVELS[2:]}, variant="I"),
-        "SCW-II": _online("SCWClassifier", {"C": STEPS, "eta": LEVELS[2:]}, variant="II"),
+        "SCW-I": _online("SCWClassifier", {"C": STEPS, "confidence": LEVELS[2:]}, variant="I"),
+        "SCW-II": _online("SCWClassifier", {"C": STEPS, "confidence": LEVELS[2:]}, variant="II"),
         "SGD": Method(
             lambda **own: SGDClassifier(**bare, **own), {"alpha": [1e-5, 1e-4, 1e-3, 1e-2]}
         ),
@@ -122,7 +122,7 @@ def selector_methods() -> dict[str, Callable]:
     }
     if hasattr(tamis, "SOFSClassifier"):
         found["SOFS"] = lambda X, y, size, C: tamis.SOFSClassifier(
-            n_features=size, fit_intercept=False, random_state=0
+            n_features_to_select=size, fit_intercept=False, random_state=0
         ).fit(X, y)
     return found
 

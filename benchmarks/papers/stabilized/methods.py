@@ -48,9 +48,7 @@ def methods(loss: str, large: bool = False) -> dict[str, Method]:
             {"gravity": [3e-5, 1e-4, 3e-4, 1e-3, 3e-3], "eta": [0.1, 0.5, 2.0]},
         ),
         "FOBOS": Method(FOBOSClassifier(loss=loss, **passes), {"alpha": alphas, "eta": [1.0, 4.0]}),
-        "RDA": Method(
-            RDAClassifier(loss=loss, **passes), {"alpha": alphas, "gamma": ["auto", 0.2]}
-        ),
+        "RDA": Method(RDAClassifier(loss=loss, **passes), {"alpha": alphas, "eta": ["auto", 5.0]}),
         "FTRL": Method(
             FTRLClassifier(loss=loss, **passes), {"alpha": alphas, "eta": ["auto", 0.2]}
         ),

@@ -1,1 +1,12 @@
-"""What every method stands on, and nothing of any method."""
+"""What every method stands on, and nothing of any method.
+
+- `jit.py`: the one door to Numba; `verbs.py`: what terms answer to;
+- `border.py`: user arrays in, trusted rows and weights out; every sentence about bad input;
+- `rows.py`: trusted rows, and the passes over rows that many methods need;
+- `targets.py`: y as the columns that loops read, scores as predictions;
+- `parameters.py`: declared parameters;
+- `random.py`: random numbers by counter;
+- `estimators/`: what fits, streams and answers;
+- `contents/`: what a model file may hold;
+- `machine/`: threads, files, the terminal.
+"""

@@ -203,7 +203,7 @@ class LikelyClassifier(WeightedClassifier):
     _joint = False  # whether several classes are one multinomial model under that loss
 
     def _is_likelihood(self) -> bool:
-        return self._loss().is_likelihood
+        return getattr(self._loss(), "is_likelihood", False)
 
     @available_if(gives_probabilities)
     def predict_proba(self, X):

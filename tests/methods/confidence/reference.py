@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import ndtri
 
 
-def phi_of(eta):
-    return float(ndtri(eta))
+def phi_of(confidence):
+    return float(ndtri(confidence))
 
 
 def by_deviation(m, v, phi):
@@ -48,10 +48,10 @@ def narow(m, v, w, b=1.0):
     return ((r - m) / (v + r), 1 / r) if m * r / (v + r) < 1 else (0.0, 0.0)
 
 
-def cw(m, v, w, eta=0.7, form="variance"):
-    phi = phi_of(eta)
+def cw(m, v, w, confidence=0.7, form="variance"):
+    phi = phi_of(confidence)
     if form == "std":
-        return scw(m, v, 1.0, eta=eta, C=math.inf)
+        return scw(m, v, 1.0, confidence=confidence, C=math.inf)
     if m >= phi * v:
         return 0.0, 0.0
     a = (-(1 + 2 * phi * m) + math.sqrt((1 + 2 * phi * m) ** 2 - 8 * phi * (m - phi * v))) / (
@@ -60,8 +60,8 @@ def cw(m, v, w, eta=0.7, form="variance"):
     return a, 2 * a * phi
 
 
-def scw(m, v, w, variant="I", eta="auto", C=1.0):
-    phi = phi_of({"I": 0.75, "II": 0.9}[variant] if eta == "auto" else eta)
+def scw(m, v, w, variant="I", confidence="auto", C=1.0):
+    phi = phi_of({"I": 0.75, "II": 0.9}[variant] if confidence == "auto" else confidence)
     if m >= phi * math.sqrt(v):
         return 0.0, 0.0
     if variant == "I":

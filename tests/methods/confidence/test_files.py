@@ -89,7 +89,7 @@ def test_a_grid_over_what_matters():
 def test_select_then_learn():
     X, y, _ = make_text(n_samples=2000, n_features=1000, random_state=0)
     model = make_pipeline(
-        SOFSClassifier(n_features=200, random_state=0),
+        SOFSClassifier(n_features_to_select=200, random_state=0),
         AROWClassifier(covariance="full", random_state=0),
     ).fit(X[:1500], y[:1500])
     assert model[-1].n_features_in_ == 200

@@ -223,7 +223,9 @@ def test_the_square_root_stays_positive_definite():
     scores = rows @ (random.normal(size=60) / scales)
     sides = np.where(scores + 0.01 * scores.std() * random.normal(size=20_000) > 0, 1, -1)
     model = quiet(
-        one_pass(CWClassifier, form="std", eta=0.95, covariance="full", fit_intercept=False).fit,
+        one_pass(
+            CWClassifier, form="std", confidence=0.95, covariance="full", fit_intercept=False
+        ).fit,
         rows,
         sides,
     )
@@ -242,7 +244,7 @@ def test_contradicting_rows_do_not_end_in_nan(form):
     """
     random = np.random.default_rng(0)
     rows, sides = np.eye(4)[random.integers(0, 4, 20_000)] * 1e-3, random.choice([-1, 1], 20_000)
-    model = quiet(one_pass(CWClassifier, form=form, eta=0.95, max_iter=3).fit, rows, sides)
+    model = quiet(one_pass(CWClassifier, form=form, confidence=0.95, max_iter=3).fit, rows, sides)
     assert np.isfinite(model.coef_).all()
     assert (model.variance_ > 0).all()
     assert np.isfinite(model.predict_confidence(rows)).all()

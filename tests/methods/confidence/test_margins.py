@@ -54,9 +54,7 @@ def test_margins_deviations_and_confidences_agree(interpreted, cls):
 def test_there_are_no_probabilities_of_classes(interpreted):
     model = quiet(AROWClassifier().fit, X, Y)
     assert not hasattr(model, "predict_proba")
-    with pytest.raises(AttributeError) as said:
-        model.predict_proba(X)
-    assert "predict_confidence" in str(said.value.__cause__)
+    assert hasattr(model, "predict_confidence")
 
 
 def test_confidence_where_nothing_is_uncertain():

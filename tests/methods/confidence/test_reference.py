@@ -26,7 +26,7 @@ MEMBERS = [
     ("AROWClassifier", {"r": 0.5}),
     ("NAROWClassifier", {"b": 2.0}),
     ("CWClassifier", {}),
-    ("CWClassifier", {"form": "std", "eta": 0.8}),
+    ("CWClassifier", {"form": "std", "confidence": 0.8}),
     ("SCWClassifier", {"C": 0.4}),
     ("SCWClassifier", {"variant": "II", "C": 0.4}),
 ]
@@ -118,7 +118,7 @@ def test_compiled_equals_plain_python(cls, many, covariance, monkeypatch):
         else tiny.numbers(X, 3 if many else 1)
     )
     given = {"random_state": 1, "max_iter": 2, "tol": None}
-    given |= {"n_features": 2} if cls is SOFSClassifier else {"covariance": covariance}
+    given |= {"n_features_to_select": 2} if cls is SOFSClassifier else {"covariance": covariance}
     compiled = quiet(cls(**given).fit, X, y, sample_weight=tiny.weights(N))
     with monkeypatch.context() as patch, np.errstate(over="ignore"):
         patch.setattr(_jit.Loop, "__call__", Interpreter().method())

@@ -39,7 +39,9 @@ def selected_by_sorting(rows, sides, n_features, r):
 @pytest.mark.parametrize("n_features", [1, 3, 7])
 def test_the_heap_keeps_what_sorting_keeps(interpreted, n_features):
     model = quiet(
-        one_pass(SOFSClassifier, n_features=n_features, r=0.5, fit_intercept=False).fit, X, Y
+        one_pass(SOFSClassifier, n_features_to_select=n_features, r=0.5, fit_intercept=False).fit,
+        X,
+        Y,
     )
     mean, spread, kept = selected_by_sorting(X, Y, n_features, 0.5)
     assert set(model._engine.kept[0].tolist()) == kept
@@ -48,14 +50,16 @@ def test_the_heap_keeps_what_sorting_keeps(interpreted, n_features):
 
 
 def test_columns_of_equal_variance_stay_where_they_are(interpreted):
-    model = quiet(one_pass(SOFSClassifier, n_features=2).fit, np.ones((6, 5)), [0, 1, 1, 0, 1, 1])
+    model = quiet(
+        one_pass(SOFSClassifier, n_features_to_select=2).fit, np.ones((6, 5)), [0, 1, 1, 0, 1, 1]
+    )
     assert sorted(model._engine.kept[0].tolist()) == [0, 1]
 
 
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 def test_with_room_for_all_it_is_arow_to_the_bit(interpreted, y):
     for n_features in (P, 10 * P):
-        kept = quiet(one_pass(SOFSClassifier, n_features=n_features).fit, X, y)
+        kept = quiet(one_pass(SOFSClassifier, n_features_to_select=n_features).fit, X, y)
         plain = quiet(one_pass(AROWClassifier).fit, X, y)
         tiny.assert_same(plain, kept, X)
         assert np.array_equal(plain.variance_, kept.variance_)
@@ -64,7 +68,7 @@ def test_with_room_for_all_it_is_arow_to_the_bit(interpreted, y):
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 @pytest.mark.parametrize("n_features", [1, 2, 5, 11])
 def test_the_least_variances_are_kept_all_along(interpreted, y, n_features):
-    model = SOFSClassifier(n_features=n_features)
+    model = SOFSClassifier(n_features_to_select=n_features)
     for start in range(0, N, 20):
         quiet(model.partial_fit, X[start : start + 20], y[start : start + 20], classes=np.unique(y))
         engine = model._engine
@@ -80,26 +84,28 @@ def test_the_least_variances_are_kept_all_along(interpreted, y, n_features):
 
 
 def test_it_is_a_selector(interpreted):
-    model = quiet(SOFSClassifier(n_features=4, random_state=0).fit, X, Y)
+    model = quiet(SOFSClassifier(n_features_to_select=4, random_state=0).fit, X, Y)
     assert model.get_support().sum() == len(model.support_) <= 4
     assert np.array_equal(model.get_support(indices=True), model.support_)
     assert np.array_equal(model.transform(X), X[:, model.support_])
     assert sp.issparse(model.transform(sp.csr_array(X)))
     assert model.get_feature_names_out().tolist() == [f"x{k}" for k in model.support_]
-    three = quiet(SOFSClassifier(n_features=2, random_state=0).fit, X, THREE)
+    three = quiet(SOFSClassifier(n_features_to_select=2, random_state=0).fit, X, THREE)
     assert np.array_equal(three.support_, np.flatnonzero(three.coef_.any(axis=0)))
 
 
 def test_the_number_of_features_is_settled_at_the_start(interpreted):
-    model = quiet(SOFSClassifier(n_features=4, warm_start=True).fit, X, Y)
-    with pytest.raises(ValueError, match="`n_features` changed since the model was fitted"):
-        model.set_params(n_features=5).fit(X, Y)
+    model = quiet(SOFSClassifier(n_features_to_select=4, warm_start=True).fit, X, Y)
+    with pytest.raises(
+        ValueError, match="`n_features_to_select` changed since the model was fitted"
+    ):
+        model.set_params(n_features_to_select=5).fit(X, Y)
 
 
 @pytest.mark.parametrize("change", ["column", "twice", "places", "type"])
 def test_forged_heaps_are_refused(interpreted, tmp_path, change):
     """Their numbers index memory in compiled code."""
-    model = quiet(SOFSClassifier(n_features=3).fit, X, Y)
+    model = quiet(SOFSClassifier(n_features_to_select=3).fit, X, Y)
     engine = model._engine
     if change == "column":
         engine.kept[0, 1] = P

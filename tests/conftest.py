@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def unlimited(monkeypatch):
-    """The border lets all finite numbers of float64 through: the guards behind it must hold, too."""
+    """The border lets all finite numbers of float64 through: the guards behind it must hold."""
     from tamis.base import border as _checks
 
     word, unsigned, _, _ = _checks._BITS[8]

@@ -1,4 +1,4 @@
-"""Stability measures: closed forms, other formulas, invariances, and the coverage of the interval."""
+"""Stability measures: closed forms, other formulas, invariances, the coverage of the interval."""
 
 import itertools
 

@@ -115,7 +115,7 @@ def test_the_shuffle_is_a_permutation_that_depends_on_the_key(n):
 
 
 def test_first_places_of_the_shuffle_are_even():
-    """Which row comes first is spread evenly over keys: 1600 keys, 16 rows, each about 100 times."""
+    """Which row comes first is spread evenly: 1600 keys, 16 rows, each about 100 times."""
     with np.errstate(over="ignore"):
         source = plain(order.shuffled.py_func)
         first = [

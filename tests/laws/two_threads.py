@@ -197,7 +197,7 @@ LAWS = {
 
 
 def main(*names):
-    """Run all laws over all classes, or over those named; the last name printed is that of a crash."""
+    """Run all laws over all classes, or those named; the last name printed is that of a crash."""
     warnings.simplefilter("ignore")
     sys.setswitchinterval(2e-6)  # threads change places in the midst of almost everything
     for name, (law, classes) in LAWS.items():

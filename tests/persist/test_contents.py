@@ -174,7 +174,7 @@ def test_parameters_of_a_file_follow_the_rules_of_the_class(name, value, words, 
 
 
 def test_a_forged_size_takes_no_memory(tmp_path, monkeypatch):
-    """Two thousand million columns in one field are refused before any array of the file is made."""
+    """Two thousand million columns in one field are refused before any array is made."""
     tamis.save(tamis.FOBOSClassifier().fit(data()["X"], data()["two"]), tmp_path / "m")
     for change in ("state", "n_features_in_"):
         header, arrays = opened(tmp_path / "m")

@@ -205,9 +205,12 @@ def test_nothing_is_wider_than_the_screen_or_empty(tab, full, width):
         "[...document.querySelectorAll('svg')].every(chart => chart.getBoundingClientRect().width "
         "> 200)"
     )
-    outside = """[...document.querySelectorAll('svg')].flatMap(chart => { const frame = chart.getBoundingClientRect();
-        return [...chart.querySelectorAll('text')].filter(word => { const box = word.getBoundingClientRect();
-            return box.left < frame.left - 1 || box.right > frame.right + 1 || box.top < frame.top - 1 || box.bottom > frame.bottom + 1; })
+    outside = """[...document.querySelectorAll('svg')].flatMap(chart => {
+        const frame = chart.getBoundingClientRect();
+        const beyond = box => box.left < frame.left - 1 || box.right > frame.right + 1
+            || box.top < frame.top - 1 || box.bottom > frame.bottom + 1;
+        return [...chart.querySelectorAll('text')]
+            .filter(word => beyond(word.getBoundingClientRect()))
             .map(word => word.textContent); })"""
     assert tab.ask(outside) == []
     assert tab.ask(
@@ -221,7 +224,8 @@ def test_tips(tab, full):
     place = tab.ask("""(async () => {
         const dot = document.querySelector('circle[data-tip]');
         dot.scrollIntoView({ block: 'center' });
-        for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);  // until the scrolling has been told
+        // until the scrolling has been told
+        for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
         const box = dot.getBoundingClientRect();
         return [box.x + box.width / 2, box.y + box.height / 2, dot.dataset.tip];
     })()""")

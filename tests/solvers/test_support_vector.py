@@ -166,7 +166,7 @@ def test_many_steps_shrink_and_come_back(monkeypatch):
 
 @pytest.mark.parametrize("cap", [0.1, 10.0])
 def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
-    """A linear kernel of four long directions and high caps: pairs alone take many times the steps."""
+    """A linear kernel of four long directions, high caps: pairs alone take many times the steps."""
     kernel = (5.0 * X) @ (5.0 * X).T
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
     caps, rows = np.r_[np.full(N, 1.0), np.full(2 * N, cap)], np.r_[np.arange(N), TWICE]

@@ -4,8 +4,7 @@ __all__ = ["expected_failed_checks"]
 
 _ONE_PASS = (
     "a row of weight 2 is one step of twice the slope, a repeated row two steps: an online learner "
-    "tells them apart. "
-    "(A row of weight 0 is exactly nothing.)"
+    "tells them apart. (A row of weight 0 is exactly nothing.)"
 )
 
 
@@ -28,8 +27,8 @@ def expected_failed_checks(estimator) -> dict[str, str]:
 
     See Also
     --------
-    sklearn.utils.estimator_checks.parametrize_with_checks : Takes this function as
-    `expected_failed_checks`. sklearn.utils.estimator_checks.check_estimator : Takes its result.
+    sklearn.utils.estimator_checks.parametrize_with_checks : Takes this function.
+    sklearn.utils.estimator_checks.check_estimator : Takes its result.
 
     Examples
     --------

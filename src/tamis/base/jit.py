@@ -21,8 +21,7 @@ VERBS: list[str] = []
 
 # --------------------------------------------------------------------------- loops
 class Loop:
-    """A compiled entry loop: one dispatcher for each combination of terms, on disk if all of them
-    are of tamis.
+    """A compiled entry loop: a dispatcher a combination of terms, on disk if all are tamis's.
 
     Numba's cache tells namedtuples apart by module and name, and does not see edits in other files.
     So the function is compiled under a name that holds a digest of the terms' code and of the files
@@ -40,9 +39,8 @@ class Loop:
         kinds = tuple(_kind(a) for a in arguments if is_term(a))
         twin = self.twins.get(kinds)
         if twin is None:
-            twin = self.twins.setdefault(
-                kinds, self._twin(kinds, any(is_term(a) and is_foreign(a) for a in arguments))
-            )
+            foreign = any(is_term(a) and is_foreign(a) for a in arguments)
+            twin = self.twins.setdefault(kinds, self._twin(kinds, foreign))
         return twin(*arguments)
 
     def _twin(self, kinds, foreign: bool):
@@ -52,7 +50,8 @@ class Loop:
             plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__
         )
         twin.__module__ = plain.__module__
-        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources(plain.__code__.co_filename))))}"
+        digest = _hexdigest(repr((_names(kinds), _sources(plain.__code__.co_filename))))
+        twin.__qualname__ = f"{plain.__qualname__}_{digest}"
         return _dispatcher(twin, not foreign, self.options)
 
     def signatures(self) -> int:
@@ -65,9 +64,7 @@ class Loop:
 
 
 def _dispatcher(function, cached: bool, options: dict):
-    """Numba's dispatcher, its cache in a folder of the user where the package is read-only, or
-    nowhere.
-    """
+    """Numba's dispatcher; its cache lies in the package, in a folder of the user, or nowhere."""
     folder = _fallback() if cached and _CACHE not in os.environ else None
     try:
         if folder is not None:
@@ -87,10 +84,8 @@ def _fallback() -> str | None:
     """A folder of the user that can be written to, where the package's own cannot."""
     if os.access(Path(__file__).parent, os.W_OK):
         return None
-    for folder in (
-        Path.home() / ".cache" / "tamis",
-        Path(tempfile.gettempdir()) / f"tamis-{os.getuid()}",
-    ):
+    scratch = Path(tempfile.gettempdir())
+    for folder in (Path.home() / ".cache" / "tamis", scratch / f"tamis-{os.getuid()}"):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -116,9 +111,7 @@ def _hexdigest(text: str) -> str:
 
 @functools.cache
 def _sources(path: str) -> str:
-    """Digest of all files that the compiled code of a file comes from: its own, and those of tamis
-    that it imports, however deep.
-    """
+    """Digest of a file and of all files of tamis that it imports, however deep."""
     found, waiting = {Path(__file__)}, [Path(path)]
     while waiting:
         file = waiting.pop()
@@ -167,9 +160,7 @@ prange = numba.prange
 
 
 def prefetch(array, cell):
-    """Ask for the last axis' element `cell` of an array, to be in the cache when it is needed; no
-    effect otherwise.
-    """
+    """Ask for element `cell` of an array's last axis before it is needed; no effect otherwise."""
 
 
 @intrinsic
@@ -200,9 +191,7 @@ def _typed_prefetch(array, cell):
 
 
 # --------------------------------------------------------------------------- threads
-_parallel = (
-    threading.Lock()
-)  # one parallel loop at a time: Numba's workqueue aborts under two threads
+_parallel = threading.Lock()  # one parallel loop at a time: workqueue aborts under two threads
 _forked = False
 
 
@@ -217,9 +206,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def on_threads(parallel: Loop, serial: Loop, threads: int, *given):
-    """Run a parallel loop on so many threads, or its serial twin where threads are not wanted or
-    not safe; the bits are the same.
-    """
+    """Run a parallel loop on so many threads or, where unsafe, its serial twin: the same bits."""
     if threads == 1 or _forked or not _parallel.acquire(blocking=False):
         return serial(*given)
     try:
@@ -289,17 +276,11 @@ def term(cls):
     plain = cls.__name__
 
     def __repr__(self):
-        inside = ", ".join(
-            f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)
-        )
-        return f"{plain}({inside})"
+        inside = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
+        return f"{plain}({', '.join(inside)})"
 
-    cls.__repr__, cls.__eq__, cls.__ne__, cls.__hash__ = (
-        __repr__,
-        _same,
-        lambda a, b: not _same(a, b),
-        _hash,
-    )
+    cls.__repr__, cls.__hash__ = __repr__, _hash
+    cls.__eq__, cls.__ne__ = _same, lambda a, b: not _same(a, b)
     cls.__name__ = f"{plain}_{_digest(cls)}"
     cls.is_tamis_term = True
     return cls

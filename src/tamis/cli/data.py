@@ -47,9 +47,7 @@ def survey_of(rows: RowSource, columns: bool = False, label: str = "survey"):
 
 
 def task_of(rows: RowSource, asked: str, survey=None) -> str:
-    """Whether the targets are classes or numbers; of a source that is not surveyed, by its first
-    chunk.
-    """
+    """Whether the targets are classes or numbers; where nothing is surveyed, by the first chunk."""
     if asked != "auto":
         return asked
     if survey is None:
@@ -87,11 +85,8 @@ def audit_of(rows: RowSource, survey) -> dict:
 
 def suggest(survey) -> tuple[str, str, int]:
     """A method, why, and the memory that `tamis fit` needs for it."""
-    outputs = (
-        len(survey.labels)
-        if survey.as_classes() and (survey.several or len(survey.labels) > 2)
-        else 1
-    )
+    many = survey.as_classes() and (survey.several or len(survey.labels) > 2)
+    outputs = len(survey.labels) if many else 1
     rows = min(survey.rows, SAMPLE)
     sample = 5 * 16 * rows * survey.nonzeros // max(survey.rows, 1)
     sieve = BASE + 6 * 2 * 8 * (1 + 2 * outputs) * survey.features + sample

@@ -77,30 +77,22 @@ def size(count: float) -> str:
 
 # --------------------------------------------------------------------------- kept features
 def kept(model, names_of) -> list[dict]:
-    """Features with a weight, the heaviest first: column, name, output, weight, and probability
-    where the model knows it.
-    """
+    """Features with a weight, the heaviest first, and their probability where it is known."""
     support = np.asarray(model.support_)
     weights = np.atleast_2d(_picked(model.coef_, support))
-    shares = (
-        np.atleast_2d(_picked(model.selection_probability_, support))
-        if hasattr(model, "selection_probability_")
-        else None
-    )
+    shares = None
+    if hasattr(model, "selection_probability_"):
+        shares = np.atleast_2d(_picked(model.selection_probability_, support))
     names, outputs = names_of(support), _outputs(model, len(weights))
     found = []
     for k, column in enumerate(support.tolist()):
         for c, output in enumerate(outputs):
             if weights[c, k]:
-                line = {
-                    "column": column,
-                    "name": names[k],
-                    "class": output,
-                    "weight": float(weights[c, k]),
-                }
-                found.append(
-                    line | ({"probability": float(shares[c, k])} if shares is not None else {})
-                )
+                weight = float(weights[c, k])
+                line = {"column": column, "name": names[k], "class": output, "weight": weight}
+                if shares is not None:
+                    line["probability"] = float(shares[c, k])
+                found.append(line)
     return sorted(found, key=lambda line: (-abs(line["weight"]), line["column"]))
 
 

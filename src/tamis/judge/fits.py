@@ -104,9 +104,7 @@ def tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock)
 
 
 def pick_settings(name, candidates, tuned) -> list[tuple[str, Candidate]]:
-    """The candidate of least error and the sparsest within one standard error of it; one pick where
-    they are the same.
-    """
+    """The candidate of least error, and the sparsest within one standard error if another."""
     if not tuned:
         return [(GIVEN, candidates[0])]
     least = min(candidates, key=lambda c: (c.error, c.kept))

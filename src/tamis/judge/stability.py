@@ -211,8 +211,8 @@ def _pairwise(matrix, measure) -> tuple[float, float]:
     if measure == "kuncheva" and (sizes != sizes[0]).any():
         raise ValueError(
             "measure='kuncheva' is defined for runs that keep equally many features; these keep "
-            f"{int(sizes.min())} to {int(sizes.max())}. "
-            "Use measure='nogueira', which equals it where the sizes are equal."
+            f"{int(sizes.min())} to {int(sizes.max())}. Use measure='nogueira', which equals it "
+            "where the sizes are equal."
         )
     pairs = _agree(overlaps, sizes, width, measure)
     np.fill_diagonal(pairs, 0.0)

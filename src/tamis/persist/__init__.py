@@ -1,4 +1,4 @@
-"""Save and load fitted models without pickle: a file that a person can read and that runs no code."""
+"""Save and load fitted models without pickle: a file that people can read and that runs no code."""
 
 import os
 import struct

@@ -15,9 +15,8 @@ from tamis.base.contents import Promise
 from tamis.persist.container import AGAIN, ModelFileError
 
 _PIECE = 1 << 20  # bytes that are in memory at once
-_LARGEST = (
-    1 << 40
-)  # bytes of an array stored in rows: its file can be small, so the file's size is no bound
+# Bytes of an array stored in rows: its file can be small, so the file's size is no bound.
+_LARGEST = 1 << 40
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|<U[1-9]\d{0,8}|\|S[1-9]\d{0,8}")
 
 
@@ -90,7 +89,7 @@ class Block:
             yield start // width, np.asarray(self.flat[start : start + step], dtype=self.dtype)
 
     def _filled(self, width: int):
-        """Numbers of the rows that are not all zero bits (-0.0 is not), and those rows, in pieces."""
+        """Numbers of the rows that are not all zero bits (-0.0 is not), and the rows, in parts."""
         for first, piece in self._cut(width):
             bits = piece.view(f"<u{piece.itemsize}").reshape(-1, width)
             hits = np.flatnonzero(bits) // width

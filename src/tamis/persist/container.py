@@ -35,7 +35,7 @@ AGAIN = "Copy it again from where it came from, or save the model again."
 
 
 class ModelFileError(ValueError):
-    """A file that `load` refuses: no model of tamis, cut short, damaged, too new, or inconsistent."""
+    """A file that `load` refuses: no model of tamis, cut short, damaged, too new, inconsistent."""
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes the file

@@ -191,8 +191,8 @@ class Decoder:
         if any(name == other for other, _ in self.terms):
             raise ModelFileError(
                 f"the code of the term {name} changed since the model was saved (or the Python "
-                "that compiled it, then "
-                f"{self.python}). Pass the class as it was then, or fit the model again."
+                f"that compiled it, then {self.python}). Pass the class as it was then, or fit the "
+                "model again."
             )
         raise ModelFileError(
             f"uses the term {name}, defined outside tamis. Pass its class: load(path, "

@@ -148,11 +148,10 @@ def open_rows(
     if kind in ("csv", "tsv", "parquet", "arrow"):
         from tamis.read.tables.layout import Layout, lay_out
 
-        rows.layout = (
-            Layout.from_dict(schema["layout"])
-            if schema is not None
-            else lay_out(files, options, rows)
-        )
+        if schema is not None:
+            rows.layout = Layout.from_dict(schema["layout"])
+        else:
+            rows.layout = lay_out(files, options, rows)
     return rows
 
 
@@ -197,9 +196,10 @@ def _check(
     }
     for name, (value, choices) in allowed.items():
         if value not in choices:
+            listed = ", ".join(map(repr, choices))
             raise ValueError(
-                f"The {name!r} parameter of open_rows must be one of "
-                f"{', '.join(map(repr, choices))}. Got {value!r} instead."
+                f"The {name!r} parameter of open_rows must be one of {listed}. Got {value!r} "
+                "instead."
             )
     if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
         raise ValueError(

@@ -14,9 +14,7 @@ LISTED = 10  # bad lines that are remembered
 
 
 class ReadError(ValueError):
-    """A file that cannot be read as asked: the message names file, line, column, the text and the
-    way out.
-    """
+    """A file that cannot be read as asked; it names file, line, column, text and way out."""
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes files
@@ -54,9 +52,7 @@ class Rows(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where reading goes on: file by number, place in it (bytes of text, or rows of a table), line,
-    rows read in all, columns met.
-    """
+    """Where reading goes on: file, place in it (bytes or rows), line, rows read, columns met."""
 
     file: int = 0
     offset: int = 0
@@ -88,9 +84,7 @@ class Bad:
 
 @dataclass
 class Context:
-    """What a reader knows beside the bytes: where it is, what has been decided, and what to do
-    about bad lines.
-    """
+    """What a reader knows beside the bytes: what was decided, and what to do about bad lines."""
 
     skip: bool = False
     bad: Bad = field(default_factory=Bad)
@@ -110,9 +104,7 @@ class Context:
 
 @contextmanager
 def foreign(begin: str, end: str) -> Iterator[None]:
-    """What other libraries raise on damaged bytes, whatever it is, as a ReadError: `begin`, their
-    words, `end`.
-    """
+    """What other libraries raise on damaged bytes, as a ReadError: `begin`, their words, `end`."""
     try:
         yield
     except ReadError:
@@ -127,9 +119,7 @@ def said(error: BaseException) -> str:
 
 
 def wild_rows(X) -> np.ndarray:
-    """Numbers of the rows with an entry that is not finite: entries of one column are summed, and
-    sums may be too large.
-    """
+    """Numbers of the rows with an entry that is not finite, as a sum of entries may be."""
     wild = np.flatnonzero(~np.isfinite(X.data))
     return np.unique(np.searchsorted(X.indptr, wild, side="right") - 1)
 

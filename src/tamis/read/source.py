@@ -16,8 +16,7 @@ from tamis.read.survey import Survey
 
 
 class RowSource:
-    """Rows of one or several files, as `open_rows` makes them; iterate over it as often as you
-    like.
+    """Rows of one or several files, made by `open_rows`; iterate over it as often as you like.
 
     Each chunk is a tuple with `X` (CSR), `targets` and `first_line`, and where the file has them
     `weights` and `queries`. `files` are the names, in the order in which they are read; `bad` says
@@ -78,9 +77,7 @@ class RowSource:
         return self.read()
 
     def read(self, position: Position | None = None) -> Iterator[Rows]:
-        """Chunks from a position on, which an earlier chunk's `position` names; the next ones are
-        read ahead by a thread.
-        """
+        """Chunks from a position on, an earlier chunk's `position`; the next are read ahead."""
         if self.several and self.labels is None:
             self.survey()
         empty = True
@@ -101,9 +98,7 @@ class RowSource:
             )
 
     def _chunks(self, position: Position) -> Iterator[tuple[Rows | None, Context, int]]:
-        """Chunks with the context they were read in and the bytes read, file after file; last, no
-        rows and the final context.
-        """
+        """Chunks, their context and the bytes read, file after file; last, none and the context."""
         context = Context(
             self.options.on_bad == "skip", Bad(), position.width, self.base, self.several
         )
@@ -111,18 +106,13 @@ class RowSource:
         before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
         for number in range(position.file, len(self.files)):
             name = self.files[number]
-            start = (
-                position
-                if number == position.file
-                else Position(number, 0, 1, position.rows, position.width)
-            )
+            start = position
+            if number != position.file:
+                start = Position(number, 0, 1, position.rows, position.width)
             for rows, done in reader.read(name, start):
                 position = rows.position
-                yield (
-                    rows,
-                    replace(context, bad=Bad(context.bad.count, list(context.bad.first))),
-                    before + done,
-                )
+                bad = Bad(context.bad.count, list(context.bad.first))
+                yield rows, replace(context, bad=bad), before + done
             before += 0 if name == STDIN else os.path.getsize(name)
             position = Position(number + 1, 0, 1, position.rows, context.width)
         yield None, context, before
@@ -166,9 +156,7 @@ class RowSource:
 
     # ------------------------------------------------------------------ knowing
     def survey(self, columns: bool = False, tell=None) -> Survey:
-        """Read everything once and say what is there; with `columns` in how many rows each column
-        is met. Remembered.
-        """
+        """Read all once, say what is there, and remember it; `columns`: rows a column is met in."""
         if self.surveyed is not None and (not columns or self.surveyed.counts is not None):
             return self.surveyed
         self.keep()
@@ -189,9 +177,8 @@ class RowSource:
                 if self.base is None and context is not None:
                     self.base = context.base
                 break
-            except (
-                CountsFromZero
-            ):  # a column 0 after rows without one: the file counts from 0 after all
+            except CountsFromZero:
+                # A column 0 after rows without one: the file counts from 0 after all.
                 if self.options.zero_based != "auto":
                     raise
                 self.base = 0
@@ -230,9 +217,7 @@ class RowSource:
     # ----------------------------------------------------------- the same columns from another file
     @property
     def schema(self) -> dict:
-        """What the columns mean, as plain data: hand it to `open_rows` to read another file by the
-        same columns.
-        """
+        """What the columns mean, as plain data: `open_rows` reads another file by it."""
         facts: dict[str, Any] = {
             "format": self.format,
             "zero_based": self.base != 1 if self.base is not None else None,

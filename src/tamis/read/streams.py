@@ -16,15 +16,8 @@ from tamis.read.rows import ReadError, foreign, said
 
 STDIN = "-"
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
-BROKEN = (
-    EOFError,
-    OSError,
-    zlib.error,
-    lzma.LZMAError,
-    RuntimeError,
-    ValueError,
-    MemoryError,
-)  # what damaged compressed data raises
+# What damaged compressed data raises.
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError, MemoryError)
 _PROBES, _PROBE = 16, 1 << 16
 _SIP = 1 << 10  # compressed bytes that are unpacked at a time: four of them can stand for 128 KiB
 
@@ -225,9 +218,7 @@ def read_into(stream, view) -> int:
 
 # --------------------------------------------------------------------------- identity
 def fingerprint(name: str) -> dict:
-    """What tells this file from another: size, time of the last change, and a digest of some of its
-    bytes.
-    """
+    """What tells a file from another: size, last change, and a digest of some of its bytes."""
     if name == STDIN:
         STANDARD.keep()
         return {"size": STANDARD.kept.seek(0, os.SEEK_END), "digest": STANDARD.digest}

@@ -30,8 +30,7 @@ from tamis.terms.adaptive import FTRL, AdaGrad
 
 @term
 class Descent(NamedTuple):
-    """Gradient descent followed by the penalty's prox every `period` steps (FOBOS; truncated
-    gradient).
+    """Gradient descent, then the penalty's prox every `period` steps (FOBOS; truncated gradient).
 
     `priced` = 1 charges eta * l1 (FOBOS), 0 charges l1 as it stands, in units of the weights.
     """
@@ -54,9 +53,8 @@ class Descent(NamedTuple):
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         stored = state[0, cell]
         weight = collect(penalty, stored, ledger[2]) - pace * x
-        state[0, cell] = (
-            carry(penalty, weight, ledger[2]) if pace != 0.0 else stored
-        )  # no step, no rounding
+        # No step, no rounding.
+        state[0, cell] = carry(penalty, weight, ledger[2]) if pace != 0.0 else stored
 
     def accrue(self, penalty, eta, ledger, lifts):
         scale, toll, base = ledger[1], ledger[2], ledger[3] + 1.0
@@ -110,11 +108,9 @@ class CappedDescent(NamedTuple):
         return sign, 1.0
 
     def objection(self, penalty, averaged):
-        return (
-            "theta spares large weights from an L1 toll; a ridge has no such form"
-            if rates(penalty)[1]
-            else ""
-        )
+        if rates(penalty)[1]:
+            return "theta spares large weights from an L1 toll; a ridge has no such form"
+        return ""
 
     def settle(self, state, penalty, cell, ledger):
         weight = state[0, cell]
@@ -161,8 +157,7 @@ class CappedDescent(NamedTuple):
 
 @term
 class DualAveraging(NamedTuple):
-    """Regularized dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao
-    2010).
+    """Dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao 2010).
 
     With step eta_t: toll = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
     """
@@ -189,11 +184,8 @@ class DualAveraging(NamedTuple):
         base = ledger[3] + l1 * lifts[0]
         # The toll never falls, even where an automatic eta grows: a weight that left must not come
         # back untouched.
-        return (
-            1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta),
-            max(ledger[2], base + self.rho / eta),
-            base,
-        )
+        scale = 1.0 / (l2 * lifts[1] * ledger[0] + 1.0 / eta)
+        return scale, max(ledger[2], base + self.rho / eta), base
 
     def owes(self):
         return False

@@ -22,9 +22,7 @@ class Judge:
         self.name = PROGRESSIVE if self.progressive else "none" if validate is None else "held out"
 
     def wants(self, chunks: int) -> bool:
-        """Whether the chunk after so many is to be predicted: of a long stream one in eight, so
-        that this costs little.
-        """
+        """Whether the chunk after so many is predicted: of a long stream one in eight."""
         return self.progressive and (chunks < EVERY_ONE or chunks % THINNED == 0)
 
     def before(self, model, X, targets, weights, charged: list[float]) -> None:

@@ -91,9 +91,8 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
             f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}."
         )
     walk = Walk(model, rows, passes, validate, every)
-    claimed = checkpoint is None or isinstance(
-        checkpoint, Folder
-    )  # by the caller, who has more to do before others may have it
+    # A folder is claimed by the caller, who has more to do before others may have it.
+    claimed = checkpoint is None or isinstance(checkpoint, Folder)
     with contextlib.nullcontext(checkpoint) if claimed else Folder(checkpoint) as folder:
         walk.run(folder, progress)
     return model
@@ -233,9 +232,8 @@ class Walk:
             if not hasattr(self.model, "classes_") and not hasattr(targets, "tocsr"):
                 classes = self._classes(targets)
                 named |= {} if classes is None else {"classes": classes}
-        if self.state.turn == 0 and self.judge.wants(
-            self.state.chunks
-        ):  # later passes have seen the rows
+        # Later passes have seen the rows.
+        if self.state.turn == 0 and self.judge.wants(self.state.chunks):
             self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
         self.model.partial_fit(chunk.X, targets, **named)
         self.state.chunks += 1
@@ -327,18 +325,13 @@ class Walk:
                 raise CheckpointError(
                     f"The checkpoint has {name} {facts[name]!r} where the rows have {now!r}. {ANEW}"
                 )
-        source.base, source.several, source.labels = (
-            facts["base"],
-            facts["several"],
-            facts["labels"],
-        )
+        source.base, source.several = facts["base"], facts["several"]
+        source.labels = facts["labels"]
         source.options = replace(source.options, n_features=facts["n_features"])
 
 
 class Interruption:
-    """Ctrl-C waits for the end of a chunk, so that a checkpoint can be written; a second one does
-    not wait.
-    """
+    """Ctrl-C waits for the end of a chunk and its checkpoint; a second one does not wait."""
 
     def __init__(self, wanted: bool):
         self.wanted = wanted and threading.current_thread() is threading.main_thread()
@@ -365,6 +358,6 @@ class Interruption:
 
 
 def _glimpse(model) -> dict:
-    """Loss and nonzeros as the model itself has noted them; nothing that would have to be computed."""
+    """Loss and nonzeros as the model itself has noted them; nothing is computed."""
     noted = vars(model).get("history_") or [{}]
     return {name: noted[-1][name] for name in ("loss", "nonzeros") if name in noted[-1]}

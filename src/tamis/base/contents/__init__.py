@@ -1,5 +1,4 @@
-"""What a model file may hold: a small vocabulary in which every saved class declares its
-attributes, and the one check of them all.
+"""What a model file may hold: words in which every saved class declares its attributes.
 
 A class says ``_contents = {"coef_": array("f8", "outputs", "columns"), ...}``; a subclass adds to
 what its bases say, and None takes one away. Words such as "columns" are sizes: the first attribute

@@ -1,6 +1,4 @@
-"""The one check of all that comes from a model file: by the declared contents of its classes, and
-by scikit-learn's rules for parameters.
-"""
+"""The one check of what comes from a model file: declared contents, scikit-learn's rules."""
 
 import functools
 from typing import Any
@@ -13,9 +11,7 @@ COMMON: dict[str, Content] = {}  # contents of every estimator, filled by `tamis
 
 @functools.cache
 def contents_of(cls: type) -> dict:
-    """All that a class and its bases declare, the class itself first; under `...` stands what any
-    other attribute may be.
-    """
+    """All that a class and its bases declare, its own first; `...` names what any other may be."""
     found = dict(COMMON) if hasattr(cls, "get_params") else {}
     for base in cls.__mro__:
         for name, content in vars(base).get("_contents", {}).items():
@@ -38,9 +34,7 @@ def settled(outline: Outline):
 
 
 def check_outline(outline: Outline, path: str) -> None:
-    """Refuse an object by the types, dtypes and shapes of what it holds, or for what it lacks or
-    has beyond.
-    """
+    """Refuse an object by types, dtypes and shapes, for what it lacks or has beyond."""
     contents, held, attributes = contents_of(outline.cls), outline.held, outline.attributes
     for name in undeclared(outline.cls, attributes):
         raise ContentsError(

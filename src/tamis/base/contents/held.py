@@ -33,9 +33,7 @@ class Promise:
 
     @property
     def backed(self) -> bool:
-        """Whether the file holds enough of the array for its size to be believed: else zeros that
-        are not stored could be any number.
-        """
+        """Whether the file holds enough of an array for its size to be believed; zeros are free."""
         entries = math.prod(self.shape)
         return entries <= _SMALL or (entries - self.zeros) * _SHARE >= entries
 
@@ -48,9 +46,7 @@ class SparsePromise:
 
 
 class Outline:
-    """An object that has not been made yet: its class, its parameters (of an estimator) and its
-    attributes.
-    """
+    """An object that is not made yet: class, parameters (of an estimator) and attributes."""
 
     held: "Held"  # its sizes, once they are looked at
 
@@ -75,9 +71,7 @@ def refuse(path: str, rule: str, value) -> None:
 
 
 class Held:
-    """The state of one object, and the sizes that its attributes have agreed on; some are those of
-    the object around it.
-    """
+    """The state of one object and the sizes its attributes agreed on, some of them its owner's."""
 
     def __init__(
         self, state: dict, outer: "Held | None" = None, shared: dict[str, str] | None = None
@@ -88,11 +82,9 @@ class Held:
 
     def size(self, name: str) -> int | None:
         """A size by its name, None where nothing has set it."""
-        return (
-            self.outer.size(self.shared[name])
-            if name in self.shared and self.outer
-            else self.sizes.get(name)
-        )
+        if name in self.shared and self.outer:
+            return self.outer.size(self.shared[name])
+        return self.sizes.get(name)
 
     def bind(self, name: str, value: int, path: str, backed: bool = True) -> None:
         """Set a size, or compare it; what is not backed needs a second one to say the same."""

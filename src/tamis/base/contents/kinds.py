@@ -6,8 +6,7 @@ from tamis.base.contents.held import Content, ContentsError, Promise, SparseProm
 
 
 class Array(Content):
-    """An array of one dtype (or a few) and of declared lengths; a `loose` one without rows may be
-    of any width.
+    """An array of one dtype (or a few) and declared lengths; `loose`: of any width without rows.
 
     One that nothing reads before its shape is compared is `believed`, even if only zeros speak for
     its size.
@@ -29,21 +28,9 @@ class Array(Content):
         believed=False,
     ):
         self.dtypes = [np.dtype(d) for d in ([dtypes] if isinstance(dtypes, str) else dtypes)]
-        self.lengths, self.finite, self.least, self.most, self.below = (
-            lengths,
-            finite,
-            least,
-            most,
-            below,
-        )
-        self.order, self.increasing, self.distinct, self.rising, self.loose, self.believed = (
-            order,
-            increasing,
-            distinct,
-            rising,
-            loose,
-            believed,
-        )
+        self.lengths, self.order, self.loose, self.believed = lengths, order, loose, believed
+        self.finite, self.least, self.most, self.below = finite, least, most, below
+        self.increasing, self.distinct, self.rising = increasing, distinct, rising
 
     def suits(self, value):
         """An array of as many axes."""
@@ -165,8 +152,7 @@ def plain_array(value: Promise) -> np.ndarray:
 
 
 class Number(Content):
-    """A number of one type within bounds, below a size or equal to one; `binds` sets sizes by
-    functions of the number.
+    """A number within bounds, below a size or equal to one; `binds` sets sizes by functions of it.
 
     Loops are compiled for floats: what they take is `exact`.
     """
@@ -183,14 +169,8 @@ class Number(Content):
         binds=None,
         exact=False,
     ):
-        self.kind, self.least, self.most, self.above, self.finite, self.exact = (
-            kind,
-            least,
-            most,
-            above,
-            finite,
-            exact,
-        )
+        self.kind, self.finite, self.exact = kind, finite, exact
+        self.least, self.most, self.above = least, most, above
         self.below, self.equals, self.binds = below, equals, binds or {}
 
     def suits(self, value):
@@ -198,36 +178,25 @@ class Number(Content):
         kinds = {bool: (bool, np.bool_), int: (int, np.integer), float: (float, np.floating)}[
             self.kind
         ]
-        return (
-            type(value) is self.kind
-            if self.exact
-            else isinstance(value, kinds) and (self.kind is bool or not isinstance(value, bool))
-        )
+        if self.exact:
+            return type(value) is self.kind
+        return isinstance(value, kinds) and (self.kind is bool or not isinstance(value, bool))
 
     def outline(self, value, held, path):
         """Type and bounds."""
         bounds = (("at least", self.least), ("at most", self.most), ("above", self.above))
-        good = self.suits(value) and not (
-            self.finite and self.kind is float and not np.isfinite(value)
-        )
         good = (
-            good
+            self.suits(value)
+            and (self.kind is not float or not self.finite or np.isfinite(value))
             and (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
         )
-        if not (good and (self.above is None or value > self.above)):
-            kind = {
-                bool: "True or False",
-                int: "a whole number",
-                float: "a finite float" if self.finite else "a float",
-            }[self.kind]
-            refuse(
-                path,
-                ", ".join(
-                    [kind, *(f"{word} {bound}" for word, bound in bounds if bound is not None)]
-                ),
-                value,
-            )
+        if not good:
+            real = "a finite float" if self.finite else "a float"
+            kind = {bool: "True or False", int: "a whole number", float: real}[self.kind]
+            asked = [f"{word} {bound}" for word, bound in bounds if bound is not None]
+            refuse(path, ", ".join([kind, *asked]), value)
         held.bind_all(self.binds, value, path)
         if self.equals is not None and value != held.measure(self.equals, path):
             refuse(path, f"{self.equals} = {held.measure(self.equals, path)}", value)
@@ -243,51 +212,36 @@ class Choice(Content):
 
     def suits(self, value):
         """One of them."""
-        return (
-            isinstance(value, str)
-            if not self.values
-            else any(type(value) is type(v) and value == v for v in self.values)
-        )
+        if not self.values:
+            return isinstance(value, str)
+        return any(type(value) is type(v) and value == v for v in self.values)
 
     def outline(self, value, held, path):
         """One of them."""
         if not self.suits(value):
-            refuse(
-                path,
-                f"one of {', '.join(map(repr, self.values))}" if self.values else "a text",
-                value,
-            )
+            wanted = f"one of {', '.join(map(repr, self.values))}" if self.values else "a text"
+            refuse(path, wanted, value)
+
+
+def _is_row(value: object) -> bool:
+    """Whether this is a row of objects."""
+    return isinstance(value, np.ndarray) and value.dtype == object and value.ndim == 1
 
 
 class Labels(Content):
-    """A row of labels (numbers or words): ascending and without doubles, in any order but without
-    doubles, or any.
-    """
+    """A row of labels (numbers or words): ascending, or in any order, without doubles, or any."""
 
     def __init__(self, size: str, distinct=True, ascending=True, least=1, binds=None):
-        self.size, self.distinct, self.ascending, self.least, self.binds = (
-            size,
-            distinct,
-            ascending,
-            least,
-            binds or {},
-        )
+        self.size, self.least, self.binds = size, least, binds or {}
+        self.distinct, self.ascending = distinct, ascending
 
     def outline(self, value, held, path):
         """Kind and count."""
-        words = (
-            isinstance(value, np.ndarray)
-            and value.dtype == object
-            and value.ndim == 1
-            and all(isinstance(v, str | int | float) for v in value)
-        )
-        if (
-            not (
-                words
-                or (isinstance(value, Promise) and value.ndim == 1 and value.dtype.kind in "biufUS")
-            )
-            or value.shape[0] < self.least
-        ):
+        if isinstance(value, Promise):
+            good = value.ndim == 1 and value.dtype.kind in "biufUS"
+        else:
+            good = _is_row(value) and all(isinstance(v, str | int | float) for v in value)
+        if not good or value.shape[0] < self.least:
             refuse(path, f"a row of {self.least} or more labels", value)
         if self.distinct and isinstance(value, Promise) and value.zeros > 1:
             refuse(path, "without a label that comes twice", value)
@@ -302,10 +256,8 @@ class Labels(Content):
         if self.distinct:
             sorted_ = np.unique(found)
             if len(sorted_) < len(found) or (self.ascending and not np.array_equal(sorted_, found)):
-                raise ContentsError(
-                    f"{path} must hold no label "
-                    f"twice{', in ascending order' if self.ascending else ''}"
-                )
+                order = ", in ascending order" if self.ascending else ""
+                raise ContentsError(f"{path} must hold no label twice{order}")
         return found
 
 
@@ -317,20 +269,13 @@ class Names(Content):
 
     def outline(self, value, held, path):
         """Texts, and how many."""
-        if not (
-            isinstance(value, np.ndarray)
-            and value.dtype == object
-            and value.ndim == 1
-            and all(type(v) is str for v in value)
-        ):
+        if not (_is_row(value) and all(type(v) is str for v in value)):
             refuse(path, "a row of texts", value)
         held.fit(self.size, len(value), path)
 
 
 class Term(Content):
-    """A term that answers some verbs, or that is of one of some classes; its numbers are floats,
-    and none is nan.
-    """
+    """A term that answers some verbs, or of some classes; its numbers are floats, none is nan."""
 
     def __init__(self, *verbs, of: tuple[type, ...] = (), binds=None, good=None):
         self.verbs, self.of, self.binds, self.good = verbs, of, binds or {}, good
@@ -346,13 +291,10 @@ class Term(Content):
     def outline(self, value, held, path):
         """Kind and numbers."""
         if not self.suits(value):
-            refuse(
-                path,
-                f"a term with the verbs {', '.join(self.verbs)}"
-                if not self.of
-                else f"one of {', '.join(c.__qualname__ for c in self.of)}",
-                value,
-            )
+            wanted = f"a term with the verbs {', '.join(self.verbs)}"
+            if self.of:
+                wanted = f"one of {', '.join(c.__qualname__ for c in self.of)}"
+            refuse(path, wanted, value)
         self._look(value, path)
         if self.good is not None and not self.good(value):
             refuse(path, "a term whose numbers are in their range", value)

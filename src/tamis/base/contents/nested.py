@@ -5,11 +5,9 @@ import numpy as np
 from tamis.base.contents.check import check_outline, filled, made, outline_inside
 from tamis.base.contents.held import Content, Held, Outline, Promise, refuse
 
-_LARGEST_PLAIN = (
-    1 << 24
-    # bytes of an array in a record such as `cv_results_`; what grows with the data is declared by its
-    # shape
-)
+# Bytes of an array in a record such as `cv_results_`; what grows with the data is declared by its
+# shape.
+_LARGEST_PLAIN = 1 << 24
 
 
 class Items(Content):
@@ -33,12 +31,8 @@ class Items(Content):
             or len(value) < self.least
             or fixed not in (None, len(value))
         ):
-            refuse(
-                path,
-                f"a {self.kind.__name__} of "
-                f"{fixed if fixed is not None else f'{self.least} or more'} items",
-                value,
-            )
+            many = f"{self.least} or more" if fixed is None else fixed
+            refuse(path, f"a {self.kind.__name__} of {many} items", value)
         if self.count is not None:
             held.fit(self.count, len(value), path)
         for place, (item, content) in enumerate(zip(value, self._each(value), strict=True)):
@@ -53,9 +47,7 @@ class Items(Content):
 
 
 class Apart(Content):
-    """A content whose sizes are its own, such as each of the chunks in a list; sizes of the object
-    around it that are known count.
-    """
+    """A content with sizes of its own, as each chunk of a list; `known` ones are the owner's."""
 
     def __init__(self, inside: Content, *known: str):
         self.inside, self.known = inside, known
@@ -98,9 +90,7 @@ class Record(Content):
 
 
 class Plain(Content):
-    """Numbers, texts, small arrays, and lists and dicts of those: what happened in a fit, for
-    people to read.
-    """
+    """Numbers, texts, small arrays, lists and dicts of those: what happened, for people to read."""
 
     def outline(self, value, held, path):
         """Kinds, all the way down, and sizes of arrays."""
@@ -133,9 +123,7 @@ class Anything(Content):
 
 
 class Part(Content):
-    """An object of one class; sizes that it shares with the object around it are named: in its own
-    words, or own="the other's".
-    """
+    """An object of one class; sizes shared with its owner by name, or as own="the owner's"."""
 
     def __init__(self, cls: type, *same: str, **renamed: str):
         self.cls, self.shared = cls, {**{name: name for name in same}, **renamed}
@@ -185,20 +173,16 @@ class OneOf(Content):
 
 
 class By(Content):
-    """A content chosen by what another attribute or parameter holds; where that is no choice, the
-    attribute must be absent.
-    """
+    """A content chosen by what another attribute holds; absent where that is no choice."""
 
     def __init__(self, name: str, choices: dict, other: Content | None = None):
         self.name, self.choices, self.other = name, choices, other
 
     def _chosen(self, held) -> Content | None:
         key = held.state.get(self.name)
-        return (
-            self.choices.get(key, self.other)
-            if isinstance(key, str | bool | int | type(None))
-            else self.other
-        )
+        if isinstance(key, str | bool | int | None):
+            return self.choices.get(key, self.other)
+        return self.other
 
     def needed(self, held):
         """Whether there is a choice."""

@@ -39,9 +39,7 @@ def lock(file) -> bool:
 
 
 def is_at(file, path) -> bool:
-    """Whether an open file is still the one at `path`: it may have been removed before it was
-    locked.
-    """
+    """Whether an open file is still the one at `path`, and was not removed before it was locked."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:
@@ -49,8 +47,7 @@ def is_at(file, path) -> bool:
 
 
 def _let_go() -> None:
-    """A forked child shares its parent's locks, and would keep them when the parent is dead: there
-    the files become nothing.
+    """A forked child shares its parent's locks and would outlive them: its files become nothing.
 
     They are not closed: a thread that the child does not have may have been writing, and then
     closing waits for ever.
@@ -70,9 +67,7 @@ if hasattr(os, "register_at_fork"):
 # --------------------------------------------------------------------------- writing
 @contextlib.contextmanager
 def replacing(path, verb: str = "save"):
-    """A new file that takes the place of `path` once it is safe on disk, and leaves no trace on
-    failure.
-    """
+    """A new file that takes the place of `path` once it is on disk, or leaves no trace."""
     # A link stays a link: its target is replaced.
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
@@ -96,16 +91,13 @@ def replacing(path, verb: str = "save"):
         raise OSError(
             error.errno,
             f"cannot {verb} to {for_terminal(os.fspath(path))} ({error.strerror or error}): {verb} "
-            "needs a folder that exists, has room and may be "
-            "written to, since it writes a temporary file beside the one asked for. Choose another "
-            "folder",
+            "needs a folder that exists, has room and may be written to, since it writes a "
+            "temporary file beside the one asked for. Choose another folder",
         ) from error
 
 
 def sweep(folder) -> None:
-    """Remove the temporary files that dead processes left in a folder: those of `replacing` alone,
-    and none that is locked.
-    """
+    """Remove what dead processes left of `replacing` in a folder; nothing that is locked."""
     if fcntl is None:
         return  # a file that is closed, and about to be moved, could not be told from a dead one
     with contextlib.suppress(OSError), os.scandir(folder) as entries:

@@ -6,9 +6,7 @@ from typing import Any
 
 
 class Progress:
-    """Shows passes and rows of a fit; `shown` is False, True, or "auto" (a terminal, after
-    `patience` seconds).
-    """
+    """Rows of a fit; `shown`: False, True, or "auto" (a terminal, after `patience` s)."""
 
     def __init__(self, label: str, total: int, shown="auto", patience: float = 3.0):
         self.label, self.total, self.done = label, total, 0

@@ -1,5 +1,4 @@
-"""One thread a model: a second thread that would change a model while the first one does is
-refused, before it can do harm.
+"""One thread a model: a second one that would change it meanwhile is refused in time.
 
 Who is at which model is kept here, by identity, and only for as long as a call lasts. Nothing lies
 on the model: copies, pickles and model files know nothing of it. `predict` and all that only looks
@@ -21,19 +20,16 @@ def alone(function):
 
     @functools.wraps(function)
     def taking_turns(model, *given, **named):
-        key, mine = (
-            id(model),
-            (get_ident(),),
-        )  # a tuple of this call: what the outermost call of a thread takes, it alone gives back
+        # A tuple of this call: what the outermost call of a thread takes, it alone gives back.
+        key, mine = id(model), (get_ident(),)
         try:
-            if (
-                _turns.setdefault(key, mine) != mine
-            ):  # a single step, in which no other thread can come between
+            # `setdefault` is a single step, in which no other thread can come between.
+            if _turns.setdefault(key, mine) != mine:
                 raise RuntimeError(
                     f"{function.__name__}: another thread is training or saving this same "
-                    f"{type(model).__name__}, and two at once would spoil it. "
-                    "Give each thread a model of its own (sklearn.base.clone, or copy.deepcopy "
-                    "beforehand), or put a lock around the calls."
+                    f"{type(model).__name__}, and two at once would spoil it. Give each thread a "
+                    "model of its own (sklearn.base.clone, or copy.deepcopy beforehand), or put a "
+                    "lock around the calls."
                 )
             return function(model, *given, **named)
         finally:

@@ -29,15 +29,10 @@ def run(given) -> None:
         ("nonzeros", f"{audit['nonzeros']:,} ({audit['nonzeros'] / audit['rows']:.1f} a row)"),
         ("density", f"{audit['density']:.4%}"),
     ]
+    if more > 0:
+        labels.append(f"{more:,} more")
     lines += [
-        (
-            "labels",
-            "; ".join(labels) + (f"; {more:,} more" if more > 0 else "")
-            if labels
-            else "none, or too many to count",
-        )
-    ]
-    lines += [
+        ("labels", "; ".join(labels) or "none, or too many to count"),
         ("bad lines", f"{audit['bad']['count']:,}"),
         ("memory", f"{size(audit['memory_bytes'])} to fit"),
         ("method", f"{audit['suggested']}: {audit['reason']}"),

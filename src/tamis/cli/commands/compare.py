@@ -102,10 +102,16 @@ def report(given, record, rows, survey, model=None, names=None, history=None) ->
     }
     title = f"Methods compared on {', '.join(Path(name).name for name in rows.files)}"
     audit = audit_of(rows, survey)
-    audit["files"] = (
-        [Path(name).name for name in audit["files"]] if model is not None else audit["files"]
-    )  # those of the demo are gone by now
+    if model is not None:  # files of the demo are gone by now
+        audit["files"] = [Path(name).name for name in audit["files"]]
     write_page(
-        given.report, title=title, audit=audit, model=model, names=names or rows.names, density=survey.shares(), record=record,
-        history=history, facts=facts,
-    )  # fmt: skip
+        given.report,
+        title=title,
+        audit=audit,
+        model=model,
+        names=names or rows.names,
+        density=survey.shares(),
+        record=record,
+        history=history,
+        facts=facts,
+    )

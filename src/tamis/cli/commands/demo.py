@@ -1,6 +1,4 @@
-"""``tamis demo``: no file, no network; data with rare but important features, methods compared, a
-model, a page.
-"""
+"""``tamis demo``: made data with rare features that matter, methods compared, a model, a page."""
 
 import argparse
 import tempfile
@@ -44,10 +42,8 @@ def run(given) -> None:
         write_svmlight(X, y, path)
         rows = source_of([str(path)], _reading())
         survey = survey_of(rows, columns=True)
-        given.runs, given.threads = (
-            4,
-            given.threads or 1,
-        )  # new processes would take longer to start than this takes
+        # New processes would take longer to start than this takes.
+        given.runs, given.threads = 4, given.threads or 1
         methods = [word for word in COMPARED if word in METHODS]
         X, y = compare.gather(rows)
         record = compare.compared(methods, "classify", X, y, given, {}, GRIDS)

@@ -38,9 +38,8 @@ def _learnt(rows, folder, given) -> dict:
     if given.passes > 1 or given.checkpoint or given.report:
         rows.keep()
     model, survey = _model(rows, given)
-    validate = (
-        "progressive" if "grow" in model.get_params() else None
-    )  # where predicting costs no more than learning
+    # Where predicting costs no more than learning.
+    validate = "progressive" if "grow" in model.get_params() else None
     train(
         model,
         rows,
@@ -60,9 +59,7 @@ def _learnt(rows, folder, given) -> dict:
 
 
 def _check_target(path, checkpoint=None) -> None:
-    """Refuse a place that cannot be written to, or that checkpoints need for themselves, before the
-    work, not after it.
-    """
+    """Refuse, before the work, a place that cannot be written to or that checkpoints need."""
     if path and checkpoint and Path(path).resolve().is_relative_to(Path(checkpoint).resolve()):
         raise UsageError(
             f"{path}: it lies in the folder of the checkpoints, {checkpoint}, which is theirs "

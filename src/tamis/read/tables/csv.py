@@ -51,7 +51,7 @@ class CsvReader:
         self.arrays: dict = {}
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on, each with the bytes of the file that have been read."""
+        """Chunks of a file from a position on, each with the bytes of the file read so far."""
         for part, first, window, rows in self.parts(name, position):
             after = Position(
                 position.file, window.offset, window.line, position.rows + rows, self.layout.width
@@ -107,25 +107,16 @@ class CsvReader:
         for column in header:
             role = known[column].role if column in known else IGNORED
             words = column in known and known[column].words
-            kind = (
-                scan.IGNORED
-                if role == IGNORED
-                else scan.WORD
-                if words
-                else scan.WEIGHT
-                if role == WEIGHT
-                else scan.NUMBER
-            )
+            kind = {IGNORED: scan.IGNORED, WEIGHT: scan.WEIGHT}.get(role, scan.NUMBER)
+            if words and role != IGNORED:
+                kind = scan.WORD
             into = self.wordy if kind == scan.WORD else self.numeric
             kinds.append(kind)
             slots.append(len(into))
             if kind != scan.IGNORED:
                 into.append(column)
-        self.header, self.kinds, self.slots = (
-            header,
-            np.array(kinds, np.int64),
-            np.array(slots, np.int64),
-        )
+        self.header = header
+        self.kinds, self.slots = np.array(kinds, np.int64), np.array(slots, np.int64)
 
     def _room(self, rows: int) -> None:
         """Arrays for a chunk."""
@@ -206,15 +197,11 @@ class CsvReader:
         """Say what is wrong with a record."""
         where = place_of(window.name, line, at, fault)
         name = self.header[column] if column < len(self.header) else ""
-        word = (
-            ""
-            if reason == scan.MISSING
-            else quoted(window.text, fault).split(self.options.delimiter)[0]
-        )
-        self.context.refuse(
-            f"{where}: "
-            f"{_RULES[reason].format(word=word, name=name, column=column, width=len(self.header))}"
-        )
+        word = ""
+        if reason != scan.MISSING:
+            word = quoted(window.text, fault).split(self.options.delimiter)[0]
+        rule = _RULES[reason].format(word=word, name=name, column=column, width=len(self.header))
+        self.context.refuse(f"{where}: {rule}")
 
     def _part(self, window: Window, count: int) -> Part:
         """What a chunk holds, by column."""
@@ -311,7 +298,7 @@ def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
 
 
 def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str, set[str]]:
-    """All words of the word columns; a column of numbers that holds words after all is among them."""
+    """All words of the word columns, and of columns of numbers that hold words after all."""
     while True:
         context, levels = Context(skip=True), dict[str, set[str]]()
         levels |= {c.name: set() for c in layout.columns if c.role == WORDS}

@@ -34,16 +34,18 @@ def _multiply_high(context, a, b):
 
 @intrinsic
 def _leading_zeros(context, a):
-    return _WORD(_WORD), lambda context, builder, signature, arguments: builder.ctlz(
-        arguments[0], ir.IntType(1)(0)
-    )
+    def generate(context, builder, signature, arguments):
+        return builder.ctlz(arguments[0], ir.IntType(1)(0))
+
+    return _WORD(_WORD), generate
 
 
 @intrinsic
 def _float_of_bits(context, a):
-    return numba_types.float64(
-        _WORD
-    ), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType())
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return numba_types.float64(_WORD), generate
 
 
 def _teach_words():

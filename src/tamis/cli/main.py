@@ -27,7 +27,8 @@ def main(arguments: list[str] | None = None) -> int:
     if given.command in ("fit", "predict", "check", "inspect"):
         sys.meta_path.insert(0, _NoPandas)
     try:
-        importlib.import_module(f"tamis.cli.{_HOMES[given.command]}").run(given)
+        home = _HOMES.get(given.command, given.command)
+        importlib.import_module(f"tamis.cli.commands.{home}").run(given)
         sys.stdout.flush()
         return 0
     except BrokenPipeError:
@@ -51,6 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
 
 
+_HOMES = {"inspect": "look"}  # a command whose module has another name
+
+
 class _NoPandas:
     """pandas is not there: scikit-learn and pyarrow would load 60 MB that no command needs."""
 
@@ -59,11 +63,6 @@ class _NoPandas:
         """Refuse pandas, and know nothing of other modules."""
         if name == "pandas":
             raise ModuleNotFoundError("No module named 'pandas'", name=name)
-
-
-_HOMES = {
-    name: name for name in ("fit", "predict", "compare", "check", "associate", "demo", "warm")
-} | {"inspect": "look"}
 
 
 def _said(error: Exception) -> str:

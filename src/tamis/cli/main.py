@@ -59,7 +59,7 @@ class _NoPandas:
     """pandas is not there: scikit-learn and pyarrow would load 60 MB that no command needs."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
         """Refuse pandas, and know nothing of other modules."""
         if name == "pandas":
             raise ModuleNotFoundError("No module named 'pandas'", name=name)

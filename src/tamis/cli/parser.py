@@ -1,6 +1,7 @@
 """The words of the command line. Nothing heavy is loaded here: ``tamis --help`` is quick."""
 
 import argparse
+from typing import NoReturn
 
 import tamis
 from tamis.base.machine.screen import for_terminal
@@ -13,7 +14,7 @@ _FILES = "a file, a glob, or - for standard input; several are read one after th
 class Parser(argparse.ArgumentParser):
     """A parser that repeats no word of a wrong command as it is."""
 
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end."""
         super().error(for_terminal(message))
 

@@ -114,7 +114,12 @@ def least_threshold(
 
 
 def settle_promises(
-    threshold, q, max_false, width: int, n_pairs: int, assumption: str
+    threshold: float | None,
+    q: int | None,
+    max_false: float | None,
+    width: int,
+    n_pairs: int,
+    assumption: str,
 ) -> tuple[float, int | None]:
     """Threshold and most features of a run (None: no limit), from two of the three promises."""
     if threshold is not None and q is not None and max_false is not None:
@@ -143,7 +148,7 @@ def settle_promises(
     return threshold, max(most, 1)
 
 
-def _solve_threshold(max_false, width, q, n_pairs, assumption) -> float:
+def _solve_threshold(max_false: float, width: int, q: int, n_pairs: int, assumption: str) -> float:
     """The least threshold that keeps the promise; refused where there is none."""
     threshold = least_threshold(max_false, width, q, n_pairs, assumption)
     if threshold is None:

@@ -1,12 +1,16 @@
 """One run of stability selection: half of the rows, a path of penalties, the features kept."""
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.extmath import safe_sparse_dot
 
 from tamis.judge.supports import kept_by
 
+# Steps and features as they came in, and how many fits ran out of passes.
+Run = tuple[np.ndarray, np.ndarray, int]
 STRENGTHS = ("alpha", "C", "gravity")  # parameters that set the strength of a penalty
 WEAKEST = 0.01  # end of an automatic path, as a share of its beginning
 _SLOPES = {
@@ -16,7 +20,7 @@ _SLOPES = {
 }  # of the loss at score 0 and label 1; 1 for all others
 
 
-def seeded(estimator, seed):
+def seeded(estimator: BaseEstimator, seed: Any) -> Any:
     """An unfitted copy whose random states, nested ones too, all follow from the seed."""
     model, random = clone(estimator), np.random.default_rng(seed)
     for name in sorted(model.get_params(deep=True)):
@@ -25,7 +29,7 @@ def seeded(estimator, seed):
     return model
 
 
-def two_halves(n_rows: int, strata, seed) -> tuple[np.ndarray, np.ndarray]:
+def two_halves(n_rows: int, strata: np.ndarray | None, seed: Any) -> tuple[np.ndarray, np.ndarray]:
     """Two disjoint random sets of floor(n / 2) rows; with strata every class is halved."""
     random = np.random.default_rng(seed)
     order = random.permutation(n_rows)
@@ -41,7 +45,9 @@ def two_halves(n_rows: int, strata, seed) -> tuple[np.ndarray, np.ndarray]:
     return np.sort(first), np.sort(pairs.sum(axis=1) - first)
 
 
-def strongest(estimator, name: str, X, y) -> float:
+def strongest(
+    estimator: BaseEstimator, name: str, X: np.ndarray | sp.csr_array, y: np.ndarray
+) -> float:
     """About the weakest penalty that leaves nothing, in the units of the parameter."""
     if is_classifier(estimator) and y.ndim == 1:
         columns = (y[:, None] == np.unique(y)[None, :]).astype(float)
@@ -63,14 +69,24 @@ def _parameter(estimator, name: str, default):
     return getattr(estimator[-1] if hasattr(estimator, "steps") else estimator, name, default)
 
 
-def find_strength(estimator) -> str | None:
+def find_strength(estimator: BaseEstimator) -> str | None:
     """Name of the parameter that sets the penalty's strength, also in a pipeline's last step."""
     known = estimator.get_params(deep=True)
     prefix = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
     return next((prefix + name for name in STRENGTHS if prefix + name in known), None)
 
 
-def follow_pair(estimator, X, y, strata, name, path, automatic, most, seed):
+def follow_pair(
+    estimator: BaseEstimator,
+    X: np.ndarray | sp.csr_array,
+    y: np.ndarray,
+    strata: np.ndarray | None,
+    name: str | None,
+    path: np.ndarray,
+    automatic: bool,
+    most: int | None,
+    seed: tuple[int, ...],
+) -> list[Run]:
     """For both halves the (step, feature) where features came in, and how many fits ran out."""
     halves = two_halves(X.shape[0], strata, np.random.SeedSequence(seed))
     return [
@@ -79,7 +95,7 @@ def follow_pair(estimator, X, y, strata, name, path, automatic, most, seed):
     ]
 
 
-def _follow(estimator, X, y, name, path, automatic, most, seed):
+def _follow(estimator, X, y, name, path, automatic, most, seed) -> Run:
     """Walk the path from the strongest penalty until `most` features have come in."""
     values = path
     # From this half alone: the bound wants runs that know nothing of each other.
@@ -124,7 +140,7 @@ def _ran_out(model) -> bool:
     return bool(np.max(used) >= limit)
 
 
-def tally(runs, n_steps: int, n_features: int) -> sp.csr_array:
+def tally(runs: list[Run], n_steps: int, n_features: int) -> sp.csr_array:
     """Share of the runs in which a feature had come in by each step."""
     steps = np.concatenate([run[0] for run in runs])
     came = np.concatenate([run[1] for run in runs])

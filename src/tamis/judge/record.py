@@ -4,7 +4,7 @@ import io
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal, overload
 
 from tamis.base.machine.screen import for_terminal
 
@@ -24,7 +24,7 @@ def installed_versions() -> dict[str, str]:
     return found
 
 
-def plain(value) -> Any:
+def plain(value: object) -> Any:
     """The value as JSON has it: numbers, strings, lists and dicts; anything else by its words."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
@@ -113,7 +113,11 @@ class Record:
             raise ValueError(f"a record has no {sorted(unknown)[0]!r}; it has {known}.")
         return cls(**{name: value for name, value in record.items() if name != "format"})
 
-    def table(self, *, rich: bool = False):
+    @overload
+    def table(self, *, rich: Literal[False] = False) -> str: ...
+    @overload
+    def table(self, *, rich: bool) -> Any: ...
+    def table(self, *, rich: bool = False) -> Any:
         """The rows as a table.
 
         Parameters
@@ -138,7 +142,7 @@ class Record:
             return grid
         return _as_text(head, cells)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The rows as a pandas DataFrame.
 
         Returns

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.judge.supports import as_indicators
+from tamis.judge.supports import Supports, as_indicators
 
 MEASURES = ("nogueira", "jaccard", "kuncheva")
 
@@ -21,7 +21,7 @@ class SelectionStability(NamedTuple):
     n_runs: int = 0
 
 
-def selection_kappa(supports, n_features=None):
+def selection_kappa(supports: Supports, n_features: int | None = None) -> float:
     r"""Mean pairwise agreement of supports, by Cohen's kappa.
 
     For two runs let :math:`q_o` be the share of features on which they agree (both keep it, or
@@ -77,7 +77,13 @@ def selection_kappa(supports, n_features=None):
     )
 
 
-def selection_stability(supports, n_features=None, *, measure="nogueira", confidence=0.95):
+def selection_stability(
+    supports: Supports,
+    n_features: int | None = None,
+    *,
+    measure: str = "nogueira",
+    confidence: float = 0.95,
+) -> "SelectionStability":
     r"""Stability of supports, with its confidence interval.
 
     The default is the estimator of Nogueira, Sechidis and Brown: for :math:`M` runs over :math:`d`
@@ -189,7 +195,9 @@ def _nogueira(matrix) -> tuple[float, float]:
     return value, float(4.0 / runs**2 * ((influence - influence.mean()) ** 2).sum())
 
 
-def agreements(supports, n_features=None, measure="kappa") -> np.ndarray:
+def agreements(
+    supports: Supports, n_features: int | None = None, measure: str = "kappa"
+) -> np.ndarray:
     """Agreement of every run with every other, of shape (runs, runs), by "kappa" or "jaccard"."""
     matrix = as_indicators(supports, n_features)
     overlaps, sizes = _overlaps(matrix)

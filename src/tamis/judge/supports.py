@@ -1,15 +1,21 @@
 """What was kept: supports from masks, indices, weights and models, as a sparse 0/1 matrix."""
 
+from collections.abc import Iterable
+from typing import Any, TypeAlias, cast
+
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+Supports: TypeAlias = Matrix | Iterable  # of index arrays, masks, weights or fitted models
 _FORMS = (
     "a boolean matrix (runs x features), a list of index arrays, a list of fitted models, or "
     "sparse weights"
 )
 
 
-def kept_by(model) -> tuple[np.ndarray, np.ndarray | None]:
+def kept_by(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
     """Indices that a model kept (of several outputs the union), and the sizes of their weights."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
@@ -58,7 +64,7 @@ def _largest(coef) -> np.ndarray:
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 
 
-def as_indicators(supports, n_features=None) -> sp.csr_array:
+def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_array:
     """All supports as a sparse 0/1 matrix (runs, features), or a sentence about a bad one."""
     if n_features is not None and (not isinstance(n_features, (int, np.integer)) or n_features < 1):
         raise ValueError(
@@ -73,7 +79,7 @@ def as_indicators(supports, n_features=None) -> sp.csr_array:
     if sp.issparse(supports) or hasattr(supports, "shape"):
         matrix = _from_matrix(supports)
     else:
-        matrix = _from_list(list(supports), n_features)
+        matrix = _from_list(list(cast(Iterable, supports)), n_features)
     if n_features is not None and matrix.shape[1] != n_features:
         raise ValueError(
             f"supports have {matrix.shape[1]} features, but n_features is {n_features}."

@@ -2,8 +2,13 @@
 
 import os
 import struct
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from tamis.base.contents import ContentsError, settled
+from tamis.base.machine.disk import StrPath
 from tamis.base.machine.threads import alone
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks
@@ -26,7 +31,7 @@ _NONSENSE = (
 
 
 @alone
-def save(model, path) -> None:
+def save(model: BaseEstimator, path: StrPath) -> None:
     r"""Save a model of tamis to one file, without pickle.
 
     The file starts with a few readable lines and a JSON header (``head -c 1500 model.tamis`` shows
@@ -101,7 +106,7 @@ def save(model, path) -> None:
     write_file(name, header, encoder.blocks)
 
 
-def load(path, *, terms=()):
+def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
     """Load a model that `save` wrote.
 
     Nothing in the file is executed or imported: classes are looked up by name among the public

@@ -8,6 +8,9 @@ A block "in rows" cuts the flattened array into rows of `width` numbers and stor
 import functools
 import math
 import re
+from collections.abc import Iterator
+from io import BufferedReader
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +29,7 @@ def stored_dtype(dtype: np.dtype) -> str | None:
     return name if _DTYPE.fullmatch(name) else None
 
 
-def read_dtype(name) -> np.dtype:
+def read_dtype(name: object) -> np.dtype:
     """The dtype of that name, from a closed set."""
     if not (isinstance(name, str) and _DTYPE.fullmatch(name)):
         raise ModelFileError(
@@ -35,7 +38,7 @@ def read_dtype(name) -> np.dtype:
     return np.dtype(name)
 
 
-def read_shape(shape) -> tuple[int, ...]:
+def read_shape(shape: object) -> tuple[int, ...]:
     """A shape whose sizes are whole and not negative."""
     if not (
         isinstance(shape, list)
@@ -108,7 +111,7 @@ class Block:
         }
         return place | ({"width": self.width, "rows": self.rows} if self.width else {})
 
-    def pieces(self):
+    def pieces(self) -> Iterator[bytes]:
         """The bytes, in pieces."""
         if not self.width:
             for _, piece in self._cut(1):
@@ -123,7 +126,7 @@ class Block:
 class Blocks:
     """The blocks of a file: together they fill it without gap or overlap, and each is read once."""
 
-    def __init__(self, file, table, start: int, end: int):
+    def __init__(self, file: BufferedReader, table: object, start: int, end: int):
         if not isinstance(table, list):
             raise ModelFileError(f"the header has no table of blocks. {AGAIN}")
         self.file, self.table, self.start = file, table, start
@@ -141,7 +144,7 @@ class Blocks:
                 f"the table of blocks holds {place} bytes, the file {end - start}. {AGAIN}"
             )
 
-    def promise(self, number) -> Promise:
+    def promise(self, number: Any) -> Promise:
         """The array of a block, to be read later: what its line of the table says is known now."""
         if number not in self.unread:
             raise ModelFileError(f"block {number!r} does not exist or is used twice. {AGAIN}")

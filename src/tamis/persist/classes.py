@@ -8,6 +8,8 @@ import functools
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -66,7 +68,7 @@ def part_class(name: str) -> type | None:
     return getattr(importlib.import_module(PARTS[name]), name) if name in PARTS else None
 
 
-def parameters(cls) -> dict[str, inspect.Parameter]:
+def parameters(cls: Any) -> dict[str, inspect.Parameter]:
     """The constructor's parameters."""
     arguments = inspect.signature(cls).parameters
     return {name: arguments[name] for name in cls._get_param_names()}
@@ -107,7 +109,7 @@ def shipped_terms() -> dict[str, type]:
     return found
 
 
-def is_term_class(thing) -> bool:
+def is_term_class(thing: object) -> bool:
     """Whether this is the class of a term."""
     return (
         isinstance(thing, type)
@@ -121,7 +123,7 @@ def digest(cls: type) -> str:
     return cls.__name__.rpartition("_")[2]
 
 
-def users_terms(terms) -> dict[tuple[str, str], type]:
+def users_terms(terms: Iterable[type]) -> dict[tuple[str, str], type]:
     """The classes handed to `load`, by name and digest."""
     found: dict = {}
     for cls in terms:

@@ -16,6 +16,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from typing import BinaryIO
 
 from tamis.base.machine.disk import replacing
 from tamis.base.machine.screen import for_terminal
@@ -88,7 +89,7 @@ def _json(value) -> str:
 
 
 # --------------------------------------------------------------------------- reading
-def read_header(file) -> tuple[dict, int, int]:
+def read_header(file: BinaryIO) -> tuple[dict, int, int]:
     """Check the whole file, then return its header and where its blocks start and end."""
     version, length, size = _check_whole(file)
     start, end = _PREAMBLE_LENGTH + length, size - _CHECKSUM_LENGTH

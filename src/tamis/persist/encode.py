@@ -6,7 +6,7 @@ with a "type".
 
 import math
 import struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,10 +28,10 @@ _CAN = (
 class Encoder:
     """Turns values into JSON and gathers their arrays as blocks."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.blocks: list[Block] = []
 
-    def model(self, model, path: str, depth: int = 0) -> dict:
+    def model(self, model: Any, path: str, depth: int = 0) -> dict:
         """Class, parameters and attributes of an estimator."""
         cls = type(model)
         if not classes.is_public(cls):
@@ -60,7 +60,7 @@ class Encoder:
                 "name. Delete it before saving, or keep it elsewhere."
             )
 
-    def value(self, value, path: str, depth: int):
+    def value(self, value: Any, path: str, depth: int) -> Any:
         """Any value that the format knows."""
         if depth > DEPTH:
             raise TypeError(

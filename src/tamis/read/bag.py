@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.machine.disk import StrPath
 from tamis.read.options import LINE_BYTES
 from tamis.read.rows import ReadError, foreign
 from tamis.read.streams import bare, check_file, open_bytes
@@ -18,7 +19,7 @@ MOST = np.iinfo(np.int32).max  # documents, words, entries
 WORD = re.compile(r"[^\W\d_][\w'-]+")
 
 
-def read_bag(path, vocabulary=None) -> tuple[sp.csr_array, list[str]]:
+def read_bag(path: StrPath, vocabulary: StrPath | None = None) -> tuple[sp.csr_array, list[str]]:
     """Counts of words, one row a document, and the words."""
     path = Path(path)
     check_file(str(path))

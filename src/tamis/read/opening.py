@@ -1,7 +1,9 @@
 """`open_rows`: the way in."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
+from tamis.base.machine.disk import StrPath
 from tamis.read.formats import FORMATS, format_of
 from tamis.read.options import CHUNK_BYTES, Options
 from tamis.read.rows import ReadError
@@ -10,24 +12,24 @@ from tamis.read.streams import STDIN, expand, shown
 
 
 def open_rows(
-    source,
+    source: StrPath | Iterable[StrPath],
     *,
-    format=None,
-    target=None,
-    weight=None,
-    chunk_rows=16384,
-    max_line_bytes=2**26,
-    on_bad="error",
-    zero_based="auto",
-    hash_bits=None,
-    n_features=None,
-    multilabel="auto",
-    delimiter=None,
-    categorical=(),
-    ignore=(),
-    missing="error",
-    schema=None,
-):
+    format: str | None = None,
+    target: str | int | Literal[False] | None = None,
+    weight: str | int | None = None,
+    chunk_rows: int = 16384,
+    max_line_bytes: int = 2**26,
+    on_bad: Literal["error", "skip"] = "error",
+    zero_based: bool | Literal["auto"] = "auto",
+    hash_bits: int | None = None,
+    n_features: int | None = None,
+    multilabel: bool | Literal["auto"] = "auto",
+    delimiter: str | None = None,
+    categorical: Iterable[str | int] | Literal["all"] = (),
+    ignore: Iterable[str | int] = (),
+    missing: Literal["error", "zero", "indicator"] = "error",
+    schema: dict[str, Any] | None = None,
+) -> RowSource:
     """Rows of files, chunk by chunk, in constant memory.
 
     Reads svmlight (LIBSVM) text, CSV and TSV with a header, Parquet and Arrow IPC (extra

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from tamis.base.machine.screen import for_terminal
 
@@ -42,7 +43,7 @@ class Rows(NamedTuple):
     the next chunk begins.
     """
 
-    X: Any
+    X: sp.csr_array
     targets: Any
     first_line: int
     weights: np.ndarray | None = None
@@ -118,13 +119,13 @@ def said(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def wild_rows(X) -> np.ndarray:
+def wild_rows(X: sp.csr_array) -> np.ndarray:
     """Numbers of the rows with an entry that is not finite, as a sum of entries may be."""
     wild = np.flatnonzero(~np.isfinite(X.data))
     return np.unique(np.searchsorted(X.indptr, wild, side="right") - 1)
 
 
-def quoted(text, at: int) -> str:
+def quoted(text: np.ndarray, at: int) -> str:
     """The word at a place of a text, shortened, as a message shows it."""
     word = bytes(text[at : at + 4 * SHOWN]).split(b"\n")[0]
     for blank in (b" ", b"\t", b"\r"):

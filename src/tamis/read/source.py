@@ -1,9 +1,9 @@
 """A source of rows: files that can be read again and again, chunk by chunk."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,6 +13,9 @@ from tamis.read.options import Options
 from tamis.read.rows import Bad, Context, CountsFromZero, Labels, Position, ReadError, Rows
 from tamis.read.streams import STANDARD, STDIN, fingerprint, shown
 from tamis.read.survey import Survey
+
+if TYPE_CHECKING:
+    from tamis.read.tables.layout import Layout
 
 
 class RowSource:
@@ -28,7 +31,7 @@ class RowSource:
     train : Walks through one.
     """
 
-    def __init__(self, files: list[str], options: Options, layout=None):
+    def __init__(self, files: list[str], options: Options, layout: "Layout | None" = None):
         self.files, self.options, self.layout = files, options, layout
         self.base = {"auto": None, True: 0, False: 1}[options.zero_based]
         self.several = None if options.multilabel == "auto" else bool(options.multilabel)
@@ -117,7 +120,7 @@ class RowSource:
             position = Position(number + 1, 0, 1, position.rows, context.width)
         yield None, context, before
 
-    def _reader(self, context: Context):
+    def _reader(self, context: Context) -> Any:
         """The reader of the format."""
         if self.format == "svmlight":
             from tamis.read.text.svmlight import SvmlightReader
@@ -131,6 +134,8 @@ class RowSource:
             from tamis.read.tables.arrays import ArraysReader
 
             return ArraysReader(self.options, context)
+        if self.layout is None:
+            raise TypeError(f"a table ({self.format}) is read by a layout of its columns.")
         if self.format in ("csv", "tsv"):
             from tamis.read.tables.csv import CsvReader
 
@@ -139,7 +144,7 @@ class RowSource:
 
         return ArrowReader(self.options, context, self.layout)
 
-    def _spread(self, targets):
+    def _spread(self, targets: Any) -> Any:
         """Several labels a row as a matrix of 0 and 1, a column for each of `labels`."""
         if not isinstance(targets, Labels) or self.labels is None:
             return targets
@@ -155,7 +160,7 @@ class RowSource:
         return matrix
 
     # ------------------------------------------------------------------ knowing
-    def survey(self, columns: bool = False, tell=None) -> Survey:
+    def survey(self, columns: bool = False, tell: Callable[[int], None] | None = None) -> Survey:
         """Read all once, say what is there, and remember it; `columns`: rows a column is met in."""
         if self.surveyed is not None and (not columns or self.surveyed.counts is not None):
             return self.surveyed
@@ -201,7 +206,7 @@ class RowSource:
             STANDARD.keep()
             self.total = max(self.total, STANDARD.kept.seek(0, os.SEEK_END))
 
-    def names_of(self, columns) -> list[str]:
+    def names_of(self, columns: Iterable[int]) -> list[str]:
         """Names of some columns.
 
         For hashed ones the files are read again, and all names seen in a bucket are given.

@@ -8,7 +8,7 @@ rule's own, and the sums of ``scale`` and of ``scale * toll`` over all steps, wh
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tamis.base.jit import term
 from tamis.base.verbs import (
@@ -218,7 +218,7 @@ class Averaged(NamedTuple):
     starts again from nothing.
     """
 
-    rule: tuple
+    rule: Any  # a rule
 
     def columns(self):
         return self.rule.columns() + 1

@@ -22,7 +22,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tamis.base.machine.disk import TEMPORARY, is_at, lock, replacing, sweep
+from tamis.base.machine.disk import TEMPORARY, StrPath, is_at, lock, replacing, sweep
 from tamis.base.machine.screen import for_terminal
 from tamis.persist import ModelFileError, load, save
 from tamis.training.record import FORMAT, State, contradiction, fault, to_record, to_state, width_of
@@ -42,13 +42,13 @@ class CheckpointError(ValueError):
 class Folder:
     """A folder of checkpoints, claimed for this walk while the context lasts."""
 
-    def __init__(self, path):
+    def __init__(self, path: StrPath):
         self.path, self.current = Path(path), ""
         self.mark: Any = None
         self.task: dict = {}
 
     # ------------------------------------------------------------------ claiming
-    def __enter__(self):
+    def __enter__(self) -> "Folder":
         try:
             made = self._claim()
             try:
@@ -133,7 +133,7 @@ class Folder:
             )
 
     # ------------------------------------------------------------------ reading and writing
-    def write(self, model, state: State) -> None:
+    def write(self, model: Any, state: State) -> None:
         """Save the model and the state."""
         older = self.current
         self.current = next(name for name in self.names if name != older)

@@ -109,7 +109,7 @@ RECORD = {
 }
 
 
-def fault(record) -> str:
+def fault(record: object) -> str:
     """What is wrong with a record, in words; nothing if it is as it should be."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return f"this is no checkpoint of format {FORMAT}"

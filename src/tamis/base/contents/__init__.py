@@ -9,7 +9,14 @@ trust what passed.
 """
 
 from tamis.base.contents.check import COMMON, contents_of, filled, settled, undeclared
-from tamis.base.contents.held import Content, ContentsError, Outline, Promise, SparsePromise
+from tamis.base.contents.held import (
+    Content,
+    ContentsError,
+    Length,
+    Outline,
+    Promise,
+    SparsePromise,
+)
 from tamis.base.contents.kinds import Array, Choice, Labels, Names, Number, Rows, Term
 from tamis.base.contents.nested import (
     Anything,
@@ -107,7 +114,9 @@ def floats(how_many: int, least: float | None = None, most: float | None = None)
     return Items(tuple, [Number(float, least=least, most=most, exact=True)] * how_many)
 
 
-def indices(*lengths, below: str, increasing: bool = False, distinct: bool = False) -> Content:
+def indices(
+    *lengths: Length, below: str, increasing: bool = False, distinct: bool = False
+) -> Content:
     """Whole numbers from 0 to below a size."""
     return Array("i8", *lengths, least=0, below=below, increasing=increasing, distinct=distinct)
 

@@ -1,8 +1,21 @@
 """Contents that hold no others: arrays, sparse matrices, numbers, texts, labels, terms."""
 
-import numpy as np
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from tamis.base.contents.held import Content, ContentsError, Promise, SparsePromise, refuse
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.base.contents.held import (
+    Binds,
+    Content,
+    ContentsError,
+    Held,
+    Length,
+    Promise,
+    SparsePromise,
+    refuse,
+)
 
 
 class Array(Content):
@@ -14,50 +27,47 @@ class Array(Content):
 
     def __init__(
         self,
-        dtypes,
-        *lengths,
-        finite=True,
-        least=None,
-        most=None,
-        below=None,
-        order="C",
-        increasing=False,
-        distinct=False,
-        rising=None,
-        loose=False,
-        believed=False,
+        dtypes: str | Iterable[str],
+        *lengths: Length,
+        finite: bool = True,
+        least: float | None = None,
+        most: float | None = None,
+        below: str | None = None,
+        order: str | Callable[[Held], str] | None = "C",
+        increasing: bool = False,
+        distinct: bool = False,
+        rising: str | None = None,
+        loose: bool = False,
+        believed: bool = False,
     ):
         self.dtypes = [np.dtype(d) for d in ([dtypes] if isinstance(dtypes, str) else dtypes)]
         self.lengths, self.order, self.loose, self.believed = lengths, order, loose, believed
         self.finite, self.least, self.most, self.below = finite, least, most, below
         self.increasing, self.distinct, self.rising = increasing, distinct, rising
 
-    def suits(self, value):
+    def suits(self, value: object) -> bool:
         """An array of as many axes."""
         return isinstance(value, Promise) and value.ndim == len(self.lengths)
 
-    def outline(self, value, held, path):
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """Kind, dtype, lengths."""
         shape = f"({', '.join(map(str, self.lengths))})"
         if not self.suits(value) or value.dtype not in self.dtypes:
-            refuse(
-                path, f"an array of {' or '.join(map(str, self.dtypes))} and shape {shape}", value
-            )
-        if (
-            self.increasing or self.distinct
-        ) and value.zeros > 1:  # found here, where it costs no memory
+            dtypes = " or ".join(map(str, self.dtypes))
+            refuse(path, f"an array of {dtypes} and shape {shape}", value)
+        # Found here, where it costs no memory.
+        if (self.increasing or self.distinct) and value.zeros > 1:
             refuse(path, "without a number that comes twice", value)
         lengths = self.lengths[:1] if self.loose and not value.shape[0] else self.lengths
         for place, (length, text) in enumerate(zip(value.shape, lengths, strict=False)):
-            held.fit(
-                text, length, f"{path}, axis {place} of {shape},", value.backed or self.believed
-            )
+            believed = value.backed or self.believed
+            held.fit(text, length, f"{path}, axis {place} of {shape},", believed)
 
-    def fill(self, value, held, path):
+    def fill(self, value: Any, held: Held, path: str) -> Any:
         """The array, its numbers in range and laid out as loops read it."""
         most = self.most if self.below is None else held.measure(self.below, path) - 1
 
-        def inspect(piece):
+        def inspect(piece: np.ndarray) -> None:
             if not piece.size:
                 return
             if self.finite and piece.dtype.kind == "f" and not np.isfinite(piece).all():
@@ -69,14 +79,13 @@ class Array(Content):
 
         found = value.read(inspect)
         order = self.order(held) if callable(self.order) else self.order
-        if not (
-            found.flags.f_contiguous if order == "F" else found.flags.c_contiguous or order is None
-        ):
+        flags = found.flags
+        if not (order is None or (flags.f_contiguous if order == "F" else flags.c_contiguous)):
             raise ContentsError(f"{path} must be stored in {order} order")
         self._whole(found, held, path)
         return found
 
-    def _whole(self, found, held, path):
+    def _whole(self, found: np.ndarray, held: Held, path: str) -> None:
         """What only the array as a whole can show."""
         if self.increasing and (found[1:] <= found[:-1]).any():
             raise ContentsError(f"{path} must increase from entry to entry")
@@ -84,12 +93,8 @@ class Array(Content):
             raise ContentsError(f"{path} must hold no number twice")
         if self.rising is not None:
             end = held.measure(self.rising, path)
-            if (
-                not len(found)
-                or found[0] != 0
-                or found[-1] != end
-                or (found[1:] < found[:-1]).any()
-            ):
+            ends = len(found) > 0 and found[0] == 0 and found[-1] == end
+            if not ends or (found[1:] < found[:-1]).any():
                 raise ContentsError(f"{path} must begin at 0, never fall, and end at {end}")
 
 
@@ -97,12 +102,18 @@ class Rows(Content):
     """A CSR or CSC matrix of numbers."""
 
     def __init__(
-        self, *lengths, formats=("csr",), dtypes=("f8",), finite=True, least=None, most=None
+        self,
+        *lengths: Length,
+        formats: tuple[str, ...] = ("csr",),
+        dtypes: tuple[str, ...] = ("f8",),
+        finite: bool = True,
+        least: float | None = None,
+        most: float | None = None,
     ):
         self.lengths, self.formats, self.dtypes = lengths, formats, [np.dtype(d) for d in dtypes]
         self.numbers = Array(dtypes, "_", finite=finite, least=least, most=most)
 
-    def suits(self, value):
+    def suits(self, value: object) -> bool:
         """A sparse matrix of the format."""
         return (
             isinstance(value, SparsePromise)
@@ -110,14 +121,11 @@ class Rows(Content):
             and len(value.shape) == 2
         )
 
-    def outline(self, value, held, path):
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """Format, dtypes, shape, and lengths of the three arrays."""
         if not self.suits(value) or value.parts["data"].dtype not in self.dtypes:
-            refuse(
-                path,
-                f"a {' or '.join(self.formats)} matrix of {' or '.join(map(str, self.dtypes))}",
-                value,
-            )
+            dtypes = " or ".join(map(str, self.dtypes))
+            refuse(path, f"a {' or '.join(self.formats)} matrix of {dtypes}", value)
         for place, (length, text) in enumerate(zip(value.shape, self.lengths, strict=True)):
             held.fit(text, length, f"{path}, axis {place},")
         data, indices, indptr = (value.parts[name] for name in ("data", "indices", "indptr"))
@@ -125,18 +133,18 @@ class Rows(Content):
         if data.ndim != 1 or data.shape != indices.shape or indptr.shape != (major + 1,):
             refuse(path, "a sparse matrix whose arrays fit together", value)
 
-    def fill(self, value, held, path):
+    def fill(self, value: Any, held: Held, path: str) -> Any:
         """The matrix, its indices in range."""
         return read_sparse(value, lambda data: self.numbers.fill(data, held, path))
 
 
-def read_sparse(value: SparsePromise, read_data=None):
+def read_sparse(
+    value: SparsePromise, read_data: Callable[[Promise], np.ndarray] | None = None
+) -> sp.csr_array | sp.csc_array:
     """A sparse matrix whose pointers and indices were checked."""
     data, indices, indptr = (value.parts[name] for name in ("data", "indices", "indptr"))
-    if data.dtype.kind not in "biufc" or not {indices.dtype, indptr.dtype} <= {
-        np.dtype("i4"),
-        np.dtype("i8"),
-    }:
+    whole = {np.dtype("i4"), np.dtype("i8")}
+    if data.dtype.kind not in "biufc" or not {indices.dtype, indptr.dtype} <= whole:
         raise ContentsError("a sparse matrix has data or indices of an impossible dtype")
     parts = ((read_data or plain_array)(data), plain_array(indices), plain_array(indptr))
     matrix = value.cls(parts, shape=value.shape)
@@ -159,21 +167,21 @@ class Number(Content):
 
     def __init__(
         self,
-        kind,
-        least=None,
-        most=None,
-        above=None,
-        below=None,
-        finite=True,
-        equals=None,
-        binds=None,
-        exact=False,
+        kind: type,
+        least: float | None = None,
+        most: float | None = None,
+        above: float | None = None,
+        below: str | None = None,
+        finite: bool = True,
+        equals: str | None = None,
+        binds: Binds | None = None,
+        exact: bool = False,
     ):
         self.kind, self.finite, self.exact = kind, finite, exact
         self.least, self.most, self.above = least, most, above
         self.below, self.equals, self.binds = below, equals, binds or {}
 
-    def suits(self, value):
+    def suits(self, value: object) -> bool:
         """A number of the type."""
         kinds = {bool: (bool, np.bool_), int: (int, np.integer), float: (float, np.floating)}[
             self.kind
@@ -182,7 +190,7 @@ class Number(Content):
             return type(value) is self.kind
         return isinstance(value, kinds) and (self.kind is bool or not isinstance(value, bool))
 
-    def outline(self, value, held, path):
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """Type and bounds."""
         bounds = (("at least", self.least), ("at most", self.most), ("above", self.above))
         good = (
@@ -207,16 +215,16 @@ class Number(Content):
 class Choice(Content):
     """One of a few values, or any text where none are named."""
 
-    def __init__(self, *values):
+    def __init__(self, *values: object) -> None:
         self.values = values
 
-    def suits(self, value):
+    def suits(self, value: object) -> bool:
         """One of them."""
         if not self.values:
             return isinstance(value, str)
         return any(type(value) is type(v) and value == v for v in self.values)
 
-    def outline(self, value, held, path):
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """One of them."""
         if not self.suits(value):
             wanted = f"one of {', '.join(map(repr, self.values))}" if self.values else "a text"
@@ -231,11 +239,18 @@ def _is_row(value: object) -> bool:
 class Labels(Content):
     """A row of labels (numbers or words): ascending, or in any order, without doubles, or any."""
 
-    def __init__(self, size: str, distinct=True, ascending=True, least=1, binds=None):
+    def __init__(
+        self,
+        size: str,
+        distinct: bool = True,
+        ascending: bool = True,
+        least: int = 1,
+        binds: Binds | None = None,
+    ):
         self.size, self.least, self.binds = size, least, binds or {}
         self.distinct, self.ascending = distinct, ascending
 
-    def outline(self, value, held, path):
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """Kind and count."""
         if isinstance(value, Promise):
             good = value.ndim == 1 and value.dtype.kind in "biufUS"
@@ -248,7 +263,7 @@ class Labels(Content):
         held.fit(self.size, value.shape[0], path, not isinstance(value, Promise) or value.backed)
         held.bind_all(self.binds, value.shape[0], path)
 
-    def fill(self, value, held, path):
+    def fill(self, value: Any, held: Held, path: str) -> Any:
         """The labels."""
         found = plain_array(value) if isinstance(value, Promise) else value
         if found.dtype.kind == "f" and not np.isfinite(found).all():
@@ -267,7 +282,7 @@ class Names(Content):
     def __init__(self, size: str):
         self.size = size
 
-    def outline(self, value, held, path):
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """Texts, and how many."""
         if not (_is_row(value) and all(type(v) is str for v in value)):
             refuse(path, "a row of texts", value)
@@ -277,10 +292,16 @@ class Names(Content):
 class Term(Content):
     """A term that answers some verbs, or of some classes; its numbers are floats, none is nan."""
 
-    def __init__(self, *verbs, of: tuple[type, ...] = (), binds=None, good=None):
+    def __init__(
+        self,
+        *verbs: str,
+        of: tuple[type, ...] = (),
+        binds: Binds | None = None,
+        good: Callable[[Any], bool] | None = None,
+    ):
         self.verbs, self.of, self.binds, self.good = verbs, of, binds or {}, good
 
-    def suits(self, value):
+    def suits(self, value: object) -> bool:
         """A term that is fit for the place."""
         return (
             getattr(value, "is_tamis_term", False)
@@ -288,7 +309,7 @@ class Term(Content):
             and type(value) in (self.of or (type(value),))
         )
 
-    def outline(self, value, held, path):
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """Kind and numbers."""
         if not self.suits(value):
             wanted = f"a term with the verbs {', '.join(self.verbs)}"
@@ -300,14 +321,14 @@ class Term(Content):
             refuse(path, "a term whose numbers are in their range", value)
         held.bind_all(self.binds, value, path)
 
-    def _look(self, value, path):
+    def _look(self, value: Any, path: str) -> None:
         for name, number in zip(value._fields, value, strict=True):
             if getattr(number, "is_tamis_term", False):
                 self._look(number, f"{path}.{name}")
             elif not isinstance(number, int | float) or number != number:
                 refuse(f"{path}.{name}", "a number", number)
 
-    def fill(self, value, held, path):
+    def fill(self, value: Any, held: Held, path: str) -> Any:
         """The term with floats alone, as the loops were compiled for."""
         from tamis.base.border import as_floats
 

@@ -5,6 +5,8 @@ import os
 import re
 import secrets
 import weakref
+from collections.abc import Iterator
+from typing import IO, BinaryIO
 
 from tamis.base.machine.screen import for_terminal
 
@@ -13,12 +15,13 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+StrPath = str | os.PathLike[str]
 TEMPORARY = re.compile(r"\.tamis-[0-9a-f]{24}\.tmp")
 _HELD: weakref.WeakSet = weakref.WeakSet()
 
 
 # --------------------------------------------------------------------------- locks
-def lock(file) -> bool:
+def lock(file: IO) -> bool:
     """Lock an open file without waiting, against other threads too; False where another holds it.
 
     Closing the file, or dying, frees it.
@@ -38,7 +41,7 @@ def lock(file) -> bool:
     return True
 
 
-def is_at(file, path) -> bool:
+def is_at(file: IO, path: StrPath) -> bool:
     """Whether an open file is still the one at `path`, and was not removed before it was locked."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
@@ -66,7 +69,7 @@ if hasattr(os, "register_at_fork"):
 
 # --------------------------------------------------------------------------- writing
 @contextlib.contextmanager
-def replacing(path, verb: str = "save"):
+def replacing(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
     """A new file that takes the place of `path` once it is on disk, or leaves no trace."""
     # A link stays a link: its target is replaced.
     target = os.path.realpath(path)
@@ -96,7 +99,7 @@ def replacing(path, verb: str = "save"):
         ) from error
 
 
-def sweep(folder) -> None:
+def sweep(folder: StrPath) -> None:
     """Remove what dead processes left of `replacing` in a folder; nothing that is locked."""
     if fcntl is None:
         return  # a file that is closed, and about to be moved, could not be told from a dead one
@@ -108,7 +111,7 @@ def sweep(folder) -> None:
                         os.unlink(entry.path)
 
 
-def _begin(folder: str):
+def _begin(folder: str) -> tuple[BinaryIO, str]:
     """A new temporary file, locked as long as it is open, and its name."""
     while True:
         temporary = os.path.join(folder, f".tamis-{secrets.token_hex(12)}.tmp")

@@ -19,14 +19,14 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = tuple("=+-@＝＋－＠")  # the wide forms are formulas too
 
 
-def for_terminal(text) -> str:
+def for_terminal(text: object) -> str:
     """The text, all that is not seen as itself written as an escape (controls, odd blanks, ...)."""
     return _MAYBE.sub(
         lambda found: found[0] if _is_seen(found[0]) else _escape(found[0]), str(text)
     )
 
 
-def for_line(text) -> str:
+def for_line(text: object) -> str:
     """The text as one line of a file: only what breaks it or cannot be written is escaped."""
     return _BREAKING.sub(lambda found: _escape(found[0]), str(text))
 
@@ -36,7 +36,7 @@ def for_json(text: str) -> str:
     return "\n".join(_MAYBE.sub(_json_escape, line) for line in text.split("\n"))
 
 
-def for_csv(value):
+def for_csv(value: object) -> int | float | str | None:
     """A cell: numbers as they are, text safe for a terminal, what looks like a formula quoted."""
     if value is None or isinstance(value, int | float):
         return value

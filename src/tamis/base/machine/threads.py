@@ -7,19 +7,22 @@ need no turn; see `tests/laws/test_threads.py` for what they promise.
 
 import functools
 import os
+from collections.abc import Callable
 from threading import get_ident
+from typing import Any, TypeVar, cast
 
+Function = TypeVar("Function", bound=Callable)
 _turns: dict[int, tuple[int]] = {}  # id of a model: the thread whose call has it now
 
 
-def alone(function):
+def alone(function: Function) -> Function:
     """Let one thread at a time call this with the same first argument, a model.
 
     A thread may call again from inside its own call.
     """
 
     @functools.wraps(function)
-    def taking_turns(model, *given, **named):
+    def taking_turns(model: object, *given: Any, **named: Any) -> Any:
         # A tuple of this call: what the outermost call of a thread takes, it alone gives back.
         key, mine = id(model), (get_ident(),)
         try:
@@ -36,10 +39,10 @@ def alone(function):
             if _turns.get(key) is mine:
                 del _turns[key]
 
-    return taking_turns
+    return cast(Function, taking_turns)
 
 
-def is_alone(function) -> bool:
+def is_alone(function: Callable) -> bool:
     """Whether a function is for one thread at a time."""
     return getattr(function, "__code__", None) is _CODE
 
@@ -58,7 +61,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_other_threads)
 
 
-def count_threads(n_jobs) -> int:
+def count_threads(n_jobs: int | None) -> int:
     """Number of threads that scikit-learn's `n_jobs` asks for."""
     if n_jobs is None:
         return 1

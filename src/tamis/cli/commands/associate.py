@@ -1,5 +1,6 @@
 """``tamis associate``: words that predict a word, as a table, as JSON, or as a page."""
 
+import argparse
 import shlex
 
 import numpy as np
@@ -11,7 +12,7 @@ from tamis.methods.low_rank.words import Corpus
 from tamis.read.bag import read_bag
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Read the corpus, factor it, answer, show."""
     if not given.query and not given.page:
         raise UsageError("nothing to answer: name words with --query, or a page with --page.")
@@ -61,11 +62,11 @@ def _table(lists: dict, top: int) -> None:
         table(part, cell or [["-"] * len(part)], left=len(part))
 
 
-def _told(value) -> str:
+def _told(value: object) -> str:
     """A fact as it is shown."""
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:.4g}" if isinstance(value, float) else value
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _page(given, corpus: Corpus, lists: dict, settings: dict, facts: dict) -> None:

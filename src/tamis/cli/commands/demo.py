@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from tamis.cli.commands import compare, fit
 from tamis.cli.data import source_of, survey_of
@@ -24,7 +25,7 @@ GRIDS = {
 }
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Make, compare, fit, show, write."""
     fit._check_target(given.report)
     X, y, planted = make_text(
@@ -87,7 +88,7 @@ def _page(given, record, rows, survey, model) -> str:
     return str(Path(given.report).resolve())
 
 
-def write_svmlight(X, y, path: Path) -> None:
+def write_svmlight(X: sp.csr_array, y: np.ndarray, path: Path) -> None:
     """Rows as svmlight text, columns counted from 1, numbers to the last bit."""
     with path.open("w") as file:
         for i, target in enumerate(np.asarray(y).tolist()):

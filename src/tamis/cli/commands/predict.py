@@ -1,5 +1,6 @@
 """``tamis predict``: one line a row."""
 
+import argparse
 import contextlib
 import functools
 import sys
@@ -16,7 +17,7 @@ from tamis.persist import load
 from tamis.training.judge import losses
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Read, predict, write."""
     model = load(given.model)
     schema = getattr(model, "reading_", None)

@@ -1,7 +1,7 @@
 """What the columns of a table mean: numbers, words, listed or hashed, the target, the weight."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +10,9 @@ from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows
 from tamis.read.streams import shown
 from tamis.read.text.words import SEED, hash_of, pack_rows
+
+if TYPE_CHECKING:
+    from tamis.read.source import RowSource
 
 NUMBER, WORDS, TARGET, WEIGHT, IGNORED = "number", "words", "target", "weight", "ignored"
 MOST_LEVELS = 1_000_000
@@ -126,11 +129,11 @@ class Layout:
         """The bucket of a word of a column."""
         return hash_of(word, SEED ^ np.uint64(self.seeds[name])) & ((1 << self.hash_bits) - 1)
 
-    def targets(self, part: Part):
+    def targets(self, part: Part) -> np.ndarray | None:
         """The targets of a chunk: numbers or words; None where there are none."""
         return self._read(part, TARGET)
 
-    def weights(self, part: Part):
+    def weights(self, part: Part) -> np.ndarray | None:
         """The weights of a chunk, or None."""
         return self._read(part, WEIGHT)
 
@@ -199,7 +202,7 @@ def chunk_of(
 
 
 # --------------------------------------------------------------------------- making one
-def lay_out(files, options, rows) -> Layout:
+def lay_out(files: list[str], options: Options, rows: "RowSource") -> Layout:
     """The layout of files: roles by what was asked and first rows, levels by a first reading."""
     if options.format in ("csv", "tsv"):
         from tamis.read.tables.csv import look, read_levels

@@ -7,17 +7,17 @@ from tamis.base.jit import intrinsic, ir, numba_types, overload
 _WORD = numba_types.uint64
 
 
-def multiply_high(a, b):
+def multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
     """The upper word of the product of two words."""
     return np.uint64((int(a) * int(b)) >> 64)
 
 
-def leading_zeros(a):
+def leading_zeros(a: np.uint64) -> np.uint64:
     """Number of zero bits before the first one."""
     return np.uint64(64 - int(a).bit_length())
 
 
-def float_of_bits(a):
+def float_of_bits(a: np.uint64) -> np.float64:
     """The number whose bits are those of a word."""
     return np.uint64(a).view(np.float64)
 

@@ -29,7 +29,8 @@ TENS = 10.0 ** np.arange(23)
 HIDDEN, ALL = np.uint64(1 << 52), np.uint64((1 << 64) - 1)
 # Digits of the least number that rounds to infinity.
 EDGE = np.frombuffer(str(2**1024 - 2**970).encode(), np.uint8)
-FARTHEST = 1 << 40  # exponents beyond are taken as this one: more than any text has digits
+# Exponents beyond are taken as this one: more than any text has digits.
+FARTHEST = np.int64(1 << 40)
 
 
 def _fives() -> np.ndarray:
@@ -128,7 +129,7 @@ def read_exponent(text, at):
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += ONE
-    first, exponent = at, 0
+    first, exponent = at, np.int64(0)
     while text[at] - ZERO <= 9:
         exponent = min(10 * exponent + np.int64(text[at] - ZERO), FARTHEST)
         at += ONE
@@ -182,7 +183,7 @@ def read_number(text, at):
         digits = digits * TEN + figure
         at += ONE
         figure = np.uint64(text[at]) - np.uint64(48)
-    count, power = np.int64(at - first), 0
+    count, power = np.int64(at - first), np.int64(0)
     if text[at] == POINT:
         at += ONE
         start = at

@@ -59,7 +59,7 @@ _SEVERAL = (
 class Scratch:
     """Arrays that a chunk is read into, kept from chunk to chunk."""
 
-    def __init__(self, rows: int, size: int, index_type):
+    def __init__(self, rows: int, size: int, index_type: type[np.signedinteger]):
         self.labels, self.queries = np.empty(size // 2 + 2), np.empty(rows + 1, np.int64)
         self.ends, self.indptr = np.zeros(rows + 1, WORD), np.zeros(rows + 1, WORD)
         self.where = np.empty(rows + 1, WORD)
@@ -73,7 +73,7 @@ class Scratch:
         self.rows = self.stored = self.found = self.unsure = self.lines = 0
         self.tangled = self.asked = self.largest = 0
 
-    def settle(self, text) -> None:
+    def settle(self, text: np.ndarray) -> None:
         """Let Python read the numbers that the scan was unsure of; all are finite."""
         for kind, slot, start, end in self.marks[: self.unsure].tolist():
             (self.labels if kind == scan.LABEL else self.data)[slot] = float(bytes(text[start:end]))

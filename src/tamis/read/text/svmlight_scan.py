@@ -66,7 +66,8 @@ def read_index(text, at):
         number, fits = NIL, True
         for k in range(first, at):
             figure = np.uint64(text[k]) - np.uint64(48)
-            fits = fits and number <= (LIMIT - figure) // TEN
+            if number > (LIMIT - figure) // TEN:
+                fits = False
             number = number * TEN + figure
     return at, number, fits
 

@@ -40,6 +40,6 @@ def pack_rows(values, columns, indptr, indices, data):
         indptr[i + 1] = k
 
 
-def hash_of(word: str, seed=SEED) -> int:
+def hash_of(word: str, seed: np.uint64 = SEED) -> int:
     """Hash of a word."""
     return int(hash_word(np.frombuffer(word.encode(), np.uint8), np.uint64(seed)))

@@ -1,9 +1,9 @@
 """Data to try things on: seeded generators, and loaders of public formats."""
 
+import os
+
 import numpy as np
 import scipy.sparse as sp
-
-from tamis.base.machine.disk import StrPath
 
 
 def make_text(
@@ -74,7 +74,7 @@ def make_text(
 
 
 def load_bag_of_words(
-    path: StrPath, vocabulary: StrPath | None = None
+    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
 ) -> tuple[sp.csr_array, list[str]]:
     """Read a corpus of word counts, such as NYTimes or PubMed of the UCI repository.
 

@@ -1,6 +1,9 @@
 """What scikit-learn's common tests may find in a model of tamis, and why."""
 
-from sklearn.base import BaseEstimator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 __all__ = ["expected_failed_checks"]
 
@@ -10,7 +13,7 @@ _ONE_PASS = (
 )
 
 
-def expected_failed_checks(estimator: BaseEstimator) -> dict[str, str]:
+def expected_failed_checks(estimator: "BaseEstimator") -> dict[str, str]:
     """Checks of scikit-learn that an estimator of tamis fails for a reason.
 
     Hand it to scikit-learn's common tests when you test an estimator of tamis, or your own subclass

@@ -1,6 +1,4 @@
-"""Every loop has a bound that one can see; those that end for another reason are named here with
-it.
-"""
+"""Every loop has a bound that one can see; those that end for another reason are named here."""
 
 import ast
 from pathlib import Path
@@ -17,8 +15,8 @@ REASONS = {
     "methods/batch_confidence/loop_sparse.py:fill_shares": "the level rises over a shrinking set",
     "methods/low_rank/spg/loop.py:cut": "the entries shrink, or the threshold stays and it ends",
     "solvers/support_vector/loop.py:descend": "counts its steps",
-    "training/checkpoint.py:_claim": "tries again only where another process has just removed the "
-    "folder",
+    "training/checkpoint.py:_claim": "tries again only where another has just removed the folder",
+    "base/machine/disk.py:_begin": "tries again only where another has just swept the new file",
     "solvers/support_vector/dual.py:solve_svm": "counts its steps",
 }
 

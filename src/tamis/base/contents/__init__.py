@@ -19,6 +19,7 @@ from tamis.base.contents.held import (
 )
 from tamis.base.contents.kinds import Array, Choice, Labels, Names, Number, Rows, Term
 from tamis.base.contents.nested import (
+    PARTS,
     Anything,
     Apart,
     By,
@@ -31,6 +32,7 @@ from tamis.base.contents.nested import (
 )
 
 __all__ = [
+    "PARTS",
     "ContentsError",
     "Outline",
     "Promise",

@@ -11,6 +11,8 @@ from tamis.base.contents.held import Content, Held, Outline, Promise, refuse
 # Bytes of an array in a record such as `cv_results_`; what grows with the data is declared by its
 # shape.
 _LARGEST_PLAIN = 1 << 24
+# Classes that models are made of, saved like them by their attributes, as models declare them.
+PARTS: dict[str, type] = {}
 
 
 class Items(Content):
@@ -133,6 +135,8 @@ class Part(Content):
 
     def __init__(self, cls: type, *same: str, **renamed: str):
         self.cls, self.shared = cls, {**{name: name for name in same}, **renamed}
+        if not hasattr(cls, "get_params") and PARTS.setdefault(cls.__name__, cls) is not cls:
+            raise TypeError(f"two parts of models are called {cls.__name__}; files tell by names.")
 
     def suits(self, value: object) -> bool:
         """An object of the class."""

@@ -34,23 +34,23 @@ from tamis.terms import Hinge, Huber
 from tamis.testing import expected_failed_checks
 
 X, y, planted = make_text(n_samples=100, n_features=50, noise=0.1, random_state=0)
-dense = np.zeros((100, 50))
+dense = np.random.default_rng(0).normal(size=(100, 50))
 
 fobos = FOBOSClassifier(alpha=1e-3, l1_ratio=0.5, loss="logistic", max_iter=5, tol=None)
 fobos.fit(X, y, sample_weight=np.ones(100))
 fobos = FOBOSClassifier(loss=Hinge(2.0), eta="auto", n_jobs=-1, class_weight="balanced")
 ftrl = FTRLClassifier(grow=True, random_state=0).partial_fit(X, y, classes=[0, 1])
-weights = ftrl.coef_[:, ftrl.support_] @ np.ones(3) + ftrl.intercept_
+weights = ftrl.coef_[:, ftrl.support_].sum(axis=1) + ftrl.intercept_
 real = FTRLRegressor(loss=Huber(1.0)).fit(dense, y.astype(float))
 errors: list[float] = [float(v) for v in real.predict(dense) - y]
 shares = SieveClassifier(random_state=0).fit(X, y).predict_proba(X)
 paths = StabilizedSGDClassifierCV(n_paths=5, verbose=False).fit(X, y)
 print(paths.selection_probability_, paths.cv_results_, paths.history_[-1])
 arow = AROWClassifier(r=1.0).fit(X, y).decision_function(sparse.csr_array(dense))
-batch = BCWClassifier().partial_fit(dense, y)
+batch = BCWClassifier().partial_fit(dense, y, classes=np.unique(y))
 groups = GroupLassoClassifier(groups=[0] * 25 + [1] * 25, alpha=0.1).fit(dense, y)
 near = SDist(random_state=0).fit(dense, y).transform(dense)
-low = LowRankLasso(alpha=0.1).fit(X, dense)
+low = LowRankLasso(n_components=5, radius=1.0).fit(X, dense)
 selector = StabilitySelector(FOBOSClassifier(), max_false=1.0).fit(X, y)
 kept = selector.transform(X)
 """

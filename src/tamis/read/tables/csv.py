@@ -126,11 +126,9 @@ class CsvReader:
             or self.arrays["numbers"].shape[1] != len(self.numeric)
         ):
             shape = (rows, len(self.wordy))
-            self.arrays = {
+            self.arrays = {  # in the order of the scan
                 "numbers": np.empty((rows, len(self.numeric))),
                 "hashes": np.empty(shape, np.uint64),
-            }
-            self.arrays |= {
                 "starts": np.empty(shape, np.int64),
                 "lengths": np.empty(shape, np.int64),
                 "marks": np.empty((1024, 4), np.int64),
@@ -164,15 +162,7 @@ class CsvReader:
                 self.slots,
                 np.uint64(rows),
             )
-            found = scan.scan_csv(
-                *given,
-                np.uint64(0),
-                a["numbers"],
-                a["hashes"],
-                a["starts"],
-                a["lengths"],
-                a["marks"],
-            )
+            found = scan.scan_csv(*given, np.uint64(0), tuple(a.values()))
             at, lines, after, unsure, reason, fault, column = (int(v) for v in found)
             line, before, rows = line + lines, rows, after
             for row, slot, start, end in a["marks"][:unsure].tolist():

@@ -131,22 +131,18 @@ def read_record(
     slots,
     row,
     unsure,
-    numbers,
-    hashes,
-    starts,
-    lengths,
-    marks,
+    room,
 ):
     """One record: (place of its end, newlines, marks made, fields, what is wrong and where)."""
+    numbers, hashes, starts, lengths, marks = room
     lines, column, fault = 0, 0, at
     while True:
         if column == kinds.shape[0]:
             return at, lines, unsure, column, FIELDS, at
         slot, fault = slots[column], at
         if kinds[column] >= NUMBER:
-            at, value, state, first, last, more, reason = read_value(
-                text, at, stop, delimiter, strict
-            )
+            found = read_value(text, at, stop, delimiter, strict)
+            at, value, state, first, last, more, reason = found
             if reason == DONE and state == UNSURE:
                 if overflows(text, first):
                     return at, lines, unsure, column, NOT_FINITE, fault
@@ -154,11 +150,8 @@ def read_record(
                     return at, lines, unsure, column, FULL, fault
                 put(marks, unsure, row, slot, first, last)
                 unsure += ONE
-            if (
-                kinds[column] == WEIGHT
-                and reason == DONE
-                and (value < 0.0 or (state == UNSURE and text[first] == MINUS))
-            ):
+            negative = value < 0.0 or (state == UNSURE and text[first] == MINUS)
+            if kinds[column] == WEIGHT and reason == DONE and negative:
                 reason = NEGATIVE
             numbers[row, slot] = value
         else:
@@ -166,10 +159,8 @@ def read_record(
             if reason == DONE and kinds[column] == WORD:
                 missing = means_missing(text, begin, end)
                 reason = MISSING if missing and strict else DONE
-                hashes[row, slot] = (
-                    NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
-                )
-                starts[row, slot] = begin
+                word = NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
+                hashes[row, slot], starts[row, slot] = word, begin
                 lengths[row, slot] = -np.int64(end - begin) if escaped else np.int64(end - begin)
         lines += more
         if reason != DONE:
@@ -192,17 +183,14 @@ def scan_csv(
     slots,
     rows,
     unsure,
-    numbers,
-    hashes,
-    starts,
-    lengths,
-    marks,
+    room,
 ):
     """Read records from `at` until `stop` or `most` rows; the first bad one ends the scan.
 
     `kinds` and `slots` say for each column of the file whether its fields are numbers, weights,
-    words or ignored, and where they go. Missing numbers are nan, missing words have hash 0;
-    `strict` refuses both. A word's length is negative where two quotes in a row stand for one.
+    words or ignored, and where they go: `room` has arrays of numbers, of hashes, places and lengths
+    of words, and of marks. Missing numbers are nan, missing words have hash 0; `strict` refuses
+    both. A word's length is negative where two quotes in a row stand for one.
     """
     lines, reason, fault, column = np.uint64(0), DONE, at, 0
     while at < stop and rows < most:
@@ -210,22 +198,8 @@ def scan_csv(
             at += ONE if text[at] == END else TWO
             lines += ONE
             continue
-        after, more, unsure_after, column, reason, fault = read_record(
-            text,
-            at,
-            stop,
-            delimiter,
-            strict,
-            kinds,
-            slots,
-            rows,
-            unsure,
-            numbers,
-            hashes,
-            starts,
-            lengths,
-            marks,
-        )
+        record = read_record(text, at, stop, delimiter, strict, kinds, slots, rows, unsure, room)
+        after, more, unsure_after, column, reason, fault = record
         if reason != DONE:
             fault = at if reason == TOO_FEW else fault
             break

@@ -90,8 +90,10 @@ def selection_stability(
     features, of which run i keeps :math:`k_i` (mean :math:`\bar k`) and feature f is kept by a
     share :math:`\hat p_f` of the runs,
 
-    .. math:: \hat\Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M-1} \hat p_f (1 - \hat p_f)}{\frac{\bar
-    k}{d} \big(1 - \frac{\bar k}{d}\big)} .
+    .. math::
+
+        \hat\Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M-1} \hat p_f (1 - \hat p_f)}
+        {\frac{\bar k}{d} \big(1 - \frac{\bar k}{d}\big)} .
 
     It is 1 for equal supports and about 0 for sets drawn by chance, whatever their sizes. Its
     authors call less than 0.4 poor and more than 0.75 excellent.

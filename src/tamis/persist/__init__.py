@@ -37,8 +37,8 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     The file starts with a few readable lines and a JSON header (``head -c 1500 model.tamis`` shows
     the class, its parameters and the versions it was fitted with), then come the arrays as plain
     bytes, then a checksum of it all. It holds no time, host, user or path: the same model gives the
-    same bytes. Of arrays that are mostly zero only the nonzero part is stored, so a model of 10\
-    :sup:`8` features and a few hundred active ones is a small file.
+    same bytes. Of arrays that are mostly zero only the nonzero part is stored, so a model of
+    10\ :sup:`8` features and a few hundred active ones is a small file.
 
     Choose it to ship a model, to keep it for years, or to take one from somebody else. Choose
     pickle or joblib for pipelines that mix estimators of tamis with those of other libraries.

@@ -2,9 +2,10 @@
 
 A cell is one output of one feature; a rule keeps one or two numbers a cell, in the columns of the
 state, ``state[column, cell]``; `columns` says how many, `signs` how they turn when a model is
-negated, `objection` why a penalty does not go with the rule. The ledger is ``(t, scale, toll, base,
-scales, tolls)``: the step counter, the two running numbers of the lazy penalty, one number of the
-rule's own, and the sums of ``scale`` and of ``scale * toll`` over all steps, which averaging needs.
+negated, `objection` why a penalty does not go with the rule. The ledger is
+``(t, scale, toll, base, scales, tolls)``: the step counter, the two running numbers of the lazy
+penalty, one number of the rule's own, and the sums of ``scale`` and of ``scale * toll`` over all
+steps, which averaging needs.
 """
 
 import math
@@ -213,9 +214,9 @@ class DualAveraging(NamedTuple):
 class Averaged(NamedTuple):
     """Any rule, its weights averaged over the steps of each feature's present stay in the support.
 
-    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is ``c * scales -
-    d * tolls`` less one number a cell, kept in the last column. A feature that leaves the support
-    starts again from nothing.
+    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is
+    ``c * scales - d * tolls`` less one number a cell, kept in the last column. A feature that
+    leaves the support starts again from nothing.
     """
 
     rule: Any  # a rule

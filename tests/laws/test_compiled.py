@@ -122,9 +122,8 @@ def test_first_places_of_the_shuffle_are_even():
             int(source(np.uint64(0), np.uint64(16), np.uint64(2 * key + 1))) for key in range(1600)
         ]
     counts = np.bincount(first, minlength=16)
-    assert (
-        (counts - 100.0) ** 2 / 100.0
-    ).sum() < 45.0  # chi-square, 15 degrees of freedom: beyond the 0.9999 quantile
+    # Chi-square, 15 degrees of freedom: beyond the 0.9999 quantile.
+    assert ((counts - 100.0) ** 2 / 100.0).sum() < 45.0
 
 
 def test_listing_weights_stops_at_the_room_it_has():

@@ -176,9 +176,8 @@ def refit(cls):
     def check():
         for rows in (FEW, many):
             for seen in looks(model, rows):
-                with suppress(
-                    Exception
-                ):  # rows of the other width are refused, and so is what is half there
+                # Rows of the other width are refused, and so is what is half there.
+                with suppress(Exception):
                     seen()
 
     side_by_side(lambda: model.fit((FEW, many)[next(turn) % 2], y), check)

@@ -320,9 +320,8 @@ def attempt(call):
     except FINE:
         return None
     except TypeError as error:
-        if not str(error).startswith(
-            "The '"
-        ):  # a sentence about a parameter, as scikit-learn begins them
+        # A sentence about a parameter, as scikit-learn begins them.
+        if not str(error).startswith("The '"):
             raise
 
 

@@ -17,10 +17,8 @@ FRACTIONS = (0.5, 0.2, 0.1, 0.05)
 FILLED = (10, 8, 6, 4, 2, 1, 0, 0, 0, 0)
 COLUMNS, GROUPS = 100, np.arange(100) // 10
 GAMMA = 5.0  # the divisor of the published update, as in the notes
-FOLDS, FOLDED = (
-    5,
-    1000,
-)  # cross-validation up to so many rows; beyond them the first fold alone is held out
+# Cross-validation up to so many rows; beyond them the first fold alone is held out.
+FOLDS, FOLDED = 5, 1000
 
 
 class Method(NamedTuple):

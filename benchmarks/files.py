@@ -239,7 +239,7 @@ def race_whole(folder: Path, size: int) -> tuple[list[Table], list[Goal]]:
         )
         goals.append(
             Goal(
-                f"tamis fit --method {method}: less time than Vowpal Wabbit with --l1 from its text",
+                f"tamis fit --method {method}: less time than Vowpal Wabbit --l1 from its text",
                 f"{whole.wall:.1f} s against {vw.wall:.1f} s",
                 verdict(whole.wall < vw.wall),
             )

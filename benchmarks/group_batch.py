@@ -26,10 +26,8 @@ FRACTIONS = (0.1, 0.01)
 LONG = 10.0  # seconds of a first round, after which one more is enough
 FILLED = 50  # nonzeros of a sparse row
 GAP = 1e-6  # what all go to, of the loss of the empty model
-TIGHTEN, TRIES = (
-    0.1,
-    8,
-)  # a library whose own tolerance leaves a larger gap gets a tighter one, so often at most
+# A library whose own tolerance leaves a larger gap gets a tighter one, so often at most.
+TIGHTEN, TRIES = 0.1, 8
 TOO_LONG = 20.0  # seconds of a fit after which there is no other one
 
 
@@ -74,9 +72,8 @@ def contestants(X, y, size: int, alpha: float) -> dict:
             ),
             GAP,
         )
-    if importlib.util.find_spec("skglm") and not sp.issparse(
-        X
-    ):  # a sparse table keeps it busy for minutes
+    # A sparse table keeps it busy for minutes.
+    if importlib.util.find_spec("skglm") and not sp.issparse(X):
         from skglm import GroupLasso as SkglmGroupLasso
 
         weights = np.full(d // size, np.sqrt(size))
@@ -203,9 +200,8 @@ def race(words: str, shape: tuple, fraction: float, quick: bool) -> tuple[list, 
 def run(quick: bool) -> Page:
     """CPU seconds of a fit, steady state and first, and the gap that each leaves."""
     rows, ratios = [], {}
-    kept = (
-        json.loads(KEPT.read_text()) if KEPT.exists() and not quick else {}
-    )  # a long run may be cut into several; delete the file to begin anew
+    # A long run may be cut into several; delete the file to begin anew.
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() and not quick else {}
     for words, shape in (QUICK if quick else SHAPES).items():
         for fraction in FRACTIONS:
             name = f"{words}, alpha / alpha_max = {fraction:g}"

@@ -26,12 +26,9 @@ from benchmarks.pages import Goal, Page, Table, verdict
 
 KILLS, QUICK = 200, 8
 BYTES = 4_000_000
-ANY, LOADING = (
-    0.1,
-    0.1,
-    # shares of the kills drawn from the start of the process on, and from its claim of the folder on;
-    # the others fall into training
-)
+# shares of the kills drawn from the start of the process on, and from its claim of the folder on;
+# the others fall into training
+ANY, LOADING = 0.1, 0.1
 REACH = 0.5  # of the time from the first checkpoint to the end, over which those are drawn
 CHAINS = 2  # a method
 COMMAND = (

@@ -186,10 +186,8 @@ def run_peers(X, Y, kept) -> dict:
         from celer import Lasso as Celer
     except ImportError:
         Celer = None
-    finder, columns = (
-        Celer or Lasso,
-        sp.csc_matrix(X),
-    )  # celer knows no sparse arrays of SciPy's new kind
+    # celer knows no sparse arrays of SciPy's new kind.
+    finder, columns = Celer or Lasso, sp.csc_matrix(X)
     seconds: dict = {"scikit-learn Lasso": [], "celer Lasso": []}
     counts = []
     for target in range(len(kept)):

@@ -25,11 +25,8 @@ from tamis.methods.metric.candidates import Scaling
 
 TIMES = 20.0
 ROOM = 300 * MEBI
-FAST = {
-    "learning_rate": 0.3,
-    "kappa": 8,
-    "rule": "margin",
-}  # chosen on a quarter of 2,000 training digits of USPS
+# Chosen on a quarter of 2,000 training digits of USPS.
+FAST = {"learning_rate": 0.3, "kappa": 8, "rule": "margin"}
 LARGEST = (20_000, 5_000)
 USPS_ROWS = 3_000  # NCA needs a number for every pair of rows
 

@@ -14,9 +14,8 @@ from benchmarks.clock import ROOT
 from benchmarks.pages import Goal, Page, Table, verdict
 
 COUNT, QUICK, SEED = 100_000, 1_000, 1
-SECONDS = float(
-    os.environ.get("TAMIS_MUTATIONS_SECONDS", 7200)
-)  # what has not been read by then is not counted
+# What has not been read by then is not counted.
+SECONDS = float(os.environ.get("TAMIS_MUTATIONS_SECONDS", 7200))
 HEAD = ["file", "files", "read", "refused", "deaths", "hangs", "other errors"]
 
 

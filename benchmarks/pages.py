@@ -47,9 +47,8 @@ class Page:
     opening: str
     tables: list[Table] = field(default_factory=list)
     goals: list[Goal] = field(default_factory=list)
-    figures: list[tuple[str, str]] = field(
-        default_factory=list
-    )  # file name, words for those who cannot see it
+    # File name, words for those who cannot see it.
+    figures: list[tuple[str, str]] = field(default_factory=list)
 
 
 def flow(text: str) -> str:

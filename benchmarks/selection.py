@@ -234,7 +234,7 @@ def stability_table(quick: bool) -> tuple[list[Table], list[Goal]]:
         slow / found.least for name, found in times.items() if name != "stability selection"
     )
     goal = Goal(
-        "at least 10 times faster than stability selection (50 subsamples, 10 penalties, liblinear)",
+        "at least 10 times faster than stability selection (50 halves, 10 penalties, liblinear)",
         f"{worst:.0f} times",
         verdict(worst >= 10),
     )

@@ -34,7 +34,7 @@ RADII = {
 def text_problem(
     n: int, d: int, loss: str, strong: float, words: int
 ) -> tuple[sp.csr_array, Problem]:
-    """Text-like rows of unit norm, and a penalty of so much of the least one that leaves no weight."""
+    """Text-like rows of unit norm, and a share of the least penalty that leaves no weight."""
     X, y, _ = make_text(n_samples=n, n_features=d, words=words, random_state=0)
     X = sp.csr_array(X, dtype=np.float64)
     signs, loads = np.where(y == np.unique(y)[-1], 1.0, -1.0), np.full(n, 1.0 / n)

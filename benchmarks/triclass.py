@@ -23,12 +23,8 @@ from tamis import TriClassSVC
 from tamis.datasets import make_text
 from tamis.solvers.support_vector.dual import solve_svm
 
-SIZES = {
-    150: 0.3,
-    284: 0.5,
-    384: 1.3,
-    569: 3.7,
-}  # rows of the breast cancer set, and promised milliseconds (those of 722 rows for 569)
+# Rows of the breast cancer set, and promised milliseconds (those of 722 rows for 569).
+SIZES = {150: 0.3, 284: 0.5, 384: 1.3, 569: 3.7}
 FIT, TEXT = 0.3, 10.0  # seconds promised
 UNLABELLED = 10_000
 

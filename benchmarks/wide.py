@@ -49,12 +49,13 @@ class Repeated:
         self.start = self._map(None, self.length, anonymous, -1)
         with file.open("rb") as opened:
             for k in range(times):  # each copy takes the place of a part of the reserved addresses
+                # 0x10: MAP_FIXED.
                 self._map(
                     self.start + k * array.nbytes,
                     array.nbytes,
                     mmap.MAP_SHARED | 0x10,
                     opened.fileno(),
-                )  # 0x10: MAP_FIXED
+                )
         memory = (ctypes.c_char * self.length).from_address(self.start)
         self.array = np.frombuffer(memory, dtype=array.dtype)
         self.array.flags.writeable = False

@@ -30,9 +30,10 @@ settings.load_profile("tamis")
 SHIFT = os.environ.get("TAMIS_TEST_SEED")
 if SHIFT:
     SHIFTED = str(Path(__file__).parent / "shifted")
+    # The processes that tests start.
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [SHIFTED, os.environ.get("PYTHONPATH")])
-    )  # the processes that tests start
+    )
     sys.path.insert(0, SHIFTED)
     sys.modules.pop("sitecustomize", None)
     import sitecustomize  # noqa: F401
@@ -51,9 +52,8 @@ def pytest_collection_modifyitems(items):
             else []
         )
         model = next((cls.__name__ for cls in models if issubclass(cls, BaseEstimator)), None)
-        checked = given and {"estimator", "check"} <= set(
-            given.params
-        )  # scikit-learn's checks have limits that fit their own seeds
+        # scikit-learn's checks have limits that fit their own seeds.
+        checked = given and {"estimator", "check"} <= set(given.params)
         if SHIFT and (checked or item.get_closest_marker("own_seeds")):
             item.add_marker(pytest.mark.skip("true of its own seeds alone"))
         room = item.path.parent.name
@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture
 def unlimited(monkeypatch):
-    """The border lets all finite numbers of float64 through: the guards behind it must hold, too."""
+    """The border lets all finite numbers of float64 through: the guards behind it must hold."""
     from tamis.base import border as _checks
 
     word, unsigned, _, _ = _checks._BITS[8]
@@ -89,9 +89,8 @@ def interpreted(monkeypatch):
         monkeypatch.setattr(_jit.Loop, "__call__", Interpreter(**constants).method())
 
     use()
-    with np.errstate(
-        over="ignore"
-    ):  # the shuffle's uint64 products wrap around, and NumPy scalars say so
+    # The shuffle's uint64 products wrap around, and NumPy scalars say so.
+    with np.errstate(over="ignore"):
         yield use
 
 

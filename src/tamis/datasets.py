@@ -1,12 +1,20 @@
 """Data to try things on: seeded generators, and loaders of public formats."""
 
+import os
+
 import numpy as np
 import scipy.sparse as sp
 
 
 def make_text(
-    n_samples=2000, n_features=10000, *, n_informative=20, words=60, noise=0.02, random_state=None
-):
+    n_samples: int = 2000,
+    n_features: int = 10000,
+    *,
+    n_informative: int = 20,
+    words: int = 60,
+    noise: float = 0.02,
+    random_state: int | None = None,
+) -> tuple[sp.csr_array, np.ndarray, np.ndarray]:
     """Make text-like rows whose class hangs on a few words, some common and some rare.
 
     A row is a bag of distinct words drawn by a Zipf law, each with an inverse-frequency weight, of
@@ -65,7 +73,9 @@ def make_text(
     return X, np.where(turned, 1 - y, y), informative
 
 
-def load_bag_of_words(path, vocabulary=None):
+def load_bag_of_words(
+    path: str | os.PathLike[str], vocabulary: str | os.PathLike[str] | None = None
+) -> tuple[sp.csr_array, list[str]]:
     """Read a corpus of word counts, such as NYTimes or PubMed of the UCI repository.
 
     Parameters

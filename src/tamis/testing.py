@@ -1,15 +1,19 @@
 """What scikit-learn's common tests may find in a model of tamis, and why."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 __all__ = ["expected_failed_checks"]
 
 _ONE_PASS = (
     "a row of weight 2 is one step of twice the slope, a repeated row two steps: an online learner "
-    "tells them apart. "
-    "(A row of weight 0 is exactly nothing.)"
+    "tells them apart. (A row of weight 0 is exactly nothing.)"
 )
 
 
-def expected_failed_checks(estimator) -> dict[str, str]:
+def expected_failed_checks(estimator: "BaseEstimator") -> dict[str, str]:
     """Checks of scikit-learn that an estimator of tamis fails for a reason.
 
     Hand it to scikit-learn's common tests when you test an estimator of tamis, or your own subclass
@@ -28,8 +32,8 @@ def expected_failed_checks(estimator) -> dict[str, str]:
 
     See Also
     --------
-    sklearn.utils.estimator_checks.parametrize_with_checks : Takes this function as
-    `expected_failed_checks`. sklearn.utils.estimator_checks.check_estimator : Takes its result.
+    sklearn.utils.estimator_checks.parametrize_with_checks : Takes this function.
+    sklearn.utils.estimator_checks.check_estimator : Takes its result.
 
     Examples
     --------

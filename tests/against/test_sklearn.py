@@ -1,4 +1,4 @@
-"""Against scikit-learn: passive-aggressive and plain SGD step by step, and optima at small steps."""
+"""Against scikit-learn: passive-aggressive and plain SGD step by step, optima at small steps."""
 
 import numpy as np
 import pytest

@@ -36,8 +36,10 @@ COUNT = """
     def loops():
         from tamis.base import jit as _jit
         import tamis.base.rows, tamis.solvers.first_order.loop, tamis.solvers.first_order.loop_weights
-        modules = [m for name, m in sys.modules.items() if name.startswith(("tamis.base", "tamis.solvers", "tamis.methods"))]
-        return {v.__name__: v for m in modules for v in vars(m).values() if isinstance(v, _jit.Loop)}
+        rooms = ("tamis.base", "tamis.solvers", "tamis.methods")
+        modules = [module for name, module in sys.modules.items() if name.startswith(rooms)]
+        things = [thing for module in modules for thing in vars(module).values()]
+        return {thing.__name__: thing for thing in things if isinstance(thing, _jit.Loop)}
 """
 
 
@@ -49,8 +51,10 @@ FITS = (
     one = FOBOSClassifier(random_state=0).fit(X, y)
     three = FOBOSClassifier(random_state=0).fit(sp.csr_array(X), np.arange(40) % 3)
     real = RDARegressor(random_state=0).fit(X, X[:, 0])
-    shown = [one.coef_.tolist(), three.coef_.tolist(), real.coef_.tolist(), one.support_.tolist(), one.predict(X).tolist()]
-    print(json.dumps([compiled(), {name: (loop.signatures(), loop.misses()) for name, loop in loops().items()}, shown]))
+    shown = [one.coef_, three.coef_, real.coef_, one.support_, one.predict(X)]
+    shown = [array.tolist() for array in shown]
+    counts = {name: (loop.signatures(), loop.misses()) for name, loop in loops().items()}
+    print(json.dumps([compiled(), counts, shown]))
     """
 )
 
@@ -105,20 +109,26 @@ def test_signatures_are_few_whatever_the_input(tmp_path):
         return X
 
     small = X.astype(np.float32)
-    forms = [X, small, np.asfortranarray(X), X[::-1][::-1], locked(X), X.tolist(), (10 * X).astype(int), sp.csr_array(X), sp.csr_array(small),
-             sp.csc_matrix(X), sp.coo_array(small), wide(X), wide(small)]
+    forms = [X, small, np.asfortranarray(X), X[::-1][::-1], locked(X), X.tolist(),
+             (10 * X).astype(int), sp.csr_array(X), sp.csr_array(small), sp.csc_matrix(X),
+             sp.coo_array(small), wide(X), wide(small)]
+    weights = [np.ones(40), locked(np.ones(40)), np.ones(40, dtype=int)]
+    options = [dict(n_jobs=2), dict(class_weight="balanced"), dict(early_stopping=True),
+               dict(eta=1, alpha=1), dict(fit_intercept=False)]
     three = np.arange(40) % 3
     for target in (y, three, np.c_[y, three > 0], y.astype(str), y > 0):
         for form in forms:
             FOBOSClassifier(max_iter=1, tol=None).fit(form, target).predict(form)
-        for named in (dict(sample_weight=np.ones(40)), dict(sample_weight=locked(np.ones(40))), dict(sample_weight=np.ones(40, dtype=int))):
-            FOBOSClassifier(max_iter=2, shuffle=False, tol=None).fit(X, target, **named)
-        for given in (dict(n_jobs=2), dict(class_weight="balanced"), dict(early_stopping=True), dict(eta=1, alpha=1), dict(fit_intercept=False)):
+        for weight in weights:
+            model = FOBOSClassifier(max_iter=2, shuffle=False, tol=None)
+            model.fit(X, target, sample_weight=weight)
+        for given in options:
             if "class_weight" not in given or np.ndim(target) == 1:
                 FOBOSClassifier(max_iter=1, tol=None, **given).fit(X, target).predict(X)
         model = FOBOSClassifier(grow=True)
         more = {} if np.ndim(target) == 2 else {"classes": np.unique(target)}
-        model.partial_fit(X[:, :4], target, **more).partial_fit(X, target).sparsify().partial_fit(X, target).coef_
+        model.partial_fit(X[:, :4], target, **more).partial_fit(X, target)
+        model.sparsify().partial_fit(X, target).coef_
         tamis.save(model, sys.argv[1] + "/model.tamis")
         tamis.load(sys.argv[1] + "/model.tamis").partial_fit(X, target).predict(X)
     print(json.dumps({name: loop.signatures() for name, loop in loops().items()}))
@@ -170,8 +180,10 @@ USE = (
     sys.path.insert(0, sys.argv[1])
     from my_losses import Mine
     from tamis import FOBOSClassifier
-    model = FOBOSClassifier(loss=Mine(), eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None).fit(X, y)
-    print(json.dumps([model.coef_.tolist(), FOBOSClassifier(shuffle=False).fit(X, y).coef_.tolist()]))
+    given = dict(eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None)
+    mine = FOBOSClassifier(loss=Mine(), **given).fit(X, y)
+    usual = FOBOSClassifier(shuffle=False).fit(X, y)
+    print(json.dumps([mine.coef_.tolist(), usual.coef_.tolist()]))
     """
 )
 
@@ -210,14 +222,15 @@ def test_redefined_terms_of_one_name_in_one_process(warm):
     import textwrap
     from tamis import FOBOSClassifier
     source = {TERM!r}
+    given = dict(eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None)
     found = []
     for factor in ("1.0", "2.0", "1.0", "2.0"):
         scope = {{"__name__": "notebook"}}
         exec(source.replace("FACTOR", factor), scope)
-        model = FOBOSClassifier(loss=scope["Mine"](), eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None).fit(X, y)
+        model = FOBOSClassifier(loss=scope["Mine"](), **given).fit(X, y)
         found.append(model.coef_.tolist())
     assert found[0] == found[2] and found[1] == found[3] and found[0] != found[1]
-    hinge = FOBOSClassifier(loss="hinge", eta=0.1, alpha=0.001, shuffle=False, max_iter=1, tol=None).fit(X, y)
+    hinge = FOBOSClassifier(loss="hinge", **given).fit(X, y)
     assert hinge.coef_.tolist() == found[0]
     """
     )
@@ -266,9 +279,10 @@ assert tamis.__file__.startswith(os.environ["PYTHONPATH"]), tamis.__file__
 assert not os.access(os.path.dirname(tamis.__file__), os.W_OK)
 from tamis.base.rows import inspect_rows
 rows = np.array([0, 1], dtype=np.uint64), np.zeros(1, dtype=np.uint32), np.ones(1).view(np.uint64)
-assert not any(inspect_rows(*rows, np.uint64(2**63 - 1), np.uint64(1), np.uint64(2**63 - 1), np.uint64(1)))
+one, most = np.uint64(1), np.uint64(2**63 - 1)
+assert not any(inspect_rows(*rows, most, one, most, one))
 assert inspect_rows.misses() == 1
-assert "NUMBA_CACHE_DIR" not in os.environ, "other users of Numba in this process are told where to cache"
+assert "NUMBA_CACHE_DIR" not in os.environ, "other users of Numba are told where to cache"
 """
     first = obey_permissions if os.getuid() == 0 else None
     try:

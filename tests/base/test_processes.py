@@ -11,14 +11,16 @@ DATA = """
     import json, sys, warnings
     import numpy as np, scipy.sparse as sp
     warnings.simplefilter("ignore")
-    from tamis import FOBOSClassifier, FTRLClassifier, FTRLRegressor, RDAClassifier, RDARegressor, TruncatedGradientRegressor
+    from tamis import FOBOSClassifier, FTRLClassifier, FTRLRegressor
+    from tamis import RDAClassifier, RDARegressor, TruncatedGradientRegressor
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 6)) * (rng.random((60, 6)) < 0.6)
     y = (X @ rng.normal(size=6) > 0).astype(int)
     three = np.arange(60) % 3
 
     def fit(seed=0, cls=FOBOSClassifier, target=None):
-        return cls(random_state=seed, max_iter=5, tol=None, n_jobs=2).fit(X, three if target is None else target).coef_.tolist()
+        model = cls(random_state=seed, max_iter=5, tol=None, n_jobs=2)
+        return model.fit(X, three if target is None else target).coef_.tolist()
 """
 
 
@@ -56,7 +58,7 @@ def test_a_fork_after_a_fit(way):
         "pool": """
     import multiprocessing
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        result = [pool.apply_async(fit, (1,)).get(120), pool.apply_async(fit, (2, RDAClassifier)).get(120)]
+        result = [pool.apply_async(fit, given).get(120) for given in ((1,), (2, RDAClassifier))]
     """,
     }
     code = (
@@ -94,10 +96,12 @@ def test_joblib_workers():
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV, cross_val_predict
     model = FOBOSClassifier(random_state=0, max_iter=3, tol=None)
-    here = [clone(model).set_params(random_state=seed).fit(X, y) for seed in range(3)]
-    there = Parallel(n_jobs=2, backend="loky")(delayed(clone(model).set_params(random_state=seed).fit)(X, y) for seed in range(3))
+    models = [clone(model).set_params(random_state=seed) for seed in range(3)]
+    here = [clone(one).fit(X, y) for one in models]
+    there = Parallel(n_jobs=2, backend="loky")(delayed(one.fit)(X, y) for one in models)
     for a, b in zip(here, there):
-        assert np.array_equal(a.coef_, b.coef_) and np.array_equal(a.partial_fit(X, y).coef_, b.partial_fit(X, y).coef_)
+        assert np.array_equal(a.coef_, b.coef_)
+        assert np.array_equal(a.partial_fit(X, y).coef_, b.partial_fit(X, y).coef_)
     a, b = (cross_val_predict(model, X, three, cv=3, n_jobs=n) for n in (1, 2))
     assert np.array_equal(a, b)
     grid = {"alpha": ["auto", 1e-3, 0.1], "loss": ["logistic", "hinge"]}
@@ -114,16 +118,19 @@ FITS = (
     import tempfile, os, tamis
     found = []
     for model, target in (
-        (FOBOSClassifier(), y), (FOBOSClassifier(), three), (FTRLClassifier(), y), (RDARegressor(), X[:, 0]),
-        (TruncatedGradientRegressor(), X[:, :2]), (FTRLRegressor(), X[:, 0]),
+        (FOBOSClassifier(), y), (FOBOSClassifier(), three), (FTRLClassifier(), y),
+        (RDARegressor(), X[:, 0]), (TruncatedGradientRegressor(), X[:, :2]),
+        (FTRLRegressor(), X[:, 0]),
     ):
-        model.set_params(random_state=0, max_iter=2, tol=None, class_weight="balanced") if hasattr(model, "class_weight") else None
+        if hasattr(model, "class_weight"):
+            model.set_params(class_weight="balanced")
         model.set_params(random_state=0, max_iter=2, tol=None).fit(sp.csr_array(X), target)
         with tempfile.TemporaryDirectory() as folder:
             tamis.save(model, os.path.join(folder, "model.tamis"))
             model = tamis.load(os.path.join(folder, "model.tamis"))
         model.partial_fit(X, target)
-        found.append([model.coef_.tolist(), model.intercept_.tolist(), model.support_.tolist(), model.predict(X).tolist(), model.t_])
+        arrays = [model.coef_, model.intercept_, model.support_, model.predict(X)]
+        found.append([*(array.tolist() for array in arrays), model.t_])
     print(json.dumps(found))
     """
 )

@@ -384,9 +384,9 @@ def test_numbers_stay_numbers_in_cells(value, cell):
 
 
 def test_there_is_one_way_to_the_terminal():
-    """Commands print through `say` and `note`; the others that write are known, and tested above."""
+    """Commands print through `say` and `note`; the others that write are known, tested above."""
     found = set()
-    for path in Path(tamis.cli.__file__).parent.glob("*.py"):
+    for path in Path(tamis.cli.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) in (
                 "print",

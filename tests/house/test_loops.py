@@ -1,6 +1,4 @@
-"""Every loop has a bound that one can see; those that end for another reason are named here with
-it.
-"""
+"""Every loop has a bound that one can see; those that end for another reason are named here."""
 
 import ast
 from pathlib import Path
@@ -14,11 +12,11 @@ REASONS = {
     "methods/confidence/loop_heap.py:settle_down": "goes down a heap, one level a turn",
     "methods/fourier/loop.py:draw": "a walk fills an array of fixed length",
     "base/random.py:shuffled": "walks a cycle of a permutation that comes back to where it began",
-    "methods/batch_confidence/loop_sparse.py:fill_shares": "the level rises over a set of lengths that shrinks",
-    "methods/low_rank/spg/loop.py:cut": "the number of entries shrinks, or the threshold stays and it ends",
+    "methods/batch_confidence/loop_sparse.py:fill_shares": "the level rises over a shrinking set",
+    "methods/low_rank/spg/loop.py:cut": "the entries shrink, or the threshold stays and it ends",
     "solvers/support_vector/loop.py:descend": "counts its steps",
-    "training/checkpoint.py:_claim": "tries again only where another process has just removed the "
-    "folder",
+    "training/checkpoint.py:_claim": "tries again only where another has just removed the folder",
+    "base/machine/disk.py:_begin": "tries again only where another has just swept the new file",
     "solvers/support_vector/dual.py:solve_svm": "counts its steps",
 }
 

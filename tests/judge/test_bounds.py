@@ -115,10 +115,8 @@ def test_solutions_keep_the_promise_and_no_larger_one_does(assumption):
 def test_any_two_promises_give_the_third():
     assert settle_promises(0.9, 12, None, 500, 50, "none") == (0.9, 12)
     assert settle_promises(0.9, None, 2.0, 500, 50, "none") == (0.9, 28)  # sqrt(2 * 0.8 * 500)
-    assert settle_promises(None, 12, 1.0, 500, 50, "none") == (
-        pytest.approx(0.65),
-        12,
-    )  # 144 / 500 = 0.288 = 2 pi - 1
+    # 144 / 500 = 0.288 = 2 pi - 1.
+    assert settle_promises(None, 12, 1.0, 500, 50, "none") == (pytest.approx(0.65), 12)
     assert settle_promises(None, None, None, 500, 50, "none") == (0.75, 15)
     assert settle_promises(0.6, None, None, 500, 50, "none") == (0.6, None)
     assert settle_promises(None, 900, None, 500, 50, "none") == (0.75, 500)

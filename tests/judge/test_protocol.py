@@ -119,10 +119,10 @@ def test_two_picks():
         Candidate("m", {"k": 2}, 0.119, 0.02, 0.10),
         Candidate("m", {"k": 3}, 0.121, 0.05, 0.01),
     ]
-    (least, a), (sparse, b) = pick_settings("m", candidates, True)
+    (least, a), (sparse, b) = pick_settings(candidates, True)
     assert (least, a.params, sparse, b.params) == ("least", {"k": 0}, "sparse", {"k": 2})
-    assert [pick for pick, _ in pick_settings("m", candidates[:1], True)] == ["least, sparse"]
-    assert [pick for pick, _ in pick_settings("m", candidates[:1], False)] == ["given"]
+    assert [pick for pick, _ in pick_settings(candidates[:1], True)] == ["least, sparse"]
+    assert [pick for pick, _ in pick_settings(candidates[:1], False)] == ["given"]
 
 
 def test_the_standard_error_is_that_of_the_held_out_rows():

@@ -193,9 +193,8 @@ def test_jobs_backends_and_memory_layout_do_not_change_it():
         same(one, quick(max_false=0.5, n_jobs=2).fit(X, CLASSES))
     same(one, quick(max_false=0.5, n_jobs=2).fit(np.asfortranarray(X), CLASSES))
     same(one, quick(max_false=0.5, random_state=check_random_state(0)).fit(X, CLASSES))
-    noise = np.random.default_rng(1).permutation(
-        CLASSES
-    )  # clear data is selected alike whatever the halves
+    # Clear data is selected alike whatever the halves.
+    noise = np.random.default_rng(1).permutation(CLASSES)
     a, b = (quick(max_false=0.5, random_state=seed).fit(X, noise) for seed in (0, 1))
     assert (a.stability_path_ != b.stability_path_).nnz
 
@@ -261,9 +260,8 @@ def test_unfinished_fits_are_told_once():
     assert len(told) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quick(FAST, param_values=[1e3, 1e-3]).fit(
-            X, CLASSES
-        )  # empty fits at the strong end are as they should be
+        # Empty fits at the strong end are as they should be.
+        quick(FAST, param_values=[1e3, 1e-3]).fit(X, CLASSES)
 
 
 @pytest.mark.parametrize(

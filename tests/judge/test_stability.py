@@ -1,4 +1,4 @@
-"""Stability measures: closed forms, other formulas, invariances, and the coverage of the interval."""
+"""Stability measures: closed forms, other formulas, invariances, the coverage of the interval."""
 
 import itertools
 
@@ -89,9 +89,8 @@ def test_limits(measure):
     assert selection_stability([[], [], []], 9, measure=measure).value == 1.0
     assert selection_stability([range(9)] * 3, 9, measure=measure).value == 1.0
     apart = selection_stability([[0, 1], [2, 3], [4, 5], [6, 7]], 8, measure=measure)
-    assert apart.value == pytest.approx(
-        0.0 if measure == "jaccard" else -1 / 3
-    )  # -1 / (M - 1), the least there is
+    # -1 / (M - 1), the least there is.
+    assert apart.value == pytest.approx(0.0 if measure == "jaccard" else -1 / 3)
 
 
 def test_empty_against_full_and_against_some_is_chance():
@@ -109,9 +108,8 @@ def test_random_sets_are_near_zero_whatever_their_sizes():
     assert abs(selection_kappa(Z)) < 0.01
     a, b = shares[:, None], shares[None, :]
     by_chance = (a * b / (a + b - a * b))[~np.eye(60, dtype=bool)].mean()
-    assert selection_stability(Z, measure="jaccard").value == pytest.approx(
-        by_chance, abs=0.02
-    )  # jaccard is not corrected for chance
+    # Jaccard is not corrected for chance.
+    assert selection_stability(Z, measure="jaccard").value == pytest.approx(by_chance, abs=0.02)
 
 
 @given(MATRICES, st.integers(0, 100))

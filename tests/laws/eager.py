@@ -65,9 +65,8 @@ class DualAveraging:
     def step(self, g, pace, eta, lifts, t):
         self.total += g
         self.toll += self.penalty.l1 * lifts[0]
-        self.highest = max(
-            self.highest, self.toll + self.term.rho / eta
-        )  # it never falls, even where eta grows with the data
+        # It never falls, even where eta grows with the data.
+        self.highest = max(self.highest, self.toll + self.term.rho / eta)
         toll = self.highest if self.penalty.shrinks else 0.0  # rho is for penalties with zeros
         self.w = self.penalty.keep(
             -soft(self.total, toll) / (self.penalty.l2 * lifts[1] * t + 1.0 / eta)

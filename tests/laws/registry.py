@@ -114,12 +114,10 @@ def _estimators():
 
 
 ESTIMATORS = list(_estimators())
-STREAMS = [
-    cls for cls in ESTIMATORS if issubclass(cls, (OnlineLinear, Stream))
-]  # those under the streaming contract
-MODELS = [
-    cls for cls in STREAMS if not issubclass(cls, SecondOrder)
-]  # of the first order: with penalties, growth and averages
+# Those under the streaming contract.
+STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, (OnlineLinear, Stream))]
+# Of the first order: with penalties, growth and averages.
+MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
 # Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size:
 # tests/stabilized and tests/judge run scikit-learn's checks on it.

@@ -66,16 +66,14 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
     checked = 0
     for v in POINTS:
         w = prox(penalty, v, 1.0, pair)
-        assert penalty.block_distance(w, w - v, *pair) == pytest.approx(
-            0.0, abs=1e-15
-        )  # its own optimality
+        # Its own optimality.
+        assert penalty.block_distance(w, w - v, *pair) == pytest.approx(0.0, abs=1e-15)
         for slope in (np.zeros(3), 0.3 * RNG.normal(size=3), 9.0 * RNG.normal(size=3)):
             moved = np.linalg.norm(prox(penalty, w - slope, 1.0, pair) - w)
             distance = penalty.block_distance(w, slope, *pair)
             assert (distance <= 1e-14) == (moved <= 1e-14)
-            assert (
-                moved <= distance + 1e-12
-            )  # a step of the prox is never longer than the least subgradient
+            # A step of the prox is never longer than the least subgradient.
+            assert moved <= distance + 1e-12
             checked += distance > 1e-14
     assert checked >= 5
 
@@ -179,9 +177,8 @@ def test_copies_of_a_column_add_up():
     places = np.arange(6.0)
     assert STACK.gathered(places).tolist() == [0.0, 3.0, 3.0, 4.0, 5.0]
     columns = np.random.default_rng(3).normal(size=5)
-    assert STACK.stacked(columns) @ places == pytest.approx(
-        columns @ STACK.gathered(places)
-    )  # the two are adjoint
+    # The two are adjoint.
+    assert STACK.stacked(columns) @ places == pytest.approx(columns @ STACK.gathered(places))
     assert STACK.gathered(np.ones((6, 2))).shape == (5, 2)
 
 

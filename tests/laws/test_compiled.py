@@ -116,16 +116,15 @@ def test_the_shuffle_is_a_permutation_that_depends_on_the_key(n):
 
 
 def test_first_places_of_the_shuffle_are_even():
-    """Which row comes first is spread evenly over keys: 1600 keys, 16 rows, each about 100 times."""
+    """Which row comes first is spread evenly: 1600 keys, 16 rows, each about 100 times."""
     with np.errstate(over="ignore"):
         source = plain(order.shuffled.py_func)
         first = [
             int(source(np.uint64(0), np.uint64(16), np.uint64(2 * key + 1))) for key in range(1600)
         ]
     counts = np.bincount(first, minlength=16)
-    assert (
-        (counts - 100.0) ** 2 / 100.0
-    ).sum() < 45.0  # chi-square, 15 degrees of freedom: beyond the 0.9999 quantile
+    # Chi-square, 15 degrees of freedom: beyond the 0.9999 quantile.
+    assert ((counts - 100.0) ** 2 / 100.0).sum() < 45.0
 
 
 def test_listing_weights_stops_at_the_room_it_has():

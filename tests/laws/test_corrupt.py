@@ -53,19 +53,24 @@ COMPRESSED = {
     "64-bit negative": lambda m: (widen(m), setattr(m, "indices", place(m.indices, 1, -1))),
     "64-bit too large": lambda m: (widen(m), setattr(m, "indices", place(m.indices, 1, 2**40))),
     "64-bit pointer": lambda m: (widen(m), setattr(m, "indptr", place(m.indptr, -1, 2**40))),
-    "unsigned too large": lambda m: setattr(m, "indices", place(m.indices.astype(np.uint32), 1, 2**32 - 1)),
+    "unsigned too large": lambda m: setattr(
+        m, "indices", place(m.indices.astype(np.uint32), 1, 2**32 - 1)
+    ),
 }
 COORDINATES = {
     "negative row": lambda m: setattr(m, "coords", (place(m.coords[0], 1, -1), m.coords[1])),
     "row too large": lambda m: setattr(m, "coords", (place(m.coords[0], 1, HUGE), m.coords[1])),
     "negative column": lambda m: setattr(m, "coords", (m.coords[0], place(m.coords[1], 1, -1))),
     "column too large": lambda m: setattr(m, "coords", (m.coords[0], place(m.coords[1], 1, 8))),
-    "column far too large": lambda m: setattr(m, "coords", (m.coords[0], place(m.coords[1], 1, HUGE))),
+    "column far too large": lambda m: setattr(
+        m, "coords", (m.coords[0], place(m.coords[1], 1, HUGE))
+    ),
     "short data": lambda m: setattr(m, "data", m.data[:2].copy()),
     "short rows": lambda m: setattr(m, "coords", (m.coords[0][:2].copy(), m.coords[1])),
     "short columns": lambda m: setattr(m, "coords", (m.coords[0], m.coords[1][:2].copy())),
 }
-# Odd types of indices may be read as SciPy reads them or be refused, but never be misread and never crash.
+# Odd types of indices may be read as SciPy reads them or be refused, but never be misread and
+# never crash.
 ODD = {
     "int8 indices": lambda m: setattr(m, "indices", m.indices.astype(np.int8)),
     "int16 indices": lambda m: setattr(m, "indices", m.indices.astype(np.int16)),
@@ -86,12 +91,14 @@ from tamis import FOBOSClassifier
 
 y = np.array([0, 1, 0, 1, 1, 0])
 fitted = FOBOSClassifier().partial_fit(base("csr_array"), y, classes=[0, 1])
-truth = FOBOSClassifier().partial_fit(base("csr_array"), y, classes=[0, 1]).decision_function(base("csr_array"))
+truth = fitted.decision_function(base("csr_array"))
+once = lambda: FOBOSClassifier(shuffle=False, max_iter=1, tol=None)
+growing = lambda: FOBOSClassifier(grow=True)
 form, case = sys.argv[1:]
 table = COORDINATES if form == "coo_array" else ODD if case == "odd" else COMPRESSED
 calls = {
-    "fit": lambda X: FOBOSClassifier(shuffle=False, max_iter=1, tol=None).fit(X, y).decision_function(base("csr_array")),
-    "partial_fit": lambda X: FOBOSClassifier(grow=True).partial_fit(X, y).decision_function(base("csr_array")),
+    "fit": lambda X: once().fit(X, y).decision_function(base("csr_array")),
+    "partial_fit": lambda X: growing().partial_fit(X, y).decision_function(base("csr_array")),
     "score": fitted.decision_function,
 }
 results = {}
@@ -107,7 +114,8 @@ for name, spoil in table.items():
             print(about, file=sys.stderr, flush=True)  # the last line before a crash
             try:
                 result = learn(X)
-                results[about] = "read well" if np.allclose(result, truth, rtol=1e-4) else f"misread {result}"
+                well = np.allclose(result, truth, rtol=1e-4)
+                results[about] = "read well" if well else f"misread {result}"
             except (ValueError, TypeError) as error:
                 results[about] = f"{type(error).__name__}: {error}"
 print(json.dumps(results))

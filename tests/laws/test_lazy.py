@@ -30,13 +30,8 @@ from tamis.terms import (
 )
 
 TOLERANCE = 1e-12
-FLAGS = [
-    (1.0, 0.0, 0.0),
-    (1.0, 1.0, 1.0),
-    (0.0, 0.0, 1.0),
-    (0.0, 1.0, 0.0),
-    (1.0, 1.0, 0.0),
-]  # intercept, automatic eta, automatic alpha
+# Intercept, automatic eta, automatic alpha.
+FLAGS = [(1.0, 0.0, 0.0), (1.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 1.0, 0.0)]
 # How often all cells are settled: as shipped (never on 24 rows), often, or as soon as the scale has
 # fallen a little.
 LEDGERS = {

@@ -137,7 +137,7 @@ def test_predictions_refuse_what_fits_refuse(cls):
 
 @pytest.mark.parametrize("cls", STREAMS)
 def test_chunks_of_small_numbers_give_the_bits_of_the_whole(cls):
-    """The first chunk, and some weights of the others, count as 0; a stream cannot know what comes."""
+    """The first chunk, and some weights of others, count as 0; a stream cannot know what comes."""
     table, y, loads = X.copy(), targets(cls()), np.where(np.arange(N) % 5, 1.0, 1e-60)
     table[:4] *= 1e-60
     named = {"classes": [0, 1]} if is_classifier(cls()) else {}

@@ -17,7 +17,7 @@ H = 1e-6
 
 
 def signed(loss):
-    """Targets that make sense: -1 and +1 for losses of the margin, any for losses of the residual."""
+    """Targets that make sense: -1 and +1 for losses of the margin, any for the others."""
     return TARGETS if loss.slope(2.0, 1.0) == -loss.slope(0.0, 1.0) else TARGETS[:2]
 
 

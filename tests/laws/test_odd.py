@@ -92,7 +92,7 @@ def wild(model, X, warned):
 
 
 def says_what_is_wrong(error) -> bool:
-    """Whether an error is a sentence about the user's data, and not one met by accident further in."""
+    """Whether an error is a sentence about the user's data, and not one met by accident inside."""
     raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
     ours = type(error) in (ValueError, FloatingPointError) and any(
         f"/{place}/" in raised_in for place in ("tamis", "sklearn")

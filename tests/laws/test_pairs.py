@@ -77,9 +77,8 @@ def test_invalid_pairs_are_refused_early_with_the_reason(parameters, reason, met
         "something was learnt"
     )
     with pytest.raises((ValueError, TypeError), match=reason):
-        getattr(model, method)(
-            np.full((3, 2), np.nan), Y, **more
-        )  # the terms are looked at before the rows
+        # The terms are looked at before the rows.
+        getattr(model, method)(np.full((3, 2), np.nan), Y, **more)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty):
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 def test_distance_is_the_least_subgradient(penalty):
-    """Against one-sided differences of the penalty: the nearest point of the interval between them."""
+    """Against one-sided differences of the penalty: the nearest point between them."""
     h = 1e-7
     for w in (-1.5, 0.0, 0.8):
         if math.isinf(penalty.value(w)):

@@ -109,7 +109,7 @@ def test_chunks_under_every_setting(interpreted, cls, parameters, many):
 @pytest.mark.parametrize("weights", [None, W], ids=["plain", "weighed"])
 @pytest.mark.parametrize("cls", [FOBOSClassifier, RDAClassifier])
 def test_balanced_classes_in_a_stream(interpreted, cls, y, weights):
-    """Running counts that include the current row, whatever the chunks; and against the definition."""
+    """Running counts that include the current row, in any chunks; and against the definition."""
 
     @given(places=cuts)
     def law(places):

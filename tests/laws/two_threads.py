@@ -176,9 +176,8 @@ def refit(cls):
     def check():
         for rows in (FEW, many):
             for seen in looks(model, rows):
-                with suppress(
-                    Exception
-                ):  # rows of the other width are refused, and so is what is half there
+                # Rows of the other width are refused, and so is what is half there.
+                with suppress(Exception):
                     seen()
 
     side_by_side(lambda: model.fit((FEW, many)[next(turn) % 2], y), check)
@@ -197,7 +196,7 @@ LAWS = {
 
 
 def main(*names):
-    """Run all laws over all classes, or over those named; the last name printed is that of a crash."""
+    """Run all laws over all classes, or those named; the last name printed is that of a crash."""
     warnings.simplefilter("ignore")
     sys.setswitchinterval(2e-6)  # threads change places in the midst of almost everything
     for name, (law, classes) in LAWS.items():

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 import tamis
-from tamis.base.contents import anything, count
-from tamis.persist import classes, container, save
+from tamis.base.contents import PARTS, anything, count
+from tamis.persist import container, save
 from tamis.terms.losses import Hinge
 
 
@@ -69,7 +69,7 @@ def homes(monkeypatch):
     )
     monkeypatch.setattr(tamis, "_HOMES", names)
     monkeypatch.setattr(tamis, "__version__", "1.2.3")
-    monkeypatch.setitem(classes.PARTS, "Wheel", "toy_home")
+    monkeypatch.setitem(PARTS, "Wheel", Wheel)
     return names
 
 

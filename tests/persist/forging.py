@@ -74,7 +74,7 @@ def opened(path: Path) -> tuple[dict, list[np.ndarray]]:
 
 
 def signed(header: dict, arrays: list) -> bytes:
-    """A file of right lengths and checksum; an array may also be a line of the table and its bytes."""
+    """A file of right lengths and checksum; an array may be a line of the table and its bytes."""
     table, contents, place = [], [], 0
     for array in arrays:
         block = None if isinstance(array, tuple) else Block(array)
@@ -320,9 +320,8 @@ def attempt(call):
     except FINE:
         return None
     except TypeError as error:
-        if not str(error).startswith(
-            "The '"
-        ):  # a sentence about a parameter, as scikit-learn begins them
+        # A sentence about a parameter, as scikit-learn begins them.
+        if not str(error).startswith("The '"):
             raise
 
 

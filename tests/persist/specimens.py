@@ -130,7 +130,7 @@ CHUNKS = [slice(0, 17), slice(17, 30)]  # in mid-stream: nothing divides these
 
 
 def rows_for(model, X=None):
-    """Rows that suit a model: numbers of rows, or rows by rows, where it has kernels of the user's."""
+    """Rows that suit a model: numbers of rows, or rows by rows, for kernels of the user's."""
     X = data()["X"] if X is None else X
     if getattr(model, "kernel", None) == "precomputed":
         return data()["X"] @ data()["X"].T

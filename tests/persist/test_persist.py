@@ -20,12 +20,10 @@ pytestmark = pytest.mark.quick
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 GOLDEN = Path(__file__).parent / "golden_format_1.txt"
-NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0123))[
-    0
-]  # a nan with a sign and a payload
-SIGNALING = np.frombuffer(
-    struct.pack("<I", 0x7FA0_0001), "<f4"
-)  # a nan that arithmetic would quieten
+# A nan with a sign and a payload.
+NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0123))[0]
+# A nan that arithmetic would quieten.
+SIGNALING = np.frombuffer(struct.pack("<I", 0x7FA0_0001), "<f4")
 
 
 def matrix(kind):

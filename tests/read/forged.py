@@ -232,9 +232,8 @@ def forged(content: bytes, thrift: bool, random) -> bytes:
         number = -number if random.random() < 0.3 else number
         if thrift:
             piece = _varint(2 * number if number >= 0 else -2 * number - 1)
-            first = (
-                4 if random.random() < 0.5 else len(content) * 2 // 3
-            )  # the footer, with all that is said of the pages, is the last third
+            # The footer, with all that is said of the pages, is the last third.
+            first = 4 if random.random() < 0.5 else len(content) * 2 // 3
             at = int(random.integers(first, len(content) - len(piece) - 8))
         else:
             width = int(random.choice((4, 8)))

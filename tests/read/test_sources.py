@@ -53,11 +53,15 @@ def test_a_cut_file_gives_its_whole_lines_first(tmp_path):
     packed = gzip.compress(b"".join(b"1 1:%d\n" % (k * 7919 % 100003) for k in range(300_000)))
     (tmp_path / "a.svm.gz").write_bytes(packed[: len(packed) // 2])
     rows, seen = open_rows(tmp_path / "a.svm.gz"), 0
-    with pytest.raises(
-        ReadError, match=r"a\.svm\.gz, line \d+: the data ends in an error .* cut short or damaged"
-    ):
+
+    def read():
+        nonlocal seen
         for chunk in rows:
             seen += chunk.X.shape[0]
+
+    sentence = r"a\.svm\.gz, line \d+: the data ends in an error .* cut short or damaged"
+    with pytest.raises(ReadError, match=sentence):
+        read()
     assert seen > 100_000
     rows = open_rows(tmp_path / "a.svm.gz", on_bad="skip")
     assert sum(chunk.X.shape[0] for chunk in rows) == seen

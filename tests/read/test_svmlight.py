@@ -87,10 +87,8 @@ def test_where_columns_begin(put):
     assert next(iter(open_rows(put("1 1:1 2:3\n"), zero_based=True))).X.toarray().tolist() == [
         [0.0, 1.0, 3.0]
     ]
-    with pytest.raises(
-        ReadError,
-        match=r"line 1, column 3: feature index 0; LIBSVM indices start at 1\. Pass zero_based=True",
-    ):
+    wrong, advice = "feature index 0; LIBSVM indices start at 1", "Pass zero_based=True"
+    with pytest.raises(ReadError, match=rf"line 1, column 3: {wrong}\. {advice}"):
         list(open_rows(put("1 0:1\n"), zero_based=False))
 
 

@@ -96,9 +96,8 @@ def _read_bag(path: Path, turn: int) -> None:
 def work(seed: int, first: int, stop: int) -> None:
     """Read files and say what became of each."""
     with tempfile.TemporaryDirectory() as folder:
-        for turn, (name, content) in enumerate(
-            [*whole().items(), ("a.svm", b"1 4000000000:1\n")]
-        ):  # what is compiled now is no hang later
+        # What is compiled now is no hang later.
+        for turn, (name, content) in enumerate([*whole().items(), ("a.svm", b"1 4000000000:1\n")]):
             (Path(folder) / name).write_bytes(content)
             for way in (turn, turn + 1):
                 outcome(Path(folder) / name, way)

@@ -79,11 +79,8 @@ def test_search(tab, wide):
     assert len(tab.ask(CELLS.format(2))) == 50
     type_in(tab, "WORD 1999")
     found = tab.ask(CELLS.format(2))
-    assert sorted(found) == [
-        "word 11999",
-        "word 1989",
-        "word 1999",
-    ]  # two names, and the column 1999
+    # Two names, and the column 1999.
+    assert sorted(found) == ["word 11999", "word 1989", "word 1999"]
     assert (
         tab.ask("document.getElementById('kept-status').textContent")
         == f"1–{len(found)} of {len(found)} found among 20,000"
@@ -118,9 +115,10 @@ def test_sort(tab, wide):
     press(tab, 1)
     assert tab.ask(CELLS.format(1)) == [str(k) for k in range(50)]
     type_in(tab, "word 2")
+    # The order stays.
     assert tab.ask(CELLS.format(1)) == sorted(
         tab.ask(CELLS.format(1)), key=lambda text: int(text.replace(",", ""))
-    )  # the order stays
+    )
 
 
 def test_pages_of_the_table(tab, wide):

@@ -402,10 +402,8 @@ def test_of_many_probabilities_some_are_drawn_and_it_says_so(made):
     page = made(model=model)
     dots = page.classes("circle", "kept")
     assert 250 < len(dots) <= 300
-    assert {dots[0]["data-tip"], dots[-1]["data-tip"]} == {
-        "column 0: 0.000",
-        "column 4999: 1.000",
-    }  # the first and the last are among them
+    # The first and the last are among them.
+    assert {dots[0]["data-tip"], dots[-1]["data-tip"]} == {"column 0: 0.000", "column 4999: 1.000"}
     assert "Beyond rank 150 some of them are drawn." in page.text
 
 

@@ -36,8 +36,7 @@ def shifting(make):
     return door
 
 
-if SHIFT and not hasattr(
-    np.random.default_rng, "__wrapped__"
-):  # a process started by a test may come here twice
+# A process started by a test may come here twice.
+if SHIFT and not hasattr(np.random.default_rng, "__wrapped__"):
     np.random.default_rng = shifting(np.random.default_rng)
     sklearn.utils.check_random_state = shifting(sklearn.utils.check_random_state)

@@ -51,9 +51,8 @@ def mixed(cap=0.7):
 @pytest.mark.parametrize("weights", [None, CAPS], ids=["plain", "weighed"])
 def test_hinge_rows_are_svc(C, weights):
     caps = C * (np.ones(N) if weights is None else weights)
-    kept = np.flatnonzero(
-        caps
-    )  # scikit-learn mistakes the rows of a precomputed kernel where some weigh 0
+    # scikit-learn mistakes the rows of a precomputed kernel where some weigh 0.
+    kept = np.flatnonzero(caps)
     ours = solve_svm(KERNEL, SIGNS, np.ones(N), caps, tol=1e-8)
     theirs = SVC(C=C, kernel="precomputed", tol=1e-8).fit(
         KERNEL[np.ix_(kept, kept)], SIGNS[kept], sample_weight=caps[kept] / C
@@ -64,9 +63,8 @@ def test_hinge_rows_are_svc(C, weights):
         caps @ np.maximum(0.0, 1.0 - SIGNS * (ours.scores + b))
         for b in (ours.intercept, theirs.intercept_[0])
     ]
-    assert loss[0] == pytest.approx(
-        loss[1], abs=2e-5 * caps.sum()
-    )  # where every entry lies at a bound, many intercepts are optimal
+    # Where every entry lies at a bound, many intercepts are optimal.
+    assert loss[0] == pytest.approx(loss[1], abs=2e-5 * caps.sum())
     assert ours.beta[kept[theirs.support_]] == pytest.approx(theirs.dual_coef_[0], abs=2e-5 * C)
     assert ours.converged
 
@@ -159,14 +157,13 @@ def test_many_steps_shrink_and_come_back(monkeypatch):
     beta = np.zeros(300)
     beta[theirs.support_] = theirs.dual_coef_[0]
     reached = np.abs(beta).sum() - 0.5 * beta @ kernel @ beta
-    assert ours.objective == pytest.approx(
-        reached, abs=ours.gap + 1e-6 * reached
-    )  # both end within tol, at scores that may differ more
+    # Both end within tol, at scores that may differ more.
+    assert ours.objective == pytest.approx(reached, abs=ours.gap + 1e-6 * reached)
 
 
 @pytest.mark.parametrize("cap", [0.1, 10.0])
 def test_free_entries_leap_where_pairs_creep(cap, monkeypatch):
-    """A linear kernel of four long directions and high caps: pairs alone take many times the steps."""
+    """A linear kernel of four long directions, high caps: pairs alone take many times the steps."""
     kernel = (5.0 * X) @ (5.0 * X).T
     signs, linear = np.r_[SIGNS, np.repeat([1.0, -1.0], N)], np.r_[np.ones(N), np.full(2 * N, -0.1)]
     caps, rows = np.r_[np.full(N, 1.0), np.full(2 * N, cap)], np.r_[np.arange(N), TWICE]

@@ -245,7 +245,7 @@ def test_an_offset_that_the_file_does_not_have(name, tmp_path, monkeypatch):
 
 
 def test_a_model_of_another_moment_is_refused(left):
-    """The record and its model are one pair: an older model under the same name is no substitute."""
+    """The record and its model are one pair: an older model of that name is no substitute."""
     from tamis import save
 
     (name,) = [name for name in left.before if name.startswith("model-")]

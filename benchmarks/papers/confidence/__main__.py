@@ -1,4 +1,4 @@
-"""Run: ``python -m benchmarks.papers.confidence [--data FOLDER] [--quick] [--rewrite] [set ...]``."""
+"""``python -m benchmarks.papers.confidence [--data FOLDER] [--quick] [--rewrite] [set ...]``."""
 
 import argparse
 import json
@@ -65,7 +65,7 @@ def _run(given, stored: Path) -> None:
     folder, begin = Path(given.data) if given.data else None, time.perf_counter()
     if folder is None:
         print(
-            "No folder of data: set TAMIS_DATA or pass --data. Only sets that need no file are run.",
+            "No folder of data: set TAMIS_DATA or pass --data. Sets that need no file are run.",
             flush=True,
         )
     found = (

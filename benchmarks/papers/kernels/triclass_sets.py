@@ -98,9 +98,8 @@ def _digits(name: str, labelled: int, tau: float, run: int, folder: Path) -> Row
     own = {digit: random.permutation(np.flatnonzero(digits == digit)) for digit in (5, 8)}
     others = random.permutation(np.flatnonzero((digits != 5) & (digits != 8)))
     count = round(tau * UNLABELLED)
-    ends = np.cumsum(
-        [0, labelled // 2, 100, UNLABELLED // 2, TEST]
-    )  # of each digit; of the third part only as many as tau says
+    # Of each digit; of the third part only as many as tau says.
+    ends = np.cumsum([0, labelled // 2, 100, UNLABELLED // 2, TEST])
     parts = [
         np.concatenate([own[digit][low:high] for digit in (5, 8)]) for low, high in pairwise(ends)
     ]

@@ -53,14 +53,15 @@ def _madelon(found) -> list[str]:
                 f"{text}, with {100 * mean(found, 'madelon', method, 'share'):.1f} % of the "
                 "columns."
             )
-    parts = [f"{words} {mean(found, 'madelon', m):.3f}" for m, words in (
-        ("sDist as published", "as published"), ("3-NN", "3-NN"), ("3-NN, raw", "3-NN on raw "
-                                                                                "columns"),
-        ("3-NN on the true columns", "3-NN on the 20 true columns"), ("control: correlation", "the "
-                                                                                              "label-free "
-                                                                                              "correlation "
-                                                                                              "control"),
-        ("control: labels permuted", "labels permuted"))]  # fmt: skip
+    named = {
+        "sDist as published": "as published",
+        "3-NN": "3-NN",
+        "3-NN, raw": "3-NN on raw columns",
+        "3-NN on the true columns": "3-NN on the 20 true columns",
+        "control: correlation": "the label-free correlation control",
+        "control: labels permuted": "labels permuted",
+    }
+    parts = [f"{words} {mean(found, 'madelon', m):.3f}" for m, words in named.items()]
     lines.append(
         f"- On Madelon: {', '.join(parts)}. A label-free screen does as well: Madelon tests "
         "whether columns are found, not how."

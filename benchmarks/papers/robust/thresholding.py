@@ -19,10 +19,8 @@ from tamis.methods.thresholding.bounds import Problem, balance, dual_start
 
 NEWS, COVER, KOS = "20news_bydate_counts.npz", "covtype_20k.npz", "kos_bow.npz"
 TEXT, DENSE = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
-TOPICS = (
-    "iraq",
-    "health",
-)  # words of kos_bow that stand for a topic: a text that holds one is about it
+# Words of kos_bow that stand for a topic: a text that holds one is about it.
+TOPICS = ("iraq", "health")
 WORDS = (0.0, 0.05, 0.1, 0.15)
 STRONG = 0.05  # of the least penalty that leaves no weight
 CLAIM = """The thesis claims that fits get faster and smaller as the threshold grows, with little

@@ -84,7 +84,7 @@ def read(name: str, folder: Path) -> Split:
 
 
 def match(folder: Path | None, quick: bool, jobs: int, only=()) -> list[dict]:
-    """For each task the picks of tuned FTRL and stabilized SGD, and the sieve at the size of each."""
+    """For each task the picks of tuned FTRL and stabilized SGD, and the sieve at their sizes."""
     if folder is None:
         return []
     found = []

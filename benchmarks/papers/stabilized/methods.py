@@ -1,4 +1,4 @@
-"""The contestants: models, grids for tuning inside the training rows, and the paper's own figures."""
+"""The contestants: models, grids for tuning inside the training rows, and the paper's figures."""
 
 import importlib
 from typing import NamedTuple
@@ -14,16 +14,15 @@ from tamis import (
     FTRLClassifier,
     OnlineClassifier,
     RDAClassifier,
+    SieveClassifier,
     StabilitySelector,
     TruncatedGradientClassifier,
 )
 
 LOSSES = ("hinge", "logistic")
 PASSES = 10
-MODERN = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (
-    1,
-    8,
-)  # `penalty` became `l1_ratio`
+# `penalty` became `l1_ratio`
+MODERN = tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 8)
 
 
 class Method(NamedTuple):

@@ -1,4 +1,4 @@
-"""The page: tables in the form of the paper and of the notes, and a verdict made from the numbers."""
+"""The page: tables in the form of the paper and of the notes, and a verdict from the numbers."""
 
 from benchmarks.pages import machine, versions
 from benchmarks.papers.stabilized import matched

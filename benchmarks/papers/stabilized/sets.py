@@ -85,9 +85,8 @@ def read(name: str, folder: Path | None, seed: int = 0) -> Split:
         else:
             X, X_test, y, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     X, X_test = (normalize(X), normalize(X_test)) if source.text else (X, X_test)
-    scale = 1.0 / np.sqrt(
-        X.power(2).sum() / X.shape[0]
-    )  # mean squared norm 1: fixed grids suit all sets
+    # Mean squared norm 1: fixed grids suit all sets.
+    scale = 1.0 / np.sqrt(X.power(2).sum() / X.shape[0])
     return Split(_narrow(X * scale), y, _narrow(X_test * scale), y_test)
 
 

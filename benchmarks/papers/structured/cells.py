@@ -58,7 +58,7 @@ class Cells:
 
 
 def under(found: dict, *parts) -> list[dict]:
-    """All cells of one name but for its last part, the number of the run, in the order of the runs."""
+    """All cells of one name but for its last part, the number of the run, in order of runs."""
     start = "/".join(map(str, parts)) + "/"
     mine = [
         (int(name[len(start) :]), cell)

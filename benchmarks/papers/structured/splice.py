@@ -16,11 +16,8 @@ SPLITS, PASSES = 10, 10
 GAMMAS = (1.0, 5.0, 20.0)
 PATH = np.geomspace(1.0, 1e-4, 25)
 BATCH_PATH = np.geomspace(1.0, 1e-2, 13)
-METHODS = {
-    "L1-RDA": "Lasso",
-    "DA-GL": "GL",
-    "DA-SGL": "SGL",
-}  # the online name, and that of the batch model of the same penalty
+# The online name, and that of the batch model of the same penalty.
+METHODS = {"L1-RDA": "Lasso", "DA-GL": "GL", "DA-SGL": "SGL"}
 
 
 def sites(folder: Path):

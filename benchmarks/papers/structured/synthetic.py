@@ -17,10 +17,8 @@ FRACTIONS = (0.5, 0.2, 0.1, 0.05)
 FILLED = (10, 8, 6, 4, 2, 1, 0, 0, 0, 0)
 COLUMNS, GROUPS = 100, np.arange(100) // 10
 GAMMA = 5.0  # the divisor of the published update, as in the notes
-FOLDS, FOLDED = (
-    5,
-    1000,
-)  # cross-validation up to so many rows; beyond them the first fold alone is held out
+# Cross-validation up to so many rows; beyond them the first fold alone is held out.
+FOLDS, FOLDED = 5, 1000
 
 
 class Method(NamedTuple):
@@ -48,7 +46,7 @@ METHODS = {
 
 
 def draw(rng, n: int, w=None):
-    """Rows and labels: ten groups of ten columns, 31 of the 100 weights +-1, noise of deviation 4."""
+    """Rows and labels: ten groups of ten columns, 31 of 100 weights +-1, noise of deviation 4."""
     if w is None:
         w = np.concatenate([np.r_[np.ones(k), np.zeros(10 - k)] for k in FILLED]) * rng.choice(
             [-1.0, 1.0], COLUMNS
@@ -114,7 +112,7 @@ def chosen(method: Method, X, y) -> dict[str, int]:
 
 
 def one_run(kind: str, n: int, run: int) -> dict:
-    """Both picks and all fixed choices of the batch or the online methods, on the rows of one run."""
+    """Both picks and all fixed choices of the batch or online methods, on the rows of one run."""
     rng = np.random.default_rng(1000 * n + run)
     X, y, w = draw(rng, n)
     while min(np.sum(y > 0), np.sum(y < 0)) < FOLDS:

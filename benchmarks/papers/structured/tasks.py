@@ -16,11 +16,8 @@ SCHOOL_FRACTIONS = (0.3, 0.1, 0.03, 0.01, 0.003)
 FRACTIONS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 SCHOOL_PASSES = 50  # of rounds, each a row of every school: 114 times the training rows
 SPLITS = 10
-PLANNED, SURVEY_PASSES, ORDERS = (
-    16,
-    (0, 1, 20),
-    10,
-)  # computers to learn from; passes (0: batch); orders of the rows
+# Computers to learn from; passes (0: batch); orders of the rows.
+PLANNED, SURVEY_PASSES, ORDERS = 16, (0, 1, 20), 10
 
 
 class Rows(NamedTuple):

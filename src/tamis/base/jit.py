@@ -7,22 +7,29 @@ import os
 import tempfile
 import threading
 import types as python_types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import types as numba_types
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic as numba_intrinsic
+from numba.extending import overload
 
 _CACHE = "NUMBA_CACHE_DIR"
 _HOME = Path(__file__).parents[2]  # the folder that tamis lies in
 VERBS: list[str] = []
+Function = TypeVar("Function", bound=Callable)
+Class = TypeVar("Class", bound=type)
+# Numba's own type takes the typing context for an argument of the call.
+intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
 
 # --------------------------------------------------------------------------- loops
 class Loop:
-    """A compiled entry loop: one dispatcher for each combination of terms, on disk if all of them
-    are of tamis.
+    """A compiled entry loop: a dispatcher a combination of terms, on disk if all are tamis's.
 
     Numba's cache tells namedtuples apart by module and name, and does not see edits in other files.
     So the function is compiled under a name that holds a digest of the terms' code and of the files
@@ -30,29 +37,30 @@ class Loop:
     in which that term's module is gone, so those stay in memory.
     """
 
-    def __init__(self, function, **options):
-        self.plain, self.options = function, {"nogil": True, "error_model": "numpy", **options}
-        self.twins = {}
+    def __init__(self, function: Callable, **options: bool):
+        self.plain: Any = function  # with code and name, as functions have
+        self.options = {"nogil": True, "error_model": "numpy", **options}
+        self.twins: dict[tuple, Any] = {}  # Numba's dispatchers
         functools.update_wrapper(self, function)
 
-    def __call__(self, *arguments):
+    def __call__(self, *arguments: Any) -> Any:
         """Run the dispatcher for the terms among the arguments."""
         kinds = tuple(_kind(a) for a in arguments if is_term(a))
         twin = self.twins.get(kinds)
         if twin is None:
-            twin = self.twins.setdefault(
-                kinds, self._twin(kinds, any(is_term(a) and is_foreign(a) for a in arguments))
-            )
+            foreign = any(is_term(a) and is_foreign(a) for a in arguments)
+            twin = self.twins.setdefault(kinds, self._twin(kinds, foreign))
         return twin(*arguments)
 
-    def _twin(self, kinds, foreign: bool):
+    def _twin(self, kinds: tuple, foreign: bool) -> Any:
         """The dispatcher for these kinds of terms."""
         plain = self.plain
         twin = python_types.FunctionType(
             plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__
         )
         twin.__module__ = plain.__module__
-        twin.__qualname__ = f"{plain.__qualname__}_{_hexdigest(repr((_names(kinds), _sources(plain.__code__.co_filename))))}"
+        digest = _hexdigest(repr((_names(kinds), _sources(plain.__code__.co_filename))))
+        twin.__qualname__ = f"{plain.__qualname__}_{digest}"
         return _dispatcher(twin, not foreign, self.options)
 
     def signatures(self) -> int:
@@ -64,10 +72,8 @@ class Loop:
         return sum(sum(twin.stats.cache_misses.values()) for twin in self.twins.values())
 
 
-def _dispatcher(function, cached: bool, options: dict):
-    """Numba's dispatcher, its cache in a folder of the user where the package is read-only, or
-    nowhere.
-    """
+def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> Any:
+    """Numba's dispatcher; its cache lies in the package, in a folder of the user, or nowhere."""
     folder = _fallback() if cached and _CACHE not in os.environ else None
     try:
         if folder is not None:
@@ -87,10 +93,8 @@ def _fallback() -> str | None:
     """A folder of the user that can be written to, where the package's own cannot."""
     if os.access(Path(__file__).parent, os.W_OK):
         return None
-    for folder in (
-        Path.home() / ".cache" / "tamis",
-        Path(tempfile.gettempdir()) / f"tamis-{os.getuid()}",
-    ):
+    scratch = Path(tempfile.gettempdir())
+    for folder in (Path.home() / ".cache" / "tamis", scratch / f"tamis-{os.getuid()}"):
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError:
@@ -100,12 +104,12 @@ def _fallback() -> str | None:
     return None
 
 
-def _kind(value) -> tuple:
+def _kind(value: tuple) -> tuple:
     """The class of a term and the kinds of the terms inside it."""
     return type(value), *(_kind(v) for v in value if is_term(v))
 
 
-def _names(kinds) -> tuple:
+def _names(kinds: tuple) -> tuple:
     """The same with names, which hold the digests, in place of classes."""
     return tuple(_names(k) if isinstance(k, tuple) else k.__name__ for k in kinds)
 
@@ -116,9 +120,7 @@ def _hexdigest(text: str) -> str:
 
 @functools.cache
 def _sources(path: str) -> str:
-    """Digest of all files that the compiled code of a file comes from: its own, and those of tamis
-    that it imports, however deep.
-    """
+    """Digest of a file and of all files of tamis that it imports, however deep."""
     found, waiting = {Path(__file__)}, [Path(path)]
     while waiting:
         file = waiting.pop()
@@ -148,28 +150,26 @@ def _imported(path: Path) -> tuple[Path, ...]:
     )
 
 
-def compiled(function) -> Loop:
+def compiled(function: Callable) -> Loop:
     """Compile an entry loop."""
     return Loop(function)
 
 
-def compiled_parallel(function) -> Loop:
+def compiled_parallel(function: Callable) -> Loop:
     """Compile an entry loop whose ``prange`` runs on several threads."""
     return Loop(function, parallel=True)
 
 
-def helper(function):
+def helper(function: Function) -> Function:
     """Compile a function that entry loops call; their cache files hold its machine code."""
-    return numba.njit(nogil=True, error_model="numpy")(function)
+    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 prange = numba.prange
 
 
-def prefetch(array, cell):
-    """Ask for the last axis' element `cell` of an array, to be in the cache when it is needed; no
-    effect otherwise.
-    """
+def prefetch(array: np.ndarray, cell: int | np.integer) -> None:
+    """Ask for element `cell` of an array's last axis before it is needed; no effect otherwise."""
 
 
 @intrinsic
@@ -200,9 +200,7 @@ def _typed_prefetch(array, cell):
 
 
 # --------------------------------------------------------------------------- threads
-_parallel = (
-    threading.Lock()
-)  # one parallel loop at a time: Numba's workqueue aborts under two threads
+_parallel = threading.Lock()  # one parallel loop at a time: workqueue aborts under two threads
 _forked = False
 
 
@@ -216,16 +214,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
 
 
-def on_threads(parallel: Loop, serial: Loop, threads: int, *given):
-    """Run a parallel loop on so many threads, or its serial twin where threads are not wanted or
-    not safe; the bits are the same.
-    """
+def on_threads(parallel: Loop, serial: Loop, threads: int, *given: Any) -> Any:
+    """Run a parallel loop on so many threads or, where unsafe, its serial twin: the same bits."""
     if threads == 1 or _forked or not _parallel.acquire(blocking=False):
         return serial(*given)
     try:
         usual = _launch()
         try:
-            numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+            most = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]  # read at run time
+            numba.set_num_threads(min(threads, most))
             return parallel(*given)
         finally:
             numba.set_num_threads(usual)
@@ -257,7 +254,7 @@ def _hash(self):
     return hash((type(self), tuple.__hash__(self)))
 
 
-def _digest(cls) -> str:
+def _digest(cls: type) -> str:
     """Digest of all that a term's verbs do: their bytecode, constants and names."""
     verbs = {
         name: value
@@ -267,7 +264,7 @@ def _digest(cls) -> str:
     return _hexdigest(repr([(name, _content(verb.__code__)) for name, verb in verbs.items()]))
 
 
-def _content(code) -> tuple:
+def _content(code: python_types.CodeType) -> tuple:
     """All of a code object that does not depend on where it lies."""
     constants = tuple(
         _content(c) if isinstance(c, python_types.CodeType) else c for c in code.co_consts
@@ -275,13 +272,14 @@ def _content(code) -> tuple:
     return code.co_code, constants, code.co_names, code.co_varnames
 
 
-def term(cls):
+def term(cls: Class) -> Class:
     """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
 
     The class name gets a digest of the methods: a term before and after an edit must not share
     machine code.
     """
-    if not cls._fields:
+    kind: Any = cls  # the class of a NamedTuple, for which there is no word in types
+    if not kind._fields:
         raise TypeError(
             f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of "
             "an empty tuple)."
@@ -289,39 +287,33 @@ def term(cls):
     plain = cls.__name__
 
     def __repr__(self):
-        inside = ", ".join(
-            f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)
-        )
-        return f"{plain}({inside})"
+        inside = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
+        return f"{plain}({', '.join(inside)})"
 
-    cls.__repr__, cls.__eq__, cls.__ne__, cls.__hash__ = (
-        __repr__,
-        _same,
-        lambda a, b: not _same(a, b),
-        _hash,
-    )
-    cls.__name__ = f"{plain}_{_digest(cls)}"
-    cls.is_tamis_term = True
+    kind.__repr__, kind.__hash__ = __repr__, _hash
+    kind.__eq__, kind.__ne__ = _same, lambda a, b: not _same(a, b)
+    kind.__name__ = f"{plain}_{_digest(cls)}"
+    kind.is_tamis_term = True
     return cls
 
 
-def is_term(thing) -> bool:
+def is_term(thing: object) -> bool:
     """Whether the value is a term (not the class of one)."""
     return isinstance(thing, tuple) and getattr(thing, "is_tamis_term", False)
 
 
-def is_foreign(value) -> bool:
+def is_foreign(value: tuple) -> bool:
     """Whether a term, or one inside it, was defined outside tamis."""
     outside = not type(value).__module__.startswith("tamis.")
     return outside or any(is_foreign(v) for v in value if is_term(v))
 
 
-def has_verbs(value, *names) -> list[str]:
+def has_verbs(value: object, *names: str) -> list[str]:
     """Names of the verbs that a term lacks."""
     return [name for name in names if not callable(getattr(value, name, None))]
 
 
-def verb(function):
+def verb(function: Function) -> Function:
     """Teach Numba a verb: the call goes to the method of that name of the first argument's term.
 
     Not ``overload_method`` on Numba's namedtuple type: that would be global to the process and

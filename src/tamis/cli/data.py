@@ -1,5 +1,7 @@
 """Files as commands name them: opened, surveyed, and judged to be of classes or numbers."""
 
+import argparse
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tamis.base.machine.progress import Progress
@@ -8,12 +10,14 @@ from tamis.cli.say import note
 from tamis.cli.show import label
 from tamis.read.opening import open_rows
 from tamis.read.source import RowSource
+from tamis.read.survey import Survey
 
+NamesOf = Callable[[Iterable[int]], list[str]]
 SAMPLE = 20_000  # rows that a sieve keeps
 BASE = 250_000_000  # bytes of Python, its libraries and the reader
 
 
-def source_of(files, given, **more) -> RowSource:
+def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSource:
     """The rows of some files, by the reading options."""
     if len(files) > 1 and "-" in files:
         raise UsageError("- (standard input) cannot be read together with files.")
@@ -30,8 +34,6 @@ def source_of(files, given, **more) -> RowSource:
             "weight": given.weight,
             "zero_based": zero,
             "hash_bits": given.hash_bits,
-        }
-        options |= {
             "missing": given.missing,
             "delimiter": given.delimiter,
             "categorical": given.categorical,
@@ -40,21 +42,17 @@ def source_of(files, given, **more) -> RowSource:
     return open_rows(list(files), **(options | more))
 
 
-def survey_of(rows: RowSource, columns: bool = False, label: str = "survey"):
+def survey_of(rows: RowSource, columns: bool = False, label: str = "survey") -> Survey:
     """What is in all rows, under a progress bar."""
     with Progress(label, max(rows.total, 1)) as bar:
         return rows.survey(columns=columns, tell=lambda done: bar.advance(done - bar.done))
 
 
-def task_of(rows: RowSource, asked: str, survey=None) -> str:
-    """Whether the targets are classes or numbers; of a source that is not surveyed, by its first
-    chunk.
-    """
+def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
+    """Whether the targets are classes or numbers; where nothing is surveyed, by the first chunk."""
     if asked != "auto":
         return asked
     if survey is None:
-        from tamis.read.survey import Survey
-
         survey = Survey()
         rows.keep()
         for chunk in rows:
@@ -66,7 +64,7 @@ def task_of(rows: RowSource, asked: str, survey=None) -> str:
     return task
 
 
-def audit_of(rows: RowSource, survey) -> dict:
+def audit_of(rows: RowSource, survey: Survey) -> dict:
     """What `tamis check` says of a file, as plain data."""
     suggested, reason, memory = suggest(survey)
     return {
@@ -85,13 +83,10 @@ def audit_of(rows: RowSource, survey) -> dict:
     }
 
 
-def suggest(survey) -> tuple[str, str, int]:
+def suggest(survey: Survey) -> tuple[str, str, int]:
     """A method, why, and the memory that `tamis fit` needs for it."""
-    outputs = (
-        len(survey.labels)
-        if survey.as_classes() and (survey.several or len(survey.labels) > 2)
-        else 1
-    )
+    many = survey.as_classes() and (survey.several or len(survey.labels) > 2)
+    outputs = len(survey.labels) if many else 1
     rows = min(survey.rows, SAMPLE)
     sample = 5 * 16 * rows * survey.nonzeros // max(survey.rows, 1)
     sieve = BASE + 6 * 2 * 8 * (1 + 2 * outputs) * survey.features + sample
@@ -103,7 +98,7 @@ def suggest(survey) -> tuple[str, str, int]:
     return "sieve", "many columns, few of them filled in a row", sieve
 
 
-def names_for(model):
+def names_for(model: Any) -> NamesOf:
     """Names of columns as the model's own file knows them: a function of column numbers."""
     reading = getattr(model, "reading_", None) or {}
     known = {int(column): name for column, name in reading.get("names", [])}

@@ -27,22 +27,18 @@ def main(arguments: list[str] | None = None) -> int:
     if given.command in ("fit", "predict", "check", "inspect"):
         sys.meta_path.insert(0, _NoPandas)
     try:
-        importlib.import_module(f"tamis.cli.{_HOMES[given.command]}").run(given)
+        home = _HOMES.get(given.command, given.command)
+        importlib.import_module(f"tamis.cli.commands.{home}").run(given)
         sys.stdout.flush()
         return 0
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # nobody is there for what is still in the buffer
+        # Nobody is there for what is still in the buffer.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE
     except KeyboardInterrupt:
-        kept = getattr(given, "checkpoint", None)
-        kept = (
-            f"; the same command goes on from {kept}"
-            if kept and os.path.exists(os.path.join(kept, "checkpoint.json"))
-            else ""
-        )
-        note(f"interrupted{kept}.")
+        folder = getattr(given, "checkpoint", None)
+        kept = folder and os.path.exists(os.path.join(folder, "checkpoint.json"))
+        note(f"interrupted; the same command goes on from {folder}." if kept else "interrupted.")
         return INTERRUPTED
     except UsageError as error:
         complain(f"tamis {given.command}: {error}")
@@ -56,21 +52,17 @@ def main(arguments: list[str] | None = None) -> int:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
 
 
+_HOMES = {"inspect": "look"}  # a command whose module has another name
+
+
 class _NoPandas:
-    """scikit-learn and pyarrow load pandas where it is installed, 60 MB that no command needs: here
-    it is not.
-    """
+    """pandas is not there: scikit-learn and pyarrow would load 60 MB that no command needs."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
         """Refuse pandas, and know nothing of other modules."""
         if name == "pandas":
             raise ModuleNotFoundError("No module named 'pandas'", name=name)
-
-
-_HOMES = {
-    name: name for name in ("fit", "predict", "compare", "check", "associate", "demo", "warm")
-} | {"inspect": "look"}
 
 
 def _said(error: Exception) -> str:
@@ -78,8 +70,7 @@ def _said(error: Exception) -> str:
     words = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, MemoryError):
         return (
-            f"not enough memory ({words}). Hash the columns into fewer (--hash-bits 20), or "
-            "use "
+            f"not enough memory ({words}). Hash the columns into fewer (--hash-bits 20), or use "
             "--method ftrl."
         )
     if isinstance(error, ValueError | OSError | FloatingPointError | ImportError | TypeError):

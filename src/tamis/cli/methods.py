@@ -3,6 +3,7 @@
 Built from the public names that exist, so that a new family is one line here.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import tamis
@@ -59,7 +60,14 @@ def class_of(method: str, task: str) -> Any:
 
 
 def build(
-    method: str, task: str, *, loss=None, seed=0, threads=None, settings=(), grow=False
+    method: str,
+    task: str,
+    *,
+    loss: str | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    settings: Iterable[str] = (),
+    grow: bool = False,
 ) -> Any:
     """A model of a method; `settings` are NAME=VALUE."""
     model = class_of(method, task)()

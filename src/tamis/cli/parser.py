@@ -1,6 +1,7 @@
 """The words of the command line. Nothing heavy is loaded here: ``tamis --help`` is quick."""
 
 import argparse
+from typing import NoReturn
 
 import tamis
 from tamis.base.machine.screen import for_terminal
@@ -13,7 +14,7 @@ _FILES = "a file, a glob, or - for standard input; several are read one after th
 class Parser(argparse.ArgumentParser):
     """A parser that repeats no word of a wrong command as it is."""
 
-    def error(self, message: str):
+    def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end."""
         super().error(for_terminal(message))
 
@@ -50,22 +51,11 @@ def _fit(commands) -> None:
     )
     one.add_argument("train", nargs="+", metavar="TRAIN", help=_FILES)
     one.add_argument("--method", choices=METHODS, default="sieve", help="default: sieve")
-    one.add_argument(
-        "--task",
-        choices=("auto", "classify", "regress"),
-        default="auto",
-        help="auto goes by the targets",
-    )
+    _choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument(
         "--loss", help="loss of the model, such as logistic, hinge, squared_error or huber"
     )
-    one.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="any other parameter of the model; may be repeated",
-    )
+    _several(one, "--set", "NAME=VALUE", "any other parameter of the model")
     one.add_argument("--passes", type=int, default=1, help="passes over the file; default: 1")
     one.add_argument("--test", metavar="FILE", help="rows to measure the error on")
     one.add_argument("--out", metavar="MODEL", help="where to write the model")
@@ -133,12 +123,7 @@ def _compare(commands) -> None:
     one.add_argument(
         "--methods", metavar="A,B,...", default=",".join(COMPARED), help="default: %(default)s"
     )
-    one.add_argument(
-        "--task",
-        choices=("auto", "classify", "regress"),
-        default="auto",
-        help="auto goes by the targets",
-    )
+    _choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument("--report", metavar="PAGE.html", help="where to write a page")
     _chance(one)
     _reading(one)
@@ -168,13 +153,7 @@ def _associate(commands) -> None:
         help="a docword file (UCI), an npz file with counts and terms, or text with one document a "
         "line",
     )
-    one.add_argument(
-        "--query",
-        action="append",
-        default=[],
-        metavar="WORD",
-        help="a word to ask for; may be repeated",
-    )
+    _several(one, "--query", "WORD", "a word to ask for")
     one.add_argument(
         "--vocabulary", metavar="FILE", help="words, one a line; default: beside the docword file"
     )
@@ -194,18 +173,8 @@ def _associate(commands) -> None:
         default=0.1,
         help="share of the error to insure against, 0 to 1; default: 0.1",
     )
-    one.add_argument(
-        "--weighting",
-        choices=("tfidf", "none"),
-        default="tfidf",
-        help="how counts are weighed; default: tfidf",
-    )
-    one.add_argument(
-        "--dtype",
-        choices=("float64", "float32"),
-        default="float64",
-        help="precision; float32 halves the memory",
-    )
+    _choice(one, "--weighting", "tfidf none", "how counts are weighed; default: tfidf")
+    _choice(one, "--dtype", "float64 float32", "precision; float32 halves the memory")
     one.add_argument(
         "--page",
         metavar="PAGE.html",
@@ -268,31 +237,21 @@ def _reading(one, schema: bool = False, skip: bool = False) -> None:
         "--target", help="column of the target, by name or number; default: the last one"
     )
     group.add_argument("--weight", help="column of the row weights")
-    group.add_argument(
-        "--zero-based",
-        choices=("auto", "yes", "no"),
-        default="auto",
-        help="whether svmlight columns count from 0",
-    )
+    _choice(group, "--zero-based", "auto yes no", "whether svmlight columns count from 0")
     group.add_argument("--hash-bits", type=int, metavar="B", help="hash features into 2^B columns")
-    group.add_argument(
-        "--missing",
-        choices=("error", "zero", "indicator"),
-        default="error",
-        help="what empty fields mean; default: error",
-    )
+    _choice(group, "--missing", "error zero indicator", "what empty fields mean; default: error")
     group.add_argument("--delimiter", help="of fields; default: comma, or tab for TSV")
-    group.add_argument(
-        "--categorical",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="a column of words; may be repeated",
-    )
-    group.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="COLUMN",
-        help="a column to leave out; may be repeated",
-    )
+    _several(group, "--categorical", "COLUMN", "a column of words")
+    _several(group, "--ignore", "COLUMN", "a column to leave out")
+
+
+def _choice(one, flag: str, words: str, help: str) -> None:
+    """One of some words, the first of them by default."""
+    choices = words.split()
+    one.add_argument(flag, choices=choices, default=choices[0], help=help)
+
+
+def _several(one, flag: str, metavar: str, help: str) -> None:
+    """An option that may be repeated."""
+    again = f"{help}; may be repeated"
+    one.add_argument(flag, action="append", default=[], metavar=metavar, help=again)

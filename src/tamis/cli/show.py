@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ from tamis.base.machine.screen import for_json, for_terminal
 from tamis.cli.say import say
 
 
-def print_json(value) -> None:
+def print_json(value: object) -> None:
     """A result as JSON; what is not finite becomes null."""
     print(for_json(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)))
 
 
-def plain(value) -> Any:
+def plain(value: object) -> Any:
     """The value as JSON has it."""
     if isinstance(value, dict):
         return {label(key): plain(entry) for key, entry in value.items()}
@@ -29,7 +30,7 @@ def plain(value) -> Any:
     return value
 
 
-def label(value) -> str:
+def label(value: object) -> str:
     """A class as people write it: 1, not 1.0."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
@@ -76,31 +77,23 @@ def size(count: float) -> str:
 
 
 # --------------------------------------------------------------------------- kept features
-def kept(model, names_of) -> list[dict]:
-    """Features with a weight, the heaviest first: column, name, output, weight, and probability
-    where the model knows it.
-    """
+def kept(model: Any, names_of: Callable[[np.ndarray], list[str]]) -> list[dict]:
+    """Features with a weight, the heaviest first, and their probability where it is known."""
     support = np.asarray(model.support_)
     weights = np.atleast_2d(_picked(model.coef_, support))
-    shares = (
-        np.atleast_2d(_picked(model.selection_probability_, support))
-        if hasattr(model, "selection_probability_")
-        else None
-    )
+    shares = None
+    if hasattr(model, "selection_probability_"):
+        shares = np.atleast_2d(_picked(model.selection_probability_, support))
     names, outputs = names_of(support), _outputs(model, len(weights))
     found = []
     for k, column in enumerate(support.tolist()):
         for c, output in enumerate(outputs):
             if weights[c, k]:
-                line = {
-                    "column": column,
-                    "name": names[k],
-                    "class": output,
-                    "weight": float(weights[c, k]),
-                }
-                found.append(
-                    line | ({"probability": float(shares[c, k])} if shares is not None else {})
-                )
+                weight = float(weights[c, k])
+                line = {"column": column, "name": names[k], "class": output, "weight": weight}
+                if shares is not None:
+                    line["probability"] = float(shares[c, k])
+                found.append(line)
     return sorted(found, key=lambda line: (-abs(line["weight"]), line["column"]))
 
 

@@ -19,9 +19,7 @@ def effective_threshold(threshold: float, n_pairs: int) -> float:
 def false_selections(
     q: float, width: int, threshold: float, n_pairs: int, assumption: str = "none"
 ) -> float:
-    """Bound on the expected number of false selections when a run keeps `q` of `width` features on
-    average.
-    """
+    """Bound on the expected number of false selections; runs keep `q` of `width` on average."""
     share, threshold = q / width, effective_threshold(threshold, n_pairs)
     if share == 0.0:
         return 0.0
@@ -49,8 +47,7 @@ def _unimodal(share: float, threshold: float, n_pairs: int) -> float:
 
 
 def concave_tail(mean: float, count: int, steps: int, power: float) -> float:
-    """Largest P(Y >= count / steps) of a variable on {0, 1/steps, ..., 1} with that mean and a
-    `power`-concave mass (Shah and Samworth, section 3.3).
+    """Largest P(Y >= count / steps) of a `power`-concave mass (Shah and Samworth, section 3.3).
 
     The extremal masses are (a + i)^(1/power) for i <= k, and a rest at k + 1 that sets the mean.
     """
@@ -72,12 +69,10 @@ def concave_tail(mean: float, count: int, steps: int, power: float) -> float:
     best = 0.0
     for k, (high, low) in enumerate(itertools.pairwise(offsets), start):
         ends = min(below(low, k), below(high, k))
-        inside = (
-            minimize_scalar(below, bounds=(low, high), args=(k,), method="bounded").fun
-            if high > low
-            else ends
-        )
-        best = max(best, 1.0 - min(ends, inside))
+        if high > low:
+            inside = minimize_scalar(below, bounds=(low, high), args=(k,), method="bounded").fun
+            ends = min(ends, inside)
+        best = max(best, 1.0 - ends)
     return float(min(best, 1.0))
 
 
@@ -96,9 +91,7 @@ def _root(excess, k: int) -> float:
 def largest_runs(
     max_false: float, width: int, threshold: float, n_pairs: int, assumption: str
 ) -> int:
-    """The most features that a run may keep so that the bound is at most `max_false`; 0 where not
-    even one.
-    """
+    """The most features a run may keep for a bound of at most `max_false`; 0 if not even one."""
     low, high = 0, width
     while low < high:
         middle = (low + high + 1) // 2
@@ -121,7 +114,12 @@ def least_threshold(
 
 
 def settle_promises(
-    threshold, q, max_false, width: int, n_pairs: int, assumption: str
+    threshold: float | None,
+    q: int | None,
+    max_false: float | None,
+    width: int,
+    n_pairs: int,
+    assumption: str,
 ) -> tuple[float, int | None]:
     """Threshold and most features of a run (None: no limit), from two of the three promises."""
     if threshold is not None and q is not None and max_false is not None:
@@ -130,9 +128,8 @@ def settle_promises(
             "bound gives the third."
         )
     if q is not None and max_false is not None:
-        return _solve_threshold(max_false, width, min(q, width), n_pairs, assumption), min(
-            int(q), width
-        )
+        q = min(int(q), width)
+        return _solve_threshold(max_false, width, q, n_pairs, assumption), q
     if threshold is not None and q is None and max_false is None:
         return float(threshold), None
     threshold = USUAL_THRESHOLD if threshold is None else float(threshold)
@@ -143,8 +140,7 @@ def settle_promises(
     if not most:
         warnings.warn(
             f"{width} features are too few to promise at most {limit:g} false selections at "
-            f"threshold {threshold:g}: "
-            "runs keep one feature each, and the bound is "
+            f"threshold {threshold:g}: runs keep one feature each, and the bound is "
             f"{false_selections(1, width, threshold, n_pairs, assumption):.3g}.",
             UserWarning,
             stacklevel=4,
@@ -152,7 +148,7 @@ def settle_promises(
     return threshold, max(most, 1)
 
 
-def _solve_threshold(max_false, width, q, n_pairs, assumption) -> float:
+def _solve_threshold(max_false: float, width: int, q: int, n_pairs: int, assumption: str) -> float:
     """The least threshold that keeps the promise; refused where there is none."""
     threshold = least_threshold(max_false, width, q, n_pairs, assumption)
     if threshold is None:

@@ -1,9 +1,12 @@
 """The fits of a comparison: candidates on folds, picks among them, and runs of the picks."""
 
 import time
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
 from sklearn.utils.parallel import Parallel, delayed
 
@@ -11,6 +14,7 @@ from tamis.base.machine.progress import Progress
 from tamis.judge.halves import seeded
 from tamis.judge.supports import kept_by
 
+Grid = Mapping[str, list] | list[Mapping[str, list]]  # as scikit-learn's ParameterGrid takes it
 LEAST, SPARSE, GIVEN = "least", "sparse", "given"
 
 
@@ -25,24 +29,33 @@ class Candidate(NamedTuple):
     seconds: float = 0.0
 
 
+class Sides(NamedTuple):
+    """Rows to learn from, and rows to be judged by."""
+
+    X: np.ndarray | sp.csr_array
+    y: np.ndarray
+    X_test: np.ndarray | sp.csr_array
+    y_test: np.ndarray
+
+
 class Clock:
     """Parallel fits under one progress bar."""
 
-    def __init__(self, total, n_jobs, verbose):
+    def __init__(self, total: int, n_jobs: int | None, verbose: bool | str):
         self.bar, self.n_jobs = Progress("compare", total, verbose), n_jobs
 
-    def __enter__(self):
+    def __enter__(self) -> "Clock":
         self.bar.__enter__()
         return self
 
-    def __exit__(self, *failure):
+    def __exit__(self, *failure: object) -> None:
         self.bar.__exit__(*failure)
 
     def expect(self, more: int) -> None:
         """More fits are to come."""
         self.bar.total += more
 
-    def map(self, tasks) -> list:
+    def map(self, tasks: Iterable) -> list[dict]:
         """Results in the order of the tasks."""
         found = []
         for one in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
@@ -51,15 +64,15 @@ class Clock:
         return found
 
 
-def _fit_once(model, params, X, y, X_test, y_test, rows, seed, classes) -> dict:
+def _fit_once(model, params, sides: Sides, rows, seed, classes: bool) -> dict:
     """Fit on some rows in the order given, and judge."""
     model = seeded(model, seed).set_params(**params)
-    X, y = X[rows], y[rows]
+    X, y = sides.X[rows], sides.y[rows]
     begin = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - begin
-    guess = model.predict(X_test)
-    losses = (guess != y_test).astype(float) if classes else (guess - y_test) ** 2
+    guess, truth = model.predict(sides.X_test), sides.y_test
+    losses = (guess != truth).astype(float) if classes else (guess - truth) ** 2
     losses = losses if losses.ndim == 1 else losses.mean(axis=1)
     kept, _ = kept_by(model)
     return {
@@ -71,8 +84,18 @@ def _fit_once(model, params, X, y, X_test, y_test, rows, seed, classes) -> dict:
     }
 
 
-def tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock) -> list[Candidate]:
+def tune_candidates(
+    models: dict[str, BaseEstimator],
+    candidates: list[Candidate],
+    tune: Mapping[str, Grid],
+    sides: Sides,
+    folds: int,
+    classes: bool,
+    base: int,
+    clock: Clock,
+) -> list[Candidate]:
     """Every candidate of a tuned model on the same folds."""
+    X, y = sides.X, sides.y
     splitter = (StratifiedKFold if classes else KFold)(folds, shuffle=True, random_state=base)
     parts = list(splitter.split(np.zeros(len(y)), y)) if tune else []
     asked = [c for c in candidates if c.model in tune]
@@ -80,10 +103,7 @@ def tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock)
         delayed(_fit_once)(
             models[c.model],
             c.params,
-            X,
-            y,
-            X[out],
-            y[out],
+            Sides(X, y, X[out], y[out]),
             np.random.default_rng((base, k)).permutation(into),
             (base, k),
             classes,
@@ -103,27 +123,31 @@ def tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock)
     return judged + [c for c in candidates if c.model not in tune]
 
 
-def pick_settings(name, candidates, tuned) -> list[tuple[str, Candidate]]:
-    """The candidate of least error and the sparsest within one standard error of it; one pick where
-    they are the same.
-    """
+def pick_settings(candidates: list[Candidate], tuned: bool) -> list[tuple[str, Candidate]]:
+    """The candidate of least error, and the sparsest within one standard error if another."""
     if not tuned:
         return [(GIVEN, candidates[0])]
     least = min(candidates, key=lambda c: (c.error, c.kept))
     near = [c for c in candidates if c.error <= least.error + least.spread]
     sparse = min(near, key=lambda c: (c.kept, c.error))
-    return (
-        [(f"{LEAST}, {SPARSE}", least)] if sparse is least else [(LEAST, least), (SPARSE, sparse)]
-    )
+    if sparse is least:
+        return [(f"{LEAST}, {SPARSE}", least)]
+    return [(LEAST, least), (SPARSE, sparse)]
 
 
 def repeat_runs(
-    models, picks, X, y, X_test, y_test, subsample, seeds, classes, clock
+    models: dict[str, BaseEstimator],
+    picks: list[tuple[str, Candidate]],
+    sides: Sides,
+    subsample: float | None,
+    seeds: list[int],
+    classes: bool,
+    clock: Clock,
 ) -> list[dict]:
     """All runs of all picks; run k has the same rows in the same order for every model."""
-    orders = [_rows(y, subsample, seed, classes) for seed in seeds]
+    orders = [_rows(sides.y, subsample, seed, classes) for seed in seeds]
     tasks = (
-        delayed(_fit_once)(models[c.model], c.params, X, y, X_test, y_test, order, seed, classes)
+        delayed(_fit_once)(models[c.model], c.params, sides, order, seed, classes)
         for _, c in picks
         for seed, order in zip(seeds, orders, strict=True)
     )

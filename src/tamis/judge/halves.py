@@ -1,14 +1,16 @@
-"""One run of stability selection: half of the rows, a path of penalties, the features kept along
-it.
-"""
+"""One run of stability selection: half of the rows, a path of penalties, the features kept."""
+
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import clone, is_classifier
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.extmath import safe_sparse_dot
 
 from tamis.judge.supports import kept_by
 
+# Steps and features as they came in, and how many fits ran out of passes.
+Run = tuple[np.ndarray, np.ndarray, int]
 STRENGTHS = ("alpha", "C", "gravity")  # parameters that set the strength of a penalty
 WEAKEST = 0.01  # end of an automatic path, as a share of its beginning
 _SLOPES = {
@@ -18,7 +20,7 @@ _SLOPES = {
 }  # of the loss at score 0 and label 1; 1 for all others
 
 
-def seeded(estimator, seed):
+def seeded(estimator: BaseEstimator, seed: Any) -> Any:
     """An unfitted copy whose random states, nested ones too, all follow from the seed."""
     model, random = clone(estimator), np.random.default_rng(seed)
     for name in sorted(model.get_params(deep=True)):
@@ -27,18 +29,15 @@ def seeded(estimator, seed):
     return model
 
 
-def two_halves(n_rows: int, strata, seed) -> tuple[np.ndarray, np.ndarray]:
-    """Two disjoint random sets of floor(n / 2) rows each; with strata every class is halved, as
-    nearly as can be.
-    """
+def two_halves(n_rows: int, strata: np.ndarray | None, seed: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Two disjoint random sets of floor(n / 2) rows; with strata every class is halved."""
     random = np.random.default_rng(seed)
     order = random.permutation(n_rows)
     codes = np.zeros(n_rows, np.int64) if strata is None else strata
     order = order[np.argsort(codes[order], kind="stable")]
     ends = np.cumsum(np.bincount(codes))
-    odd = (
-        ends[np.bincount(codes) % 2 == 1] - 1
-    )  # one row of each class of odd size; these are paired with each other
+    # One row of each class of odd size; these are paired with each other.
+    odd = ends[np.bincount(codes) % 2 == 1] - 1
     rest = random.permutation(order[odd])
     pairs = np.concatenate((np.delete(order, odd), rest[: len(rest) // 2 * 2])).reshape(-1, 2)
     turned = random.random(len(pairs)) < 0.5
@@ -46,15 +45,16 @@ def two_halves(n_rows: int, strata, seed) -> tuple[np.ndarray, np.ndarray]:
     return np.sort(first), np.sort(pairs.sum(axis=1) - first)
 
 
-def strongest(estimator, name: str, X, y) -> float:
+def strongest(
+    estimator: BaseEstimator, name: str, X: np.ndarray | sp.csr_array, y: np.ndarray
+) -> float:
     """About the weakest penalty that leaves nothing, in the units of the parameter."""
     if is_classifier(estimator) and y.ndim == 1:
         columns = (y[:, None] == np.unique(y)[None, :]).astype(float)
         slope = _SLOPES.get(str(_parameter(estimator, "loss", "logistic")), 1.0)
         residuals = slope * (2.0 * columns - 1.0)
-        if _parameter(estimator, "fit_intercept", True) and not name.endswith(
-            "C"
-        ):  # liblinear and libsvm penalise theirs
+        # liblinear and libsvm penalise their intercepts
+        if _parameter(estimator, "fit_intercept", True) and not name.endswith("C"):
             residuals = 2.0 * slope * (columns - columns.mean(axis=0))
     else:
         columns = np.asarray(y, dtype=float).reshape(len(y), -1)
@@ -69,19 +69,25 @@ def _parameter(estimator, name: str, default):
     return getattr(estimator[-1] if hasattr(estimator, "steps") else estimator, name, default)
 
 
-def find_strength(estimator) -> str | None:
-    """Name of the parameter that sets the strength of the penalty, nested in a pipeline's last step
-    or not.
-    """
+def find_strength(estimator: BaseEstimator) -> str | None:
+    """Name of the parameter that sets the penalty's strength, also in a pipeline's last step."""
     known = estimator.get_params(deep=True)
     prefix = f"{estimator.steps[-1][0]}__" if hasattr(estimator, "steps") else ""
     return next((prefix + name for name in STRENGTHS if prefix + name in known), None)
 
 
-def follow_pair(estimator, X, y, strata, name, path, automatic, most, seed):
-    """Both halves of a pair: for each the (step, feature) at which features came in, and the number
-    of fits that ran out of passes.
-    """
+def follow_pair(
+    estimator: BaseEstimator,
+    X: np.ndarray | sp.csr_array,
+    y: np.ndarray,
+    strata: np.ndarray | None,
+    name: str | None,
+    path: np.ndarray,
+    automatic: bool,
+    most: int | None,
+    seed: tuple[int, ...],
+) -> list[Run]:
+    """For both halves the (step, feature) where features came in, and how many fits ran out."""
     halves = two_halves(X.shape[0], strata, np.random.SeedSequence(seed))
     return [
         _follow(estimator, X[rows], y[rows], name, path, automatic, most, (*seed, k))
@@ -89,12 +95,11 @@ def follow_pair(estimator, X, y, strata, name, path, automatic, most, seed):
     ]
 
 
-def _follow(estimator, X, y, name, path, automatic, most, seed):
+def _follow(estimator, X, y, name, path, automatic, most, seed) -> Run:
     """Walk the path from the strongest penalty until `most` features have come in."""
     values = path
-    if (
-        name is not None and automatic
-    ):  # from this half alone: the bound wants runs that know nothing of each other
+    # From this half alone: the bound wants runs that know nothing of each other.
+    if name is not None and automatic:
         top = strongest(estimator, name, X, y)
         values = top / path if name.endswith("C") else top * path
     came = np.zeros(0, np.int64)
@@ -114,9 +119,7 @@ def _follow(estimator, X, y, name, path, automatic, most, seed):
 
 
 def _newcomers(model, known, most):
-    """Features that the model keeps and no stronger penalty kept; of too many those with the
-    largest weights.
-    """
+    """Features that no stronger penalty kept; of too many those with the largest weights."""
     kept, sizes = kept_by(model)
     fresh = ~np.isin(kept, known)
     kept = kept[fresh]
@@ -137,7 +140,7 @@ def _ran_out(model) -> bool:
     return bool(np.max(used) >= limit)
 
 
-def tally(runs, n_steps: int, n_features: int) -> sp.csr_array:
+def tally(runs: list[Run], n_steps: int, n_features: int) -> sp.csr_array:
     """Share of the runs in which a feature had come in by each step."""
     steps = np.concatenate([run[0] for run in runs])
     came = np.concatenate([run[1] for run in runs])

@@ -1,39 +1,48 @@
-"""A fair comparison: tuning inside the training rows, then many orders or subsamples, then error,
-size and stability.
-"""
+"""A fair comparison: tuning inside the training rows, many runs, error, size and stability."""
 
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import is_classifier
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import check_array, check_random_state, indexable
 
 from tamis.base.border import check_sizes
-from tamis.judge.fits import Candidate, Clock, pick_settings, repeat_runs, tune_candidates
+from tamis.judge.fits import (
+    Candidate,
+    Clock,
+    Grid,
+    Sides,
+    pick_settings,
+    repeat_runs,
+    tune_candidates,
+)
 from tamis.judge.record import Record, plain
 from tamis.judge.stability import selection_kappa, selection_stability
+from tamis.judge.supports import Matrix
 
 
 def compare(
-    models,
-    X,
-    y,
+    models: dict[str, BaseEstimator] | list[BaseEstimator],
+    X: Matrix,
+    y: ArrayLike,
     *,
-    X_test=None,
-    y_test=None,
-    test_size=0.3,
-    runs=10,
-    subsample=None,
-    tune=None,
-    folds=4,
-    keep_supports=False,
-    random_state=None,
-    n_jobs=None,
-    verbose="auto",
-):
+    X_test: Matrix | None = None,
+    y_test: ArrayLike | None = None,
+    test_size: float = 0.3,
+    runs: int = 10,
+    subsample: float | None = None,
+    tune: Mapping[str, Grid] | None = None,
+    folds: int = 4,
+    keep_supports: bool = False,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+    verbose: bool | Literal["auto"] = "auto",
+) -> Record:
     """Compare models by error, share of features kept, stability of the selection, and time.
 
     The protocol is the same for all. Models with a grid in `tune` are tuned inside the training
@@ -98,20 +107,24 @@ def compare(
     >>> from tamis import FTRLClassifier, RDAClassifier, compare
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=600, n_features=1000, random_state=0)
-    >>> models = {"FTRL": FTRLClassifier(max_iter=5, tol=None), "RDA": RDAClassifier(max_iter=5, tol=None)}
-    >>> record = compare(models, X, y, tune={"RDA": {"alpha": [1e-4, 1e-3, 1e-2]}}, runs=4, random_state=0)
+    >>> passes = {"max_iter": 5, "tol": None}
+    >>> models = {"FTRL": FTRLClassifier(**passes), "RDA": RDAClassifier(**passes)}
+    >>> tune = {"RDA": {"alpha": [1e-4, 1e-3, 1e-2]}}
+    >>> record = compare(models, X, y, tune=tune, runs=4, random_state=0)
     >>> [row["model"] for row in record.rows]
     ['FTRL', 'RDA']
     >>> record.rows[1]["pick"], record.rows[1]["params"]
     ('least, sparse', {'alpha': 0.001})
-    >>> record.rows[1]["kept"] < record.rows[0]["kept"] / 5 and record.rows[1]["error"] < record.rows[0]["error"]
+    >>> ftrl, rda = record.rows[:2]
+    >>> rda["kept"] < ftrl["kept"] / 5 and rda["error"] < ftrl["error"]
     True
     """
     models, tune = _named(models), _grids(models, tune)
     classes = _one_task(models)
     _check_numbers(runs, subsample, folds, test_size)
     base = int(check_random_state(random_state).randint(2**31 - 1))
-    X, y, X_test, y_test = _split(X, y, X_test, y_test, test_size, classes, base)
+    sides = _split(X, y, X_test, y_test, test_size, classes, base)
+    rows, width = sides.X.shape
     candidates = [
         Candidate(name, params) for name in models for params in ParameterGrid(tune.get(name, {}))
     ]
@@ -120,50 +133,33 @@ def compare(
     with warnings.catch_warnings(), clock:
         warnings.filterwarnings("ignore", message=".*kept no feature.*")
         warnings.filterwarnings("ignore", category=ConvergenceWarning)
-        tuned = tune_candidates(models, candidates, tune, X, y, folds, classes, base, clock)
+        tuned = tune_candidates(models, candidates, tune, sides, folds, classes, base, clock)
         picks = [
             pick
             for name in models
-            for pick in pick_settings(name, [c for c in tuned if c.model == name], name in tune)
+            for pick in pick_settings([c for c in tuned if c.model == name], name in tune)
         ]
         clock.expect(len(picks) * runs)
-        found = repeat_runs(models, picks, X, y, X_test, y_test, subsample, seeds, classes, clock)
+        found = repeat_runs(models, picks, sides, subsample, seeds, classes, clock)
     cost = {name: sum(c.seconds for c in tuned if c.model == name) for name in models}
     record = Record(seeds=seeds)
     for number, (pick, candidate) in enumerate(picks):
         mine = found[number * runs : (number + 1) * runs]
-        record.rows.append(
-            _row(
-                pick,
-                candidate,
-                mine,
-                X.shape[1],
-                cost[candidate.model],
-                sum(c.model == candidate.model for c in tuned),
-            )
-        )
+        settings = sum(c.model == candidate.model for c in tuned)
+        record.rows.append(_row(pick, candidate, mine, width, cost[candidate.model], settings))
         for run, one in enumerate(mine):
-            support = {"support": one["support"].tolist()} if keep_supports else {}
-            record.runs.append(
-                {
-                    "model": candidate.model,
-                    "pick": pick,
-                    "run": run,
-                    "seed": seeds[run],
-                    **one,
-                    "support": None,
-                    **support,
-                }
-            )
+            which = {"model": candidate.model, "pick": pick, "run": run, "seed": seeds[run]}
+            support = one["support"].tolist() if keep_supports else None
+            record.runs.append(which | one | {"support": support})
     record.settings = {
         "task": "classification" if classes else "regression",
         "runs": runs,
         "subsample": subsample,
         "folds": folds if tune else None,
         "tune": plain({name: list(ParameterGrid(grid)) for name, grid in tune.items()}),
-        "rows": X.shape[0],
-        "test_rows": X_test.shape[0],
-        "features": X.shape[1],
+        "rows": rows,
+        "test_rows": sides.X_test.shape[0],
+        "features": width,
         "random_state": random_state if isinstance(random_state, int) else base,
     }
     return record
@@ -225,7 +221,7 @@ def _check_numbers(runs, subsample, folds, test_size):
             )
 
 
-def _split(X, y, X_test, y_test, test_size, classes, base):
+def _split(X, y, X_test, y_test, test_size, classes, base) -> Sides:
     """Training and test rows, as arrays or CSR."""
     if (X_test is None) != (y_test is None):
         raise ValueError("give both of X_test and y_test, or neither.")
@@ -234,23 +230,14 @@ def _split(X, y, X_test, y_test, test_size, classes, base):
     check_sizes(X)
     indexable(X, y)
     if X_test is None:
-        return tuple(
-            _by_side(
-                train_test_split(
-                    X, y, test_size=test_size, random_state=base, stratify=y if classes else None
-                )
-            )
-        )
+        strata = y if classes else None
+        parts = train_test_split(X, y, test_size=test_size, random_state=base, stratify=strata)
+        return Sides(parts[0], parts[2], parts[1], parts[3])
     X_test, y_test = check_array(X_test, input_name="X_test", **take), np.asarray(y_test)
     indexable(X_test, y_test)
     if X_test.shape[1] != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features, but X_test has {X_test.shape[1]}.")
-    return X, y, X_test, y_test
-
-
-def _by_side(parts):
-    X, X_test, y, y_test = parts
-    return X, y, X_test, y_test
+    return Sides(X, y, X_test, y_test)
 
 
 def _row(pick, candidate, runs, width, tuning, n_candidates) -> dict:

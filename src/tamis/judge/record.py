@@ -4,7 +4,7 @@ import io
 import platform
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal, overload
 
 from tamis.base.machine.screen import for_terminal
 
@@ -24,7 +24,7 @@ def installed_versions() -> dict[str, str]:
     return found
 
 
-def plain(value) -> Any:
+def plain(value: object) -> Any:
     """The value as JSON has it: numbers, strings, lists and dicts; anything else by its words."""
     if isinstance(value, dict):
         return {str(key): plain(entry) for key, entry in value.items()}
@@ -62,7 +62,8 @@ class Record:
     Examples
     --------
     >>> from tamis import Record
-    >>> row = {"model": "FTRL", "pick": "given", "error": 0.1, "error_sd": 0.01, "kept": 0.02, "kept_sd": 0.001}
+    >>> row = {"model": "FTRL", "pick": "given", "error": 0.1, "error_sd": 0.01}
+    >>> row |= {"kept": 0.02, "kept_sd": 0.001}
     >>> record = Record(rows=[{**row, "kappa": 0.9, "stability": 0.9, "seconds": 0.1}])
     >>> print(record.table())
     model  pick   error %      kept %      kappa  stability  seconds
@@ -108,13 +109,15 @@ class Record:
             )
         unknown = set(record) - {"format", *cls.__dataclass_fields__}
         if unknown:
-            raise ValueError(
-                f"a record has no {sorted(unknown)[0]!r}; it has "
-                f"{', '.join(cls.__dataclass_fields__)}."
-            )
+            known = ", ".join(cls.__dataclass_fields__)
+            raise ValueError(f"a record has no {sorted(unknown)[0]!r}; it has {known}.")
         return cls(**{name: value for name, value in record.items() if name != "format"})
 
-    def table(self, *, rich: bool = False):
+    @overload
+    def table(self, *, rich: Literal[False] = False) -> str: ...
+    @overload
+    def table(self, *, rich: bool) -> Any: ...
+    def table(self, *, rich: bool = False) -> Any:
         """The rows as a table.
 
         Parameters
@@ -139,7 +142,7 @@ class Record:
             return grid
         return _as_text(head, cells)
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """The rows as a pandas DataFrame.
 
         Returns
@@ -164,34 +167,17 @@ class Record:
         lines : list of list of str
         """
         share = self.settings.get("task", "classification") == "classification"
-        head = [
-            "model",
-            "pick",
-            "error %" if share else "squared error",
-            "kept %",
-            "kappa",
-            "stability",
-            "seconds",
-        ]
-        factor = 100.0 if share else 1.0
+        error = "error %" if share else "squared error"
+        head = ["model", "pick", error, "kept %", "kappa", "stability", "seconds"]
         lines = []
         for row in self.rows:
-            error = (
-                f"{factor * row['error']:.2f} ±{factor * row['error_sd']:.2f}"
-                if share
-                else f"{row['error']:.4g} ±{row['error_sd']:.2g}"
-            )
+            error = f"{row['error']:.4g} ±{row['error_sd']:.2g}"
+            if share:
+                error = f"{100 * row['error']:.2f} ±{100 * row['error_sd']:.2f}"
             kept = f"{100 * row['kept']:.4g}" if row["kept"] >= 0.1 else f"{100 * row['kept']:.3f}"
             figures = [f"{row['kappa']:.2f}", f"{row['stability']:.2f}", f"{row['seconds']:.2f}"]
-            lines.append(
-                [
-                    for_terminal(row["model"]),
-                    for_terminal(row["pick"]),
-                    error,
-                    f"{kept} ±{100 * row['kept_sd']:.2g}",
-                    *figures,
-                ]
-            )
+            names = [for_terminal(row["model"]), for_terminal(row["pick"])]
+            lines.append([*names, error, f"{kept} ±{100 * row['kept_sd']:.2g}", *figures])
         return head, lines
 
     def __str__(self) -> str:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.judge.supports import as_indicators
+from tamis.judge.supports import Supports, as_indicators
 
 MEASURES = ("nogueira", "jaccard", "kuncheva")
 
@@ -21,7 +21,7 @@ class SelectionStability(NamedTuple):
     n_runs: int = 0
 
 
-def selection_kappa(supports, n_features=None):
+def selection_kappa(supports: Supports, n_features: int | None = None) -> float:
     r"""Mean pairwise agreement of supports, by Cohen's kappa.
 
     For two runs let :math:`q_o` be the share of features on which they agree (both keep it, or
@@ -77,15 +77,23 @@ def selection_kappa(supports, n_features=None):
     )
 
 
-def selection_stability(supports, n_features=None, *, measure="nogueira", confidence=0.95):
+def selection_stability(
+    supports: Supports,
+    n_features: int | None = None,
+    *,
+    measure: str = "nogueira",
+    confidence: float = 0.95,
+) -> "SelectionStability":
     r"""Stability of supports, with its confidence interval.
 
     The default is the estimator of Nogueira, Sechidis and Brown: for :math:`M` runs over :math:`d`
     features, of which run i keeps :math:`k_i` (mean :math:`\bar k`) and feature f is kept by a
     share :math:`\hat p_f` of the runs,
 
-    .. math:: \hat\Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M-1} \hat p_f (1 - \hat p_f)}{\frac{\bar
-    k}{d} \big(1 - \frac{\bar k}{d}\big)} .
+    .. math::
+
+        \hat\Phi = 1 - \frac{\frac1d \sum_f \frac{M}{M-1} \hat p_f (1 - \hat p_f)}
+        {\frac{\bar k}{d} \big(1 - \frac{\bar k}{d}\big)} .
 
     It is 1 for equal supports and about 0 for sets drawn by chance, whatever their sizes. Its
     authors call less than 0.4 poor and more than 0.75 excellent.
@@ -189,7 +197,9 @@ def _nogueira(matrix) -> tuple[float, float]:
     return value, float(4.0 / runs**2 * ((influence - influence.mean()) ** 2).sum())
 
 
-def agreements(supports, n_features=None, measure="kappa") -> np.ndarray:
+def agreements(
+    supports: Supports, n_features: int | None = None, measure: str = "kappa"
+) -> np.ndarray:
     """Agreement of every run with every other, of shape (runs, runs), by "kappa" or "jaccard"."""
     matrix = as_indicators(supports, n_features)
     overlaps, sizes = _overlaps(matrix)
@@ -211,8 +221,8 @@ def _pairwise(matrix, measure) -> tuple[float, float]:
     if measure == "kuncheva" and (sizes != sizes[0]).any():
         raise ValueError(
             "measure='kuncheva' is defined for runs that keep equally many features; these keep "
-            f"{int(sizes.min())} to {int(sizes.max())}. "
-            "Use measure='nogueira', which equals it where the sizes are equal."
+            f"{int(sizes.min())} to {int(sizes.max())}. Use measure='nogueira', which equals it "
+            "where the sizes are equal."
         )
     pairs = _agree(overlaps, sizes, width, measure)
     np.fill_diagonal(pairs, 0.0)

@@ -1,20 +1,22 @@
-"""What was kept: supports read from masks, index arrays, weights and fitted models, as one sparse
-0/1 matrix.
-"""
+"""What was kept: supports from masks, indices, weights and models, as a sparse 0/1 matrix."""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 
+Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+Supports: TypeAlias = Matrix | Iterable  # of index arrays, masks, weights or fitted models
 _FORMS = (
     "a boolean matrix (runs x features), a list of index arrays, a list of fitted models, or "
     "sparse weights"
 )
 
 
-def kept_by(model) -> tuple[np.ndarray, np.ndarray | None]:
-    """Indices that a fitted model kept, and the sizes of their weights where it has weights; of
-    several outputs the union.
-    """
+def kept_by(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Indices that a model kept (of several outputs the union), and the sizes of their weights."""
     model = getattr(model, "best_estimator_", model)
     if hasattr(model, "steps"):
         return _kept_by_steps(model)
@@ -24,9 +26,8 @@ def kept_by(model) -> tuple[np.ndarray, np.ndarray | None]:
         return kept, sizes[kept]
     if hasattr(model, "get_support"):
         return np.flatnonzero(model.get_support()), None
-    if hasattr(model, "support_") and not hasattr(
-        model, "dual_coef_"
-    ):  # of an SVM `support_` are rows
+    # Of an SVM `support_` are rows.
+    if hasattr(model, "support_") and not hasattr(model, "dual_coef_"):
         kept = np.asarray(model.support_)
         return np.flatnonzero(kept) if kept.dtype == bool else kept, None
     if hasattr(model, "feature_importances_"):
@@ -39,9 +40,7 @@ def kept_by(model) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def _kept_by_steps(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
-    """What the last step of a pipeline kept, in the columns that came in; a last step that does not
-    say keeps all it gets.
-    """
+    """What a pipeline's last step kept, in the columns that came in; all where it does not say."""
     selectors = [step for _, step in pipeline.steps[:-1] if hasattr(step, "get_support")]
     try:
         kept, sizes = kept_by(pipeline[-1])
@@ -65,10 +64,8 @@ def _largest(coef) -> np.ndarray:
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 
 
-def as_indicators(supports, n_features=None) -> sp.csr_array:
-    """All supports as a sparse 0/1 matrix of shape (runs, features); every message about bad
-    supports is born here.
-    """
+def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_array:
+    """All supports as a sparse 0/1 matrix (runs, features), or a sentence about a bad one."""
     if n_features is not None and (not isinstance(n_features, (int, np.integer)) or n_features < 1):
         raise ValueError(
             f"n_features must be a whole number of at least 1, or None. Got {n_features!r} instead."
@@ -82,7 +79,7 @@ def as_indicators(supports, n_features=None) -> sp.csr_array:
     if sp.issparse(supports) or hasattr(supports, "shape"):
         matrix = _from_matrix(supports)
     else:
-        matrix = _from_list(list(supports), n_features)
+        matrix = _from_list(list(cast(Iterable, supports)), n_features)
     if n_features is not None and matrix.shape[1] != n_features:
         raise ValueError(
             f"supports have {matrix.shape[1]} features, but n_features is {n_features}."
@@ -144,9 +141,7 @@ def _from_list(supports: list, n_features) -> sp.csr_array:
 
 
 def _one_run(support) -> tuple[np.ndarray, int | None]:
-    """Kept features of one run, ascending and distinct, and the number of features where it is
-    known.
-    """
+    """Kept features of one run, ascending and distinct, and the number of features if known."""
     if hasattr(support, "fit"):
         kept, _ = kept_by(support)
         return np.unique(kept).astype(np.int64), getattr(support, "n_features_in_", None)

@@ -1,9 +1,14 @@
-"""Save and load fitted models without pickle: a file that a person can read and that runs no code."""
+"""Save and load fitted models without pickle: a file that people can read and that runs no code."""
 
 import os
 import struct
+from collections.abc import Iterable
+from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from tamis.base.contents import ContentsError, settled
+from tamis.base.machine.disk import StrPath
 from tamis.base.machine.threads import alone
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks
@@ -26,14 +31,14 @@ _NONSENSE = (
 
 
 @alone
-def save(model, path) -> None:
+def save(model: BaseEstimator, path: StrPath) -> None:
     r"""Save a model of tamis to one file, without pickle.
 
     The file starts with a few readable lines and a JSON header (``head -c 1500 model.tamis`` shows
     the class, its parameters and the versions it was fitted with), then come the arrays as plain
     bytes, then a checksum of it all. It holds no time, host, user or path: the same model gives the
-    same bytes. Of arrays that are mostly zero only the nonzero part is stored, so a model of 10\
-    :sup:`8` features and a few hundred active ones is a small file.
+    same bytes. Of arrays that are mostly zero only the nonzero part is stored, so a model of
+    10\ :sup:`8` features and a few hundred active ones is a small file.
 
     Choose it to ship a model, to keep it for years, or to take one from somebody else. Choose
     pickle or joblib for pipelines that mix estimators of tamis with those of other libraries.
@@ -101,7 +106,7 @@ def save(model, path) -> None:
     write_file(name, header, encoder.blocks)
 
 
-def load(path, *, terms=()):
+def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
     """Load a model that `save` wrote.
 
     Nothing in the file is executed or imported: classes are looked up by name among the public

@@ -8,6 +8,9 @@ A block "in rows" cuts the flattened array into rows of `width` numbers and stor
 import functools
 import math
 import re
+from collections.abc import Iterator
+from io import BufferedReader
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +18,8 @@ from tamis.base.contents import Promise
 from tamis.persist.container import AGAIN, ModelFileError
 
 _PIECE = 1 << 20  # bytes that are in memory at once
-_LARGEST = (
-    1 << 40
-)  # bytes of an array stored in rows: its file can be small, so the file's size is no bound
+# Bytes of an array stored in rows: its file can be small, so the file's size is no bound.
+_LARGEST = 1 << 40
 _DTYPE = re.compile(r"\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16)|<U[1-9]\d{0,8}|\|S[1-9]\d{0,8}")
 
 
@@ -27,7 +29,7 @@ def stored_dtype(dtype: np.dtype) -> str | None:
     return name if _DTYPE.fullmatch(name) else None
 
 
-def read_dtype(name) -> np.dtype:
+def read_dtype(name: object) -> np.dtype:
     """The dtype of that name, from a closed set."""
     if not (isinstance(name, str) and _DTYPE.fullmatch(name)):
         raise ModelFileError(
@@ -36,7 +38,7 @@ def read_dtype(name) -> np.dtype:
     return np.dtype(name)
 
 
-def read_shape(shape) -> tuple[int, ...]:
+def read_shape(shape: object) -> tuple[int, ...]:
     """A shape whose sizes are whole and not negative."""
     if not (
         isinstance(shape, list)
@@ -90,7 +92,7 @@ class Block:
             yield start // width, np.asarray(self.flat[start : start + step], dtype=self.dtype)
 
     def _filled(self, width: int):
-        """Numbers of the rows that are not all zero bits (-0.0 is not), and those rows, in pieces."""
+        """Numbers of the rows that are not all zero bits (-0.0 is not), and the rows, in parts."""
         for first, piece in self._cut(width):
             bits = piece.view(f"<u{piece.itemsize}").reshape(-1, width)
             hits = np.flatnonzero(bits) // width
@@ -109,7 +111,7 @@ class Block:
         }
         return place | ({"width": self.width, "rows": self.rows} if self.width else {})
 
-    def pieces(self):
+    def pieces(self) -> Iterator[bytes]:
         """The bytes, in pieces."""
         if not self.width:
             for _, piece in self._cut(1):
@@ -124,7 +126,7 @@ class Block:
 class Blocks:
     """The blocks of a file: together they fill it without gap or overlap, and each is read once."""
 
-    def __init__(self, file, table, start: int, end: int):
+    def __init__(self, file: BufferedReader, table: object, start: int, end: int):
         if not isinstance(table, list):
             raise ModelFileError(f"the header has no table of blocks. {AGAIN}")
         self.file, self.table, self.start = file, table, start
@@ -142,7 +144,7 @@ class Blocks:
                 f"the table of blocks holds {place} bytes, the file {end - start}. {AGAIN}"
             )
 
-    def promise(self, number) -> Promise:
+    def promise(self, number: Any) -> Promise:
         """The array of a block, to be read later: what its line of the table says is known now."""
         if number not in self.unread:
             raise ModelFileError(f"block {number!r} does not exist or is used twice. {AGAIN}")

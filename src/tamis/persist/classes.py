@@ -1,45 +1,25 @@
-"""The closed tables of what a model file may name: estimators, terms, generators, sparse matrices.
+"""The closed tables of what a model file may name: estimators, parts, terms, sparse matrices.
 
-A name found in a file is only ever looked up here. It is never imported, so a file can make nothing
-run.
+A file names classes by their own names, never by the modules they lie in. A name found in a file is
+only ever looked up here; it is never imported, so a file can make nothing run.
 """
 
 import functools
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from tamis.base.contents import PARTS
+
 BIT_GENERATORS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937}
 SPARSE = {
-    c.__name__: c
-    for c in (
-        scipy.sparse.csr_matrix,
-        scipy.sparse.csc_matrix,
-        scipy.sparse.csr_array,
-        scipy.sparse.csc_array,
-    )
-}
-
-# Classes of tamis that models are made of, saved like them by their attributes: name -> module.
-PARTS = {
-    "ClassTargets": "tamis.base.targets",
-    "NumberTargets": "tamis.base.targets",
-    "Belief": "tamis.methods.batch_confidence.belief",
-    "BlockBelief": "tamis.methods.batch_confidence.sparse_blocks",
-    "Bundle": "tamis.methods.stabilized.paths",
-    "ConfidenceEngine": "tamis.methods.confidence.state",
-    "Engine": "tamis.solvers.first_order.state",
-    "GroupEngine": "tamis.solvers.online_blocks.state",
-    "Kernel": "tamis.methods.kernels.matrices.kinds",
-    "KernelRows": "tamis.methods.kernels.rows",
-    "Result": "tamis.methods.sieve.result",
-    "Scaling": "tamis.methods.metric.candidates",
-    "SieveStream": "tamis.methods.sieve.stream",
-    "StabilizedEngine": "tamis.methods.stabilized.paths",
-    "TaskEngine": "tamis.methods.tasks.state",
+    name: getattr(scipy.sparse, name)
+    for name in ("csr_matrix", "csc_matrix", "csr_array", "csc_array")
 }
 
 
@@ -64,11 +44,11 @@ def is_public(cls: type) -> bool:
 
 
 def part_class(name: str) -> type | None:
-    """The class of a model's part, or None."""
-    return getattr(importlib.import_module(PARTS[name]), name) if name in PARTS else None
+    """The class of a model's part, or None; the model's own class, found first, declared it."""
+    return PARTS.get(name)
 
 
-def parameters(cls) -> dict[str, inspect.Parameter]:
+def parameters(cls: Any) -> dict[str, inspect.Parameter]:
     """The constructor's parameters."""
     arguments = inspect.signature(cls).parameters
     return {name: arguments[name] for name in cls._get_param_names()}
@@ -109,13 +89,10 @@ def shipped_terms() -> dict[str, type]:
     return found
 
 
-def is_term_class(thing) -> bool:
+def is_term_class(thing: object) -> bool:
     """Whether this is the class of a term."""
-    return (
-        isinstance(thing, type)
-        and issubclass(thing, tuple)
-        and getattr(thing, "is_tamis_term", False)
-    )
+    tuples = isinstance(thing, type) and issubclass(thing, tuple)
+    return tuples and getattr(thing, "is_tamis_term", False)
 
 
 def digest(cls: type) -> str:
@@ -123,7 +100,7 @@ def digest(cls: type) -> str:
     return cls.__name__.rpartition("_")[2]
 
 
-def users_terms(terms) -> dict[tuple[str, str], type]:
+def users_terms(terms: Iterable[type]) -> dict[tuple[str, str], type]:
     """The classes handed to `load`, by name and digest."""
     found: dict = {}
     for cls in terms:

@@ -16,6 +16,7 @@ import json
 import os
 import re
 from collections.abc import Callable
+from typing import BinaryIO
 
 from tamis.base.machine.disk import replacing
 from tamis.base.machine.screen import for_terminal
@@ -35,7 +36,7 @@ AGAIN = "Copy it again from where it came from, or save the model again."
 
 
 class ModelFileError(ValueError):
-    """A file that `load` refuses: no model of tamis, cut short, damaged, too new, or inconsistent."""
+    """A file that `load` refuses: no model of tamis, cut short, damaged, too new, inconsistent."""
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes the file
@@ -88,7 +89,7 @@ def _json(value) -> str:
 
 
 # --------------------------------------------------------------------------- reading
-def read_header(file) -> tuple[dict, int, int]:
+def read_header(file: BinaryIO) -> tuple[dict, int, int]:
     """Check the whole file, then return its header and where its blocks start and end."""
     version, length, size = _check_whole(file)
     start, end = _PREAMBLE_LENGTH + length, size - _CHECKSUM_LENGTH

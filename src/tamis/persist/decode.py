@@ -7,7 +7,7 @@ what their classes declare.
 import inspect
 import math
 import struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class Decoder:
     def _attributes(self, node: dict, depth: int) -> dict:
         return {key: self.value(value, depth + 1) for key, value in node["attributes"].items()}
 
-    def value(self, node, depth: int):
+    def value(self, node: Any, depth: int) -> Any:
         """Any value of the format."""
         if depth > DEPTH:
             raise ModelFileError(f"values are nested deeper than {DEPTH} levels. {AGAIN}")
@@ -176,7 +176,7 @@ class Decoder:
                 )
         return cls(**fields)
 
-    def _term_class(self, name, digest) -> type:
+    def _term_class(self, name, digest) -> type[Any]:
         """A term of tamis, or one of the caller's if the file has a digest of its code."""
         if digest is None:
             cls = classes.shipped_terms().get(name)
@@ -191,8 +191,8 @@ class Decoder:
         if any(name == other for other, _ in self.terms):
             raise ModelFileError(
                 f"the code of the term {name} changed since the model was saved (or the Python "
-                "that compiled it, then "
-                f"{self.python}). Pass the class as it was then, or fit the model again."
+                f"that compiled it, then {self.python}). Pass the class as it was then, or fit the "
+                "model again."
             )
         raise ModelFileError(
             f"uses the term {name}, defined outside tamis. Pass its class: load(path, "

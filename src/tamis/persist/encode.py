@@ -6,7 +6,7 @@ with a "type".
 
 import math
 import struct
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,18 +20,18 @@ _KEYS = (str, int, float, bool)
 _OBJECTS = (str, type(None), int, float, bool)
 _CAN = (
     "A model file holds None, bool, numbers, str, bytes, NumPy arrays of bool, numbers or text, "
-    "CSR and CSC matrices, "
-    "lists, tuples, dicts, terms, random generators (PCG64, MT19937) and estimators of tamis"
+    "CSR and CSC matrices, lists, tuples, dicts, terms, random generators (PCG64, MT19937) and "
+    "estimators of tamis"
 )
 
 
 class Encoder:
     """Turns values into JSON and gathers their arrays as blocks."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.blocks: list[Block] = []
 
-    def model(self, model, path: str, depth: int = 0) -> dict:
+    def model(self, model: Any, path: str, depth: int = 0) -> dict:
         """Class, parameters and attributes of an estimator."""
         cls = type(model)
         if not classes.is_public(cls):
@@ -60,7 +60,7 @@ class Encoder:
                 "name. Delete it before saving, or keep it elsewhere."
             )
 
-    def value(self, value, path: str, depth: int):
+    def value(self, value: Any, path: str, depth: int) -> Any:
         """Any value that the format knows."""
         if depth > DEPTH:
             raise TypeError(
@@ -103,11 +103,9 @@ class Encoder:
 
     def _float(self, value, path, depth):
         # JSON has neither nan nor inf; the bits also keep the sign and payload of a nan.
-        return (
-            value
-            if math.isfinite(value)
-            else {"type": "float", "bits": struct.pack(">d", value).hex(), "shows": str(value)}
-        )
+        if math.isfinite(value):
+            return value
+        return {"type": "float", "bits": struct.pack(">d", value).hex(), "shows": str(value)}
 
     def _str(self, value, path, depth):
         try:
@@ -141,13 +139,10 @@ class Encoder:
     # ----------------------------------------------------------------------- NumPy and SciPy
     def _scalar(self, value, path, depth):
         if isinstance(value, (np.str_, np.bytes_)):
-            plain = (
-                str.__str__(value) if isinstance(value, np.str_) else bytes(value)
-            )  # str() drops final NULs
-            return {
-                "type": f"numpy.{type(value).__name__}",
-                "value": self.value(plain, path, depth),
-            }
+            # str() drops final NULs
+            plain = str.__str__(value) if isinstance(value, np.str_) else bytes(value)
+            kind = f"numpy.{type(value).__name__}"
+            return {"type": kind, "value": self.value(plain, path, depth)}
         dtype = stored_dtype(value.dtype)
         if dtype is None:
             raise self._refused(value, path, "Cast it to one of these, for instance to float64")
@@ -221,11 +216,8 @@ class Encoder:
             name: self.value(v, f"{path}.{name}", depth + 1)
             for name, v in zip(cls._fields, value, strict=True)
         }
-        own = (
-            {}
-            if classes.shipped_terms().get(cls.__qualname__) is cls
-            else {"digest": classes.digest(cls)}
-        )
+        shipped = classes.shipped_terms().get(cls.__qualname__) is cls
+        own = {} if shipped else {"digest": classes.digest(cls)}
         return {"type": "term", "name": cls.__qualname__, **own, "fields": fields}
 
     def _part(self, value, path, depth):

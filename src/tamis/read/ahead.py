@@ -8,9 +8,7 @@ _END = object()
 
 
 def ahead(make: Callable[[], Iterator], depth: int = 2) -> Iterator:
-    """The items of an iterator that another thread runs, at most `depth` of them waiting; errors
-    come out where they belong.
-    """
+    """Items of an iterator that another thread runs, at most `depth` waiting, and its errors."""
     waiting: queue.Queue = queue.Queue(depth)
     stopped = threading.Event()
 

@@ -1,6 +1,4 @@
-"""Bags of words from files: UCI's docword text, npz with the words inside, or plain text with one
-document a line.
-"""
+"""Bags of words from files: UCI's docword, npz with the words inside, a document a line."""
 
 import io
 import re
@@ -11,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.machine.disk import StrPath
 from tamis.read.options import LINE_BYTES
 from tamis.read.rows import ReadError, foreign
 from tamis.read.streams import bare, check_file, open_bytes
@@ -20,7 +19,7 @@ MOST = np.iinfo(np.int32).max  # documents, words, entries
 WORD = re.compile(r"[^\W\d_][\w'-]+")
 
 
-def read_bag(path, vocabulary=None) -> tuple[sp.csr_array, list[str]]:
+def read_bag(path: StrPath, vocabulary: StrPath | None = None) -> tuple[sp.csr_array, list[str]]:
     """Counts of words, one row a document, and the words."""
     path = Path(path)
     check_file(str(path))
@@ -42,28 +41,24 @@ def read_bag(path, vocabulary=None) -> tuple[sp.csr_array, list[str]]:
 
 
 def _vocabulary(path: Path, given, columns: int) -> list[str]:
-    """One word a line; by default from the file beside that has `vocab` for `docword` in its name."""
-    given = (
-        Path(given)
-        if given is not None
-        else path.with_name(bare(path.name).replace("docword", "vocab"))
-    )
-    if given == path or not given.exists():
+    """One word a line; by default of the file beside that has `vocab` for `docword` in its name."""
+    beside = path.with_name(bare(path.name).replace("docword", "vocab"))
+    file = beside if given is None else Path(given)
+    if file == path or not file.exists():
         raise ReadError(
-            f"{path}: the words of its columns are not there ({given}). Name the file with one "
+            f"{path}: the words of its columns are not there ({file}). Name the file with one "
             "word a line."
         )
-    words = given.read_text(encoding="utf-8", errors="replace").split()
+    words = file.read_text(encoding="utf-8", errors="replace").split()
     if len(words) != columns:
-        raise ReadError(f"{given}: {len(words)} words for {columns} columns of {path}.")
+        raise ReadError(f"{file}: {len(words)} words for {columns} columns of {path}.")
     return words
 
 
 def _from_triples(file, path: Path, shape, stored: int) -> sp.csr_array:
     """Lines of document, word and count, numbers from 1."""
-    if max(*shape, stored) > MOST or shape[0] > max(
-        100 * stored, 1 << 20
-    ):  # a head alone must not fill the memory
+    # A head alone must not fill the memory.
+    if max(*shape, stored) > MOST or shape[0] > max(100 * stored, 1 << 20):
         raise ReadError(
             f"{path}: its head promises {shape[0]} documents, {shape[1]} words and {stored} "
             "entries. Check its first three lines."
@@ -116,11 +111,8 @@ def _triples(piece: bytes, path: Path, at: int, shape, stored: int) -> np.ndarra
         wrong = np.flatnonzero((found < 0) | (found >= limit))
         if len(wrong):
             value = int(found[wrong[0]]) + (what != "count")
-            rule = (
-                "below the least"
-                if found[wrong[0]] < 0
-                else f"beyond the {limit} that its head promises"
-            )
+            low, high = "below the least", f"beyond the {limit} that its head promises"
+            rule = low if found[wrong[0]] < 0 else high
             raise ReadError(f"{path}, entry {at + wrong[0] + 1}: {what} {value} {rule}.")
     return triples.astype(np.int32)
 
@@ -134,10 +126,8 @@ def _from_npz(path: Path, vocabulary) -> tuple[sp.csr_array, list[str]]:
                 f"{path}: no array {missing[0]!r}. A corpus holds data, indices, indptr, shape and "
                 "terms."
             )
-        shape, parts = (
-            tuple(int(n) for n in stored["shape"]),
-            {name: stored[name] for name in ("data", "indices", "indptr")},
-        )
+        shape = tuple(int(n) for n in stored["shape"])
+        parts = {name: stored[name] for name in ("data", "indices", "indptr")}
         kinds = {name: part.dtype.kind for name, part in parts.items()}
         if (
             len(shape) != 2
@@ -160,11 +150,10 @@ def _from_npz(path: Path, vocabulary) -> tuple[sp.csr_array, list[str]]:
             raise ReadError(
                 f"{path}: no array 'terms' with the words. Name a file with one word a line."
             )
-        words = (
-            [str(word) for word in stored["terms"].tolist()]
-            if vocabulary is None
-            else _vocabulary(path, vocabulary, X.shape[1])
-        )
+        if vocabulary is None:
+            words = [str(word) for word in stored["terms"].tolist()]
+        else:
+            words = _vocabulary(path, vocabulary, X.shape[1])
     if len(words) != X.shape[1]:
         raise ReadError(
             f"{path}: {len(words)} words for {X.shape[1]} columns. Each column needs its word."

@@ -43,10 +43,9 @@ def format_of(names: list[str]) -> str:
     }
     kinds = set(found.values())
     if len(kinds) > 1:
+        listed = ", ".join(f"{shown(name)}: {kind}" for name, kind in found.items())
         raise ReadError(
-            "the files are of several formats "
-            f"({', '.join(f'{shown(n)}: {k}' for n, k in found.items())}). Read them apart, or "
-            "pass format=..."
+            f"the files are of several formats ({listed}). Read them apart, or pass format=..."
         )
     return kinds.pop()
 

@@ -1,21 +1,22 @@
-"""Names of columns, hashed ones included: another reading finds which names fall into the buckets
-that matter.
-"""
+"""Names of columns; of hashed ones another reading finds those in the buckets that matter."""
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tamis.read.rows import Context, Position
 from tamis.read.tables.layout import WORDS
 
+if TYPE_CHECKING:
+    from tamis.read.source import RowSource
+
 LISTED = 4  # names of a bucket that are written out
 
 
-def names_of(source, columns) -> list[str]:
-    """A name for each of some columns of a source: the table's own, the number in the file, or all
-    names seen in a bucket, joined by "|".
-    """
+def names_of(source: "RowSource", columns: Iterable[int]) -> list[str]:
+    """Names of columns: the table's own, the number in the file, or a bucket's, joined by "|"."""
     columns = [int(c) for c in columns]
     if source.options.hash_bits and source.format != "npz":
         seen = _in_buckets(source, columns)

@@ -1,33 +1,44 @@
 """`open_rows`: the way in."""
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal
 
+from tamis.base.machine.disk import StrPath
 from tamis.read.formats import FORMATS, format_of
 from tamis.read.options import CHUNK_BYTES, Options
 from tamis.read.rows import ReadError
 from tamis.read.source import RowSource
 from tamis.read.streams import STDIN, expand, shown
 
+_CHOICES: dict[str, tuple] = {
+    "format": (None, *FORMATS),
+    "on_bad": ("error", "skip"),
+    "zero_based": (True, False, "auto"),
+    "multilabel": (True, False, "auto"),
+    "missing": ("error", "zero", "indicator"),
+}
+_LEAST = {"chunk_rows": 1, "n_features": 1, "max_line_bytes": CHUNK_BYTES}
+
 
 def open_rows(
-    source,
+    source: StrPath | Iterable[StrPath],
     *,
-    format=None,
-    target=None,
-    weight=None,
-    chunk_rows=16384,
-    max_line_bytes=2**26,
-    on_bad="error",
-    zero_based="auto",
-    hash_bits=None,
-    n_features=None,
-    multilabel="auto",
-    delimiter=None,
-    categorical=(),
-    ignore=(),
-    missing="error",
-    schema=None,
-):
+    format: str | None = None,
+    target: str | int | Literal[False] | None = None,
+    weight: str | int | None = None,
+    chunk_rows: int = 16384,
+    max_line_bytes: int = 2**26,
+    on_bad: Literal["error", "skip"] = "error",
+    zero_based: bool | Literal["auto"] = "auto",
+    hash_bits: int | None = None,
+    n_features: int | None = None,
+    multilabel: bool | Literal["auto"] = "auto",
+    delimiter: str | None = None,
+    categorical: Iterable[str | int] | Literal["all"] = (),
+    ignore: Iterable[str | int] = (),
+    missing: Literal["error", "zero", "indicator"] = "error",
+    schema: dict[str, Any] | None = None,
+) -> RowSource:
     """Rows of files, chunk by chunk, in constant memory.
 
     Reads svmlight (LIBSVM) text, CSV and TSV with a header, Parquet and Arrow IPC (extra
@@ -107,52 +118,45 @@ def open_rows(
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1.0, -1.0] 1
     """
     files = expand(source)
-    _check(
-        format,
-        on_bad,
-        zero_based,
-        hash_bits,
-        missing,
-        chunk_rows,
-        n_features,
-        multilabel,
-        max_line_bytes,
-    )
-    kind = format or format_of(files)
-    if STDIN in files and kind in ("parquet", "arrow", "npz"):
-        raise ReadError(
-            f"standard input: {kind} is not read as it comes, since its parts are found from its "
-            "end. Write it to a file, and name that."
-        )
     given: dict[str, Any] = {
+        "format": format,
         "target": target,
         "weight": weight,
         "chunk_rows": chunk_rows,
         "max_line_bytes": max_line_bytes,
         "on_bad": on_bad,
         "zero_based": zero_based,
-        "hash_bits": hash_bits or (18 if kind == "vw" else 0),
+        "hash_bits": hash_bits,
         "n_features": n_features,
         "multilabel": multilabel,
+        "missing": missing,
+    }
+    _check(given)
+    kind = given["format"] = format or format_of(files)
+    if STDIN in files and kind in ("parquet", "arrow", "npz"):
+        raise ReadError(
+            f"standard input: {kind} is not read as it comes, since its parts are found from its "
+            "end. Write it to a file, and name that."
+        )
+    given |= {
+        "hash_bits": hash_bits or (18 if kind == "vw" else 0),
         "delimiter": delimiter or ("\t" if kind == "tsv" else ","),
         "categorical": categorical if isinstance(categorical, str) else tuple(categorical),
         "ignore": tuple(ignore),
-        "missing": missing,
     }
     if schema is not None:
         given |= _by_schema(kind, schema, given, files)
-    options = Options(kind, **given)
+    options = Options(**given)
     rows = RowSource(files, options)
     if schema is not None:
         rows.labels, rows.several = schema.get("labels"), schema.get("several")
     if kind in ("csv", "tsv", "parquet", "arrow"):
         from tamis.read.tables.layout import Layout, lay_out
 
-        rows.layout = (
-            Layout.from_dict(schema["layout"])
-            if schema is not None
-            else lay_out(files, options, rows)
-        )
+        if schema is not None:
+            rows.layout = Layout.from_dict(schema["layout"])
+        else:
+            rows.layout = lay_out(files, options, rows)
     return rows
 
 
@@ -176,41 +180,23 @@ def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
     return settled
 
 
-def _check(
-    format,
-    on_bad,
-    zero_based,
-    hash_bits,
-    missing,
-    chunk_rows,
-    n_features,
-    multilabel,
-    max_line_bytes,
-) -> None:
+def _check(given: dict[str, Any]) -> None:
     """Refuse parameters that mean nothing."""
-    allowed = {
-        "format": (format, (None, *FORMATS)),
-        "on_bad": (on_bad, ("error", "skip")),
-        "zero_based": (zero_based, (True, False, "auto")),
-        "multilabel": (multilabel, (True, False, "auto")),
-        "missing": (missing, ("error", "zero", "indicator")),
-    }
-    for name, (value, choices) in allowed.items():
-        if value not in choices:
+    for name, choices in _CHOICES.items():
+        if given[name] not in choices:
+            listed = ", ".join(map(repr, choices))
             raise ValueError(
-                f"The {name!r} parameter of open_rows must be one of "
-                f"{', '.join(map(repr, choices))}. Got {value!r} instead."
+                f"The {name!r} parameter of open_rows must be one of {listed}. Got "
+                f"{given[name]!r} instead."
             )
+    hash_bits = given["hash_bits"]
     if hash_bits is not None and not (isinstance(hash_bits, int) and 1 <= hash_bits <= 40):
         raise ValueError(
             "The 'hash_bits' parameter of open_rows must be a whole number from 1 to 40. Got "
             f"{hash_bits!r} instead."
         )
-    for name, value, least in (
-        ("chunk_rows", chunk_rows, 1),
-        ("n_features", n_features, 1),
-        ("max_line_bytes", max_line_bytes, CHUNK_BYTES),
-    ):
+    for name, least in _LEAST.items():
+        value = given[name]
         if value is not None and not (isinstance(value, int) and value >= least):
             raise ValueError(
                 f"The {name!r} parameter of open_rows must be a whole number of at least {least}. "

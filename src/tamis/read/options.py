@@ -1,13 +1,10 @@
 """How a source is to be read."""
 
 from dataclasses import dataclass
-from typing import Any
 
 CHUNK_BYTES = 1 << 20  # text of a chunk; several of them are in memory at a time
 LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
-ENTRY_BYTES = (
-    4  # of the shortest feature in text; bounds the entries of a row where there is no text
-)
+ENTRY_BYTES = 4  # of the shortest feature in text: bounds the entries of rows that are no text
 
 
 @dataclass(frozen=True)
@@ -15,19 +12,19 @@ class Options:
     """The settled wishes of `open_rows`."""
 
     format: str
-    target: Any = None  # name or number of the target; False where rows may lack it
-    weight: Any = None
+    target: str | int | None = None  # name or number of the target; False where rows may lack it
+    weight: str | int | None = None
     chunk_rows: int = 16384
     chunk_bytes: int = CHUNK_BYTES
     max_line_bytes: int = LINE_BYTES
     on_bad: str = "error"
-    zero_based: Any = "auto"
+    zero_based: bool | str = "auto"
     hash_bits: int = 0  # 0: not hashed
     n_features: int | None = None
-    multilabel: Any = "auto"
+    multilabel: bool | str = "auto"
     delimiter: str = ","
-    categorical: Any = ()
-    ignore: tuple = ()
+    categorical: str | tuple[str | int, ...] = ()
+    ignore: tuple[str | int, ...] = ()
     missing: str = "error"
     drop: bool = False  # whether columns beyond n_features are left out and counted
 

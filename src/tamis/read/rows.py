@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from tamis.base.machine.screen import for_terminal
 
@@ -14,9 +15,7 @@ LISTED = 10  # bad lines that are remembered
 
 
 class ReadError(ValueError):
-    """A file that cannot be read as asked: the message names file, line, column, the text and the
-    way out.
-    """
+    """A file that cannot be read as asked; it names file, line, column, text and way out."""
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes files
@@ -44,7 +43,7 @@ class Rows(NamedTuple):
     the next chunk begins.
     """
 
-    X: Any
+    X: sp.csr_array
     targets: Any
     first_line: int
     weights: np.ndarray | None = None
@@ -54,9 +53,7 @@ class Rows(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where reading goes on: file by number, place in it (bytes of text, or rows of a table), line,
-    rows read in all, columns met.
-    """
+    """Where reading goes on: file, place in it (bytes or rows), line, rows read, columns met."""
 
     file: int = 0
     offset: int = 0
@@ -88,9 +85,7 @@ class Bad:
 
 @dataclass
 class Context:
-    """What a reader knows beside the bytes: where it is, what has been decided, and what to do
-    about bad lines.
-    """
+    """What a reader knows beside the bytes: what was decided, and what to do about bad lines."""
 
     skip: bool = False
     bad: Bad = field(default_factory=Bad)
@@ -110,9 +105,7 @@ class Context:
 
 @contextmanager
 def foreign(begin: str, end: str) -> Iterator[None]:
-    """What other libraries raise on damaged bytes, whatever it is, as a ReadError: `begin`, their
-    words, `end`.
-    """
+    """What other libraries raise on damaged bytes, as a ReadError: `begin`, their words, `end`."""
     try:
         yield
     except ReadError:
@@ -126,15 +119,13 @@ def said(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
-def wild_rows(X) -> np.ndarray:
-    """Numbers of the rows with an entry that is not finite: entries of one column are summed, and
-    sums may be too large.
-    """
+def wild_rows(X: sp.csr_array) -> np.ndarray:
+    """Numbers of the rows with an entry that is not finite, as a sum of entries may be."""
     wild = np.flatnonzero(~np.isfinite(X.data))
     return np.unique(np.searchsorted(X.indptr, wild, side="right") - 1)
 
 
-def quoted(text, at: int) -> str:
+def quoted(text: np.ndarray, at: int) -> str:
     """The word at a place of a text, shortened, as a message shows it."""
     word = bytes(text[at : at + 4 * SHOWN]).split(b"\n")[0]
     for blank in (b" ", b"\t", b"\r"):

@@ -1,9 +1,9 @@
 """A source of rows: files that can be read again and again, chunk by chunk."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,10 +14,12 @@ from tamis.read.rows import Bad, Context, CountsFromZero, Labels, Position, Read
 from tamis.read.streams import STANDARD, STDIN, fingerprint, shown
 from tamis.read.survey import Survey
 
+if TYPE_CHECKING:
+    from tamis.read.tables.layout import Layout
+
 
 class RowSource:
-    """Rows of one or several files, as `open_rows` makes them; iterate over it as often as you
-    like.
+    """Rows of one or several files, made by `open_rows`; iterate over it as often as you like.
 
     Each chunk is a tuple with `X` (CSR), `targets` and `first_line`, and where the file has them
     `weights` and `queries`. `files` are the names, in the order in which they are read; `bad` says
@@ -29,7 +31,7 @@ class RowSource:
     train : Walks through one.
     """
 
-    def __init__(self, files: list[str], options: Options, layout=None):
+    def __init__(self, files: list[str], options: Options, layout: "Layout | None" = None):
         self.files, self.options, self.layout = files, options, layout
         self.base = {"auto": None, True: 0, False: 1}[options.zero_based]
         self.several = None if options.multilabel == "auto" else bool(options.multilabel)
@@ -78,9 +80,7 @@ class RowSource:
         return self.read()
 
     def read(self, position: Position | None = None) -> Iterator[Rows]:
-        """Chunks from a position on, which an earlier chunk's `position` names; the next ones are
-        read ahead by a thread.
-        """
+        """Chunks from a position on, an earlier chunk's `position`; the next are read ahead."""
         if self.several and self.labels is None:
             self.survey()
         empty = True
@@ -101,9 +101,7 @@ class RowSource:
             )
 
     def _chunks(self, position: Position) -> Iterator[tuple[Rows | None, Context, int]]:
-        """Chunks with the context they were read in and the bytes read, file after file; last, no
-        rows and the final context.
-        """
+        """Chunks, their context and the bytes read, file after file; last, none and the context."""
         context = Context(
             self.options.on_bad == "skip", Bad(), position.width, self.base, self.several
         )
@@ -111,23 +109,18 @@ class RowSource:
         before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
         for number in range(position.file, len(self.files)):
             name = self.files[number]
-            start = (
-                position
-                if number == position.file
-                else Position(number, 0, 1, position.rows, position.width)
-            )
+            start = position
+            if number != position.file:
+                start = Position(number, 0, 1, position.rows, position.width)
             for rows, done in reader.read(name, start):
                 position = rows.position
-                yield (
-                    rows,
-                    replace(context, bad=Bad(context.bad.count, list(context.bad.first))),
-                    before + done,
-                )
+                bad = Bad(context.bad.count, list(context.bad.first))
+                yield rows, replace(context, bad=bad), before + done
             before += 0 if name == STDIN else os.path.getsize(name)
             position = Position(number + 1, 0, 1, position.rows, context.width)
         yield None, context, before
 
-    def _reader(self, context: Context):
+    def _reader(self, context: Context) -> Any:
         """The reader of the format."""
         if self.format == "svmlight":
             from tamis.read.text.svmlight import SvmlightReader
@@ -141,6 +134,8 @@ class RowSource:
             from tamis.read.tables.arrays import ArraysReader
 
             return ArraysReader(self.options, context)
+        if self.layout is None:
+            raise TypeError(f"a table ({self.format}) is read by a layout of its columns.")
         if self.format in ("csv", "tsv"):
             from tamis.read.tables.csv import CsvReader
 
@@ -149,7 +144,7 @@ class RowSource:
 
         return ArrowReader(self.options, context, self.layout)
 
-    def _spread(self, targets):
+    def _spread(self, targets: Any) -> Any:
         """Several labels a row as a matrix of 0 and 1, a column for each of `labels`."""
         if not isinstance(targets, Labels) or self.labels is None:
             return targets
@@ -165,10 +160,8 @@ class RowSource:
         return matrix
 
     # ------------------------------------------------------------------ knowing
-    def survey(self, columns: bool = False, tell=None) -> Survey:
-        """Read everything once and say what is there; with `columns` in how many rows each column
-        is met. Remembered.
-        """
+    def survey(self, columns: bool = False, tell: Callable[[int], None] | None = None) -> Survey:
+        """Read all once, say what is there, and remember it; `columns`: rows a column is met in."""
         if self.surveyed is not None and (not columns or self.surveyed.counts is not None):
             return self.surveyed
         self.keep()
@@ -189,9 +182,8 @@ class RowSource:
                 if self.base is None and context is not None:
                     self.base = context.base
                 break
-            except (
-                CountsFromZero
-            ):  # a column 0 after rows without one: the file counts from 0 after all
+            except CountsFromZero:
+                # A column 0 after rows without one: the file counts from 0 after all.
                 if self.options.zero_based != "auto":
                     raise
                 self.base = 0
@@ -214,7 +206,7 @@ class RowSource:
             STANDARD.keep()
             self.total = max(self.total, STANDARD.kept.seek(0, os.SEEK_END))
 
-    def names_of(self, columns) -> list[str]:
+    def names_of(self, columns: Iterable[int]) -> list[str]:
         """Names of some columns.
 
         For hashed ones the files are read again, and all names seen in a bucket are given.
@@ -230,9 +222,7 @@ class RowSource:
     # ----------------------------------------------------------- the same columns from another file
     @property
     def schema(self) -> dict:
-        """What the columns mean, as plain data: hand it to `open_rows` to read another file by the
-        same columns.
-        """
+        """What the columns mean, as plain data: `open_rows` reads another file by it."""
         facts: dict[str, Any] = {
             "format": self.format,
             "zero_based": self.base != 1 if self.base is not None else None,

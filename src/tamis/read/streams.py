@@ -10,21 +10,16 @@ import os
 import sys
 import tempfile
 import zlib
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import IO, Any, BinaryIO, NamedTuple
 
+from tamis.base.machine.disk import StrPath
 from tamis.read.rows import ReadError, foreign, said
 
 STDIN = "-"
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
-BROKEN = (
-    EOFError,
-    OSError,
-    zlib.error,
-    lzma.LZMAError,
-    RuntimeError,
-    ValueError,
-    MemoryError,
-)  # what damaged compressed data raises
+# What damaged compressed data raises.
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError, MemoryError)
 _PROBES, _PROBE = 16, 1 << 16
 _SIP = 1 << 10  # compressed bytes that are unpacked at a time: four of them can stand for 128 KiB
 
@@ -39,7 +34,7 @@ class Stream(NamedTuple):
 class Stdin:
     """Standard input: read once as it comes, or kept in a temporary file to be read again."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.kept: Any = None
         self.digest, self.begun = "", False
 
@@ -54,7 +49,7 @@ class Stdin:
             self.kept.flush()
             self.digest = total.hexdigest()
 
-    def open(self):
+    def open(self) -> BinaryIO:
         """The bytes from their beginning."""
         if self.kept is None:
             self._first()
@@ -74,7 +69,7 @@ STANDARD = Stdin()
 
 
 # --------------------------------------------------------------------------- names
-def expand(source) -> list[str]:
+def expand(source: StrPath | Iterable[StrPath]) -> list[str]:
     """Names of the files meant: one, several, or a glob, in sorted order."""
     if isinstance(source, str | os.PathLike):
         source = [source]
@@ -160,7 +155,7 @@ class Frames(io.RawIOBase):
     pass over it.
     """
 
-    def __init__(self, source, make):
+    def __init__(self, source: IO[bytes], make: Callable[[], Any]):
         self.source, self.make = source, make
         self.machine: Any = None  # of the frame that is open
         self.rest, self.ready = b"", memoryview(b"")
@@ -169,7 +164,7 @@ class Frames(io.RawIOBase):
         """Yes."""
         return True
 
-    def readinto(self, view) -> int:
+    def readinto(self, view: Any) -> int:
         """Fill a view as far as what is unpacked goes."""
         while not len(self.ready):
             piece = self.rest or self.source.read(_SIP)
@@ -214,7 +209,7 @@ def _zstandard(buffered):
         ) from None
 
 
-def read_into(stream, view) -> int:
+def read_into(stream: Any, view: memoryview) -> int:
     """Fill a view as far as the bytes go; some readers lack `readinto`."""
     if hasattr(stream, "readinto"):
         return stream.readinto(view) or 0
@@ -225,9 +220,7 @@ def read_into(stream, view) -> int:
 
 # --------------------------------------------------------------------------- identity
 def fingerprint(name: str) -> dict:
-    """What tells this file from another: size, time of the last change, and a digest of some of its
-    bytes.
-    """
+    """What tells a file from another: size, last change, and a digest of some of its bytes."""
     if name == STDIN:
         STANDARD.keep()
         return {"size": STANDARD.kept.seek(0, os.SEEK_END), "digest": STANDARD.digest}

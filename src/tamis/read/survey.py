@@ -70,10 +70,8 @@ class Survey:
         if isinstance(targets, Labels):
             self.several, targets = True, targets.values
         elif hasattr(targets, "tocsr"):
-            self.several, targets = (
-                True,
-                np.repeat(np.arange(targets.shape[1]), targets.sum(axis=0)),
-            )
+            self.several = True
+            targets = np.repeat(np.arange(targets.shape[1]), targets.sum(axis=0))
         numeric = targets.dtype.kind == "f"
         if numeric:
             targets = targets[~np.isnan(targets)]

@@ -1,4 +1,4 @@
-"""The mathematics: losses, penalties, steps, rules and gains, as terms that compiled loops accept."""
+"""The mathematics: losses, penalties, steps, rules and gains, as terms that loops accept."""
 
 from tamis.base.jit import term
 from tamis.terms.adaptive import FTRL, AdaGrad

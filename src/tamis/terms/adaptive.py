@@ -85,8 +85,7 @@ class FTRL(NamedTuple):
 
 @term
 class AdaGrad(NamedTuple):
-    """Descent with one rate a coordinate, eta / (delta + m), the prox after every step (Duchi et
-    al. 2011).
+    """Descent at a rate eta / (delta + m) a coordinate, then the prox (Duchi et al. 2011).
 
     The cell stores (delta + m) u + sign(u) S: a coordinate's charge is the common toll over its own
     divisor, so the ledger stays exact for L1. A ridge would divide each coordinate by another
@@ -127,9 +126,8 @@ class AdaGrad(NamedTuple):
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
         stored = state[0, cell]
         moved = carry(penalty, (self.delta + m) * weight - pace * x, ledger.toll)
-        state[0, cell] = (
-            moved if pace != 0.0 and m > 0.0 else stored
-        )  # not where the square of a tiny gradient is 0
+        # Not where the square of a tiny gradient is 0.
+        state[0, cell] = moved if pace != 0.0 and m > 0.0 else stored
         state[1, cell] = m
 
     def accrue(self, penalty, eta, ledger, lifts):

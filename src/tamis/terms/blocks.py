@@ -68,9 +68,7 @@ class GroupL2(NamedTuple):
 
 @term
 class SparseGroup(NamedTuple):
-    """Sparse group lasso, alpha * (weight * ||w||_2 + l1_weight * ||w||_1) of a block; with
-    `positive`, also w >= 0.
-    """
+    """Sparse group lasso of a block, alpha * (weight ||w||_2 + l1_weight ||w||_1), maybe w >= 0."""
 
     alpha: float = 0.1
     positive: float = 0.0
@@ -126,12 +124,8 @@ class SparseGroup(NamedTuple):
         square = 0.0
         for k in range(len(w)):
             square += w[k] * w[k]
-        norm, price, toll, apart = (
-            math.sqrt(square),
-            self.alpha * weight,
-            self.alpha * l1_weight,
-            0.0,
-        )
+        norm, apart = math.sqrt(square), 0.0
+        price, toll = self.alpha * weight, self.alpha * l1_weight
         for k in range(len(w)):
             off = trim(self, -slope[k], toll)
             if w[k] != 0.0:

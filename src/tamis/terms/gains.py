@@ -39,9 +39,7 @@ class Tube(NamedTuple):
 
 @term
 class PAGain(NamedTuple):
-    """Passive-aggressive: the least step to margin 1 (variant 0), capped at C (1), softened by C
-    (2).
-    """
+    """Passive-aggressive: the least step to margin 1, capped (variant 1) or softened (2) by C."""
 
     C: float = 1.0
     variant: float = 1.0
@@ -60,9 +58,7 @@ class PAGain(NamedTuple):
 
 @term
 class AROWGain(NamedTuple):
-    """Adaptive regularization: a squared hinge of weight 1 / r against the distance to the old
-    distribution.
-    """
+    """Adaptive regularization: a squared hinge of weight 1 / r against the distance moved."""
 
     r: float = 1.0
 
@@ -92,9 +88,7 @@ class SOPGain(NamedTuple):
 
 @term
 class NAROWGain(NamedTuple):
-    """Narrow adaptive regularization: r of each row such that no row narrows its own variance below
-    1 / b.
-    """
+    """Narrow adaptive regularization: r such that no row narrows its variance below 1 / b."""
 
     b: float = 1.0
 
@@ -113,9 +107,7 @@ class NAROWGain(NamedTuple):
 
 @term
 class CWGain(NamedTuple):
-    """Confidence-weighted by the variance: the least step to a margin of phi times its variance
-    (for the deviation see `SCWGain`).
-    """
+    """Confidence-weighted: the least step to a margin of phi variances (deviations: `SCWGain`)."""
 
     phi: float = 0.5244005127080409
 
@@ -137,8 +129,7 @@ class CWGain(NamedTuple):
 
 @term
 class SCWGain(NamedTuple):
-    """Soft confidence-weighted: a step to a margin of phi standard deviations, or short of it at a
-    price.
+    """Soft confidence-weighted: a step to a margin of phi deviations, or short of it at a price.
 
     The price of each unit is C (variant 1), that of its square C (variant 2). C = inf in variant 1
     is CW by the deviation.
@@ -153,9 +144,8 @@ class SCWGain(NamedTuple):
 
     def gains(self, margin, variance, weight):
         phi = self.phi
-        if variance < 1e-280 or margin >= phi * math.sqrt(
-            variance
-        ):  # below, quotients would overflow
+        # Below, quotients would overflow.
+        if variance < 1e-280 or margin >= phi * math.sqrt(variance):
             return 0.0, 0.0
         square = phi * phi
         if self.variant == 1.0:

@@ -1,8 +1,8 @@
 """Penalties of one weight, and their lazy form.
 
 The exact lazy ledger is two running numbers for all features, a scale P and a toll S. A feature
-stores one number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its weight is ``P
-sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes nothing.
+stores one number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its weight is
+``P sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes nothing.
 `collect` goes from c to u, `carry` back.
 """
 

@@ -7,7 +7,7 @@ cell, `takes_any_step` whether step sizes may depend on the loss of a row. The l
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tamis.base.jit import term
 from tamis.base.verbs import (
@@ -30,8 +30,7 @@ from tamis.terms.adaptive import FTRL, AdaGrad
 
 @term
 class Descent(NamedTuple):
-    """Gradient descent followed by the penalty's prox every `period` steps (FOBOS; truncated
-    gradient).
+    """Gradient descent, then the penalty's prox every `period` steps (FOBOS; truncated gradient).
 
     `priced` = 1 charges eta * l1 (FOBOS), 0 charges l1 as it stands, in units of the weights.
     """
@@ -60,9 +59,8 @@ class Descent(NamedTuple):
     def absorb(self, state, penalty, cell, s, x, pace, ledger):
         stored = state[0, cell]
         weight = collect(penalty, stored, ledger.toll) - pace * x
-        state[0, cell] = (
-            carry(penalty, weight, ledger.toll) if pace != 0.0 else stored
-        )  # no step, no rounding
+        # No step, no rounding.
+        state[0, cell] = carry(penalty, weight, ledger.toll) if pace != 0.0 else stored
 
     def accrue(self, penalty, eta, ledger, lifts):
         scale, toll, base = ledger.scale, ledger.toll, ledger.base + 1.0
@@ -122,11 +120,9 @@ class CappedDescent(NamedTuple):
         return sign, 1.0
 
     def objection(self, penalty, averaged):
-        return (
-            "theta spares large weights from an L1 toll; a ridge has no such form"
-            if rates(penalty)[1]
-            else ""
-        )
+        if rates(penalty)[1]:
+            return "theta spares large weights from an L1 toll; a ridge has no such form"
+        return ""
 
     def settle(self, state, penalty, cell, ledger):
         weight = state[0, cell]
@@ -173,8 +169,7 @@ class CappedDescent(NamedTuple):
 
 @term
 class DualAveraging(NamedTuple):
-    """Regularized dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao
-    2010).
+    """Dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao 2010).
 
     With step eta_t: toll = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
     """
@@ -207,11 +202,8 @@ class DualAveraging(NamedTuple):
         base = ledger.base + l1 * lifts[0]
         # The toll never falls, even where an automatic eta grows: a weight that left must not come
         # back untouched.
-        return (
-            1.0 / (l2 * lifts[1] * ledger.steps + 1.0 / eta),
-            max(ledger.toll, base + self.rho / eta),
-            base,
-        )
+        scale = 1.0 / (l2 * lifts[1] * ledger.steps + 1.0 / eta)
+        return scale, max(ledger.toll, base + self.rho / eta), base
 
     def owes(self):
         return False
@@ -239,12 +231,12 @@ class DualAveraging(NamedTuple):
 class Averaged(NamedTuple):
     """Any rule, its weights averaged over the steps of each feature's present stay in the support.
 
-    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is ``c * scales -
-    d * tolls`` less one number a cell, kept in the last column. A feature that leaves the support
-    starts again from nothing.
+    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is
+    ``c * scales - d * tolls`` less one number a cell, kept in the last column. A feature that
+    leaves the support starts again from nothing.
     """
 
-    rule: tuple
+    rule: Any  # a rule
 
     def columns(self):
         return self.rule.columns() + 1

@@ -1,5 +1,4 @@
-"""Checkpoints: a model in mid-stream and where its reading goes on, in a folder, written in one
-step.
+"""Checkpoints: a model in mid-stream and where its reading goes on, in a folder.
 
 ::
 
@@ -23,7 +22,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from tamis.base.machine.disk import TEMPORARY, is_at, lock, replacing, sweep
+from tamis.base.machine.disk import TEMPORARY, StrPath, is_at, lock, replacing, sweep
 from tamis.base.machine.screen import for_terminal
 from tamis.persist import ModelFileError, load, save
 from tamis.training.record import FORMAT, State, contradiction, fault, to_record, to_state, width_of
@@ -34,9 +33,7 @@ _CHECKSUM_LENGTH = 32  # that end a model file
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that does not belong to what is asked for, or that is damaged; or a folder that
-    is not free for one.
-    """
+    """A checkpoint that is damaged or of something else, or a folder that is not free for one."""
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes names and parameters
@@ -45,13 +42,13 @@ class CheckpointError(ValueError):
 class Folder:
     """A folder of checkpoints, claimed for this walk while the context lasts."""
 
-    def __init__(self, path):
+    def __init__(self, path: StrPath):
         self.path, self.current = Path(path), ""
         self.mark: Any = None
         self.task: dict = {}
 
     # ------------------------------------------------------------------ claiming
-    def __enter__(self):
+    def __enter__(self) -> "Folder":
         try:
             made = self._claim()
             try:
@@ -84,9 +81,8 @@ class Folder:
                 made = False
                 if not (self.path / MARK).exists():
                     self._refuse_others(lambda name: name == MARK)
-            with contextlib.suppress(
-                FileNotFoundError
-            ):  # whoever had the folder has just removed it
+            # Whoever had the folder may have just removed it.
+            with contextlib.suppress(FileNotFoundError):
                 self.mark = open(self.path / MARK, "a+b")  # noqa: SIM115 (it is locked as long as it is open)
                 try:
                     free = lock(self.mark)
@@ -118,15 +114,12 @@ class Folder:
             os.fsync(self.mark.fileno())
         try:
             said = json.loads(text)
-            self.made, names = (
-                said["made"] is True,
-                [f"model-{bytes.fromhex(said['id']).hex()}-{letter}.tamis" for letter in "ab"],
-            )
+            self.made, key = said["made"] is True, bytes.fromhex(said["id"]).hex()
         except (ValueError, TypeError, KeyError):
             raise CheckpointError(
                 f"{self.path / MARK}: no checkpoint wrote this file. Name another folder."
             ) from None
-        self.names = names
+        self.names = names = [f"model-{key}-{letter}.tamis" for letter in "ab"]
         self._refuse_others(lambda name: name in (MARK, NAME, *names) or TEMPORARY.fullmatch(name))
 
     def _refuse_others(self, known) -> None:
@@ -140,12 +133,10 @@ class Folder:
             )
 
     # ------------------------------------------------------------------ reading and writing
-    def write(self, model, state: State) -> None:
+    def write(self, model: Any, state: State) -> None:
         """Save the model and the state."""
-        older, self.current = (
-            self.current,
-            next(name for name in self.names if name != self.current),
-        )
+        older = self.current
+        self.current = next(name for name in self.names if name != older)
         save(model, self.path / self.current)
         record = to_record(
             state, {"name": self.current, "checksum": self._sum(self.current)}, self.task

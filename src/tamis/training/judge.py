@@ -1,9 +1,13 @@
 """How well a model does on the way: on each chunk before it is learnt, and on rows of their own."""
 
+from typing import Any, Literal
+
 import numpy as np
+import scipy.sparse as sp
 
 from tamis.read.source import RowSource
 
+Validate = Literal["progressive"] | RowSource | tuple[Any, Any] | None
 PROGRESSIVE = "progressive"
 EVERY_ONE, THINNED = 64, 8
 
@@ -11,23 +15,28 @@ EVERY_ONE, THINNED = 64, 8
 class Judge:
     """What `validate` asks for."""
 
-    def __init__(self, validate):
+    def __init__(self, validate: Validate):
         self.progressive = isinstance(validate, str)
         if self.progressive and validate != PROGRESSIVE:
             raise ValueError(
                 "validate must be None, 'progressive', a source of rows or (X, y). Got "
                 f"{validate!r}."
             )
-        self.held = None if self.progressive else validate
+        self.held = None if isinstance(validate, str) else validate
         self.name = PROGRESSIVE if self.progressive else "none" if validate is None else "held out"
 
     def wants(self, chunks: int) -> bool:
-        """Whether the chunk after so many is to be predicted: of a long stream one in eight, so
-        that this costs little.
-        """
+        """Whether the chunk after so many is predicted: of a long stream one in eight."""
         return self.progressive and (chunks < EVERY_ONE or chunks % THINNED == 0)
 
-    def before(self, model, X, targets, weights, charged: list[float]) -> None:
+    def before(
+        self,
+        model: Any,
+        X: sp.csr_array,
+        targets: Any,
+        weights: np.ndarray | None,
+        charged: list[float],
+    ) -> None:
         """Predict the chunk, if the model can, and add its loss."""
         if hasattr(model, "n_features_in_"):
             if not getattr(model, "grow", False) and X.shape[1] != model.n_features_in_:
@@ -36,14 +45,14 @@ class Judge:
             charged[0] += float((losses(model, X, targets) * loads).sum())
             charged[1] += float(loads.sum())
 
-    def look(self, model) -> dict:
+    def look(self, model: Any) -> dict:
         """Error on the held-out rows."""
         if self.held is None or not hasattr(model, "n_features_in_"):
             return {}
         return {"validation_error": error_on(model, self.held)}
 
 
-def error_on(model, rows) -> float:
+def error_on(model: Any, rows: RowSource | tuple[Any, Any]) -> float:
     """Mean error on rows: share of wrong classes or labels, or mean squared difference."""
     chunks = ((chunk.X, chunk.targets) for chunk in rows) if isinstance(rows, RowSource) else [rows]
     total, count = 0.0, 0
@@ -53,7 +62,7 @@ def error_on(model, rows) -> float:
     return total / count if count else float("nan")
 
 
-def losses(model, X, targets) -> np.ndarray:
+def losses(model: Any, X: Any, targets: Any) -> np.ndarray:
     """Loss of each row; nan for rows without a target."""
     guess = model.predict(X)
     truth = targets.toarray() if hasattr(targets, "toarray") else np.asarray(targets)

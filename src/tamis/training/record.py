@@ -27,9 +27,8 @@ class State:
     chunks: int = 0
     position: Position | None = None  # in the present pass
     mark: int = 0  # rows at which the history is written next
-    charged: list[float] = field(
-        default_factory=lambda: [0.0, 0.0]
-    )  # progressive loss and its weight
+    # Progressive loss and its weight.
+    charged: list[float] = field(default_factory=lambda: [0.0, 0.0])
     history: list[dict] = field(default_factory=list)
     facts: dict = field(default_factory=dict)  # what the source had decided
 
@@ -110,7 +109,7 @@ RECORD = {
 }
 
 
-def fault(record) -> str:
+def fault(record: object) -> str:
     """What is wrong with a record, in words; nothing if it is as it should be."""
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         return f"this is no checkpoint of format {FORMAT}"
@@ -138,17 +137,13 @@ def _misfit(found, fields: dict, path: str) -> str:
 
 
 def _altered(record: dict) -> str:
-    return (
-        ""
-        if record["checksum"] == checksum(record)
-        else "it was altered since it was written (its checksum does not match)"
-    )
+    if record["checksum"] == checksum(record):
+        return ""
+    return "it was altered since it was written (its checksum does not match)"
 
 
 def contradiction(state: dict, task: dict) -> str:
-    """What is wrong with figures that are possible one by one, but not together or not for the
-    task; nothing if all is well.
-    """
+    """What is wrong with figures that cannot be together, or not for the task; else nothing."""
     turn, seen, position = state["turn"], state["seen"], state["position"]
     told = [line["rows"] for line in state["history"]]
     rules = {

@@ -1,26 +1,47 @@
 """The one training walk: rows from a source, into any model with `partial_fit`."""
 
-import contextlib
 import inspect
 import signal
 import threading
 import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
+from tamis.base.machine.disk import StrPath
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import alone
-from tamis.read.rows import Misplaced, ReadError, Rows
+from tamis.read.rows import Misplaced, Position, ReadError, Rows
 from tamis.read.source import RowSource
 from tamis.training.checkpoint import ANEW, CheckpointError, Folder
-from tamis.training.judge import Judge
+from tamis.training.judge import Judge, Validate
 from tamis.training.record import GROWTH, State
 
 
+class Learner(Protocol):
+    """What can be trained: any model with `partial_fit`."""
+
+    @property
+    def partial_fit(self) -> Callable[..., Any]:
+        """Learn from a chunk."""
+
+
+Model = TypeVar("Model", bound=Learner)
+
+
 @alone
-def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_000, progress="auto"):
+def train(
+    model: Model,
+    rows: RowSource | Iterable[Rows] | Iterable[tuple[Any, Any]],
+    *,
+    passes: int = 1,
+    validate: Validate = None,
+    checkpoint: StrPath | Folder | None = None,
+    every: int = 100_000,
+    progress: bool | Literal["auto"] = "auto",
+) -> Model:
     """Train a model from a source of rows, chunk by chunk, in bounded memory.
 
     Rows are read ahead by a thread while the model learns. How they are cut into chunks does not
@@ -91,10 +112,11 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
             f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}."
         )
     walk = Walk(model, rows, passes, validate, every)
-    claimed = checkpoint is None or isinstance(
-        checkpoint, Folder
-    )  # by the caller, who has more to do before others may have it
-    with contextlib.nullcontext(checkpoint) if claimed else Folder(checkpoint) as folder:
+    # A folder is claimed by the caller, who has more to do before others may have it.
+    if checkpoint is None or isinstance(checkpoint, Folder):
+        walk.run(checkpoint, progress)
+        return model
+    with Folder(checkpoint) as folder:
         walk.run(folder, progress)
     return model
 
@@ -102,7 +124,7 @@ def train(model, rows, *, passes=1, validate=None, checkpoint=None, every=100_00
 class Walk:
     """A walk under way."""
 
-    def __init__(self, model, rows, passes: int, validate, every: int):
+    def __init__(self, model: Any, rows: Iterable, passes: int, validate: Validate, every: int):
         self.model, self.rows, self.passes, self.every = model, rows, passes, every
         self.source: Any = rows if isinstance(rows, RowSource) else None
         self.judge, self.state = Judge(validate), State()
@@ -141,7 +163,7 @@ class Walk:
         }
 
     # ------------------------------------------------------------------ the walk
-    def run(self, folder: Folder | None, progress) -> None:
+    def run(self, folder: Folder | None, progress: bool | str) -> None:
         """All passes, from the last checkpoint on."""
         if folder is not None and (found := folder.read(self.task())) is not None:
             model, self.state = found
@@ -190,7 +212,7 @@ class Walk:
                 self._save(folder)
                 interrupted.stop()
 
-    def _chunks(self, position):
+    def _chunks(self, position: Position | None) -> Iterator[Rows]:
         """The chunks of one pass."""
         if self.source is not None:
             self._prepare()
@@ -202,7 +224,11 @@ class Walk:
                 ) from error
             return
         for chunk in self.rows:
-            yield chunk if isinstance(chunk, Rows) else Rows(*chunk, first_line=0)
+            if isinstance(chunk, Rows):
+                yield chunk
+            else:
+                X, targets = chunk
+                yield Rows(X, targets, 0)
 
     def _save(self, folder: Folder) -> None:
         self.state.facts = self._facts()
@@ -233,9 +259,8 @@ class Walk:
             if not hasattr(self.model, "classes_") and not hasattr(targets, "tocsr"):
                 classes = self._classes(targets)
                 named |= {} if classes is None else {"classes": classes}
-        if self.state.turn == 0 and self.judge.wants(
-            self.state.chunks
-        ):  # later passes have seen the rows
+        # Later passes have seen the rows.
+        if self.state.turn == 0 and self.judge.wants(self.state.chunks):
             self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
         self.model.partial_fit(chunk.X, targets, **named)
         self.state.chunks += 1
@@ -327,18 +352,13 @@ class Walk:
                 raise CheckpointError(
                     f"The checkpoint has {name} {facts[name]!r} where the rows have {now!r}. {ANEW}"
                 )
-        source.base, source.several, source.labels = (
-            facts["base"],
-            facts["several"],
-            facts["labels"],
-        )
+        source.base, source.several = facts["base"], facts["several"]
+        source.labels = facts["labels"]
         source.options = replace(source.options, n_features=facts["n_features"])
 
 
 class Interruption:
-    """Ctrl-C waits for the end of a chunk, so that a checkpoint can be written; a second one does
-    not wait.
-    """
+    """Ctrl-C waits for the end of a chunk and its checkpoint; a second one does not wait."""
 
     def __init__(self, wanted: bool):
         self.wanted = wanted and threading.current_thread() is threading.main_thread()
@@ -365,6 +385,6 @@ class Interruption:
 
 
 def _glimpse(model) -> dict:
-    """Loss and nonzeros as the model itself has noted them; nothing that would have to be computed."""
+    """Loss and nonzeros as the model itself has noted them; nothing is computed."""
     noted = vars(model).get("history_") or [{}]
     return {name: noted[-1][name] for name in ("loss", "nonzeros") if name in noted[-1]}

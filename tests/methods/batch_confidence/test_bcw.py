@@ -272,7 +272,7 @@ def test_rows_of_the_same_numbers_in_single_precision_give_the_same_mean():
 
 
 # --------------------------------------------------------------------------- what it is worth
-def test_on_digits_a_pass_is_worth_a_ridge_regression_and_the_accurate_mode_a_support_vector_machine():
+def test_on_digits_a_pass_is_worth_a_ridge_regression_and_the_accurate_mode_an_svm():
     """Even against odd digits: closer than the standard error of an error on so many rows, and the
     order of the rows matters less than that.
     """
@@ -301,7 +301,7 @@ def test_on_digits_a_pass_is_worth_a_ridge_regression_and_the_accurate_mode_a_su
 
 
 def test_less_covariance_needs_more_sweeps():
-    """A covariance is a preconditioner: with a hundredth of it, or none, the same gap takes longer."""
+    """A covariance preconditions: with a hundredth of it, or none, the same gap takes longer."""
     sweeps = [
         solved(C=4.0, cov_C=share * 4.0, loss="squared_hinge", tol=1e-3).fit(X, Y).n_iter_
         for share in (1.0, 0.01, 0.0)

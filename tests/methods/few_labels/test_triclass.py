@@ -231,12 +231,8 @@ def test_more_than_3000_rows_of_a_linear_kernel_are_swept(monkeypatch):
 def test_sparse_dense_precomputed_and_callable_kernels_agree(kernel):
     from sklearn.metrics.pairwise import pairwise_kernels
 
-    given = {
-        "gamma": 0.1,
-        "degree": 2,
-        "coef0": 0.5,
-        "tol": 1e-9,
-    }  # at the optimum: rounding sends the steps there on other ways
+    # At the optimum: rounding sends the steps there on other ways.
+    given = {"gamma": 0.1, "degree": 2, "coef0": 0.5, "tol": 1e-9}
     dense = machine(kernel=kernel, **given).fit(X, Y)
     sparse = machine(kernel=kernel, **given).fit(sp.csr_array(X), Y)
     assert scores_of(sparse, sp.csr_array(X)) == pytest.approx(scores_of(dense), abs=1e-6)

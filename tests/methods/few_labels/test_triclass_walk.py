@@ -61,9 +61,8 @@ def test_a_price_by_validation_in_a_pipeline():
             TriClassSVC("usvm", C=100.0, C_unlabeled=100.0 * price, unlabeled="open"),
         ).fit(X, labels)
         scores[price] = model.score(X[held], sides)
-    assert (
-        np.mean(list(scores.values())) > 0.6
-    )  # twenty rows a price: a single one may fall to chance
+    # Twenty rows a price: a single one may fall to chance.
+    assert np.mean(list(scores.values())) > 0.6
 
 
 @pytest.mark.parametrize(

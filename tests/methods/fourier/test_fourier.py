@@ -49,9 +49,8 @@ def test_without_labels_the_chain_returns_the_prior():
     counts = np.bincount(model.trace_["n_frequencies"][0, 2000:], minlength=13)[1:]
     prior = poisson.pmf(np.arange(1, 13), 5.0)
     assert 0.5 * np.abs(counts / counts.sum() - prior / prior.sum()).sum() < 0.03
-    assert (
-        model.inclusion_share_.std() < 0.4 * model.inclusion_share_.mean()
-    )  # no column is preferred
+    # No column is preferred.
+    assert model.inclusion_share_.std() < 0.4 * model.inclusion_share_.mean()
 
 
 def test_walks_follow_the_urn():

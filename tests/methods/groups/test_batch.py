@@ -152,9 +152,8 @@ def test_the_gap_is_a_bound_and_screened_groups_stay_out(data):
         rough = GroupLassoRegressor(GROUPS, 0.3, tol=tol).fit(X, y)
         assert rough.dual_gap_ <= tol * y.var() / 2 * (1 + 1e-9)
         assert -1e-12 <= rough.objective_ - exact.objective_ <= rough.dual_gap_ + 1e-12
-    again = GroupLassoRegressor(GROUPS, 0.3, tol=1e-3, warm_start=True).fit(
-        X, y
-    )  # from near the solution, where the gap proves something
+    # From near the solution, where the gap proves something.
+    again = GroupLassoRegressor(GROUPS, 0.3, tol=1e-3, warm_start=True).fit(X, y)
     again.set_params(tol=1e-14, max_iter=500).fit(X, y)
     assert again.history_[-1]["screened"] > 0
     assert again.history_[-1]["screened"] + len(exact.group_support_) <= 10

@@ -161,9 +161,8 @@ def test_no_penalty_is_least_squares():
 
 @pytest.mark.parametrize("cls", [GroupLassoRegressor, MultiTaskRegressor])
 def test_a_gap_that_is_rounding_ends_the_fit_and_is_told(cls):
-    weights = np.where(
-        np.arange(80) == 0, 1e40, 1.0
-    )  # one row bears all, and the loss of the others is below its last digit
+    # One row bears all, and the loss of the others is below its last digit.
+    weights = np.where(np.arange(80) == 0, 1e40, 1.0)
     with pytest.warns(
         ConvergenceWarning,
         match=r"stopped after \d+ iterations.*duality gap, \d.*rounding: scale the columns",

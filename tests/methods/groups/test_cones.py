@@ -30,10 +30,8 @@ def cone_program(X, y, groups, alpha, l1_weight):
     X, y = X - X.mean(axis=0), y - y.mean()
     members = np.concatenate(groups)
     sizes, places = [len(g) for g in groups], len(members)
-    copies, count = (
-        X[:, members],
-        places + len(groups) + places,
-    )  # vectors, bounds of norms, bounds of sizes
+    # Vectors, bounds of norms, bounds of sizes.
+    copies, count = X[:, members], places + len(groups) + places
     quadratic = sp.block_diag(
         [copies.T @ copies / len(y), sp.csc_matrix((count - places, count - places))], format="csc"
     )

@@ -91,9 +91,8 @@ def test_lazy_is_eager_for_several_classes(interpreted, kind):
         eager.step(x, softmax_slope(code, 3))
     assert_shows(model, eager)
     for members in APART:
-        assert (
-            len({bool(v) for v in (model.coef_[:, members] != 0).any(axis=1)}) == 1 or kind
-        )  # a group goes for all classes
+        # A group goes for all classes.
+        assert len({bool(v) for v in (model.coef_[:, members] != 0).any(axis=1)}) == 1 or kind
     scores = model.decision_function(X)
     powers = np.exp(scores - scores.max(axis=1, keepdims=True))
     assert np.allclose(
@@ -149,9 +148,8 @@ def fitted(**given):
 
 def test_special_cases(interpreted):
     group = fitted()
-    assert np.allclose(
-        fitted(l1_weights=0.0), group, rtol=0, atol=1e-15
-    )  # trimmed by 0, norms summed anew
+    # Trimmed by 0, norms summed anew.
+    assert np.allclose(fitted(l1_weights=0.0), group, rtol=0, atol=1e-15)
     assert np.array_equal(fitted(l1_weights=1.0, rho=0.0), fitted(l1_weights=1.0))
     lasso = fitted(l1_ratio=1.0)
     assert np.allclose(fitted(groups=None), lasso, rtol=0, atol=1e-15)  # groups of one column
@@ -159,9 +157,10 @@ def test_special_cases(interpreted):
     dual = quiet(
         one_pass(RDAClassifier, alpha=0.02, gamma=7.0, fit_intercept=False).fit, X, Y
     ).coef_
+    # L1-RDA.
     assert np.allclose(
         fitted(l1_ratio=1.0, gamma=7.0, fit_intercept=False), dual, rtol=0, atol=1e-14
-    )  # L1-RDA
+    )
 
 
 def test_a_larger_rho_keeps_fewer():

@@ -1,4 +1,4 @@
-"""The estimators: what they take, what they show, what they refuse, and the way to disk and back."""
+"""The estimators: what they take, show and refuse, and the way to disk and back."""
 
 import functools
 
@@ -213,9 +213,8 @@ def test_matrices_and_callables_are_the_same_kernels():
     matrices = [k(X, X) for k in (narrow, wide, linear_kernel)]
     numbers = np.arange(160)[:, None]
     given = GMKLClassifier(np.array(matrices), C=1000.0, tol=1e-6).fit(numbers[TRAIN], Y[TRAIN])
-    assert called.decision_function(X) == pytest.approx(
-        given.decision_function(numbers), abs=1e-2
-    )  # both end within tol of the optimum
+    # Both end within tol of the optimum.
+    assert called.decision_function(X) == pytest.approx(given.decision_function(numbers), abs=1e-2)
     assert called.objective_ == pytest.approx(given.objective_, rel=1e-5)
     assert called.kernel_names_.tolist() == [
         "rbf_kernel(gamma=3.0)",

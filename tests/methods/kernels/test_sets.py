@@ -33,12 +33,10 @@ def test_projection_is_that_of_a_cone_solver(v):
         point = scale * rng.normal(size=12)
         theta, multiplier = mix.project(point)
         theirs = conic_nearest_below(mix, FREE, point, 1.0).theta
-        assert np.sum((theta - point) ** 2) <= np.sum((theirs - point) ** 2) * (
-            1.0 + 1e-6
-        )  # an inner point method: nearer in the distance
-        assert theta == pytest.approx(
-            theirs, abs=1e-3
-        )  # than in the place, which is off by the root of the distance's error
+        # An inner point method: nearer in the distance than in the place, which is off by the root
+        # of the error of the distance.
+        assert np.sum((theta - point) ** 2) <= np.sum((theirs - point) ** 2) * (1.0 + 1e-6)
+        assert theta == pytest.approx(theirs, abs=1e-3)
         assert mix.used(theta) <= 1.0 + 1e-12
         assert (theta >= 0.0).all()
         assert (multiplier > 0.0) == (mix.used(np.maximum(point, 0.0)) > 1.0)

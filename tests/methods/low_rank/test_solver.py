@@ -382,9 +382,10 @@ def test_sizes_far_from_1_only_scale_the_solution(scale, share, dtype, bounded):
     assert np.allclose(scale * other.weights.toarray(), plain.weights.toarray(), atol=1e-2)
     assert np.allclose(other.figures["objective"], plain.figures["objective"], rtol=2.0 * tol)
     assert np.allclose(scale * other.figures["radius"], plain.figures["radius"], rtol=1e-3)
+    # Prices near 0 last.
     assert np.allclose(
         other.figures["nu"] / scale,
         plain.figures["nu"],
         rtol=0.1,
         atol=0.02 * plain.figures["nu"].max(),
-    )  # prices near 0 last
+    )

@@ -158,9 +158,8 @@ def test_directions_are_close_to_the_best_of_all_supports():
         v[found.places] = found.entries
         assert found.value == pytest.approx(v @ A @ v)
         ratios.append(found.value / best_of_all(A, 3))
-    assert (
-        np.quantile(ratios, 0.2) > 0.9
-    )  # a search that may end beside the best: about one in ten is a tenth below it
+    # A search that may end beside the best: about one in ten is a tenth below it.
+    assert np.quantile(ratios, 0.2) > 0.9
     assert np.mean(ratios) > 0.96
 
 
@@ -281,9 +280,8 @@ def test_constant_columns_and_products_are_left_out():
     assert scaling.usable.tolist() == [1]
     candidates = Candidates(scaling.usable, 2, 10)
     candidates.select([(1,)])
-    assert not candidates.values(scaling, X, np.ones(20), np.array([0, 1]))[
-        :, 1
-    ].any()  # its square is 1
+    # Its square is 1.
+    assert not candidates.values(scaling, X, np.ones(20), np.array([0, 1]))[:, 1].any()
 
 
 # --------------------------------------------------------------------------- screening

@@ -181,9 +181,8 @@ def test_sparse_input_equals_dense(max_order):
 
 def test_many_columns_go_through_the_operator(monkeypatch, xor):
     X, y = xor
-    monkeypatch.setattr(
-        "tamis.methods.metric.sparse_eigen.SMALL", 0
-    )  # one start, as for many columns
+    # One start, as for many columns.
+    monkeypatch.setattr("tamis.methods.metric.sparse_eigen.SMALL", 0)
     wanted = SDist(**PLAIN).fit(X, y)
     monkeypatch.setattr("tamis.methods.metric.boosting.EXPLICIT", 5)
     for form in (X, sp.csr_array(X)):
@@ -270,9 +269,8 @@ def test_several_classes(rule, opp_per_class):
         model.score(X[400:], y[400:])
         > KNeighborsClassifier(3).fit(X[:400], y[:400]).score(X[400:], y[400:]) + 0.03
     )
-    assert {2, 5} <= set(
-        np.argsort(-model.feature_importances_)[: 4 if opp_per_class else 2]
-    )  # four fits of a quarter each see more noise
+    # Four fits of a quarter each see more noise.
+    assert {2, 5} <= set(np.argsort(-model.feature_importances_)[: 4 if opp_per_class else 2])
     shares = model.predict_proba(X[400:])
     assert shares.shape == (1000, 4)
     assert shares.sum(axis=1) == pytest.approx(1.0)

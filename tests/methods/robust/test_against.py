@@ -148,7 +148,7 @@ def test_the_spectral_worst_case_of_residuals_is_reached():
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "linf", "ellipsoid"])
 def test_the_worst_row_of_a_ball_is_in_the_ball(kind):
-    """The attack that the slope of the dual norm names is feasible, and takes what the table says."""
+    """The attack that the dual norm's slope names is feasible, and takes what the table says."""
     from tamis.methods.robust.rows import dual_norm
 
     w = np.random.default_rng(5).normal(size=D)
@@ -240,7 +240,7 @@ def test_weights_are_repetitions(kind):
 
 
 def test_copies_are_rows_of_their_own_to_the_oracles():
-    """Not only because equal rows are merged: the oracles themselves take a load of 2 for two rows."""
+    """Not only because equal rows are merged: the oracles take a load of 2 for two rows."""
     counts = np.random.default_rng(7).integers(1, 3, N).astype(float)
     again, w = np.repeat(np.arange(N), counts.astype(int)), np.random.default_rng(8).normal(size=D)
     for kind in SETS:

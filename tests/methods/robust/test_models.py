@@ -65,9 +65,8 @@ def test_no_attack_beats_the_worst_case(kind, y):
         right &= model.predict(moved) == y
     assert worst <= right.mean() + 1e-12
     if kind != "deletion":
-        assert worst == pytest.approx(
-            right.mean(), abs=1e-12
-        )  # errors along the weights are among them
+        # Errors along the weights are among them.
+        assert worst == pytest.approx(right.mean(), abs=1e-12)
     else:
         for j in range(D):
             gone = X.copy()

@@ -64,7 +64,8 @@ from tamis import StabilizedSGDClassifier
 from tamis.datasets import make_text
 X, y, _ = make_text(n_samples=200, n_features=300, words=20, random_state=0)
 def weights(n_jobs=2):
-    return StabilizedSGDClassifier(n_paths=4, max_iter=2, tol=None, random_state=0, n_jobs=n_jobs).fit(X, y).coef_
+    given = dict(n_paths=4, max_iter=2, tol=None, random_state=0, n_jobs=n_jobs)
+    return StabilizedSGDClassifier(**given).fit(X, y).coef_
 def child(queue):
     queue.put(weights())
 usual = weights()
@@ -97,7 +98,8 @@ X, y, _ = make_text(n_samples=400, n_features=300, words=20, random_state=0)
 found = []
 def work():
     for _ in range(5):
-        found.append(StabilizedSGDClassifier(n_paths=4, max_iter=4, tol=None, random_state=0, n_jobs=2).fit(X, y).coef_)
+        given = dict(n_paths=4, max_iter=4, tol=None, random_state=0, n_jobs=2)
+        found.append(StabilizedSGDClassifier(**given).fit(X, y).coef_)
 work()
 threads = [threading.Thread(target=work) for _ in range(3)]
 [t.start() for t in threads]

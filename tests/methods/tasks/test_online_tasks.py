@@ -178,9 +178,8 @@ def test_renamed_tasks_change_nothing_and_permuted_ones_permute(interpreted):
     assert [names[t] for t in model.tasks_] == other.tasks_.tolist()
     assert np.array_equal(model.coef_, other.coef_)
     given = {"alpha": 0.1, "shuffle": False, "max_iter": 2, "tol": None}
-    by_task = np.argsort(
-        TASK, kind="stable"
-    )  # rounds see each task's rows in their order; only the order of the tasks is another
+    # Rounds see each task's rows in their order; only the order of the tasks is another.
+    by_task = np.argsort(TASK, kind="stable")
     a = quiet(OnlineMultiTaskRegressor(**given).fit, X, NUMBERS, TASK)
     b = quiet(OnlineMultiTaskRegressor(**given).fit, X[by_task], NUMBERS[by_task], TASK[by_task])
     places = [b.tasks_.tolist().index(t) for t in a.tasks_]

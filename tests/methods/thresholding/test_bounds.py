@@ -143,9 +143,8 @@ def test_the_rules_are_the_bounds_turned_round():
         assert safe_threshold(eps, "absolute", strength, 0.7, 0.01) > safe_threshold(
             eps, "absolute", strength, 0.7
         )
-    assert safe_threshold(0.1, "absolute", 0.1, 1.0, 1.0) == pytest.approx(
-        0.005
-    )  # not 0.00488, the source's rule
+    # Not 0.00488, the source's rule.
+    assert safe_threshold(0.1, "absolute", 0.1, 1.0, 1.0) == pytest.approx(0.005)
 
 
 @pytest.mark.parametrize(("radius", "gap"), [(0.3, 0.6), (1.5, 2.5)])

@@ -1,5 +1,4 @@
-"""What a model file may hold: a small vocabulary in which every saved class declares its
-attributes, and the one check of them all.
+"""What a model file may hold: words in which every saved class declares its attributes.
 
 A class says ``_contents = {"coef_": array("f8", "outputs", "columns"), ...}``; a subclass adds to
 what its bases say, and None takes one away. Words such as "columns" are sizes: the first attribute
@@ -10,9 +9,17 @@ trust what passed.
 """
 
 from tamis.base.contents.check import COMMON, contents_of, filled, settled, undeclared
-from tamis.base.contents.held import Content, ContentsError, Outline, Promise, SparsePromise
+from tamis.base.contents.held import (
+    Content,
+    ContentsError,
+    Length,
+    Outline,
+    Promise,
+    SparsePromise,
+)
 from tamis.base.contents.kinds import Array, Choice, Labels, Names, Number, Rows, Term
 from tamis.base.contents.nested import (
+    PARTS,
     Anything,
     Apart,
     By,
@@ -25,6 +32,7 @@ from tamis.base.contents.nested import (
 )
 
 __all__ = [
+    "PARTS",
     "ContentsError",
     "Outline",
     "Promise",
@@ -108,7 +116,9 @@ def floats(how_many: int, least: float | None = None, most: float | None = None)
     return Items(tuple, [Number(float, least=least, most=most, exact=True)] * how_many)
 
 
-def indices(*lengths, below: str, increasing: bool = False, distinct: bool = False) -> Content:
+def indices(
+    *lengths: Length, below: str, increasing: bool = False, distinct: bool = False
+) -> Content:
     """Whole numbers from 0 to below a size."""
     return Array("i8", *lengths, least=0, below=below, increasing=increasing, distinct=distinct)
 

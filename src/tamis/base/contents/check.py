@@ -1,8 +1,7 @@
-"""The one check of all that comes from a model file: by the declared contents of its classes, and
-by scikit-learn's rules for parameters.
-"""
+"""The one check of what comes from a model file: declared contents, scikit-learn's rules."""
 
 import functools
+from collections.abc import Iterable
 from typing import Any
 
 from tamis.base.contents.held import Content, ContentsError, Held, Outline, Promise, SparsePromise
@@ -13,9 +12,7 @@ COMMON: dict[str, Content] = {}  # contents of every estimator, filled by `tamis
 
 @functools.cache
 def contents_of(cls: type) -> dict:
-    """All that a class and its bases declare, the class itself first; under `...` stands what any
-    other attribute may be.
-    """
+    """All that a class and its bases declare, its own first; `...` names what any other may be."""
     found = dict(COMMON) if hasattr(cls, "get_params") else {}
     for base in cls.__mro__:
         for name, content in vars(base).get("_contents", {}).items():
@@ -23,13 +20,13 @@ def contents_of(cls: type) -> dict:
     return {name: content for name, content in found.items() if content is not None}
 
 
-def undeclared(cls: type, names) -> list[str]:
+def undeclared(cls: type, names: Iterable[str]) -> list[str]:
     """Names of attributes that the class does not declare."""
     known = contents_of(cls)
     return [] if ... in known else [name for name in names if name not in known]
 
 
-def settled(outline: Outline):
+def settled(outline: Outline) -> Any:
     """The object that a file describes: compared as a whole before any array is read, then made."""
     path = outline.cls.__name__
     outline.held = Held(outline.parameters | outline.attributes)
@@ -38,9 +35,7 @@ def settled(outline: Outline):
 
 
 def check_outline(outline: Outline, path: str) -> None:
-    """Refuse an object by the types, dtypes and shapes of what it holds, or for what it lacks or
-    has beyond.
-    """
+    """Refuse an object by types, dtypes and shapes, for what it lacks or has beyond."""
     contents, held, attributes = contents_of(outline.cls), outline.held, outline.attributes
     for name in undeclared(outline.cls, attributes):
         raise ContentsError(
@@ -71,7 +66,7 @@ def check_outline(outline: Outline, path: str) -> None:
     held.close()
 
 
-def outline_inside(value, path: str) -> None:
+def outline_inside(value: object, path: str) -> None:
     """Check the outlines of objects that are somewhere in a value."""
     if isinstance(value, Outline):
         value.held = Held(value.parameters | value.attributes)
@@ -81,7 +76,7 @@ def outline_inside(value, path: str) -> None:
             outline_inside(item, f"{path}[{name!r}]")
 
 
-def made(outline: Outline, path: str):
+def made(outline: Outline, path: str) -> Any:
     """The object itself, made without a call of its constructor.
 
     A class may have a method `_restored` that makes what follows from its declared contents, and
@@ -105,7 +100,7 @@ def made(outline: Outline, path: str):
     return thing
 
 
-def filled(value, path: str):
+def filled(value: Any, path: str) -> Any:
     """A value of any kind, its arrays read and its objects made."""
     if isinstance(value, Promise):
         return plain_array(value)

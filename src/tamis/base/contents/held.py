@@ -1,9 +1,9 @@
 """What comes from a file before it is read, and the sizes that it must agree on."""
 
-import functools
 import math
 import re
 from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -11,6 +11,10 @@ _SMALL = 1 << 20  # entries of an array that may all be zeros
 # of a larger one, at least one in so many is stored, unless another array or number says its
 # lengths too
 _SHARE = 64
+
+
+Length = str | int | tuple[str | int, str | int]  # a size, a number, or the first and a way out
+Binds = dict[str, Callable[[Any, "Held"], int]]  # sizes by functions of a value and what is held
 
 
 class ContentsError(ValueError):
@@ -33,9 +37,7 @@ class Promise:
 
     @property
     def backed(self) -> bool:
-        """Whether the file holds enough of the array for its size to be believed: else zeros that
-        are not stored could be any number.
-        """
+        """Whether the file holds enough of an array for its size to be believed; zeros are free."""
         entries = math.prod(self.shape)
         return entries <= _SMALL or (entries - self.zeros) * _SHARE >= entries
 
@@ -48,9 +50,7 @@ class SparsePromise:
 
 
 class Outline:
-    """An object that has not been made yet: its class, its parameters (of an estimator) and its
-    attributes.
-    """
+    """An object that is not made yet: class, parameters (of an estimator) and attributes."""
 
     held: "Held"  # its sizes, once they are looked at
 
@@ -58,7 +58,7 @@ class Outline:
         self.cls, self.parameters, self.attributes = cls, parameters, attributes
 
 
-def described(value) -> str:
+def described(value: object) -> str:
     """What was found, in a few words."""
     if isinstance(value, Promise):
         return f"an array of {value.dtype} and shape {value.shape}"
@@ -69,15 +69,13 @@ def described(value) -> str:
     return f"the {type(value).__name__} {repr(value)[:60]}" if value is not None else "None"
 
 
-def refuse(path: str, rule: str, value) -> None:
+def refuse(path: str, rule: str, value: object) -> NoReturn:
     """Raise an error that names the attribute, the rule and what was found."""
     raise ContentsError(f"{path} must be {rule}; the file has {described(value)}")
 
 
 class Held:
-    """The state of one object, and the sizes that its attributes have agreed on; some are those of
-    the object around it.
-    """
+    """The state of one object and the sizes its attributes agreed on, some of them its owner's."""
 
     def __init__(
         self, state: dict, outer: "Held | None" = None, shared: dict[str, str] | None = None
@@ -88,11 +86,9 @@ class Held:
 
     def size(self, name: str) -> int | None:
         """A size by its name, None where nothing has set it."""
-        return (
-            self.outer.size(self.shared[name])
-            if name in self.shared and self.outer
-            else self.sizes.get(name)
-        )
+        if name in self.shared and self.outer:
+            return self.outer.size(self.shared[name])
+        return self.sizes.get(name)
 
     def bind(self, name: str, value: int, path: str, backed: bool = True) -> None:
         """Set a size, or compare it; what is not backed needs a second one to say the same."""
@@ -118,7 +114,7 @@ class Held:
                 "stored, and nothing else says so"
             )
 
-    def bind_all(self, binds: dict[str, Callable], value, path: str) -> None:
+    def bind_all(self, binds: Binds, value: object, path: str) -> None:
         """Set sizes that follow from a value, by functions of it and of what is held."""
         for name, size_of in binds.items():
             self.bind(name, int(size_of(value, self)), path)
@@ -129,15 +125,18 @@ class Held:
             return text
         total = 0
         for product in text.split("+"):
-            factors = [int(f) if f.isdigit() else self.size(f) for f in product.split("*")]
-            if None in factors:
-                raise ContentsError(
-                    f"{path} needs the number of {product}, which nothing in the file sets"
-                )
-            total += functools.reduce(lambda a, b: a * b, factors)  # type: ignore[arg-type, operator]
+            found = 1
+            for factor in product.split("*"):
+                number = int(factor) if factor.isdigit() else self.size(factor)
+                if number is None:
+                    raise ContentsError(
+                        f"{path} needs the number of {product}, which nothing in the file sets"
+                    )
+                found *= number
+            total += found
         return total
 
-    def fit(self, text: str | int | tuple, length: int, path: str, backed: bool = True) -> None:
+    def fit(self, text: Length, length: int, path: str, backed: bool = True) -> None:
         """Compare a length with its declaration; a bare name that is not set yet is set by it.
 
         Of a tuple the second one is a way out.
@@ -162,13 +161,13 @@ class Content:
         """Whether the attribute must be there; None where it must not."""
         return True
 
-    def suits(self, value) -> bool:
+    def suits(self, value: object) -> bool:
         """Whether the kind of the value is the right one, whatever its sizes."""
         return True
 
-    def outline(self, value, held: Held, path: str) -> None:
+    def outline(self, value: Any, held: Held, path: str) -> None:
         """Refuse a value by its type, its dtype and its shape."""
 
-    def fill(self, value, held: Held, path: str):
+    def fill(self, value: Any, held: Held, path: str) -> Any:
         """The value itself, its arrays read; refused by its numbers."""
         return value

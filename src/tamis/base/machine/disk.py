@@ -5,6 +5,8 @@ import os
 import re
 import secrets
 import weakref
+from collections.abc import Iterator
+from typing import IO, BinaryIO
 
 from tamis.base.machine.screen import for_terminal
 
@@ -13,12 +15,13 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
+StrPath = str | os.PathLike[str]
 TEMPORARY = re.compile(r"\.tamis-[0-9a-f]{24}\.tmp")
 _HELD: weakref.WeakSet = weakref.WeakSet()
 
 
 # --------------------------------------------------------------------------- locks
-def lock(file) -> bool:
+def lock(file: IO) -> bool:
     """Lock an open file without waiting, against other threads too; False where another holds it.
 
     Closing the file, or dying, frees it.
@@ -38,10 +41,8 @@ def lock(file) -> bool:
     return True
 
 
-def is_at(file, path) -> bool:
-    """Whether an open file is still the one at `path`: it may have been removed before it was
-    locked.
-    """
+def is_at(file: IO, path: StrPath) -> bool:
+    """Whether an open file is still the one at `path`, and was not removed before it was locked."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
     except FileNotFoundError:
@@ -49,8 +50,7 @@ def is_at(file, path) -> bool:
 
 
 def _let_go() -> None:
-    """A forked child shares its parent's locks, and would keep them when the parent is dead: there
-    the files become nothing.
+    """A forked child shares its parent's locks and would outlive them: its files become nothing.
 
     They are not closed: a thread that the child does not have may have been writing, and then
     closing waits for ever.
@@ -69,10 +69,8 @@ if hasattr(os, "register_at_fork"):
 
 # --------------------------------------------------------------------------- writing
 @contextlib.contextmanager
-def replacing(path, verb: str = "save"):
-    """A new file that takes the place of `path` once it is safe on disk, and leaves no trace on
-    failure.
-    """
+def replacing(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
+    """A new file that takes the place of `path` once it is on disk, or leaves no trace."""
     # A link stays a link: its target is replaced.
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
@@ -96,16 +94,13 @@ def replacing(path, verb: str = "save"):
         raise OSError(
             error.errno,
             f"cannot {verb} to {for_terminal(os.fspath(path))} ({error.strerror or error}): {verb} "
-            "needs a folder that exists, has room and may be "
-            "written to, since it writes a temporary file beside the one asked for. Choose another "
-            "folder",
+            "needs a folder that exists, has room and may be written to, since it writes a "
+            "temporary file beside the one asked for. Choose another folder",
         ) from error
 
 
-def sweep(folder) -> None:
-    """Remove the temporary files that dead processes left in a folder: those of `replacing` alone,
-    and none that is locked.
-    """
+def sweep(folder: StrPath) -> None:
+    """Remove what dead processes left of `replacing` in a folder; nothing that is locked."""
     if fcntl is None:
         return  # a file that is closed, and about to be moved, could not be told from a dead one
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
@@ -116,7 +111,7 @@ def sweep(folder) -> None:
                         os.unlink(entry.path)
 
 
-def _begin(folder: str):
+def _begin(folder: str) -> tuple[BinaryIO, str]:
     """A new temporary file, locked as long as it is open, and its name."""
     while True:
         temporary = os.path.join(folder, f".tamis-{secrets.token_hex(12)}.tmp")

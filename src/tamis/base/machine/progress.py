@@ -6,20 +6,18 @@ from typing import Any
 
 
 class Progress:
-    """Shows passes and rows of a fit; `shown` is False, True, or "auto" (a terminal, after
-    `patience` seconds).
-    """
+    """Rows of a fit; `shown`: False, True, or "auto" (a terminal, after `patience` s)."""
 
-    def __init__(self, label: str, total: int, shown="auto", patience: float = 3.0):
+    def __init__(self, label: str, total: int, shown: bool | str = "auto", patience: float = 3.0):
         self.label, self.total, self.done = label, total, 0
         self.wanted = shown is True or (shown == "auto" and sys.stderr.isatty())
         self.begun, self.patience = time.monotonic(), 0.0 if shown is True else patience
         self.bar: Any = None
 
-    def __enter__(self):
+    def __enter__(self) -> "Progress":
         return self
 
-    def __exit__(self, *failure):
+    def __exit__(self, *failure: object) -> None:
         if self.bar is not None:
             self.bar.stop()
 

@@ -1,5 +1,4 @@
-"""Names that come from data, made safe for where they are shown: a terminal, lines of text, JSON, a
-spreadsheet.
+"""Names that come from data, made safe for a terminal, lines of text, JSON, a spreadsheet.
 
 A column, a class or a file may be called anything: an escape sequence that clears the screen, a
 U+202E that turns the rest of the line around, a line break, a formula.
@@ -9,7 +8,10 @@ import re
 
 # What str.isprintable() lets through although nothing is seen: fillers, joiners, variation
 # selectors.
-_UNSEEN = "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
+_UNSEEN = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164"
+    "\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
+)
 _MAYBE = re.compile("[^ -~]")
 _HIDDEN = re.compile(f"[{_UNSEEN}]")
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -17,24 +19,15 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _FORMULA = tuple("=+-@＝＋－＠")  # the wide forms are formulas too
 
 
-def for_terminal(text) -> str:
-    """The text with all that is not seen as itself written as an escape: controls, format
-    characters, odd blanks, lone surrogates.
-    """
+def for_terminal(text: object) -> str:
+    """The text, all that is not seen as itself written as an escape (controls, odd blanks, ...)."""
     return _MAYBE.sub(
-        lambda found: (
-            found[0]
-            if found[0].isprintable() and not _HIDDEN.match(found[0])
-            else _escape(found[0])
-        ),
-        str(text),
+        lambda found: found[0] if _is_seen(found[0]) else _escape(found[0]), str(text)
     )
 
 
-def for_line(text) -> str:
-    """The text as one line of a file: only what would break the line, or cannot be written, is
-    escaped.
-    """
+def for_line(text: object) -> str:
+    """The text as one line of a file: only what breaks it or cannot be written is escaped."""
     return _BREAKING.sub(lambda found: _escape(found[0]), str(text))
 
 
@@ -43,16 +36,17 @@ def for_json(text: str) -> str:
     return "\n".join(_MAYBE.sub(_json_escape, line) for line in text.split("\n"))
 
 
-def for_csv(value):
-    """A cell: numbers as they are; text safe for a terminal, with an apostrophe first where a
-    spreadsheet would take it for a formula.
-    """
+def for_csv(value: object) -> int | float | str | None:
+    """A cell: numbers as they are, text safe for a terminal, what looks like a formula quoted."""
     if value is None or isinstance(value, int | float):
         return value
     text = for_terminal(value)
-    return (
-        f"'{text}" if text.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
-    )
+    formula = text.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(text)
+    return f"'{text}" if formula else text
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and not _HIDDEN.match(character)
 
 
 def _escape(character: str) -> str:
@@ -61,7 +55,7 @@ def _escape(character: str) -> str:
 
 def _json_escape(found: re.Match) -> str:
     character = found[0]
-    if character.isprintable() and not _HIDDEN.match(character):
+    if _is_seen(character):
         return character
     units = character.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))

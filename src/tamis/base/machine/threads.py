@@ -1,5 +1,4 @@
-"""One thread a model: a second thread that would change a model while the first one does is
-refused, before it can do harm.
+"""One thread a model: a second one that would change it meanwhile is refused in time.
 
 Who is at which model is kept here, by identity, and only for as long as a call lasts. Nothing lies
 on the model: copies, pickles and model files know nothing of it. `predict` and all that only looks
@@ -8,42 +7,42 @@ need no turn; see `tests/laws/test_threads.py` for what they promise.
 
 import functools
 import os
+from collections.abc import Callable
 from threading import get_ident
+from typing import Any, TypeVar, cast
 
+Function = TypeVar("Function", bound=Callable)
 _turns: dict[int, tuple[int]] = {}  # id of a model: the thread whose call has it now
 
 
-def alone(function):
+def alone(function: Function) -> Function:
     """Let one thread at a time call this with the same first argument, a model.
 
     A thread may call again from inside its own call.
     """
 
     @functools.wraps(function)
-    def taking_turns(model, *given, **named):
-        key, mine = (
-            id(model),
-            (get_ident(),),
-        )  # a tuple of this call: what the outermost call of a thread takes, it alone gives back
+    def taking_turns(model: object, *given: Any, **named: Any) -> Any:
+        # A tuple of this call: what the outermost call of a thread takes, it alone gives back.
+        key, mine = id(model), (get_ident(),)
         try:
-            if (
-                _turns.setdefault(key, mine) != mine
-            ):  # a single step, in which no other thread can come between
+            # `setdefault` is a single step, in which no other thread can come between.
+            if _turns.setdefault(key, mine) != mine:
                 raise RuntimeError(
                     f"{function.__name__}: another thread is training or saving this same "
-                    f"{type(model).__name__}, and two at once would spoil it. "
-                    "Give each thread a model of its own (sklearn.base.clone, or copy.deepcopy "
-                    "beforehand), or put a lock around the calls."
+                    f"{type(model).__name__}, and two at once would spoil it. Give each thread a "
+                    "model of its own (sklearn.base.clone, or copy.deepcopy beforehand), or put a "
+                    "lock around the calls."
                 )
             return function(model, *given, **named)
         finally:
             if _turns.get(key) is mine:
                 del _turns[key]
 
-    return taking_turns
+    return cast(Function, taking_turns)
 
 
-def is_alone(function) -> bool:
+def is_alone(function: Callable) -> bool:
     """Whether a function is for one thread at a time."""
     return getattr(function, "__code__", None) is _CODE
 
@@ -62,7 +61,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_other_threads)
 
 
-def count_threads(n_jobs) -> int:
+def count_threads(n_jobs: int | None) -> int:
     """Number of threads that scikit-learn's `n_jobs` asks for."""
     if n_jobs is None:
         return 1

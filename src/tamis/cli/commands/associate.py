@@ -1,7 +1,6 @@
-"""``tamis associate``: words that predict a word, as a table, as JSON, or as a page to type words
-into.
-"""
+"""``tamis associate``: words that predict a word, as a table, as JSON, or as a page."""
 
+import argparse
 import shlex
 
 import numpy as np
@@ -13,7 +12,7 @@ from tamis.methods.low_rank.words import Corpus
 from tamis.read.bag import read_bag
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Read the corpus, factor it, answer, show."""
     if not given.query and not given.page:
         raise UsageError("nothing to answer: name words with --query, or a page with --page.")
@@ -63,6 +62,13 @@ def _table(lists: dict, top: int) -> None:
         table(part, cell or [["-"] * len(part)], left=len(part))
 
 
+def _told(value: object) -> str:
+    """A fact as it is shown."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _page(given, corpus: Corpus, lists: dict, settings: dict, facts: dict) -> None:
     """Lists of the queries and of the most frequent words, on a page."""
     from tamis.report.page.rank_page import write_association_page
@@ -75,14 +81,7 @@ def _page(given, corpus: Corpus, lists: dict, settings: dict, facts: dict) -> No
     ]
     asked = list(dict.fromkeys([*given.query, *frequent]))
     note(f"making the lists of {len(asked):,} words")
-    told = {
-        name: f"{value:,}"
-        if isinstance(value, int)
-        else f"{value:.4g}"
-        if isinstance(value, float)
-        else value
-        for name, value in facts.items()
-    }
+    told = {name: _told(value) for name, value in facts.items()}
     told["command"] = shlex.join(given.words)
     write_association_page(
         given.page,

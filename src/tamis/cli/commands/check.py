@@ -1,5 +1,7 @@
 """``tamis check``: what is in a file, all of it read."""
 
+import argparse
+
 from tamis.cli.data import audit_of, source_of, survey_of
 from tamis.cli.say import note
 from tamis.cli.show import pairs, print_json, size
@@ -7,7 +9,7 @@ from tamis.cli.show import pairs, print_json, size
 SHOWN = 10
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Survey the file and say what was found."""
     rows = source_of(given.file, given)
     audit = audit_of(rows, survey_of(rows, label="check"))
@@ -29,15 +31,10 @@ def run(given) -> None:
         ("nonzeros", f"{audit['nonzeros']:,} ({audit['nonzeros'] / audit['rows']:.1f} a row)"),
         ("density", f"{audit['density']:.4%}"),
     ]
+    if more > 0:
+        labels.append(f"{more:,} more")
     lines += [
-        (
-            "labels",
-            "; ".join(labels) + (f"; {more:,} more" if more > 0 else "")
-            if labels
-            else "none, or too many to count",
-        )
-    ]
-    lines += [
+        ("labels", "; ".join(labels) or "none, or too many to count"),
         ("bad lines", f"{audit['bad']['count']:,}"),
         ("memory", f"{size(audit['memory_bytes'])} to fit"),
         ("method", f"{audit['suggested']}: {audit['reason']}"),

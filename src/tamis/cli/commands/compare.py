@@ -1,18 +1,24 @@
 """``tamis compare``: methods side by side on the user's own rows."""
 
+import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from tamis.cli.data import audit_of, source_of, survey_of, task_of
 from tamis.cli.methods import GRIDS, METHODS, UsageError, build
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, size
+from tamis.judge.record import Record
+from tamis.read.source import RowSource
+from tamis.read.survey import Survey
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Read everything, compare, show."""
     methods = [word for word in given.methods.split(",") if word]
     unknown = [word for word in methods if word not in METHODS]
@@ -38,7 +44,7 @@ def run(given) -> None:
     show(record, given)
 
 
-def gather(rows, survey=None):
+def gather(rows: RowSource, survey: Survey | None = None) -> tuple[sp.csr_array, np.ndarray]:
     """All rows in memory."""
     if survey is not None and 12 * survey.nonzeros > 1_000_000_000:
         note(f"compare keeps all rows in memory: {size(12 * survey.nonzeros)}")
@@ -49,7 +55,16 @@ def gather(rows, survey=None):
     return X, np.concatenate([chunk.targets for chunk in chunks])
 
 
-def compared(methods, task, X, y, given, held, grids=None, keep=True):
+def compared(
+    methods: list[str],
+    task: str,
+    X: sp.csr_array,
+    y: np.ndarray,
+    given: argparse.Namespace,
+    held: dict[str, Any],
+    grids: dict[str, dict] | None = None,
+    keep: bool = True,
+) -> Record:
     """The record of the comparison."""
     from tamis.judge.protocol import compare
 
@@ -76,7 +91,7 @@ def compared(methods, task, X, y, given, held, grids=None, keep=True):
     )
 
 
-def show(record, given) -> None:
+def show(record: Record, given: argparse.Namespace) -> None:
     """Print the record."""
     if given.json:
         print_json(record.to_dict())
@@ -90,7 +105,15 @@ def show(record, given) -> None:
         say(f"page: {given.report}")
 
 
-def report(given, record, rows, survey, model=None, names=None, history=None) -> None:
+def report(
+    given: argparse.Namespace,
+    record: Record,
+    rows: RowSource,
+    survey: Survey,
+    model: BaseEstimator | None = None,
+    names: list[str] | None = None,
+    history: list[dict] | None = None,
+) -> None:
     """The page of a comparison."""
     from tamis.report.page.page import write_page
 
@@ -102,10 +125,16 @@ def report(given, record, rows, survey, model=None, names=None, history=None) ->
     }
     title = f"Methods compared on {', '.join(Path(name).name for name in rows.files)}"
     audit = audit_of(rows, survey)
-    audit["files"] = (
-        [Path(name).name for name in audit["files"]] if model is not None else audit["files"]
-    )  # those of the demo are gone by now
+    if model is not None:  # files of the demo are gone by now
+        audit["files"] = [Path(name).name for name in audit["files"]]
     write_page(
-        given.report, title=title, audit=audit, model=model, names=names or rows.names, density=survey.shares(), record=record,
-        history=history, facts=facts,
-    )  # fmt: skip
+        given.report,
+        title=title,
+        audit=audit,
+        model=model,
+        names=names or rows.names,
+        density=survey.shares(),
+        record=record,
+        history=history,
+        facts=facts,
+    )

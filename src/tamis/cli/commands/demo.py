@@ -1,12 +1,11 @@
-"""``tamis demo``: no file, no network; data with rare but important features, methods compared, a
-model, a page.
-"""
+"""``tamis demo``: made data with rare features that matter, methods compared, a model, a page."""
 
 import argparse
 import tempfile
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from tamis.cli.commands import compare, fit
 from tamis.cli.data import source_of, survey_of
@@ -26,7 +25,7 @@ GRIDS = {
 }
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Make, compare, fit, show, write."""
     fit._check_target(given.report)
     X, y, planted = make_text(
@@ -44,10 +43,8 @@ def run(given) -> None:
         write_svmlight(X, y, path)
         rows = source_of([str(path)], _reading())
         survey = survey_of(rows, columns=True)
-        given.runs, given.threads = (
-            4,
-            given.threads or 1,
-        )  # new processes would take longer to start than this takes
+        # New processes would take longer to start than this takes.
+        given.runs, given.threads = 4, given.threads or 1
         methods = [word for word in COMPARED if word in METHODS]
         X, y = compare.gather(rows)
         record = compare.compared(methods, "classify", X, y, given, {}, GRIDS)
@@ -91,7 +88,7 @@ def _page(given, record, rows, survey, model) -> str:
     return str(Path(given.report).resolve())
 
 
-def write_svmlight(X, y, path: Path) -> None:
+def write_svmlight(X: sp.csr_array, y: np.ndarray, path: Path) -> None:
     """Rows as svmlight text, columns counted from 1, numbers to the last bit."""
     with path.open("w") as file:
         for i, target in enumerate(np.asarray(y).tolist()):

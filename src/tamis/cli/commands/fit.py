@@ -1,9 +1,11 @@
 """``tamis fit``: a model, what it kept, how good it is, and a page."""
 
+import argparse
 import contextlib
 import os
 import sys
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,6 +14,8 @@ from tamis.cli.methods import UsageError, build, grows
 from tamis.cli.say import note, say
 from tamis.cli.show import kept, label, pairs, print_json, show_kept
 from tamis.persist import save
+from tamis.read.source import RowSource
+from tamis.read.survey import Survey
 from tamis.training.checkpoint import Folder
 from tamis.training.judge import error_on
 from tamis.training.walk import train
@@ -19,7 +23,7 @@ from tamis.training.walk import train
 MOST_NAMES = 1_000_000  # columns whose names a page may be given
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Train, judge, save, show."""
     for path in (given.out, given.report):
         _check_target(path, given.checkpoint)
@@ -38,9 +42,10 @@ def _learnt(rows, folder, given) -> dict:
     if given.passes > 1 or given.checkpoint or given.report:
         rows.keep()
     model, survey = _model(rows, given)
-    validate = (
+    # Where predicting costs no more than learning.
+    validate: Literal["progressive"] | None = (
         "progressive" if "grow" in model.get_params() else None
-    )  # where predicting costs no more than learning
+    )
     train(
         model,
         rows,
@@ -60,9 +65,7 @@ def _learnt(rows, folder, given) -> dict:
 
 
 def _check_target(path, checkpoint=None) -> None:
-    """Refuse a place that cannot be written to, or that checkpoints need for themselves, before the
-    work, not after it.
-    """
+    """Refuse, before the work, a place that cannot be written to or that checkpoints need."""
     if path and checkpoint and Path(path).resolve().is_relative_to(Path(checkpoint).resolve()):
         raise UsageError(
             f"{path}: it lies in the folder of the checkpoints, {checkpoint}, which is theirs "
@@ -101,7 +104,7 @@ def _remember_names(model, rows) -> None:
         ]
 
 
-def judged(model, rows, given) -> dict:
+def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     """The result as plain data."""
     last = model.train_history_[-1]
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
@@ -143,7 +146,7 @@ def _inside(model) -> float:
     )
 
 
-def show(result: dict, given) -> None:
+def show(result: dict, given: argparse.Namespace) -> None:
     """Print the result."""
     for text in result["notes"]:
         note(text)
@@ -183,7 +186,7 @@ def show(result: dict, given) -> None:
         sys.stdout.flush()
 
 
-def write_report(given, model, rows, survey) -> None:
+def write_report(given: argparse.Namespace, model: Any, rows: RowSource, survey: Survey) -> None:
     """The page about data and model."""
     from tamis.judge.record import installed_versions
     from tamis.report.page.page import write_page

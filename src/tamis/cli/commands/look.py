@@ -1,5 +1,6 @@
 """``tamis inspect``: what a model file holds."""
 
+import argparse
 import csv
 import sys
 from typing import Any
@@ -10,7 +11,7 @@ from tamis.cli.show import kept, label, pairs, print_json, show_kept
 from tamis.persist import load
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Show the model."""
     model = load(given.model)
     if not hasattr(model, "support_"):

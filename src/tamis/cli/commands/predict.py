@@ -1,5 +1,6 @@
 """``tamis predict``: one line a row."""
 
+import argparse
 import contextlib
 import functools
 import sys
@@ -16,7 +17,7 @@ from tamis.persist import load
 from tamis.training.judge import losses
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Read, predict, write."""
     model = load(given.model)
     schema = getattr(model, "reading_", None)
@@ -39,10 +40,8 @@ def run(given) -> None:
             write(_lines(model, chunk.X, given.proba, named))
             if chunk.targets is not None and not isinstance(chunk.targets, tuple):
                 found = losses(model, chunk.X, chunk.targets)
-                total, count = (
-                    total + float(np.nansum(found)),
-                    count + int((~np.isnan(found)).sum()),
-                )
+                total += float(np.nansum(found))
+                count += int((~np.isnan(found)).sum())
     for text in rows.notes:
         note(text)
     if rows.bad.count:
@@ -52,10 +51,9 @@ def run(given) -> None:
         )
     if count:
         share = hasattr(model, "classes_")
-        note(
-            f"{'error' if share else 'mean squared error'} "
-            f"{total / count:{'.2%' if share else '.6g'}} on {count:,} rows with a target"
-        )
+        mean = total / count
+        said = f"error {mean:.2%}" if share else f"mean squared error {mean:.6g}"
+        note(f"{said} on {count:,} rows with a target")
 
 
 @contextlib.contextmanager
@@ -69,9 +67,7 @@ def _output(path):
 
 
 def _named(seen: bool):
-    """A function that writes a class in a line: on a terminal with every odd character as an
-    escape, in a file only what would break the line.
-    """
+    """A function that writes a class: odd characters as escapes on a terminal, few in a file."""
     safe = for_terminal if seen else for_line
     return functools.cache(lambda value: safe(label(value)))
 

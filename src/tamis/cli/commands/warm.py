@@ -1,5 +1,6 @@
 """``tamis warm``: compile what most commands use, once."""
 
+import argparse
 import tempfile
 import time
 import warnings
@@ -17,7 +18,7 @@ LINES = {
 }
 
 
-def run(given) -> None:
+def run(given: argparse.Namespace) -> None:
     """Tiny fits of every method, and a reading of every text."""
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder:

@@ -1,6 +1,4 @@
-"""SciPy's npz files of a CSR matrix, with the targets beside it: read row by row from inside the
-archive, never whole.
-"""
+"""SciPy's npz files of a CSR matrix and its targets, read row by row inside the archive."""
 
 import math
 import os
@@ -19,9 +17,8 @@ STORED = 1 << 20  # entries of a chunk, unless one row has more
 LABEL_BYTES = 1 << 26  # of a chunk's targets, which may be a matrix
 NUMBERS, WORDS = "fiub", "SU"  # kinds of arrays
 _WAY_OUT = (
-    "Save it by scipy.sparse.save_npz as CSR, or by numpy.savez with data, indices, "
-    "indptr, "
-    "shape and y."
+    "Save it by scipy.sparse.save_npz as CSR, or by numpy.savez with data, indices, indptr, shape "
+    "and y."
 )
 
 
@@ -40,16 +37,12 @@ class Member:
         try:
             self.stream = archive.open(f"{key}.npy")
         except KeyError:
-            held = ", ".join(
-                name.removesuffix(".npy")[:40] for name in sorted(archive.namelist())[:10]
-            )
+            held = [name.removesuffix(".npy")[:40] for name in sorted(archive.namelist())[:10]]
             raise ReadError(
-                f"{file}: it holds no array {key!r}; it holds {held}. {_WAY_OUT}"
+                f"{file}: it holds no array {key!r}; it holds {', '.join(held)}. {_WAY_OUT}"
             ) from None
-        if npy.read_magic(self.stream) != (
-            1,
-            0,
-        ):  # later versions are for names of fields, and may say that they have 4 GB of them
+        # Later versions are for names of fields, and may say that they have 4 GB of them.
+        if npy.read_magic(self.stream) != (1, 0):
             raise ReadError(
                 f"{file}: its array {key!r} is of a later kind of npy than plain arrays need. "
                 f"{_WAY_OUT}"
@@ -60,12 +53,11 @@ class Member:
             or len(self.shape) not in axes
             or (fortran and len(self.shape) > 1)
         ):
+            wanted = "numbers" if "f" in kinds else "whole numbers"
+            wanted = "numbers or words" if WORDS in kinds else wanted
             raise ReadError(
                 f"{file}: its array {key!r} is of a kind that is not read ({str(self.dtype)[:40]}, "
-                f"{len(self.shape)} axes); "
-                "it must hold "
-                f"{'numbers or words' if WORDS in kinds else 'numbers' if 'f' in kinds else 'whole numbers'}. "
-                f"{_WAY_OUT}"
+                f"{len(self.shape)} axes); it must hold {wanted}. {_WAY_OUT}"
             )
         self.each = math.prod(self.shape[1:]) * self.dtype.itemsize  # bytes of a row
 
@@ -90,9 +82,7 @@ class ArraysReader:
         self.options, self.context = options, context
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of an archive from a position on, each with the bytes that have been read, by its
-        rows.
-        """
+        """Chunks of an archive from a position on, each with the bytes read so far, by its rows."""
         with (
             foreign(f"{shown(name)}: it cannot be read as npz", _WAY_OUT),
             zipfile.ZipFile(name) as archive,
@@ -122,11 +112,9 @@ class ArraysReader:
         last, done = int(pointers.take(1)[0]), 0
         if last:
             raise ReadError(f"{name}: indptr begins with {last}; it must begin with 0. {_WAY_OUT}")
-        step = (
-            self.options.chunk_rows
-            if targets is None
-            else max(1, min(self.options.chunk_rows, LABEL_BYTES // max(targets.each, 1)))
-        )
+        step = self.options.chunk_rows
+        if targets is not None:
+            step = max(1, min(step, LABEL_BYTES // max(targets.each, 1)))
         while done < shape[0]:
             ends = pointers.take(min(step, shape[0] - done)).astype(np.int64)
             if (np.diff(ends, prepend=last) < 0).any() or int(ends[-1]) > min(
@@ -159,8 +147,7 @@ class ArraysReader:
         if stored > max(most, STORED):
             raise ReadError(
                 f"{name}, row {done + 1}: it has {stored:,} entries, more than the {most:,} of the "
-                "longest row. "
-                f"Pass max_line_bytes={ENTRY_BYTES * stored} if it shall be read."
+                f"longest row. Pass max_line_bytes={ENTRY_BYTES * stored} if it shall be read."
             )
 
     def _rows(self, values, columns, ends, labels, shape, name, position, done) -> Rows:
@@ -253,10 +240,6 @@ class ArraysReader:
 
     def _targets(self, archive, name: str) -> Member | None:
         key = self.options.target or "y"
-        if self.options.target is False:
-            return (
-                Member(archive, "y", name, NUMBERS + WORDS, (1, 2))
-                if "y.npy" in archive.namelist()
-                else None
-            )
+        if self.options.target is False and "y.npy" not in archive.namelist():
+            return None
         return Member(archive, str(key), name, NUMBERS + WORDS, (1, 2))

@@ -48,9 +48,7 @@ def _guarded(name: str, options: Options, row: int = 0):
 
 
 def batches(name: str, options: Options) -> Iterator[Any]:
-    """Record batches of a file, of at most `chunk_rows` rows, whose offsets, codes and texts have
-    been found to be sound.
-    """
+    """Record batches of at most `chunk_rows` rows, their offsets, codes and texts found sound."""
     found, done = _batches(name, options), 0
     while True:
         with _guarded(name, options, done):
@@ -138,9 +136,8 @@ def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str,
 def _words(array) -> Words:
     """Codes and words of a column."""
     arrow = _pyarrow()
-    if (
-        arrow.types.is_dictionary(array.type) and array.dictionary.null_count
-    ):  # a missing word may have a code of its own
+    # A missing word may have a code of its own.
+    if arrow.types.is_dictionary(array.type) and array.dictionary.null_count:
         array = array.dictionary_decode()
     if not arrow.types.is_dictionary(array.type):
         array = array.dictionary_encode()
@@ -247,10 +244,8 @@ class ArrowReader:
         )
 
     def _refuse(self, wrong, bad, name: str, start: int, rule: str, values=None) -> None:
-        """Refuse the rows with something wrong, once each; those that are bad already are left out."""
+        """Refuse the rows with something wrong, once each, except those that are bad already."""
         for row in np.flatnonzero(wrong & ~bad):
-            self.context.refuse(
-                f"{name}, row {start + row + 1}: "
-                f"{rule if values is None else f'{values[row]} {rule}'}"
-            )
+            said = rule if values is None else f"{values[row]} {rule}"
+            self.context.refuse(f"{name}, row {start + row + 1}: {said}")
         bad |= wrong

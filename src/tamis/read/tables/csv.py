@@ -51,7 +51,7 @@ class CsvReader:
         self.arrays: dict = {}
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on, each with the bytes of the file that have been read."""
+        """Chunks of a file from a position on, each with the bytes of the file read so far."""
         for part, first, window, rows in self.parts(name, position):
             after = Position(
                 position.file, window.offset, window.line, position.rows + rows, self.layout.width
@@ -107,25 +107,16 @@ class CsvReader:
         for column in header:
             role = known[column].role if column in known else IGNORED
             words = column in known and known[column].words
-            kind = (
-                scan.IGNORED
-                if role == IGNORED
-                else scan.WORD
-                if words
-                else scan.WEIGHT
-                if role == WEIGHT
-                else scan.NUMBER
-            )
+            kind = {IGNORED: scan.IGNORED, WEIGHT: scan.WEIGHT}.get(role, scan.NUMBER)
+            if words and role != IGNORED:
+                kind = scan.WORD
             into = self.wordy if kind == scan.WORD else self.numeric
             kinds.append(kind)
             slots.append(len(into))
             if kind != scan.IGNORED:
                 into.append(column)
-        self.header, self.kinds, self.slots = (
-            header,
-            np.array(kinds, np.int64),
-            np.array(slots, np.int64),
-        )
+        self.header = header
+        self.kinds, self.slots = np.array(kinds, np.int64), np.array(slots, np.int64)
 
     def _room(self, rows: int) -> None:
         """Arrays for a chunk."""
@@ -135,11 +126,9 @@ class CsvReader:
             or self.arrays["numbers"].shape[1] != len(self.numeric)
         ):
             shape = (rows, len(self.wordy))
-            self.arrays = {
+            self.arrays = {  # in the order of the scan
                 "numbers": np.empty((rows, len(self.numeric))),
                 "hashes": np.empty(shape, np.uint64),
-            }
-            self.arrays |= {
                 "starts": np.empty(shape, np.int64),
                 "lengths": np.empty(shape, np.int64),
                 "marks": np.empty((1024, 4), np.int64),
@@ -173,15 +162,7 @@ class CsvReader:
                 self.slots,
                 np.uint64(rows),
             )
-            found = scan.scan_csv(
-                *given,
-                np.uint64(0),
-                a["numbers"],
-                a["hashes"],
-                a["starts"],
-                a["lengths"],
-                a["marks"],
-            )
+            found = scan.scan_csv(*given, np.uint64(0), tuple(a.values()))
             at, lines, after, unsure, reason, fault, column = (int(v) for v in found)
             line, before, rows = line + lines, rows, after
             for row, slot, start, end in a["marks"][:unsure].tolist():
@@ -206,15 +187,11 @@ class CsvReader:
         """Say what is wrong with a record."""
         where = place_of(window.name, line, at, fault)
         name = self.header[column] if column < len(self.header) else ""
-        word = (
-            ""
-            if reason == scan.MISSING
-            else quoted(window.text, fault).split(self.options.delimiter)[0]
-        )
-        self.context.refuse(
-            f"{where}: "
-            f"{_RULES[reason].format(word=word, name=name, column=column, width=len(self.header))}"
-        )
+        word = ""
+        if reason != scan.MISSING:
+            word = quoted(window.text, fault).split(self.options.delimiter)[0]
+        rule = _RULES[reason].format(word=word, name=name, column=column, width=len(self.header))
+        self.context.refuse(f"{where}: {rule}")
 
     def _part(self, window: Window, count: int) -> Part:
         """What a chunk holds, by column."""
@@ -311,7 +288,7 @@ def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
 
 
 def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str, set[str]]:
-    """All words of the word columns; a column of numbers that holds words after all is among them."""
+    """All words of the word columns, and of columns of numbers that hold words after all."""
     while True:
         context, levels = Context(skip=True), dict[str, set[str]]()
         levels |= {c.name: set() for c in layout.columns if c.role == WORDS}

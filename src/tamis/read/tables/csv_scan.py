@@ -1,18 +1,17 @@
-"""The compiled reader of CSV text: whole records in; numbers, and hashes and places of words, out."""
+"""The compiled reader of CSV text: whole records in; numbers, hashes and places of words out."""
 
 import numpy as np
 
 from tamis.base.jit import compiled, helper
-from tamis.read.text.numbers import MINUS, NO_FINITE, ONE, READ, UNSURE, overflows, read_number
+from tamis.read.text.numbers import MINUS, NO_FINITE, ONE, READ, UNSURE, overflows, put, read_number
 from tamis.read.text.words import NOTHING, QUOTE, SEED, hash_span
 
 # Why a scan ended.
 DONE, FULL, FIELDS, BAD_NUMBER, NOT_FINITE, MISSING, AFTER_QUOTE, OPEN_QUOTE, TOO_FEW, NEGATIVE = (
     range(10)
 )
-IGNORED, WORD, NUMBER, WEIGHT = range(
-    4
-)  # kinds of columns; from NUMBER on they are read as numbers
+# Kinds of columns; from NUMBER on they are read as numbers.
+IGNORED, WORD, NUMBER, WEIGHT = range(4)
 SPACE, TAB, RETURN, END = (np.uint8(ord(c)) for c in " \t\r\n")
 TWO = np.uint64(2)
 
@@ -44,9 +43,7 @@ def means_missing(text, start, end):
 
 @helper
 def find_field(text, at, stop, delimiter):
-    """The field at `at`: (start, end, place of the delimiter or line end, quoted with two quotes in
-    a row, newlines, what is wrong).
-    """
+    """Field at `at`: (start, end, place of its end, doubled quotes, newlines, what is wrong)."""
     escaped, lines = False, 0
     if text[at] != QUOTE:
         start = at
@@ -84,9 +81,7 @@ def find_field(text, at, stop, delimiter):
 
 @helper
 def read_plain(text, at):
-    """A number between blanks: (place after it, value, what became of it, its first byte, the byte
-    after its last).
-    """
+    """A number between blanks: (place after it, value, what became of it, its span)."""
     while text[at] == SPACE:
         at += ONE
     first = at
@@ -107,15 +102,12 @@ def ends_field(text, at, delimiter):
 
 @helper
 def read_value(text, at, stop, delimiter, strict):
-    """The field at `at` as a number: (place of the delimiter or line end, value, what became of it,
-    its span, newlines, what is wrong).
-    """
+    """The field as a number: (place of its end, value, fate, span, newlines, what is wrong)."""
     after, value, state, first, last = read_plain(text, at)
     if state <= UNSURE and ends_field(text, after, delimiter):
         return after + ONE if text[after] == RETURN else after, value, state, first, last, 0, DONE
-    begin, end, at, _, lines, reason = find_field(
-        text, at, stop, delimiter
-    )  # quoted, missing or wrong
+    # Quoted, missing or wrong.
+    begin, end, at, _, lines, reason = find_field(text, at, stop, delimiter)
     if reason != DONE:
         return at, value, state, first, last, lines, reason
     if means_missing(text, begin, end):
@@ -139,41 +131,27 @@ def read_record(
     slots,
     row,
     unsure,
-    numbers,
-    hashes,
-    starts,
-    lengths,
-    marks,
+    room,
 ):
-    """One record: (place of its line end, newlines in it, marks made, fields, what is wrong and
-    where).
-    """
+    """One record: (place of its end, newlines, marks made, fields, what is wrong and where)."""
+    numbers, hashes, starts, lengths, marks = room
     lines, column, fault = 0, 0, at
     while True:
         if column == kinds.shape[0]:
             return at, lines, unsure, column, FIELDS, at
         slot, fault = slots[column], at
         if kinds[column] >= NUMBER:
-            at, value, state, first, last, more, reason = read_value(
-                text, at, stop, delimiter, strict
-            )
+            found = read_value(text, at, stop, delimiter, strict)
+            at, value, state, first, last, more, reason = found
             if reason == DONE and state == UNSURE:
                 if overflows(text, first):
                     return at, lines, unsure, column, NOT_FINITE, fault
                 if unsure == np.uint64(marks.shape[0]):
                     return at, lines, unsure, column, FULL, fault
-                marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (
-                    row,
-                    slot,
-                    first,
-                    last,
-                )
+                put(marks, unsure, row, slot, first, last)
                 unsure += ONE
-            if (
-                kinds[column] == WEIGHT
-                and reason == DONE
-                and (value < 0.0 or (state == UNSURE and text[first] == MINUS))
-            ):
+            negative = value < 0.0 or (state == UNSURE and text[first] == MINUS)
+            if kinds[column] == WEIGHT and reason == DONE and negative:
                 reason = NEGATIVE
             numbers[row, slot] = value
         else:
@@ -181,10 +159,8 @@ def read_record(
             if reason == DONE and kinds[column] == WORD:
                 missing = means_missing(text, begin, end)
                 reason = MISSING if missing and strict else DONE
-                hashes[row, slot] = (
-                    NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
-                )
-                starts[row, slot] = begin
+                word = NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
+                hashes[row, slot], starts[row, slot] = word, begin
                 lengths[row, slot] = -np.int64(end - begin) if escaped else np.int64(end - begin)
         lines += more
         if reason != DONE:
@@ -207,17 +183,14 @@ def scan_csv(
     slots,
     rows,
     unsure,
-    numbers,
-    hashes,
-    starts,
-    lengths,
-    marks,
+    room,
 ):
     """Read records from `at` until `stop` or `most` rows; the first bad one ends the scan.
 
     `kinds` and `slots` say for each column of the file whether its fields are numbers, weights,
-    words or ignored, and where they go. Missing numbers are nan, missing words have hash 0;
-    `strict` refuses both. A word's length is negative where two quotes in a row stand for one.
+    words or ignored, and where they go: `room` has arrays of numbers, of hashes, places and lengths
+    of words, and of marks. Missing numbers are nan, missing words have hash 0; `strict` refuses
+    both. A word's length is negative where two quotes in a row stand for one.
     """
     lines, reason, fault, column = np.uint64(0), DONE, at, 0
     while at < stop and rows < most:
@@ -225,22 +198,8 @@ def scan_csv(
             at += ONE if text[at] == END else TWO
             lines += ONE
             continue
-        after, more, unsure_after, column, reason, fault = read_record(
-            text,
-            at,
-            stop,
-            delimiter,
-            strict,
-            kinds,
-            slots,
-            rows,
-            unsure,
-            numbers,
-            hashes,
-            starts,
-            lengths,
-            marks,
-        )
+        record = read_record(text, at, stop, delimiter, strict, kinds, slots, rows, unsure, room)
+        after, more, unsure_after, column, reason, fault = record
         if reason != DONE:
             fault = at if reason == TOO_FEW else fault
             break

@@ -1,9 +1,7 @@
-"""What the columns of a table mean: numbers, words by listing or by hashing, the target, the
-weight.
-"""
+"""What the columns of a table mean: numbers, words, listed or hashed, the target, the weight."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +10,9 @@ from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows
 from tamis.read.streams import shown
 from tamis.read.text.words import SEED, hash_of, pack_rows
+
+if TYPE_CHECKING:
+    from tamis.read.source import RowSource
 
 NUMBER, WORDS, TARGET, WEIGHT, IGNORED = "number", "words", "target", "weight", "ignored"
 MOST_LEVELS = 1_000_000
@@ -28,18 +29,14 @@ class Column:
 
 
 class Words(NamedTuple):
-    """A column of words in a chunk: codes into the chunk's own list of words, -1 where one is
-    missing.
-    """
+    """A column of words in a chunk: codes into a list of its own, -1 where one is missing."""
 
     codes: np.ndarray
     vocabulary: list[str]
 
 
 class Part(NamedTuple):
-    """A chunk of a table: a matrix of numbers with the names of its columns, nan where one is
-    missing, and words by the column's name.
-    """
+    """A chunk of a table: a matrix of numbers, nan where one is missing, and words by column."""
 
     numbers: np.ndarray
     names: list[str]
@@ -94,11 +91,8 @@ class Layout:
             )
         if self.missing != "error":
             values, columns = self._mend(values, columns, [*part.names, *wordy])
-        indptr, indices, data = (
-            np.zeros(n + 1, np.int32),
-            np.empty(values.size, np.int32),
-            np.empty(values.size),
-        )
+        indptr, indices = np.zeros(n + 1, np.int32), np.empty(values.size, np.int32)
+        data = np.empty(values.size)
         pack_rows(values, columns, indptr, indices, data)
         used = indptr[-1]
         X = sp.csr_array((data[:used], indices[:used], indptr), shape=(n, self.width))
@@ -135,11 +129,11 @@ class Layout:
         """The bucket of a word of a column."""
         return hash_of(word, SEED ^ np.uint64(self.seeds[name])) & ((1 << self.hash_bits) - 1)
 
-    def targets(self, part: Part):
+    def targets(self, part: Part) -> np.ndarray | None:
         """The targets of a chunk: numbers or words; None where there are none."""
         return self._read(part, TARGET)
 
-    def weights(self, part: Part):
+    def weights(self, part: Part) -> np.ndarray | None:
         """The weights of a chunk, or None."""
         return self._read(part, WEIGHT)
 
@@ -153,9 +147,7 @@ class Layout:
         return np.array([*vocabulary, ""])[codes]
 
     def incomplete(self, part: Part, targets: bool) -> np.ndarray:
-        """Numbers of the rows without a weight or, where that is asked, a target; entries of
-        features may be missing where that is allowed.
-        """
+        """Numbers of the rows without a weight or, where it is asked for, a target."""
         gone = np.zeros(len(part.numbers), bool)
         for column in (self.find(TARGET) if targets else None, self.find(WEIGHT)):
             if column is not None and column.name in part.words:
@@ -190,9 +182,7 @@ def chunk_of(
     name: str,
     after: Position,
 ) -> Rows:
-    """A chunk of a table as rows; those without a target are refused, unless targets may be
-    lacking.
-    """
+    """A chunk of a table as rows; those without a target are refused, unless it may be lacking."""
     X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
     context.width = layout.width
     gone: Any = (
@@ -205,19 +195,15 @@ def chunk_of(
                 "every row needs it. Fill it, or remove the row."
             )
         kept = np.setdiff1d(np.arange(X.shape[0]), gone)
-        X, targets, weights = (
-            X[kept],
-            None if targets is None else targets[kept],
-            None if weights is None else weights[kept],
-        )
+        X = X[kept]
+        targets = None if targets is None else targets[kept]
+        weights = None if weights is None else weights[kept]
     return Rows(X, targets, first, weights, None, name, after)
 
 
 # --------------------------------------------------------------------------- making one
-def lay_out(files, options, rows) -> Layout:
-    """The layout of files: roles by what was asked and by their first rows, levels by a first
-    reading of everything.
-    """
+def lay_out(files: list[str], options: Options, rows: "RowSource") -> Layout:
+    """The layout of files: roles by what was asked and first rows, levels by a first reading."""
     if options.format in ("csv", "tsv"):
         from tamis.read.tables.csv import look, read_levels
     else:
@@ -253,9 +239,8 @@ def _roles(names, options, file: str) -> dict[str, str]:
     if options.weight is not None:
         roles[_named(names, options.weight, "weight", file)] = WEIGHT
     if options.target is not False:
-        roles[_named(names, -1 if options.target is None else options.target, "target", file)] = (
-            TARGET
-        )
+        asked = -1 if options.target is None else options.target
+        roles[_named(names, asked, "target", file)] = TARGET
     return roles
 
 
@@ -263,16 +248,11 @@ def _named(names: list[str], wanted, what: str, file: str) -> str:
     """A column by its name or number."""
     if isinstance(wanted, str) and wanted in names:
         return wanted
-    number = (
-        int(wanted)
-        if isinstance(wanted, int) or (isinstance(wanted, str) and wanted.lstrip("-").isdigit())
-        else None
-    )
-    if number is not None and -len(names) <= number < len(names):
-        return names[number]
-    listed = ", ".join(repr(name[:40]) for name in names[:10]) + (
-        ", ..." if len(names) > 10 else ""
-    )
+    digits = isinstance(wanted, str) and wanted.lstrip("-").isdigit()
+    if (digits or isinstance(wanted, int)) and -len(names) <= int(wanted) < len(names):
+        return names[int(wanted)]
+    listed = ", ".join(repr(name[:40]) for name in names[:10])
+    listed += ", ..." if len(names) > 10 else ""
     raise ReadError(
         f"{file}: {what}={wanted!r} is no column of this table; the columns are {listed}. Pass a "
         "name, or a number from 0."

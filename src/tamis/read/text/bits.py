@@ -7,17 +7,17 @@ from tamis.base.jit import intrinsic, ir, numba_types, overload
 _WORD = numba_types.uint64
 
 
-def multiply_high(a, b):
+def multiply_high(a: np.uint64, b: np.uint64) -> np.uint64:
     """The upper word of the product of two words."""
     return np.uint64((int(a) * int(b)) >> 64)
 
 
-def leading_zeros(a):
+def leading_zeros(a: np.uint64) -> np.uint64:
     """Number of zero bits before the first one."""
     return np.uint64(64 - int(a).bit_length())
 
 
-def float_of_bits(a):
+def float_of_bits(a: np.uint64) -> np.float64:
     """The number whose bits are those of a word."""
     return np.uint64(a).view(np.float64)
 
@@ -34,16 +34,18 @@ def _multiply_high(context, a, b):
 
 @intrinsic
 def _leading_zeros(context, a):
-    return _WORD(_WORD), lambda context, builder, signature, arguments: builder.ctlz(
-        arguments[0], ir.IntType(1)(0)
-    )
+    def generate(context, builder, signature, arguments):
+        return builder.ctlz(arguments[0], ir.IntType(1)(0))
+
+    return _WORD(_WORD), generate
 
 
 @intrinsic
 def _float_of_bits(context, a):
-    return numba_types.float64(
-        _WORD
-    ), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], ir.DoubleType())
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return numba_types.float64(_WORD), generate
 
 
 def _teach_words():

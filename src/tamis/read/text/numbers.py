@@ -1,5 +1,4 @@
-"""Decimal text to float64, bit-equal to Python's ``float``: an exact fast path, a wide product, and
-a mark for the rest.
+"""Decimal text to float64, bit-equal to ``float``: fast path, wide product, marks for the rest.
 
 With at most 19 digits w and power q, the number is w 10^q = w 5^q 2^q. Where w < 2^53 and |q| <= 22
 both factors are exact and one division or product rounds once. Otherwise the upper 128 bits of w
@@ -21,29 +20,21 @@ READ, UNSURE, NO_NUMBER, NO_FINITE = 0, 1, 2, 3
 
 ONE, NIL, TEN = np.uint64(1), np.uint64(0), np.uint64(10)
 ZERO, NINE, PLUS, MINUS, POINT = (np.uint8(ord(c)) for c in "09+-.")
-LOWER, EXPONENT, WORD_I, WORD_N = (
-    np.uint8(32),
-    np.uint8(ord("e")),
-    np.uint8(ord("i")),
-    np.uint8(ord("n")),
-)
+LOWER = np.uint8(32)  # the bit that tells a small letter from a capital
+EXPONENT, WORD_I, WORD_N = (np.uint8(ord(c)) for c in "ein")
 EXACT = np.uint64(1 << 53)
-LEAST, MOST = (
-    -342,
-    308,
-)  # powers of ten outside give 0 and infinity whatever 19 digits stand before them
+# Powers of ten outside give 0 and infinity whatever 19 digits stand before them.
+LEAST, MOST = -342, 308
 TENS = 10.0 ** np.arange(23)
 HIDDEN, ALL = np.uint64(1 << 52), np.uint64((1 << 64) - 1)
-EDGE = np.frombuffer(
-    str(2**1024 - 2**970).encode(), np.uint8
-)  # digits of the least number that rounds to infinity
-FARTHEST = 1 << 40  # exponents beyond are taken as this one: more than any text has digits
+# Digits of the least number that rounds to infinity.
+EDGE = np.frombuffer(str(2**1024 - 2**970).encode(), np.uint8)
+# Exponents beyond are taken as this one: more than any text has digits.
+FARTHEST = np.int64(1 << 40)
 
 
 def _fives() -> np.ndarray:
-    """Upper 128 bits of 5^q, q from LEAST to MOST: two words each, the first bit set; reciprocals
-    are rounded up.
-    """
+    """Upper 128 bits of 5^q from LEAST to MOST, in two words, reciprocals rounded up."""
     words = []
     for q in range(LEAST, MOST + 1):
         if q >= 0:
@@ -60,8 +51,15 @@ FIVES = _fives()
 
 
 @helper
+def put(table, row, first, second, third, fourth):
+    """Fill a row of a table of four columns, as that of the numbers that Python must settle."""
+    table[row, 0], table[row, 1] = first, second
+    table[row, 2], table[row, 3] = third, fourth
+
+
+@helper
 def wide_value(digits, power):
-    """The float64 nearest to digits * 10^power, as (bits, whether they are sure); digits are not 0."""
+    """The float64 nearest to digits * 10^power, digits not 0: (bits, whether they are sure)."""
     if power < LEAST:
         return NIL, True
     if power > MOST:
@@ -69,9 +67,8 @@ def wide_value(digits, power):
     empty = leading_zeros(digits)
     word, row = digits << empty, power - LEAST
     upper, lower = multiply_high(word, FIVES[row, 0]), word * FIVES[row, 0]
-    if upper & np.uint64(511) == np.uint64(
-        511
-    ):  # the second word of 5^q may carry into what is kept
+    # The second word of 5^q may carry into what is kept.
+    if upper & np.uint64(511) == np.uint64(511):
         more = multiply_high(word, FIVES[row, 1])
         lower += more
         upper += ONE if lower < more else NIL
@@ -101,9 +98,7 @@ def wide_value(digits, power):
 
 @helper
 def far_value(digits, power, count, negative):
-    """Value and state of a number beyond the exact fast path; `count` is the number of digits,
-    leading zeros left out.
-    """
+    """Value and state beyond the exact fast path; `count` digits, leading zeros left out."""
     if digits == NIL and count <= 19:
         return (-0.0 if negative else 0.0), READ
     if count > 19:
@@ -134,7 +129,7 @@ def read_exponent(text, at):
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += ONE
-    first, exponent = at, 0
+    first, exponent = at, np.int64(0)
     while text[at] - ZERO <= 9:
         exponent = min(10 * exponent + np.int64(text[at] - ZERO), FARTHEST)
         at += ONE
@@ -188,7 +183,7 @@ def read_number(text, at):
         digits = digits * TEN + figure
         at += ONE
         figure = np.uint64(text[at]) - np.uint64(48)
-    count, power = np.int64(at - first), 0
+    count, power = np.int64(at - first), np.int64(0)
     if text[at] == POINT:
         at += ONE
         start = at

@@ -51,16 +51,15 @@ _SUM = (
     "number of 64 bits. Make the values smaller."
 )
 _SEVERAL = (
-    "the line has {count} labels, but the first rows have one each. Pass multilabel=True "
-    "if "
-    "rows may have several."
+    "the line has {count} labels, but the first rows have one each. Pass multilabel=True if rows "
+    "may have several."
 )
 
 
 class Scratch:
     """Arrays that a chunk is read into, kept from chunk to chunk."""
 
-    def __init__(self, rows: int, size: int, index_type):
+    def __init__(self, rows: int, size: int, index_type: type[np.signedinteger]):
         self.labels, self.queries = np.empty(size // 2 + 2), np.empty(rows + 1, np.int64)
         self.ends, self.indptr = np.zeros(rows + 1, WORD), np.zeros(rows + 1, WORD)
         self.where = np.empty(rows + 1, WORD)
@@ -74,7 +73,7 @@ class Scratch:
         self.rows = self.stored = self.found = self.unsure = self.lines = 0
         self.tangled = self.asked = self.largest = 0
 
-    def settle(self, text) -> None:
+    def settle(self, text: np.ndarray) -> None:
         """Let Python read the numbers that the scan was unsure of; all are finite."""
         for kind, slot, start, end in self.marks[: self.unsure].tolist():
             (self.labels if kind == scan.LABEL else self.data)[slot] = float(bytes(text[start:end]))
@@ -89,7 +88,7 @@ class SvmlightReader:
         self.scratch: Any = None
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on, each with the bytes of the file that have been read."""
+        """Chunks of a file from a position on, each with the bytes of the file read so far."""
         options, rows = self.options, position.rows
         window = Window(name, options, position.offset, position.line)
         try:
@@ -109,9 +108,7 @@ class SvmlightReader:
 
     # ------------------------------------------------------------------ one chunk
     def _chunk(self, window: Window, stop: int, index_type=np.int32) -> int:
-        """Read up to `chunk_rows` lines into the scratch; return the number of the chunk's first
-        line.
-        """
+        """Read up to `chunk_rows` lines into the scratch; return the number of the first line."""
         options, context, size = self.options, self.context, stop - window.begin
         if (
             self.scratch is None
@@ -132,9 +129,8 @@ class SvmlightReader:
                     scratch.marks = np.empty((2 * len(scratch.marks), 4), np.int64)
                 continue
             from_zero = reason == scan.INDEX_ZERO and undecided
-            if (
-                reason == scan.WIDE or from_zero
-            ):  # once more, with columns of 64 bits, or counted from 0
+            # Once more, with columns of 64 bits, or counted from 0.
+            if reason == scan.WIDE or from_zero:
                 context.bad, context.zeros = noted
                 context.base = 0 if from_zero else context.base
                 return self._chunk(window, stop, index_type if from_zero else np.int64)
@@ -170,11 +166,8 @@ class SvmlightReader:
         at, s.lines, s.rows, s.stored, s.found, s.unsure, reason, fault, tangled, asked, largest = (
             int(v) for v in found
         )
-        s.tangled, s.asked, s.largest = (
-            s.tangled | tangled,
-            s.asked | asked,
-            max(s.largest, largest),
-        )
+        s.tangled, s.asked = s.tangled | tangled, s.asked | asked
+        s.largest = max(s.largest, largest)
         return at, reason, fault
 
     def _message(self, window, at, fault, line, reason) -> str:
@@ -183,11 +176,8 @@ class SvmlightReader:
         if b"\0" in window.store[at : window.store.index(b"\n", at)]:
             fault = window.store.index(b"\0", at)
             return f"{place_of(window.name, line, at, fault)}: {NUL}"
-        word = quoted(text, fault)
-        return (
-            f"{place_of(window.name, line, at, fault)}: "
-            f"{_RULES[reason].format(word=word, limit=self.options.n_features)}"
-        )
+        rule = _RULES[reason].format(word=quoted(text, fault), limit=self.options.n_features)
+        return f"{place_of(window.name, line, at, fault)}: {rule}"
 
     # ------------------------------------------------------------------ what was read
     def _rows(self, line: int, name: str, after: Position) -> Rows:
@@ -195,30 +185,19 @@ class SvmlightReader:
         s, options, context = self.scratch, self.options, self.context
         width = options.columns or max(context.width, 1)
         shape = (s.rows, max(width, context.width) if options.drop else width)
-        X = sp.csr_array(
-            (
-                s.data[: s.stored].copy(),
-                s.indices[: s.stored].copy(),
-                s.indptr[: s.rows + 1].astype(s.index_type),
-            ),
-            shape=shape,
-        )
-        counts, queries = (
-            np.diff(s.ends[: s.rows + 1].astype(np.int64)),
-            s.queries[: s.rows].copy() if s.asked else None,
-        )
+        indptr = s.indptr[: s.rows + 1].astype(s.index_type)
+        data, indices = s.data[: s.stored].copy(), s.indices[: s.stored].copy()
+        X = sp.csr_array((data, indices, indptr), shape=shape)
+        counts = np.diff(s.ends[: s.rows + 1].astype(np.int64))
+        queries = s.queries[: s.rows].copy() if s.asked else None
         targets: Any = s.labels[: s.found].copy()
         where = line + s.where[: s.rows].astype(np.int64)
         if s.tangled or options.hash_bits:
             X.sum_duplicates()
             if len(wild := wild_rows(X)):
                 kept = self._too_large(X, wild, name, where)
-                X, targets, where, counts = (
-                    X[kept],
-                    targets[np.repeat(kept, counts)],
-                    where[kept],
-                    counts[kept],
-                )
+                X, targets = X[kept], targets[np.repeat(kept, counts)]
+                where, counts = where[kept], counts[kept]
                 queries = None if queries is None else queries[kept]
         if shape[1] > width:
             known = X[:, :width]
@@ -236,9 +215,8 @@ class SvmlightReader:
         kept = np.ones(X.shape[0], bool)
         for row in wild.tolist():
             entries = slice(X.indptr[row], X.indptr[row + 1])
-            column = int(X.indices[entries][~np.isfinite(X.data[entries])][0]) + (
-                self.context.base or 0
-            )
+            first = int(X.indices[entries][~np.isfinite(X.data[entries])][0])
+            column = first + (self.context.base or 0)
             self.context.refuse(f"{name}, line {where[row]}: {_SUM.format(column=column)}")
             kept[row] = False
         return kept
@@ -255,9 +233,6 @@ class SvmlightReader:
             np.nan,
             targets[np.minimum(firsts, max(len(targets) - 1, 0))] if len(targets) else np.nan,
         )
-        kept = ~bad
-        return (
-            (X[kept], spread[kept], None if queries is None else queries[kept])
-            if bad.any()
-            else (X, spread, queries)
-        )
+        if not bad.any():
+            return X, spread, queries
+        return X[~bad], spread[~bad], None if queries is None else queries[~bad]

@@ -1,6 +1,4 @@
-"""The compiled reader of svmlight text: whole lines in, flat arrays of labels, columns and values
-out.
-"""
+"""The compiled reader of svmlight text: whole lines in, labels, columns and values out."""
 
 import numpy as np
 
@@ -13,6 +11,7 @@ from tamis.read.text.numbers import (
     TEN,
     UNSURE,
     overflows,
+    put,
     read_number,
 )
 
@@ -47,9 +46,7 @@ def ends_token(byte):
 
 @helper
 def skip_blanks(text, at):
-    """The next byte that is no blank; a carriage return counts as one before the end of a line
-    only.
-    """
+    """The next byte that is no blank; a carriage return is one only before the end of a line."""
     while text[at] == SPACE or text[at] == TAB or (text[at] == RETURN and text[at + ONE] == END):
         at += ONE
     return at
@@ -69,7 +66,8 @@ def read_index(text, at):
         number, fits = NIL, True
         for k in range(first, at):
             figure = np.uint64(text[k]) - np.uint64(48)
-            fits = fits and number <= (LIMIT - figure) // TEN
+            if number > (LIMIT - figure) // TEN:
+                fits = False
             number = number * TEN + figure
     return at, number, fits
 
@@ -92,7 +90,7 @@ def find_end(text, at):
 
 @helper
 def read_labels(text, at, labels, found, unsure, marks):
-    """Labels at the start of a line: (place after them, labels found, marks made, what is wrong)."""
+    """Labels at the start of a line: (place after them, labels, marks made, what is wrong)."""
     start = at
     while True:
         first = at
@@ -104,23 +102,14 @@ def read_labels(text, at, labels, found, unsure, marks):
         if state == NO_NUMBER or not (
             ends_token(text[at]) or text[at] == COMMA or text[at] == HASH
         ):
-            return (
-                first,
-                found,
-                unsure,
-                (DONE if text[first] == QUERY and first == start else BAD_LABEL),
-            )
+            none = text[first] == QUERY and first == start
+            return first, found, unsure, DONE if none else BAD_LABEL
         if state == UNSURE:
             if overflows(text, first):
                 return first, found, unsure, NOT_FINITE
             if unsure == np.uint64(marks.shape[0]):
                 return first, found, unsure, FULL
-            marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (
-                LABEL,
-                found,
-                first,
-                at,
-            )
+            put(marks, unsure, LABEL, found, first, at)
             unsure += ONE
         labels[found] = value
         found += ONE
@@ -165,9 +154,7 @@ def read_column(text, at, base, limit, mask, widest):
 
 @helper
 def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data, marks):
-    """The features of a line: (place after them, entries, marks made, what is wrong and where,
-    columns out of order, queries, columns met).
-    """
+    """Features of a line: (place after them, entries, marks, fault, place, flags, columns met)."""
     base, limit, mask, widest = bounds
     fault, last, farthest, tangled, asked = at, NIL, NIL, 0, 0
     while True:
@@ -201,12 +188,7 @@ def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data
                 return at, stored, unsure, NOT_FINITE, place, tangled, asked, farthest
             if unsure == np.uint64(marks.shape[0]):
                 return at, stored, unsure, FULL, fault, tangled, asked, farthest
-            marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (
-                VALUE,
-                stored,
-                place,
-                at,
-            )
+            put(marks, unsure, VALUE, stored, place, at)
             unsure += ONE
             value = 1.0
         farthest = max(farthest, number + ONE)
@@ -236,8 +218,7 @@ def scan_svmlight(
     data,
     marks,
 ):
-    """Read lines from `at` until `stop` or `most` rows, after what `tally` says has been read; the
-    first bad line ends the scan.
+    """Read lines from `at` to `stop` or `most` rows, after what `tally` counts, or to a bad one.
 
     `text` ends its last line with a newline at `stop - 1`. `base` is the first column's number in
     the file, `limit` the number of columns that are allowed; with a `mask` other than 0 columns are

@@ -1,6 +1,4 @@
-"""Vowpal Wabbit's text, so that its users can switch: features are names, hashed into 2^hash_bits
-columns.
-"""
+"""Vowpal Wabbit's text: features are names, hashed into 2^hash_bits columns."""
 
 from collections.abc import Iterator
 
@@ -41,7 +39,7 @@ class VowpalReader:
         self.options, self.context = options, context
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
-        """Chunks of a file from a position on, each with the bytes of the file that have been read."""
+        """Chunks of a file from a position on, each with the bytes of the file read so far."""
         rows = position.rows
         for found, first, window in self._scans(name, position, False):
             rows += found["rows"]
@@ -51,9 +49,7 @@ class VowpalReader:
             yield self._rows(found, first, window.name, after), window.done()
 
     def names(self, name: str, wanted: np.ndarray) -> Iterator[tuple[int, str]]:
-        """Buckets and names of the features that fall into the wanted buckets, each name once a
-        chunk.
-        """
+        """Buckets and names of the features in the wanted buckets, each name once a chunk."""
         for found, _, window in self._scans(name, Position(), True):
             columns, hashes, spans = (
                 found[key][: found["stored"]] for key in ("columns", "hashes", "spans")
@@ -161,11 +157,7 @@ class VowpalReader:
         )
         X.sum_duplicates()
         labels, weights = f["labels"][:n].copy(), f["weights"][:n].copy() if f["weighted"] else None
-        bare = (
-            np.flatnonzero(np.isnan(labels))
-            if self.options.target is not False
-            else np.empty(0, int)
-        )
+        bare = np.flatnonzero(np.isnan(labels) & (self.options.target is not False))
         faults = dict.fromkeys(wild_rows(X), _SUM) | dict.fromkeys(bare, _NO_LABEL)
         if faults:
             for row in sorted(faults):

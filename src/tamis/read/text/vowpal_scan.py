@@ -1,6 +1,4 @@
-"""The compiled reader of Vowpal Wabbit's text: ``[label [importance]] ['tag]|namespace[:scale]
-feature[:value] ...`` a line.
-"""
+"""The compiled reader of Vowpal Wabbit's text: ``[label [weight]] ['tag]|space name[:value]``."""
 
 import numpy as np
 
@@ -14,6 +12,7 @@ from tamis.read.text.numbers import (
     READ,
     UNSURE,
     overflows,
+    put,
     read_number,
 )
 from tamis.read.text.svmlight_scan import COLON, END, find_end, scrambled, skip_blanks
@@ -54,9 +53,7 @@ def skip_tag(text, at):
 
 @helper
 def is_tag(text, at):
-    """Whether what stands here is a tag: it begins with a tick, or it is one word directly before a
-    bar.
-    """
+    """Whether a tag stands here: it begins with a tick, or is one word directly before a bar."""
     if text[at] == TICK:
         return True
     while text[at] != BAR and text[at] != END and text[at] != SPACE:
@@ -66,9 +63,7 @@ def is_tag(text, at):
 
 @helper
 def read_head(text, at, rows, unsure, labels, weights, marks):
-    """Label, importance and tag: (place of the bar, marks made, whether there is an importance,
-    what is wrong and where).
-    """
+    """Label, importance, tag: (place of the bar, marks, whether weighted, fault and place)."""
     labels[rows], weights[rows], weighted, fault = np.nan, 1.0, 0, at
     for turn in range(2):
         if text[at] == BAR or text[at] == TICK or text[at] == END:
@@ -90,12 +85,7 @@ def read_head(text, at, rows, unsure, labels, weights, marks):
                 return at, unsure, weighted, NOT_FINITE, fault
             if unsure == np.uint64(marks.shape[0]):
                 return at, unsure, weighted, FULL, fault
-            marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (
-                (LABEL if turn == 0 else WEIGHT),
-                rows,
-                at,
-                after,
-            )
+            put(marks, unsure, LABEL if turn == 0 else WEIGHT, rows, at, after)
             unsure += ONE
         if turn == 0:
             labels[rows] = value
@@ -110,9 +100,7 @@ def read_head(text, at, rows, unsure, labels, weights, marks):
 
 @helper
 def read_space(text, at):
-    """The namespace behind a bar: (place after it, end of its name, seed of its hashes, its scale,
-    what is wrong).
-    """
+    """A namespace: (place after it, end of its name, seed of its hashes, scale, what is wrong)."""
     first, scale = at, 1.0
     while not ends_word(text[at]):
         at += ONE
@@ -126,9 +114,7 @@ def read_space(text, at):
 
 @helper
 def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, marks):
-    """All features of a line, from its first bar on: (place after them, entries, marks made, what
-    is wrong and where).
-    """
+    """Features of a line from its first bar on: (place after, entries, marks, fault, place)."""
     scale, seed, space, space_end, fault = 1.0, SEED, at, at, at
     while True:
         if text[at] == BAR:
@@ -154,12 +140,7 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
                     return at, stored, unsure, NOT_FINITE, fault
                 if scale != 1.0 or unsure == np.uint64(marks.shape[0]):
                     return at, stored, unsure, (FULL if scale == 1.0 else BAD_SCALE), fault
-                marks[unsure, 0], marks[unsure, 1], marks[unsure, 2], marks[unsure, 3] = (
-                    VALUE,
-                    stored,
-                    last + ONE,
-                    at,
-                )
+                put(marks, unsure, VALUE, stored, last + ONE, at)
                 unsure += ONE
                 value = 1.0
         elif last == first:
@@ -172,12 +153,7 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
             columns[stored], data[stored] = word & mask, value
             if hashes.shape[0]:
                 hashes[stored] = word
-                spans[stored, 0], spans[stored, 1], spans[stored, 2], spans[stored, 3] = (
-                    space,
-                    space_end,
-                    first,
-                    last,
-                )
+                put(spans, stored, space, space_end, first, last)
             stored += ONE
 
 
@@ -201,8 +177,7 @@ def scan_vowpal(
     spans,
     marks,
 ):
-    """Read lines from `at` until `stop` or `most` rows, after `lines` lines with `rows` rows and
-    `stored` entries; the first bad line ends it.
+    """Read lines from `at` to `stop` or `most` rows, after what is counted, or to a bad one.
 
     A feature's column is the hash of its namespace and name, masked. Where `hashes` and `spans`
     have room they are filled with the whole hash and with where the namespace and the name stand;

@@ -25,12 +25,8 @@ class Window:
     """
 
     def __init__(self, name: str, options: Options, offset: int = 0, line: int = 1):
-        self.name, self.line, self.size, self.longest = (
-            shown(name),
-            line,
-            options.chunk_bytes,
-            options.max_line_bytes,
-        )
+        self.name, self.line = shown(name), line
+        self.size, self.longest = options.chunk_bytes, options.max_line_bytes
         self.stream: Stream = open_bytes(name)
         self.begin = self.end = 0
         self.store = bytearray()
@@ -44,9 +40,7 @@ class Window:
 
     # ------------------------------------------------------------------ moving
     def lines(self, least: int) -> int:
-        """Where the first line ends that reaches `least` bytes beyond `begin`; `begin` itself at
-        the end of the file.
-        """
+        """Where the first line ends that reaches `least` bytes on; `begin` at the file's end."""
         reach = least - 1
         while True:
             hit = self.store.find(b"\n", self.begin + reach, self.end)
@@ -67,8 +61,8 @@ class Window:
         begins = bytes(self.store[at : at + SHOWN]).decode("utf-8", "backslashreplace")
         raise ReadError(
             f"{self.name}, line {line}: the {what} that begins {begins!r} is longer than "
-            f"{self.longest >> 20} MiB. "
-            "Check its line ends and quotes, or pass a larger max_line_bytes."
+            f"{self.longest >> 20} MiB. Check its line ends and quotes, or pass a larger "
+            "max_line_bytes."
         )
 
     def advance(self, at: int, lines: int) -> None:
@@ -118,11 +112,8 @@ class Window:
             with memoryview(self.store) as view:
                 got = read_into(self.stream.bytes, view[self.end : stop])
         except BROKEN as error:
-            got, self.failure = (
-                0,
-                f"the data ends in an error ({said(error)}): cut short or damaged. Copy the file "
-                "again",
-            )
+            got, way_out = 0, "cut short or damaged. Copy the file again"
+            self.failure = f"the data ends in an error ({said(error)}): {way_out}"
         self.end += got
         self.ended = got == 0
 
@@ -137,9 +128,7 @@ class Window:
         return self.end
 
     def _skip(self, offset: int) -> None:
-        """Begin further on, where an earlier reading ended: behind a line, or behind the end of a
-        last line that is not closed.
-        """
+        """Begin where an earlier reading ended: behind a line, or a last one that is not closed."""
         source, at = self.stream.bytes, 0
         plain = isinstance(source, io.BufferedReader)  # which can be sought beyond its end
         with foreign(

@@ -1,6 +1,4 @@
-"""Words in text as numbers of 64 bits, and rows of numbers and places as CSR: compiled pieces that
-the readers of tables share.
-"""
+"""Words as numbers of 64 bits, numbers and places as CSR: what the readers of tables share."""
 
 import numpy as np
 
@@ -14,9 +12,7 @@ QUOTE = np.uint8(34)
 
 @helper
 def hash_span(text, start, end, seed, escaped):
-    """Hash of the bytes from `start` to `end`, of two quotes in a row only one if `escaped`; never
-    0.
-    """
+    """Hash of the bytes from `start` to `end`, doubled quotes once if `escaped`; never 0."""
     value, k = seed, start
     while k < end:
         value = (value ^ np.uint64(text[k])) * PRIME
@@ -33,9 +29,7 @@ def hash_word(text, seed):
 
 @compiled
 def pack_rows(values, columns, indptr, indices, data):
-    """CSR without zeros from one entry for each row and slot; `columns` has one row for all, or one
-    each, negative ones being left out.
-    """
+    """CSR without zeros from an entry a row and slot; `columns` in one row for all, or in many."""
     k, common = np.uint64(0), columns.shape[0] == 1
     for i in range(values.shape[0]):
         row = 0 if common else i
@@ -46,6 +40,6 @@ def pack_rows(values, columns, indptr, indices, data):
         indptr[i + 1] = k
 
 
-def hash_of(word: str, seed=SEED) -> int:
+def hash_of(word: str, seed: np.uint64 = SEED) -> int:
     """Hash of a word."""
     return int(hash_word(np.frombuffer(word.encode(), np.uint8), np.uint64(seed)))

@@ -35,7 +35,7 @@ PARTS = {
     "GroupEngine": "tamis.solvers.online_blocks.state",
     "Kernel": "tamis.methods.kernels.matrices.kinds",
     "KernelRows": "tamis.methods.kernels.rows",
-    "Result": "tamis.methods.sieve.result",
+    "Result": "tamis.methods.sieve.fit",
     "Scaling": "tamis.methods.metric.candidates",
     "SieveStream": "tamis.methods.sieve.stream",
     "StabilizedEngine": "tamis.methods.stabilized.paths",

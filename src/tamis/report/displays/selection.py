@@ -98,7 +98,7 @@ class SelectionPathDisplay:
                 cls,
                 estimator,
                 "held-out errors by size",
-                "A sieve that chose its size itself (n_features='auto') has them.",
+                "A sieve that chose its size itself (n_features_to_select='auto') has them.",
             )
         if not 0 <= output < len(paths):
             raise ValueError(

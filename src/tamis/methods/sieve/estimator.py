@@ -280,7 +280,7 @@ class Sieve(SelectorMixin, Estimator):
 
 
 @estimator
-class SieveClassifier(ClassStream, Sieve, LikelyClassifier):
+class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     r"""Sparse linear classifier that chooses its features and their number by itself: the sieve.
 
     Paths of averaged stochastic gradient descent minimise
@@ -351,7 +351,7 @@ class SieveClassifier(ClassStream, Sieve, LikelyClassifier):
 
 
 @estimator
-class SieveRegressor(NumberStream, Sieve, Regressor):
+class SieveRegressor(NumberStream, Regressor, Sieve):
     r"""Sparse linear regressor that chooses its features and their number by itself: the sieve.
 
     Paths of averaged stochastic gradient descent minimise

@@ -137,7 +137,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
             engine = engine.regrouped(*old.moves(targets))
         engine = self._renewed(engine, options, targets, rows.n_features)
         # In a single step: no thread sees the new classes with the old engine.
-        vars(self).update(_targets=targets, _engine=engine)
+        self.__dict__.update(_targets=targets, _engine=engine)
 
     # ------------------------------------------------------------------ what a family may offer
     def _options(self):

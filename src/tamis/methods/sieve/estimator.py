@@ -151,8 +151,8 @@ class Sieve(SelectorMixin, Estimator):
         options = options_of(self, rows.n_features, is_classifier(self))
         sample = sample_of(rows, columns, weights, targets.outputs, options, self.fit_intercept)
         result = self._warned(sieve(sample, task, options))
-        vars(self).update(_targets=targets, _result=result)
-        vars(self).pop("_stream", None)
+        self.__dict__.update(_targets=targets, _result=result)
+        self.__dict__.pop("_stream", None)
         return self
 
     def _partial_fit(self, X, y, sample_weight, **classes):
@@ -174,11 +174,11 @@ class Sieve(SelectorMixin, Estimator):
         before = stream.n_rows
         stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
         if again:
-            vars(self).update(_targets=targets, _stream=stream)
+            self.__dict__.update(_targets=targets, _stream=stream)
         # By the number of rows alone, so that neither earlier calls nor `refine` shift the moment.
         if not again or stream.n_rows.bit_length() > before.bit_length():
             result = self._refined(stream)
-            vars(self).update(_targets=targets, _stream=stream, _result=result)
+            self.__dict__.update(_targets=targets, _stream=stream, _result=result)
         return self
 
     def _refined(self, stream: SieveStream) -> Result:

@@ -2,7 +2,7 @@
 it, the final phase; and what it shows, in the units of X and y.
 """
 
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Result:
         self.columns, self.weights, self.bias = columns, weights, bias
         self.seen, self.shares = seen, shares
 
-    def described(self, path, history, resolved, n_iter: int) -> "Result":
+    def described(self, path: Any, history: list, resolved: Any, n_iter: int) -> "Result":
         """The result with what is told of how it was found."""
         self.path, self.history, self.resolved, self.n_iter = path, history, resolved, n_iter
         return self
@@ -143,9 +143,11 @@ def _joined(parts: list[Result]) -> Result:
         weights[np.searchsorted(columns, part.columns), c] = part.weights[:, 0]
         shares[np.searchsorted(seen, part.seen), c] = part.shares[:, 0]
     bias = np.concatenate([part.bias for part in parts])
-    told = ([getattr(part, name) for part in parts] for name in ("path", "history", "resolved"))
     return Result(parts[0].n_columns, columns, weights, bias, seen, shares).described(
-        *told, max(part.n_iter for part in parts)
+        [part.path for part in parts],
+        [part.history for part in parts],
+        [part.resolved for part in parts],
+        max(part.n_iter for part in parts),
     )
 
 

@@ -79,7 +79,8 @@ class SieveStream:
         self.steps, self.totals = np.zeros(folds + 1), np.zeros(OUTPUTS + 3 * n_outputs)
         self.keys, self.bar, self.evicted = np.zeros(0, dtype=np.uint64), int(LAST), False
         self.rows = sp.csr_array((0, n_columns))
-        self.targets, self.weights = np.zeros((0, 1)), np.zeros(0)
+        self.targets = np.zeros((0, 1))
+        self.weights: np.ndarray = np.zeros(0)
         self.waiting: list = []  # rows not yet taken into the sample
 
     def _restored(self) -> None:
@@ -126,8 +127,8 @@ class SieveStream:
         part = (rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses)
         after = copy(self)
         after.waiting = [*self.waiting, part]
-        many = sum(len(part[1]) for part in after.waiting) > max(len(self.keys), 1024)
-        return after.taken_in() if many else after
+        many = sum(len(keys) for _, keys, _, _ in after.waiting)
+        return after.taken_in() if many > max(len(self.keys), 1024) else after
 
     def taken_in(self) -> "SieveStream":
         """The stream with the waiting rows in its sample: the smallest keys of both; the same row

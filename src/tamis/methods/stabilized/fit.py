@@ -27,7 +27,8 @@ class Fitting:
     ):
         self.bundles, self.c, self.plan, self.counts = bundles, c, plan, counts
         bundle = bundles[c].begun(plan)
-        self.matrix, self.owned, self.rest = rows[:3], None, (targets, weights, norms)
+        self.matrix, self.rest = tuple(rows[:3]), (targets, weights, norms)
+        self.owned: tuple | None = None  # a matrix of its own, once columns were left out
         self.columns = np.arange(len(counts), dtype=np.uint32)
         self.room = longest(rows.indptr, plan, bundle)  # rows only get shorter
         # Seconds a row of the last block on several threads, and on one.

@@ -162,16 +162,12 @@ def test_a_forked_child_does_not_wait_for_threads_that_it_does_not_have():
 
 # --------------------------------------------------------------------------- looking
 def test_looking_at_a_stream_leaves_it_as_it_is():
-    """A sieve chooses its features when it is first looked at: that must not touch what another
-    thread goes on learning.
+    """A sieve chooses its features from what another thread goes on learning, which that must not
+    touch.
     """
 
     def content(stream):
-        return {
-            name: pickle.dumps(value)
-            for name, value in vars(stream).items()
-            if name != "refined_at"
-        }
+        return {name: pickle.dumps(value) for name, value in vars(stream).items()}
 
     model = SieveClassifier(random_state=0).partial_fit(FEW, Y, classes=[0, 1])
     stream = model._stream

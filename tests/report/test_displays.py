@@ -370,7 +370,7 @@ def test_long_histories_are_averaged():
 # --------------------------------------------------------------------------- refusals
 def test_models_that_lack_what_is_shown(sieve, many):
     for display, model, word in (
-        (SelectionPathDisplay, many, "n_features='auto'"),
+        (SelectionPathDisplay, many, "n_features_to_select='auto'"),
         (SelectionProbabilityDisplay, many, "StabilitySelector"),
         (StabilityDisplay, sieve, "from_supports"),
         (TrainingDisplay, sieve, "SelectionPathDisplay"),

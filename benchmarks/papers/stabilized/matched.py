@@ -119,7 +119,7 @@ def match(folder: Path | None, quick: bool, jobs: int, only=()) -> list[dict]:
             )
             sizes = {max(1, round(row["kept"] * split.X.shape[1])) for row in picks.rows[1:]}
             at = compare(
-                {str(size): SieveClassifier(n_features=size) for size in sizes},
+                {str(size): SieveClassifier(n_features_to_select=size) for size in sizes},
                 split.X,
                 split.y,
                 **given,

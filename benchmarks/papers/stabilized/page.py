@@ -29,9 +29,9 @@ EQUAL = """\
 One class against all others of 20 newsgroups, news20, tmc2007, usps, mnist and covtype, SECOM, and
 dense pairs; at most 4000 training rows, logistic loss, 5 orders. For each pick of FTRL and
 stabilized SGD, tuned inside the training rows, the sieve was asked for as many features
-(`n_features`); its other settings are its defaults. Lower, equal or higher: beyond one standard
-error of the orders. The defaults for dense data were chosen on splits of training rows of these
-same sets."""
+(`n_features_to_select`); its other settings are its defaults. Lower, equal or higher: beyond one
+standard error of the orders. The defaults for dense data were chosen on splits of training rows of
+these same sets."""
 
 
 def cell(row: dict) -> str:

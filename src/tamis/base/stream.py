@@ -1,49 +1,31 @@
-"""What every online linear model shares: passes, streams, and the attributes that show a fit."""
+"""Online linear models that pass over the rows until the loss no longer falls, and streams of
+classes and numbers.
+"""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import half_fitted, note_columns, take_matrix, take_weights, warn_user
-from tamis.base.contents import count, flag, optional, records
-from tamis.base.estimator import Estimator
+from tamis.base.border import warn_user
+from tamis.base.contents import records
+from tamis.base.linear import LinearStream
 from tamis.base.machine.progress import Progress
-from tamis.base.parameters import (
-    AUTO,
-    BOOL,
-    COUNT,
-    FRACTION,
-    NUMBER,
-    RANDOM,
-    Auto,
-    Seed,
-    at_least,
-    estimator,
-    parameter,
-)
-from tamis.base.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
+from tamis.base.parameters import BOOL, COUNT, FRACTION, NUMBER, estimator, parameter
+from tamis.base.passes import Patience
 from tamis.base.rows import Csr, frozen
 from tamis.base.targets import Coded, class_spans
 
 
 @estimator(kw_only=True)
-class Stream(CallbackSupportMixin, Estimator):
-    """Base of the online linear models.
+class Stream(LinearStream):
+    """Base of the models that pass over the rows until the loss no longer falls.
 
-    A family adds `_begun`, a new engine, and `_renewed`, an engine with today's parameters. An
-    engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, ``score(rows)``, `weights()`,
-    `intercepts()`, `nonzeros()`, `count()`, `outputs`, `features`, `steps`, `weight` and `costs`.
+    Their engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, `count()`, `weight` and
+    `costs` as well.
     """
 
-    fit_intercept: bool = parameter(
-        True, [BOOL], "Whether to learn an intercept; it is never penalised."
-    )
-    max_iter: int = parameter(100, [COUNT], "Most passes over the data in `fit`.")
     tol: float | None = parameter(
         1e-3,
         [NUMBER, None],
@@ -52,118 +34,31 @@ class Stream(CallbackSupportMixin, Estimator):
         "passes. None runs all passes.",
     )
     n_iter_no_change: int = parameter(3, [COUNT], "Passes without improvement before `fit` ends.")
-    shuffle: bool = parameter(
-        True,
-        [BOOL],
-        "Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.",
-    )
     warm_start: bool = parameter(False, [BOOL], "Whether `fit` goes on from the present state.")
-    random_state: Seed = parameter(
-        None, [RANDOM], "Seed of the shuffles, and of a held-out part where there is one."
-    )
-    verbose: bool | int | Auto = parameter(
-        "auto",
-        [BOOL, AUTO, at_least(0)],
-        'Progress bar of `fit`: "auto" shows it on a terminal after three seconds.',
-        'bool or "auto"',
-    )
-    _contents: ClassVar[dict] = {
-        "history_": records(),
-        "n_iter_": count(),
-        "_sparse": optional(flag()),
-    }
-    _attributes: ClassVar[str] = """\
-        coef_ : ndarray of shape (n_outputs, n_features)
-            Weights, every debt paid; zeros are exact. Made on demand; a regressor with one target
-            has shape (n_features,).
-        intercept_ : ndarray of shape (n_outputs,)
-            Intercepts.
-        support_ : ndarray of int
-            Indices of the kept features.
-        n_iter_ : int
-            Passes made.
-        t_ : int
-            Steps made.
-        history_ : list of dict
-            Per pass: rows seen, mean loss of each row before it was learnt, nonzero weights. In a
-            stream, whenever its length doubles.
-        resolved_params_ : dict
-            The automatic constants as they stand.
-        n_features_in_ : int
-            Number of columns.
-        feature_names_in_ : ndarray of str
-            Names of the columns, where X had them."""
-    _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
+    _contents: ClassVar[dict] = {"history_": records()}
 
     # ------------------------------------------------------------------ training
-    @with_callbacks
-    def _fit(self, X, y, sample_weight, **beside):
-        """Check, prepare, run all passes, store."""
-        self._validate_params()
-        again, grow = self.warm_start and hasattr(self, "_engine"), self._may_grow()
-        options = self._options()
-        rows = take_matrix(self, X, reset=not again, grow=grow)
-        weights = take_weights(sample_weight, rows.n_rows, some=True)
-        known = self._targets if again else None
-        targets, coded = self._code(y, rows.n_rows, known=known, grow=grow, **beside)
-        targets, weights = self._weigh(targets, coded.columns, weights, grow=grow)
-        self._prepare(options, targets, rows, again)
-        note_columns(self, X, rows.n_features)
-        self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
-        return self
+    def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
+        if not again:
+            self.history_: list[dict] = []
+        super()._prepare(options, targets, rows, again)
 
-    def _partial_fit(self, X, y, sample_weight, **beside):
-        """Check, prepare, walk the rows once in their order, store."""
-        self._validate_params()
-        again, grow = hasattr(self, "_engine"), self._may_grow()
-        options = self._options()
-        rows = take_matrix(self, X, reset=not again, grow=grow, chunk=True)
-        weights = take_weights(sample_weight, rows.n_rows)
-        before = self._engine.steps if again else 0.0
-        for start, stop in self._spans(y, rows.n_rows, again, **beside):
-            part = rows.cut(start, stop)
-            targets, coded = self._code_part(y, start, stop, rows.n_rows, again, **beside)
-            targets, loads = self._weigh(
-                targets, coded.columns, weights[start:stop], whole=False, grow=grow
-            )
-            self._prepare(options, targets, part, again)
-            again = True
-            self._engine.learn(part, coded, loads, n_jobs=self._threads())
-        note_columns(self, X, rows.n_features)
-        engine = self._engine
-        after, self.n_iter_ = engine.steps, 1
+    def _goes_on(self) -> bool:
+        return self.warm_start
+
+    def _learn(self, options, rows: Csr, coded: Coded, weights) -> None:
+        self._engine.learn(rows, coded, weights, n_jobs=self._threads())
+
+    def _look(self, before: float) -> None:
+        """Looking at all weights costs O(columns): only as often as the stream doubles."""
         if not np.isfinite(self._charged()[0]):
             self._diverged()
-        # Looking at all weights costs O(columns): only as often as the stream doubles.
+        after = self._engine.steps
         if int(after).bit_length() > int(before).bit_length():
-            nonzeros = engine.count()
+            nonzeros = self._engine.count()
             self.history_.append(self._record(nonzeros))
             if not nonzeros and after >= 1024:
                 self._warn_empty()
-        return self
-
-    def _spans(self, y, n_rows: int, again: bool, **beside) -> list[tuple[int, int]]:
-        """Parts of a chunk that are learnt one after another."""
-        return [(0, n_rows)]
-
-    def _code_part(self, y, start: int, stop: int, n_rows: int, again: bool, **beside):
-        """Targets of some rows of a chunk; what stands beside y is for the first of them."""
-        part = y if (start, stop) == (0, n_rows) else np.asarray(y)[start:stop]
-        known = {"known": self._targets if again else None, "grow": self._may_grow()}
-        return self._code(part, stop - start, whole=False, **known, **({} if start else beside))
-
-    def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
-        """A new engine, or the present one with today's parameters, columns and outputs."""
-        if not again:
-            self.history_: list[dict] = []
-            self._targets, self._engine = targets, self._begun(options, targets, rows.n_features)
-            return
-        engine, old = self._engine, self._targets
-        if targets.outputs != old.outputs or not _same_classes(targets, old):
-            engine = engine.regrouped(*old.moves(targets))
-        engine = self._renewed(engine, options, targets, rows.n_features)
-        # In a single step: no thread sees the new classes with the old engine.
-        vars(self).update(_targets=targets, _engine=engine)
 
     def _run(self, rows, coded: Coded, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
@@ -206,19 +101,6 @@ class Stream(CallbackSupportMixin, Estimator):
         if not record["nonzeros"]:
             self._warn_empty()
 
-    # ------------------------------------------------------------------ what a family may offer
-    def _options(self):
-        """Terms and flags that an engine takes, from the parameters."""
-        raise NotImplementedError
-
-    def _may_grow(self) -> bool:
-        """Whether columns and classes may come in mid-stream."""
-        return False
-
-    def _threads(self) -> int:
-        """Threads over the outputs."""
-        return 1
-
     def _hold_out(self, rows, coded, weights, seed):
         """Rows kept for early stopping, their columns and weights, or None; and the weights of
         the others.
@@ -242,26 +124,6 @@ class Stream(CallbackSupportMixin, Estimator):
             "nonzeros": int(nonzeros),
         }
 
-    def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _diverged(self):
-        raise FloatingPointError(
-            f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the "
-            "steps are too long for this data. "
-            "Use eta='auto', a smaller eta, or scale the columns and the row weights."
-        )
-
-    def _warn_empty(self):
-        warn_user(
-            f"{type(self).__name__} kept no feature: the penalty outweighs every gradient. "
-            f"{self._advice()}",
-            UserWarning,
-        )
-
-    def _advice(self) -> str:
-        return "Lower alpha, or pass alpha='auto'."
-
     def _warn_unfinished(self, record):
         change = abs(self.history_[-2]["loss"] - record["loss"])
         warn_user(
@@ -270,82 +132,6 @@ class Stream(CallbackSupportMixin, Estimator):
             "Raise max_iter or tol, or pass tol=None to run exactly max_iter passes.",
             ConvergenceWarning,
         )
-
-    # ------------------------------------------------------------------ what a fit shows
-    def _scores(self, X):
-        """Scores of all outputs."""
-        engine, rows = self._asked(X)
-        return engine.score(rows)
-
-    def _asked(self, X) -> tuple[Any, Csr]:
-        """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as
-        another thread may put a new one in its place.
-        """
-        check_is_fitted(self)
-        rows = take_matrix(self, X, reset=False, grow=self._may_grow())
-        engine = self._engine
-        if not self._may_grow() and rows.n_features != engine.features:
-            raise half_fitted(self)
-        # Columns that a growing model has not met weigh nothing.
-        return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
-
-    def __sklearn_is_fitted__(self):
-        return "_engine" in vars(self)
-
-    def _fitted(self, name):
-        if "_engine" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return self._engine
-
-    @property
-    def coef_(self):
-        """Weights, settled, of shape (outputs, n_features); made on demand, sparse after
-        `sparsify`.
-        """
-        engine = self._fitted("coef_")
-        if getattr(self, "_sparse", False):
-            cells, weights = engine.nonzeros()
-            at = (cells % engine.outputs, cells // engine.outputs)
-            return sp.csr_matrix((weights, at), shape=(engine.outputs, engine.features))
-        return self._targets.shaped(engine.weights())
-
-    @property
-    def intercept_(self):
-        """Intercepts, one an output."""
-        return self._fitted("intercept_").intercepts()
-
-    @property
-    def support_(self):
-        """Indices of the kept features; for several outputs the union."""
-        engine = self._fitted("support_")
-        return np.unique(engine.nonzeros()[0] // engine.outputs)
-
-    @property
-    def t_(self):
-        """Number of steps taken: rows of weight above 0, over all passes."""
-        return int(self._fitted("t_").steps)
-
-    def sparsify(self):
-        """Show `coef_` as a SciPy CSR matrix from now on; training may go on.
-
-        Returns
-        -------
-        self : object
-        """
-        check_is_fitted(self)
-        self._sparse = True
-        return self
-
-    def densify(self):
-        """Show `coef_` as a NumPy array again.
-
-        Returns
-        -------
-        self : object
-        """
-        check_is_fitted(self)
-        self._sparse = False
-        return self
 
 
 @estimator(kw_only=True)
@@ -444,11 +230,6 @@ class NumberStream:
         self : object
         """
         return self._partial_fit(X, y, sample_weight)
-
-
-def _same_classes(targets, old) -> bool:
-    """Whether targets have met no class since."""
-    return getattr(targets, "classes", None) is getattr(old, "classes", None)
 
 
 def _key(seed: int, turn: int) -> int:

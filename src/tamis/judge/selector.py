@@ -1,44 +1,43 @@
-"""Stability selection: features that most halves of the data keep, the false ones bounded."""
+"""Stability selection: features that most halves of the data keep, and a bound on false ones."""
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tamis.base.border import check_sizes, kind_of_targets
-from tamis.base.contents import array, figure, indices, number, one_of, rows, text
+from tamis.base.contents import array, figure, indices, number, rows, text
+from tamis.base.contents import one_of as either
 from tamis.base.estimator import Estimator
 from tamis.base.machine.progress import Progress
+from tamis.base.parameters import (
+    ABOVE,
+    ARRAY,
+    AUTO,
+    BOOL,
+    COUNT,
+    RANDOM,
+    Auto,
+    Seed,
+    estimator,
+    one_of,
+    parameter,
+)
 from tamis.judge.bounds import ASSUMPTIONS, effective_threshold, false_selections, settle_promises
 from tamis.judge.halves import WEAKEST, find_strength, follow_pair, tally
 
-_COUNT = Interval(Integral, 1, None, closed="left")
 _DISCRETE = ("binary", "multiclass")
-_CONSTRAINTS = {
-    "estimator": [HasMethods("fit"), None],
-    "threshold": [Interval(Real, 0.5, 1.0, closed="right"), None],
-    "n_selected": [_COUNT, None],
-    "max_false": [Interval(Real, 0, None, closed="neither"), None],
-    "assumption": [StrOptions(set(ASSUMPTIONS))],
-    "param_name": [str, None],
-    "param_values": [_COUNT, "array-like", None],
-    "n_pairs": [_COUNT],
-    "complementary": ["boolean"],
-    "stratify": ["boolean"],
-    "n_jobs": [Integral, None],
-    "random_state": ["random_state"],
-    "verbose": ["boolean", StrOptions({"auto"})],
-}
 
 
+@estimator
 class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     r"""Keep the features that a sparse estimator selects on most halves of the data.
 
@@ -64,71 +63,9 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     in this sense. Give two of `threshold`, `n_selected` and `max_false`, and the bound gives the
     third.
 
-    Parameters
-    ----------
-    estimator : estimator or None, default=None
-        A sparse classifier or regressor with `coef_`, `support_` or `get_support`, or a pipeline
-        that ends in one and keeps the columns in place. None is `RDAClassifier` or `RDARegressor`,
-        by the targets. Random states inside it are set from `random_state`.
-    threshold : float or None, default=None
-        Least selection probability, above 0.5. None is found from the other two, or 0.75.
-    n_selected : int or None, default=None
-        Most features that a run may keep (q). None is found from the other two. With only
-        `threshold` given, runs follow the whole path and q is estimated by the mean number of
-        features that came in. Where the path jumps over q, the largest weights come first, so
-        columns should have similar scales.
-    max_false : float or None, default=None
-        Largest expected number of false selections. Without `threshold` and `n_selected`, None is
-        1.
-    assumption : {"none", "unimodal", "r-concave"}, default="none"
-        What is assumed of the distribution of the selection shares of false features. The more, the
-        smaller the bound (by half, and by several times), as in sections 3.2 and 3.3 of Shah and
-        Samworth.
-    param_name : str or None, default=None
-        Parameter with the strength of the penalty: of the estimator "alpha", "C" or "gravity",
-        whichever it has first.
-    param_values : int, array-like or None, default=10
-        A number asks for an automatic path of so many values, from about where the first feature
-        comes in to a hundredth of it, found on each half by itself. An array is taken as it is, the
-        strongest penalty first. None fits the estimator as it is, once a half.
-    n_pairs : int, default=50
-        Pairs of halves (B).
-    complementary : bool, default=True
-        Whether the two halves of a pair share no row (Shah and Samworth). False draws each half
-        anew (Meinshausen and Buhlmann), for comparison; the bound is then the one of their paper,
-        for infinitely many halves.
-    stratify : bool, default=True
-        Whether each half gets half of every class. Only for classifiers.
-    n_jobs : int or None, default=None
-        Pairs at a time, by joblib (any backend); the result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the halves and of the estimator.
-    verbose : bool or "auto", default="auto"
-        Progress bar: "auto" shows it on a terminal after three seconds.
+    {parameters}
 
-    Attributes
-    ----------
-    selection_probability_ : ndarray of shape (n_features,)
-        Share of the halves that selected the feature.
-    support_ : ndarray of int
-        Indices of the kept features, ascending.
-    expected_false_selections_ : float
-        The bound on the expected number of false features in `support_`.
-    threshold_ : float
-        The threshold used.
-    n_selected_ : float
-        q: the most features of a run, or their mean number where the whole path was followed.
-    path_ : ndarray of shape (n_values,)
-        The path: values of the parameter, or for an automatic path shares of the strongest penalty.
-    stability_path_ : csr_array of shape (n_values, n_features)
-        Share of the halves that had selected the feature by each value of the path; the last row is
-        `selection_probability_`.
-    param_name_ : str or None
-        The parameter that was varied.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Names of the columns, where X had them.
+    {attributes}
 
     See Also
     --------
@@ -154,45 +91,131 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     >>> selector = StabilitySelector(Lasso(), max_false=0.5, random_state=0).fit(X, y)
     >>> selector.support_.tolist()
     [0, 1, 2, 3]
-    >>> false = selector.expected_false_selections_
-    >>> print(f"each run kept {selector.n_selected_}; at most {false:.2f} false ones are expected")
-    each run kept 11; at most 0.48 false ones are expected
+    >>> kept, false = selector.n_selected_, selector.expected_false_selections_
+    >>> print(f"each run kept {kept} features; at most {false:.2f} false ones are expected")
+    each run kept 11 features; at most 0.48 false ones are expected
     >>> selector.transform(X).shape
     (200, 4)
     """
 
-    _parameter_constraints: dict = _CONSTRAINTS
-
-    def __init__(
-        self,
-        estimator=None,
-        *,
-        threshold=None,
-        n_selected=None,
-        max_false=None,
-        assumption="none",
-        param_name=None,
-        param_values=10,
-        n_pairs=50,
-        complementary=True,
-        stratify=True,
-        n_jobs=None,
-        random_state=None,
-        verbose="auto",
-    ):
-        self.estimator = estimator
-        self.threshold = threshold
-        self.n_selected = n_selected
-        self.max_false = max_false
-        self.assumption = assumption
-        self.param_name = param_name
-        self.param_values = param_values
-        self.n_pairs = n_pairs
-        self.complementary = complementary
-        self.stratify = stratify
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any | None = parameter(
+        None,
+        [HasMethods("fit"), None],
+        "A sparse classifier or regressor with `coef_`, `support_` or `get_support`, or a "
+        "pipeline that ends in one and keeps the columns in place. None is `RDAClassifier` or "
+        "`RDARegressor`, by the targets. Random states inside it are set from `random_state`.",
+        "estimator or None",
+    )
+    threshold: float | None = parameter(
+        None,
+        [Interval(Real, 0.5, 1.0, closed="right"), None],
+        "Least selection probability, above 0.5. None is found from the other two, or 0.75.",
+        kw_only=True,
+    )
+    n_selected: int | None = parameter(
+        None,
+        [COUNT, None],
+        "Most features that a run may keep (q). None is found from the other two. With only "
+        "`threshold` given, runs follow the whole path and q is estimated by the mean number of "
+        "features that came in. Where the path jumps over q, the largest weights come first, so "
+        "columns should have similar scales.",
+        kw_only=True,
+    )
+    max_false: float | None = parameter(
+        None,
+        [ABOVE, None],
+        "Largest expected number of false selections. Without `threshold` and `n_selected`, None "
+        "is 1.",
+        kw_only=True,
+    )
+    assumption: str = parameter(
+        "none",
+        [one_of(*ASSUMPTIONS)],
+        "What is assumed of the distribution of the selection shares of false features. The "
+        "more, the smaller the bound (by half, and by several times), as in sections 3.2 and 3.3 "
+        "of Shah and Samworth.",
+        '{"none", "unimodal", "r-concave"}',
+        kw_only=True,
+    )
+    param_name: str | None = parameter(
+        None,
+        [str, None],
+        'Parameter with the strength of the penalty: of the estimator "alpha", "C" or "gravity", '
+        "whichever it has first.",
+        "str or None",
+        kw_only=True,
+    )
+    param_values: Any = parameter(
+        10,
+        [COUNT, ARRAY, None],
+        "A number asks for an automatic path of so many values, from about where the first "
+        "feature comes in to a hundredth of it, found on each half by itself. An array is taken "
+        "as it is, the strongest penalty first. None fits the estimator as it is, once a half.",
+        kw_only=True,
+    )
+    n_pairs: int = parameter(50, [COUNT], "Pairs of halves (B).", kw_only=True)
+    complementary: bool = parameter(
+        True,
+        [BOOL],
+        "Whether the two halves of a pair share no row (Shah and Samworth). False draws each half "
+        "anew (Meinshausen and Buhlmann), for comparison; the bound is then the one of their "
+        "paper, for infinitely many halves.",
+        kw_only=True,
+    )
+    stratify: bool = parameter(
+        True,
+        [BOOL],
+        "Whether each half gets half of every class. Only for classifiers.",
+        kw_only=True,
+    )
+    n_jobs: int | None = parameter(
+        None,
+        [Integral, None],
+        "Pairs at a time, by joblib (any backend); the result does not depend on it.",
+        kw_only=True,
+    )
+    random_state: Seed = parameter(
+        None, [RANDOM], "Seed of the halves and of the estimator.", kw_only=True
+    )
+    verbose: bool | Auto = parameter(
+        "auto",
+        [BOOL, AUTO],
+        'Progress bar: "auto" shows it on a terminal after three seconds.',
+        kw_only=True,
+    )
+    _contents: ClassVar[dict] = {
+        "param_name_": either(None, text()),
+        "path_": array("f8", "steps"),
+        "threshold_": number(float, least=0.0, most=1.0),
+        "stability_path_": rows("steps", "columns", least=0.0, most=1.0),
+        "selection_probability_": array("f8", "columns", least=0.0, most=1.0),
+        "n_selected_": either(number(float, least=0.0), number(int, least=0)),
+        "expected_false_selections_": figure(finite=False),
+        "support_": indices("kept", below="columns", increasing=True),
+    }
+    _attributes: ClassVar[str] = """\
+        selection_probability_ : ndarray of shape (n_features,)
+            Share of the halves that selected the feature.
+        support_ : ndarray of int
+            Indices of the kept features, ascending.
+        expected_false_selections_ : float
+            The bound on the expected number of false features in `support_`.
+        threshold_ : float
+            The threshold used.
+        n_selected_ : float
+            q: the most features of a run, or their mean number where the whole path was followed.
+        path_ : ndarray of shape (n_values,)
+            The path: values of the parameter, or for an automatic path shares of the strongest
+            penalty.
+        stability_path_ : csr_array of shape (n_values, n_features)
+            Share of the halves that had selected the feature by each value of the path; the last
+            row is `selection_probability_`.
+        param_name_ : str or None
+            The parameter that was varied.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
 
     def fit(self, X, y):
         """Select features.
@@ -241,11 +264,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
             return self.estimator
         from tamis.methods.online.dual_averaging import RDAClassifier, RDARegressor
 
-        return (
-            RDAClassifier()
-            if kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator")
-            else RDARegressor()
-        )
+        discrete = kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator")
+        return RDAClassifier() if discrete else RDARegressor()
 
     def _strata(self, estimator, y):
         """Class numbers to halve, or None."""
@@ -305,17 +325,6 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
             self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption
         )
 
-    _contents: ClassVar[dict] = {
-        "param_name_": one_of(None, text()),
-        "path_": array("f8", "steps"),
-        "threshold_": number(float, least=0.0, most=1.0),
-        "stability_path_": rows("steps", "columns", least=0.0, most=1.0),
-        "selection_probability_": array("f8", "columns", least=0.0, most=1.0),
-        "n_selected_": one_of(number(float, least=0.0), number(int, least=0)),
-        "expected_false_selections_": figure(finite=False),
-        "support_": indices("kept", below="columns", increasing=True),
-    }
-
     # ------------------------------------------------------------------ runs
     def _run(self, estimator, X, y, strata, name, path, automatic, most):
         """All halves; a list of (steps, features, unfinished fits)."""
@@ -330,9 +339,8 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
             warnings.catch_warnings(),
             Progress(type(self).__name__, len(pairs), self.verbose) as progress,
         ):
-            warnings.filterwarnings(
-                "ignore", message=".*kept no feature.*"
-            )  # as it should be at the strong end of a path
+            # As it should be at the strong end of a path.
+            warnings.filterwarnings("ignore", message=".*kept no feature.*")
             warnings.filterwarnings("ignore", category=ConvergenceWarning)  # counted, and told once
             for found in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
                 runs += found if self.complementary else found[:1]
@@ -367,6 +375,5 @@ class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags

@@ -13,8 +13,10 @@ from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
 from tamis.base.border import _from_csr
-from tamis.methods.sieve.fit import Sieve, Wishes, class_units, hashed, settled_order, tabulate
+from tamis.methods.sieve.columns import Sample, class_units, hashed, settled_order, tabulate
+from tamis.methods.sieve.fit import Run
 from tamis.methods.sieve.paths import Task
+from tamis.methods.sieve.settings import Options
 from tamis.terms import Huber, Logistic
 
 pytestmark = pytest.mark.quick
@@ -43,15 +45,9 @@ def sieved(X, y=Y, folds=None, seed=0):
     """Scores, size and support of a run with folds by row number."""
     rows, targets = _from_csr(sp.csr_array(X)), np.where(y > 0, 1.0, -1.0)[:, None]
     table, columns = tabulate(rows, targets, np.zeros(0), np.arange(rows.n_rows), 1, True)
-    sieve = Sieve(
-        table,
-        np.arange(rows.n_rows) % 5,
-        Task(Logistic(), 0.0, 1.0),
-        Wishes(None, 1.0, None, None, 5, 4, seed, 1),
-        True,
-        class_units(1)[0],
-    )
-    *_, choice, _, group = sieve.run()
+    sample = Sample(table, columns, class_units(1), np.arange(rows.n_rows) % 5)
+    options = Options(None, 1.0, None, None, 5, 4, True, False, seed, 1)
+    *_, choice, group = Run(sample, Task(Logistic(), 0.0, 1.0), options).find()
     kept = columns.kept[group.columns]
     return (
         X[:, kept] @ (group.weights[:, 0] * columns.scale[group.columns]) + group.bias[0],
@@ -184,7 +180,7 @@ def test_balanced_classes_are_no_longer_rare():
 # ------------------------------------------------------------------------ sizes, outputs, selection
 @pytest.mark.parametrize(("wanted", "size"), [(1, 1), (3, 3), (10, 10), (0.1, 20), (1000, 200)])
 def test_a_wanted_number_of_features(wanted, size):
-    model = SieveClassifier(n_features=wanted, random_state=0).fit(X, Y)
+    model = SieveClassifier(n_features_to_select=wanted, random_state=0).fit(X, Y)
     assert model.resolved_params_["n_features"] == size
     assert len(model.support_) <= size
 
@@ -314,7 +310,7 @@ def test_threads_do_not_change_the_bits(y):
 def test_poor_data(D, y):
     for model in (
         SieveClassifier(random_state=0),
-        SieveClassifier("hinge", n_features=1),
+        SieveClassifier("hinge", n_features_to_select=1),
         SieveRegressor(random_state=0),
     ):
         model.fit(D, y)
@@ -331,8 +327,8 @@ def test_one_class_left_by_the_weights():
 
 def test_parameters_are_checked():
     for bad in (
-        {"n_features": 1.5},
-        {"n_features": 0},
+        {"n_features_to_select": 1.5},
+        {"n_features_to_select": 0},
         {"se": -1},
         {"strength": 2.0},
         {"n_folds": 1},

@@ -8,8 +8,8 @@ from methods.sieve import plain_pass
 from tamis.base.border import _from_csr
 from tamis.base.random import GOLDEN, mixed, shuffled
 from tamis.base.rows import NOTHING
-from tamis.methods.sieve.fit import fold_of, hashed, settled_order, tabulate
-from tamis.methods.sieve.loop import walk_many, walk_one
+from tamis.methods.sieve.columns import fold_of, hashed, settled_order, tabulate
+from tamis.methods.sieve.loop import Orders, Pace, Walked, walk_many, walk_one
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)
@@ -25,9 +25,16 @@ def orders(n, key, passes):
     return [[int(shuffled(np.uint64(r), np.uint64(n), k)) for r in range(n)] for k in keys]
 
 
-def arrays(X):
-    rows = _from_csr(X)
-    return rows.data, rows.indices, rows.indptr
+def walked(X, targets, weights=NOTHING):
+    return Walked(*_from_csr(X)[:3], targets, weights, ALL)
+
+
+def paces(rates, strengths, curvature=0.0, intercept=1.0):
+    return Pace(np.array(rates), np.array(strengths), curvature, intercept)
+
+
+def passes(number, key, backwards=0):
+    return Orders(np.uint64(number), np.uint64(key), np.uint64(backwards))
 
 
 SLOPES = {
@@ -46,27 +53,13 @@ def test_the_pass_is_the_eager_one(loss, intercept, weighed, flip):
     pull = 1.0 if loss == Squared() else 0.0
     state, bias = np.zeros((12, 3)), np.zeros(3)
     state[:, 0] = 1e-300
-    walk_one(
-        *arrays(X),
-        SIGNS,
-        weights,
-        ALL,
-        state,
-        bias,
-        loss,
-        0.3,
-        0.05,
-        pull,
-        intercept,
-        np.uint64(2),
-        np.uint64(7),
-        np.uint64(flip),
-    )
-    walked = [order[::-1] if flip else order for order in orders(60, 7, 2)]
+    pace = paces([0.3], [0.05], pull, intercept)
+    walk_one(walked(X, SIGNS, weights), state, bias, loss, pace, passes(2, 7, flip))
+    backwards = [order[::-1] if flip else order for order in orders(60, 7, 2)]
     w, b, mean, bias_mean = plain_pass.walk(
         X.toarray(),
         SIGNS[:, 0],
-        walked,
+        backwards,
         SLOPES[loss],
         0.3,
         0.05,
@@ -85,27 +78,13 @@ def test_several_outputs_are_several_passes():
     rates, strengths = np.array([0.3, 0.2, 0.5]), np.array([0.05, 0.0, 0.1])
     state, bias = np.zeros((12, 7)), np.zeros(7)
     state[:, 0] = 1e-300
-    walk_many(
-        *arrays(X),
-        codes,
-        NOTHING,
-        ALL,
-        state,
-        bias,
-        Logistic(),
-        rates,
-        strengths,
-        0.0,
-        1.0,
-        np.uint64(2),
-        np.uint64(9),
-        np.uint64(0),
-    )
+    walk_many(walked(X, codes), state, bias, Logistic(), paces(rates, strengths), passes(2, 9))
     for c in range(3):
         one, own = np.zeros((12, 3)), np.zeros(3)
         one[:, 0] = 1e-300
-        given = (*arrays(X), np.where(codes == c, 1.0, -1.0), NOTHING, ALL, one, own, Logistic())
-        walk_one(*given, rates[c], strengths[c], 0.0, 1.0, np.uint64(2), np.uint64(9), np.uint64(0))
+        given = walked(X, np.where(codes == c, 1.0, -1.0))
+        pace = paces(rates[c : c + 1], strengths[c : c + 1])
+        walk_one(given, one, own, Logistic(), pace, passes(2, 9))
         assert state[:, [0, 1 + c, 4 + c]] == pytest.approx(one, rel=1e-9, abs=1e-12)
         assert bias[[0, 1 + c, 4 + c]] == pytest.approx(own, rel=1e-9, abs=1e-12)
 

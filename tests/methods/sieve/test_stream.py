@@ -114,18 +114,56 @@ def test_the_sample_does_not_depend_on_the_order_and_counts_repeated_rows():
     assert np.array_equal(twice.weights, 2 * a.weights)
 
 
-def test_it_refines_itself_when_the_rows_have_doubled():
-    model = SieveClassifier(random_state=0).partial_fit(X[:100], Y[:100], classes=[0, 1])
+def test_it_makes_a_model_whenever_the_rows_pass_a_power_of_two():
+    model = SieveClassifier(random_state=0).partial_fit(X[:130], Y[:130], classes=[0, 1])
     first = model.coef_
-    model.partial_fit(X[100:150], Y[100:150])
+    assert first.any()
+    model.partial_fit(X[130:200], Y[130:200])
     assert np.array_equal(model.coef_, first)
     forced = copy.deepcopy(model).refine()
     assert not np.array_equal(forced.coef_, first)
-    model.partial_fit(X[150:], Y[150:])
+    for m in (model, forced):
+        m.partial_fit(X[200:], Y[200:])
     assert not np.array_equal(model.coef_, first)
+    same(model, forced)
     before = pickle.dumps(model._stream)
     same(model, model.refine())
     assert pickle.dumps(model._stream) == before
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_moment_of_a_model_depends_on_the_number_of_rows_alone(name):
+    y = TARGETS[name]
+    models = [stream(make(y), y[:280], places, X=X[:280]) for places in ([256], range(8, 257, 8))]
+    same(*models)
+    same(models[0], stream(make(y), y[:256], X=X[:256]))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_looking_changes_nothing(name):
+    model = stream(make(TARGETS[name], n_sample=100), TARGETS[name], [130, 290])
+    held, before = dict(vars(model)), pickle.dumps(model)
+    model.predict(X)
+    model.transform(X)
+    for shown in ("coef_", "intercept_", "support_", "path_", "history_", "resolved_params_"):
+        getattr(model, shown)
+    assert vars(model).keys() == held.keys()
+    assert all(value is held[attribute] for attribute, value in vars(model).items())
+    assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.filterwarnings("error")
+def test_a_first_call_without_weight_gives_a_model(name, tmp_path):
+    y = TARGETS[name]
+    weights = np.r_[np.zeros(9), np.ones(N)]
+    twice, both = sp.csr_array(sp.vstack([X[:9], X])), np.r_[y[:9], y]
+    model = stream(make(y), both[:9], weights=weights[:9], X=twice[:9])
+    assert not model.coef_.any()
+    assert not model.predict(X).any()
+    save(model, tmp_path / "model")
+    same(model, load(tmp_path / "model"))
+    same(stream(make(y), both, [9], weights, twice), stream(make(y), y))
 
 
 def test_saved_in_mid_stream(tmp_path):

@@ -70,7 +70,7 @@ class Reference:
         purge,
         burn,
         eta,
-        carry,
+        min_votes,
         alpha,
         gravity,
         intercept,
@@ -83,10 +83,10 @@ class Reference:
             annealing,
             purge,
         )
-        self.burn, self.eta, self.carry, self.alpha, self.fixed, self.intercept = (
+        self.burn, self.eta, self.min_votes, self.alpha, self.fixed, self.intercept = (
             burn,
             eta,
-            carry,
+            min_votes,
             alpha,
             gravity,
             intercept,
@@ -153,7 +153,7 @@ class Reference:
             for j in met:
                 c, b = self.carried.get(j, (0, 0))
                 c, b = c + met[j], b + kept[j]
-                if c >= max(self.carry, 1):
+                if c >= max(self.min_votes, 1):
                     self.carried[j] = (0, 0)
                     if b < self.purge * c:
                         self.omega.discard(j)

@@ -24,7 +24,7 @@ SLOPES = {
 SETTINGS = [
     {},
     {"loss": "hinge", "rejection": 0.9, "purge": 0.5},
-    {"annealing": -3.0, "carry": 40, "burst": 3, "bursts_per_stage": 2},
+    {"annealing": -3.0, "min_votes": 40, "burst": 3, "bursts_per_stage": 2},
     {"annealing": 2.0, "n_paths": 1, "purge": 0.3},
     {"adaptive_burst": 0.3, "burst": 2, "bursts_per_stage": 3, "purge": 0.6},
     {"gravity": 0.02, "burn_in": 0.0, "purge": 0.8, "fit_intercept": True},
@@ -46,7 +46,7 @@ def reference(model, rows, targets, slope, n_pass):
         "purge": model.purge,
         "burn": max(1, burn) if adaptive else burn,
         "eta": model.eta,
-        "carry": model.carry,
+        "min_votes": model.min_votes,
         "alpha": model.adaptive_burst,
     }
     return Reference(

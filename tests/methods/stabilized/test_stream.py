@@ -64,10 +64,10 @@ def test_chunks(kind):
 
 
 def test_chunks_with_balanced_classes_and_adaptive_bursts():
-    whole = stream("two", [], class_weight="balanced", adaptive_burst=0.3, carry=20)
+    whole = stream("two", [], class_weight="balanced", adaptive_burst=0.3, min_votes=20)
     assert_same(
         whole,
-        stream("two", list(range(1, N)), class_weight="balanced", adaptive_burst=0.3, carry=20),
+        stream("two", list(range(1, N)), class_weight="balanced", adaptive_burst=0.3, min_votes=20),
     )
 
 

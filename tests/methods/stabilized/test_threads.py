@@ -8,8 +8,9 @@ from processes import run_process
 from tiny import quiet
 
 from tamis import StabilizedSGDClassifier
+from tamis.base import jit
 from tamis.datasets import make_text
-from tamis.methods.stabilized import paths as stabilized_engine
+from tamis.methods.stabilized import paths
 
 X, Y, _ = make_text(n_samples=300, n_features=400, words=20, random_state=0)
 
@@ -35,8 +36,8 @@ def test_two_fits_in_two_threads():
 
 def test_the_serial_twin_steps_in_while_the_lock_is_held(monkeypatch):
     usual = weights(2)
-    with stabilized_engine._parallel:
-        monkeypatch.setattr(stabilized_engine, "run_parallel", None)
+    with jit._parallel:
+        monkeypatch.setattr(paths, "run_parallel", None)
         assert np.array_equal(usual, weights(2))
 
 
@@ -47,13 +48,11 @@ def test_loky_workers():
 
 
 def test_the_number_of_threads_is_restored():
-    from tamis.base import jit as _jit
-
-    before = _jit.numba.get_num_threads()
+    before = jit.numba.get_num_threads()
     weights(2)
     weights(1)
-    assert _jit.numba.get_num_threads() == before
-    assert not stabilized_engine._parallel.locked()
+    assert jit.numba.get_num_threads() == before
+    assert not jit._parallel.locked()
 
 
 FORK = """
@@ -64,8 +63,8 @@ from tamis import StabilizedSGDClassifier
 from tamis.datasets import make_text
 X, y, _ = make_text(n_samples=200, n_features=300, words=20, random_state=0)
 def weights(n_jobs=2):
-    given = dict(n_paths=4, max_iter=2, tol=None, random_state=0, n_jobs=n_jobs)
-    return StabilizedSGDClassifier(**given).fit(X, y).coef_
+    given = {"n_paths": 4, "max_iter": 2, "tol": None, "random_state": 0}
+    return StabilizedSGDClassifier(**given, n_jobs=n_jobs).fit(X, y).coef_
 def child(queue):
     queue.put(weights())
 usual = weights()
@@ -98,8 +97,8 @@ X, y, _ = make_text(n_samples=400, n_features=300, words=20, random_state=0)
 found = []
 def work():
     for _ in range(5):
-        given = dict(n_paths=4, max_iter=4, tol=None, random_state=0, n_jobs=2)
-        found.append(StabilizedSGDClassifier(**given).fit(X, y).coef_)
+        given = {"n_paths": 4, "max_iter": 4, "tol": None, "random_state": 0}
+        found.append(StabilizedSGDClassifier(**given, n_jobs=2).fit(X, y).coef_)
 work()
 threads = [threading.Thread(target=work) for _ in range(3)]
 [t.start() for t in threads]

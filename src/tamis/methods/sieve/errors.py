@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.methods.sieve.loop import fill_losses
+
 TEMPERATURE = 0.5  # of the soft error, in units of the mean absolute margin
 
 
 class Error(NamedTuple):
-    """A mean error to choose by, its standard error, the plain error, and both errors of every row."""
+    """A mean error to choose by, its standard error, the plain error, and both for every row."""
 
     soft: float
     spread: float
@@ -66,8 +68,7 @@ def class_error(
         for c in range(margin.shape[1])
     ]
     means, variances = zip(*parts, strict=True)
-    # The outputs of a row are not independent: the mean of their standard errors is on the safe
-    # side.
+    # The outputs of a row are not independent: the mean of their standard errors is the safe side.
     return Error(
         float(np.mean(means)),
         float(np.mean(np.sqrt(variances))),
@@ -82,15 +83,12 @@ def number_error(residual: np.ndarray, weights: np.ndarray, loss, unit: np.ndarr
     those of the targets.
     """
     mass = weights if len(weights) else np.ones(len(residual))
-    value = np.vectorize(lambda r: loss.value(r, 0.0), otypes=[float])
-    costs = (0.5 * residual**2 if type(loss).__qualname__ == "Squared" else value(residual)).mean(
-        axis=1
-    )
+    losses = np.empty(residual.shape)
+    fill_losses(loss, residual, losses)
+    costs, plain = losses.mean(axis=1), np.abs(residual * unit).mean(axis=1)
     mean, variance = _stratified(costs, np.zeros(len(costs)), mass)
-    apart = np.abs(residual * unit).mean(axis=1)
-    return Error(
-        mean, float(np.sqrt(variance)), float(np.average(apart, weights=mass)), costs, apart
-    )
+    error = float(np.average(plain, weights=mass))
+    return Error(mean, float(np.sqrt(variance)), error, costs, plain)
 
 
 def _stratified(values, strata, mass):

@@ -2,24 +2,291 @@
 the rows.
 """
 
+from numbers import Integral
+from typing import ClassVar
+
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
+from sklearn.base import is_classifier
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.classifier import Classes
-from tamis.base.regressor import Numbers
-from tamis.methods.sieve.fit import class_units, number_units
-from tamis.methods.sieve.model import CONSTRAINTS, SieveModel
+from tamis.base.border import half_fitted, take_matrix, take_weights, warn_user
+from tamis.base.contents import optional, part
+from tamis.base.estimator import Estimator, LikelyClassifier, Regressor, take
+from tamis.base.parameters import (
+    AUTO,
+    BOOL,
+    COUNT,
+    FRACTION,
+    NUMBER,
+    RANDOM,
+    SHARE,
+    Auto,
+    Seed,
+    TermLike,
+    at_least,
+    estimator,
+    loss_parameter,
+    parameter,
+)
+from tamis.base.stream import ClassStream, NumberStream
+from tamis.methods.sieve.columns import sample_of
+from tamis.methods.sieve.fit import Result, sieve
+from tamis.methods.sieve.loop import score_given
+from tamis.methods.sieve.settings import options_of, strength_of, task_of
+from tamis.methods.sieve.stream import SieveStream
+from tamis.solvers.pairing import loss_of
 
-CLASS_CONSTRAINTS = {**CONSTRAINTS, "class_weight": [dict, StrOptions({"balanced"}), None]}
+_NONE_HELD_OUT = (
+    "all rows fell into one fold, because they are few or alike, so that none could be held out: "
+    "the number of features was not chosen by held-out errors, which are nan in path_ and "
+    "resolved_params_."
+)
 
 
-class SieveClassifier(Classes, SieveModel):
+@estimator
+class Sieve(SelectorMixin, Estimator):
+    """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
+
+    loss: TermLike = loss_parameter("logistic")
+    n_features_to_select: int | float | Auto = parameter(
+        "auto",
+        [COUNT, FRACTION, AUTO],
+        'How many features to keep. "auto" takes the fewest whose held-out error is within `se` '
+        "standard errors of the least; an int is a number of features, a float between 0 and 1 a "
+        "share of all columns.",
+    )
+    se: float = parameter(
+        1.0,
+        [NUMBER],
+        "How many standard errors of held-out error to give up for fewer features. 0 takes the "
+        "size of least error.",
+    )
+    strength: float | Auto = parameter(
+        "auto",
+        [SHARE, AUTO],
+        'Penalty on contributions with all features, between 0 and 1. "auto" is 0.1 (calm base), '
+        "0.02 (bold base) or 0.005 (bold base, more than 15 % of the entries filled).",
+    )
+    n_paths: int | Auto = parameter(
+        "auto",
+        [COUNT, AUTO],
+        'Paths over all rows, averaged. "auto" is 8 (calm base) or 40 (bold base).',
+    )
+    n_folds: int = parameter(
+        5,
+        [at_least(2)],
+        "Number of folds. The fold of a row comes from its content: equal rows share one.",
+    )
+    min_features: int = parameter(4, [COUNT], 'Least number of features that "auto" may choose.')
+    per_class: bool = parameter(
+        False,
+        [BOOL],
+        "With several classes, labels or targets, whether each has a support of its own. By "
+        "default one support serves all.",
+        kw_only=True,
+    )
+    fit_intercept: bool = parameter(
+        True,
+        [BOOL],
+        "Whether to learn an intercept; it is neither penalised nor counted. Without it nothing "
+        "is centred.",
+        kw_only=True,
+    )
+    n_sample: int = parameter(
+        20000, [COUNT], "Rows that `partial_fit` keeps for `refine`.", kw_only=True
+    )
+    n_jobs: int | None = parameter(
+        None,
+        [Integral, None],
+        "Threads over the paths; the result does not depend on it.",
+        kw_only=True,
+    )
+    random_state: Seed = parameter(
+        None,
+        [RANDOM],
+        "Seed of the paths over all rows. The fold groups, hence base and size, do not depend on "
+        "it.",
+        kw_only=True,
+    )
+    _contents: ClassVar[dict] = {
+        "_result": part(Result, "columns", "outputs"),
+        "_stream": optional(part(SieveStream, "columns", "outputs", "targets")),
+    }
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Weights in the units of X and y; zeros are exact. Made on demand; a regressor with one
+            target has shape (n_features,).
+        intercept_ : ndarray of shape (n_outputs,)
+            Intercepts.
+        support_ : ndarray of int
+            Indices of the kept features; for several outputs the union.
+        selection_probability_ : ndarray of the shape of `coef_`
+            Share of the fold groups that kept the feature at the level of the chosen size. The
+            groups share most of their rows: no bound on false selections follows.
+        path_ : dict of ndarray
+            The ladder: "n_features", "soft_error" (which the size is chosen by; of a regressor the
+            mean loss in standard units) and "error" (0/1; of a regressor the mean absolute error),
+            both on rows that the paths did not see; nan, with a warning from `fit` and `refine`,
+            where no row could be held out. With `per_class` a list of such dicts; so are
+            `history_` and `resolved_params_`.
+        history_ : list of dict
+            What the paths over all rows did, level by level.
+        n_iter_ : int
+            Passes that each of them made.
+        resolved_params_ : dict
+            Base, constants and size that were chosen.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
+    _walks_rows = True  # a weight scales a step: see tamis.testing
+
+    # ------------------------------------------------------------------ training
+    def _fit(self, X, y, sample_weight):
+        """Check, settle the order of the rows, sieve, store."""
+        self._validate_params()
+        task = task_of(self)
+        rows, targets, columns, weights, _ = take(self, X, y, sample_weight, layout="rows")
+        options = options_of(self, rows.n_features, is_classifier(self))
+        sample = sample_of(rows, columns, weights, targets.outputs, options, self.fit_intercept)
+        result = self._warned(sieve(sample, task, options))
+        self.__dict__.update(_targets=targets, _result=result)
+        self.__dict__.pop("_stream", None)
+        return self
+
+    def _partial_fit(self, X, y, sample_weight, **classes):
+        """Check, walk the rows once in their order, offer them to the sample; a model where the
+        rows have passed a power of two.
+        """
+        self._validate_params()
+        task, again = task_of(self), "_stream" in vars(self)
+        rows = take_matrix(self, X, reset=not again, chunk=True)
+        if not again and classes.get("classes", ()) is None and "_result" in vars(self):
+            # A stream after a fit: another model, but of the same classes.
+            classes = {"classes": self._targets.classes}
+        weights = take_weights(sample_weight, rows.n_rows)
+        known = self._targets if again else None
+        targets, coded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
+        targets, weights = self._weigh(targets, coded.columns, weights, whole=False)
+        sizes = (rows.n_features, targets.outputs, self.n_folds, self.n_sample)
+        stream = self._stream if again else SieveStream(*sizes, is_classifier(self))
+        before = stream.n_rows
+        stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
+        if again:
+            self.__dict__.update(_targets=targets, _stream=stream)
+        # By the number of rows alone, so that neither earlier calls nor `refine` shift the moment.
+        if not again or stream.n_rows.bit_length() > before.bit_length():
+            result = self._refined(stream)
+            self.__dict__.update(_targets=targets, _stream=stream, _result=result)
+        return self
+
+    def _refined(self, stream: SieveStream) -> Result:
+        return stream.refined(task_of(self), options_of(self, stream.n_columns, stream.classes))
+
+    def refine(self):
+        """Choose features and weights from all that `partial_fit` has seen so far; what the stream
+        learns later does not depend on it.
+
+        `partial_fit` does this by itself at the end of its first call, and of every call in which
+        the number of rows seen passes a power of two.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        if "_stream" in vars(self):
+            self._result = self._warned(self._refined(self._stream))
+        return self
+
+    def _warned(self, result: Result) -> Result:
+        if not result.is_judged():
+            warn_user(_NONE_HELD_OUT, UserWarning)
+        return result
+
+    def _loss(self):
+        return loss_of(self)
+
+    # ------------------------------------------------------------------ what a fit shows
+    def _shown(self, name: str) -> Result:
+        """The model that was made last."""
+        if "_result" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return self._result
+
+    def __sklearn_is_fitted__(self):
+        return "_result" in vars(self)
+
+    def _scores(self, X):
+        check_is_fitted(self)
+        rows, result = take_matrix(self, X, reset=False), self._result
+        if rows.n_features != result.n_columns:
+            raise half_fitted(self)
+        scores = np.empty((rows.n_rows, result.n_outputs))
+        score_given(*rows[:3], result.places(), result.padded(), result.bias, scores)
+        return scores
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    @property
+    def coef_(self):
+        """Weights, of shape (n_outputs, n_features); made on demand."""
+        weights = self._shown("coef_").all_weights()
+        return self._targets.shaped(weights)
+
+    @property
+    def intercept_(self):
+        """Intercepts, one an output."""
+        return self._shown("intercept_").bias.copy()
+
+    @property
+    def support_(self):
+        """Indices of the kept features; for several outputs the union."""
+        result = self._shown("support_")
+        return result.columns[result.weights.any(axis=1)]
+
+    @property
+    def selection_probability_(self):
+        """Share of the fold groups that kept a feature at the level of the chosen size; the shape
+        is that of `coef_`.
+        """
+        shares = self._shown("selection_probability_").all_shares()
+        return self._targets.shaped(shares)
+
+    @property
+    def path_(self):
+        """Sizes of the ladder, with the held-out errors at each."""
+        return self._shown("path_").path
+
+    @property
+    def history_(self):
+        """What the paths over all rows did, level by level."""
+        return self._shown("history_").history
+
+    @property
+    def n_iter_(self):
+        """Passes that each path over all rows made."""
+        return int(self._shown("n_iter_").n_iter)
+
+    @property
+    def resolved_params_(self):
+        """The setting and the size that were chosen, and the constants behind them."""
+        return self._shown("resolved_params_").resolved
+
+
+@estimator
+class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     r"""Sparse linear classifier that chooses its features and their number by itself: the sieve.
 
     Paths of averaged stochastic gradient descent minimise
 
-    .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, y_i) + \frac{\lambda}{n} \sum_i \sum_j |z_{ij}
-    w_j|
+    .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, y_i)
+       + \frac{\lambda}{n} \sum_i \sum_j |z_{ij} w_j|
 
     where z are the columns in units of their root mean square (columns filled in more than 90 % of
     the rows are centred as well). The penalty is on *contributions*: rescaling a column changes
@@ -43,72 +310,9 @@ class SieveClassifier(Classes, SieveModel):
     chosen from other samples of the same source a third may differ. `StabilitySelector` looks at
     that.
 
-    Parameters
-    ----------
-    loss : str or term, default="logistic"
-        "logistic" (or "log_loss"), "hinge", "squared_hinge", or another loss or term of
-        `tamis.terms`.
-    n_features : "auto", int or float, default="auto"
-        How many features to keep. "auto" takes the fewest whose held-out error is within `se`
-        standard errors of the least; an int is a number of features, a float between 0 and 1 a
-        share of all columns.
-    se : float, default=1.0
-        How many standard errors of held-out error to give up for fewer features. 0 takes the size
-        of least error.
-    strength : "auto" or float, default="auto"
-        Penalty on contributions with all features, between 0 and 1. "auto" is 0.1 (calm base), 0.02
-        (bold base) or 0.005 (bold base, more than 15 % of the entries filled).
-    n_paths : "auto" or int, default="auto"
-        Paths over all rows, averaged. "auto" is 8 (calm base) or 40 (bold base).
-    n_folds : int, default=5
-        Number of folds. The fold of a row comes from its content: equal rows share one.
-    min_features : int, default=4
-        Least number of features that "auto" may choose.
-    per_class : bool, default=False
-        With several classes or labels, whether each has a support of its own. By default one
-        support serves all.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept; it is neither penalised nor counted. Without it no column is
-        centred.
-    n_sample : int, default=20000
-        Rows that `partial_fit` keeps for `refine`.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied into the row weights. "balanced" counts the whole of y in
-        `fit`, and in `partial_fit` the rows so far, the present one included.
-    n_jobs : int or None, default=None
-        Threads over the paths; the result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the paths over all rows. The fold groups, hence base and size, do not depend on it.
+    {parameters}
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_outputs, n_features)
-        Weights in the units of X; zeros are exact. Made on demand.
-    intercept_ : ndarray of shape (n_outputs,)
-        Intercepts.
-    support_ : ndarray of int
-        Indices of the kept features; for several outputs the union.
-    selection_probability_ : ndarray of shape (n_outputs, n_features)
-        Share of the fold groups that kept the feature at the level of the chosen size. The groups
-        share most of their rows: no bound on false selections follows.
-    path_ : dict of ndarray
-        The ladder: "n_features", "soft_error" (which the size is chosen by) and "error" (0/1), both
-        on rows that the paths did not see; nan, with a warning, where no row could be held out.
-        With `per_class` a list of such dicts; so are `history_` and `resolved_params_`.
-    history_ : list of dict
-        What the paths over all rows did, level by level.
-    n_iter_ : int
-        Passes that each of them made.
-    resolved_params_ : dict
-        Base, constants and size that were chosen.
-    classes_ : ndarray
-        Class labels; for a matrix of labels, their numbers.
-    multilabel_ : bool
-        Whether the targets were a 0/1 matrix of labels.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Names of the columns, where X had them.
+    {attributes}
 
     See Also
     --------
@@ -118,9 +322,12 @@ class SieveClassifier(Classes, SieveModel):
     Notes
     -----
     `partial_fit` learns the models of the top of the ladder in one pass and keeps a bounded sample
-    of the rows; the ladder itself runs on the sample, when coefficients or predictions are asked
-    for and the rows have doubled, or when `refine` is called. Until the sample is full that is a
-    `fit` of all distinct rows. It holds 48 bytes x (`n_folds` + 1) a column.
+    of the rows; the ladder itself runs on the sample. It does so at the end of the first call, and
+    of every call in which the number of rows seen (those of weight 0 left out) passes a power of
+    two; `refine` runs it on demand. Coefficients and predictions are those of the model that was
+    made last: looking at them changes nothing. How rows are cut into calls does not matter to what
+    is learnt, only to the moments at which a model is made. Until the sample is full a model is a
+    `fit` of all distinct rows. A stream holds 48 bytes x (`n_folds` + 1) a column.
 
     References
     ----------
@@ -142,50 +349,15 @@ class SieveClassifier(Classes, SieveModel):
     True
     """
 
-    _parameter_constraints: dict = CLASS_CONSTRAINTS
 
-    def __init__(
-        self,
-        loss="logistic",
-        n_features="auto",
-        se=1.0,
-        strength="auto",
-        n_paths="auto",
-        n_folds=5,
-        min_features=4,
-        *,
-        per_class=False,
-        fit_intercept=True,
-        n_sample=20000,
-        class_weight=None,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.loss = loss
-        self.n_features = n_features
-        self.se = se
-        self.strength = strength
-        self.n_paths = n_paths
-        self.n_folds = n_folds
-        self.min_features = min_features
-        self.per_class = per_class
-        self.fit_intercept = fit_intercept
-        self.n_sample = n_sample
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _units(self, targets, weights):
-        return class_units(self._outputs())
-
-
-class SieveRegressor(Numbers, SieveModel):
+@estimator
+class SieveRegressor(NumberStream, Regressor, Sieve):
     r"""Sparse linear regressor that chooses its features and their number by itself: the sieve.
 
     Paths of averaged stochastic gradient descent minimise
 
-    .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, u_i) + \frac{\lambda}{n} \sum_i \sum_j |z_{ij}
-    w_j|
+    .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, u_i)
+       + \frac{\lambda}{n} \sum_i \sum_j |z_{ij} w_j|
 
     where z are the columns in units of their root mean square (columns filled in more than 90 % of
     the rows are centred as well) and u is y less its median, over 1.4826 times its median absolute
@@ -194,66 +366,12 @@ class SieveRegressor(Numbers, SieveModel):
     `SieveClassifier`; sizes are chosen by the held-out loss.
 
     Choose it for many columns, sparse or not, of which few matter. With few columns that all
-    matter, use `FTRLRegressor` or a ridge regression. What its stability covers is said at
-    `SieveClassifier`.
+    matter, use `FTRLRegressor` or a ridge regression. What its stability covers, and when a stream
+    makes its models, is said at `SieveClassifier`.
 
-    Parameters
-    ----------
-    loss : str or term, default="squared_error"
-        "squared_error", "huber", "epsilon_insensitive", or a term of `tamis.terms`.
-    n_features : "auto", int or float, default="auto"
-        How many features to keep. "auto" takes the fewest whose held-out loss is within `se`
-        standard errors of the least; an int is a number of features, a float between 0 and 1 a
-        share of all columns.
-    se : float, default=1.0
-        How many standard errors of held-out loss to give up for fewer features. 0 takes the size of
-        least loss.
-    strength : "auto" or float, default="auto"
-        Penalty on contributions with all features, between 0 and 1. "auto" is 0.1 (calm base), 0.02
-        (bold base) or 0.005 (bold base, more than 15 % of the entries filled).
-    n_paths : "auto" or int, default="auto"
-        Paths over all rows, averaged. "auto" is 8 (calm base) or 40 (bold base).
-    n_folds : int, default=5
-        Number of folds. The fold of a row comes from its content: equal rows share one.
-    min_features : int, default=4
-        Least number of features that "auto" may choose.
-    per_class : bool, default=False
-        With several targets, whether each has a support of its own. By default one support serves
-        all.
-    fit_intercept : bool, default=True
-        Whether to learn an intercept; it is neither penalised nor counted. Without it nothing is
-        centred.
-    n_sample : int, default=20000
-        Rows that `partial_fit` keeps for `refine`.
-    n_jobs : int or None, default=None
-        Threads over the paths; the result does not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the paths over all rows. The fold groups, hence base and size, do not depend on it.
+    {parameters}
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
-        Weights in the units of X and y; zeros are exact. Made on demand.
-    intercept_ : ndarray of shape (n_targets,)
-        Intercepts.
-    support_ : ndarray of int
-        Indices of the kept features; for several targets the union.
-    selection_probability_ : ndarray, shaped as `coef_`
-        Share of the fold groups that kept the feature at the level of the chosen size.
-    path_ : dict of ndarray
-        The ladder: "n_features", "soft_error" (mean loss in standard units, which the size is
-        chosen by) and "error" (mean absolute error), both on rows that the paths did not see; nan,
-        with a warning, where no row could be held out. With `per_class` a list of such dicts.
-    history_ : list of dict
-        What the paths over all rows did, level by level.
-    n_iter_ : int
-        Passes that each of them made.
-    resolved_params_ : dict
-        Base, constants and size that were chosen.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Names of the columns, where X had them.
+    {attributes}
 
     See Also
     --------
@@ -278,36 +396,4 @@ class SieveRegressor(Numbers, SieveModel):
     [3.0, -2.0]
     """
 
-    _parameter_constraints: dict = CONSTRAINTS
-
-    def __init__(
-        self,
-        loss="squared_error",
-        n_features="auto",
-        se=1.0,
-        strength="auto",
-        n_paths="auto",
-        n_folds=5,
-        min_features=4,
-        *,
-        per_class=False,
-        fit_intercept=True,
-        n_sample=20000,
-        n_jobs=None,
-        random_state=None,
-    ):
-        self.loss = loss
-        self.n_features = n_features
-        self.se = se
-        self.strength = strength
-        self.n_paths = n_paths
-        self.n_folds = n_folds
-        self.min_features = min_features
-        self.per_class = per_class
-        self.fit_intercept = fit_intercept
-        self.n_sample = n_sample
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def _units(self, targets, weights):
-        return number_units(np.asarray(targets), weights, self.fit_intercept)
+    loss: TermLike = loss_parameter("squared_error")

@@ -46,9 +46,8 @@ def choose_size(sizes: np.ndarray, errors: np.ndarray, spread: float) -> Choice:
     best = int(np.argmin(errors))
     smooth = np.array(errors, dtype=float)
     smooth[best:] = isotonic(smooth[best:])
-    threshold = (
-        float(max(errors[best], smooth[best])) + spread
-    )  # pooling equal errors may round upwards
+    # Pooling equal errors may round upwards.
+    threshold = float(max(errors[best], smooth[best])) + spread
     level = best + int(np.flatnonzero(smooth[best:] <= threshold)[-1])
     if level == len(sizes) - 1:
         return Choice(level, int(sizes[level]), threshold)

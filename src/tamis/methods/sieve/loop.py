@@ -1,17 +1,48 @@
-"""Passes of the sieve: contents of rows, standard columns, the contribution-penalised walk, columns
-that stay.
+"""Passes of the sieve: columns in standard units, the contribution-penalised walk, scores and
+losses.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from tamis.base.jit import compiled, helper
 from tamis.base.random import GOLDEN, mixed, shuffled
-from tamis.base.verbs import slope
+from tamis.base.verbs import slope, value
 
 ONE = np.uint64(1)
-SALT = np.uint64(0xD1B54A32D192ED03)
+
+
+class Walked(NamedTuple):
+    """Rows as loops read them, and the numbers of those that a path walks over."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    rows: np.ndarray
+
+
+class Pace(NamedTuple):
+    """Steps and penalty: a rate (the step constant over the root of the mean squared norm) and a
+    strength an output; the loss's curvature where steps must be held back so as not to overshoot
+    (losses whose slope is unbounded), else 0; whether there is an intercept.
+    """
+
+    rates: np.ndarray
+    strengths: np.ndarray
+    curvature: float
+    intercept: float
+
+
+class Orders(NamedTuple):
+    """Passes of a path: how many, the key of their orders, and whether these are gone backwards."""
+
+    passes: np.uint64
+    key: np.uint64
+    backwards: np.uint64
 
 
 # ------------------------------------------------------------------------ columns and rows as given
@@ -25,27 +56,17 @@ def sum_columns(data, indices, indptr, order, weights, shift, counts, sums, squa
         weight = weights[r] if weights.shape[0] else 1.0
         for k in range(indptr[i], indptr[i + ONE]):
             j, x = indices[k], float(data[k])
-            apart = x - shift[j] if shift.shape[0] else x
+            deviation = x - shift[j] if shift.shape[0] else x
             counts[j] += weight
             sums[j] += weight * x
-            squares[j] += weight * apart * apart
+            squares[j] += weight * deviation * deviation
 
 
 @compiled
 def standardise(
-    data,
-    indices,
-    indptr,
-    order,
-    place,
-    scale,
-    shift,
-    dense,
-    filled,
-    out_data,
-    out_indices,
-    out_indptr,
-):
+    data, indices, indptr, order, place, scale, shift, dense, filled,
+    out_data, out_indices, out_indptr,
+):  # fmt: skip
     """Fill the rows in standard units and in `order`, dropped columns left out.
 
     `place` is a column's new number, the number of new columns where it is dropped. The columns
@@ -68,9 +89,6 @@ def standardise(
                 out_indices[at], out_data[at] = j, -shift[j] * scale[j]
                 at += ONE
         out_indptr[r + ONE] = at
-
-
-# --------------------------------------------------------------------------- columns that stay
 
 
 @compiled
@@ -109,31 +127,16 @@ def shrunk(v, toll):
 
 
 @compiled
-def walk_one(
-    data,
-    indices,
-    indptr,
-    targets,
-    weights,
-    rows,
-    state,
-    bias,
-    loss,
-    rate,
-    strength,
-    pull,
-    intercept,
-    passes,
-    key,
-    flip,
-):
-    """Passes over `rows`, each in an order of its own, for one output.
+def walk_one(walked, state, bias, loss, pace, orders):
+    """Passes over rows, each in an order of its own, for one output.
 
     A feature's state is (Q, w, U): sum of squares, weight, and sum of t times the moves of the
-    present pass; that of the intercept, which is never shrunk, is `bias`. `rate` is the step
-    constant over the root of the mean squared norm. `pull` is the loss's curvature where steps must
-    be held back so as not to overshoot (losses whose slope is unbounded), else 0.
+    present pass; that of the intercept, which is never shrunk, is `bias`.
     """
+    data, indices, indptr, targets, weights, rows = walked
+    rate, strength = pace.rates[0], pace.strengths[0]
+    curvature, intercept = pace.curvature, pace.intercept
+    passes, key, backwards = orders
     n = np.uint64(rows.shape[0])
     spent, old, new, along = np.empty((4, longest(indptr)))
     for turn in range(passes):
@@ -144,13 +147,12 @@ def walk_one(
                 state[j, 2] = 0.0
         q, b, u = bias[0], bias[1], 0.0
         for r in range(n):
-            i = np.uint64(rows[shuffled(n - ONE - r if flip else r, n, order)])
+            i = np.uint64(rows[shuffled(n - ONE - r if backwards else r, n, order)])
             t = float(r)
             weight = weights[i] if weights.shape[0] else 1.0
             first, width = indptr[i], indptr[i + ONE] - indptr[i]
             score = b
-            # What a row needs is gathered, so that roots and divisions run on several entries at a
-            # time.
+            # What a row needs is gathered: roots and divisions run on several entries at a time.
             for k in range(width):
                 j, z = indices[first + k], data[first + k]
                 along[k] = z
@@ -158,11 +160,11 @@ def walk_one(
                 old[k] = state[j, 1]
                 score += old[k] * z
             g = weight * slope(loss, score, targets[i, 0])
-            if pull > 0.0:
+            if curvature > 0.0:
                 reach = weight / math.sqrt(q + weight) if intercept else 0.0
                 for k in range(width):
                     reach += weight * along[k] * along[k] / math.sqrt(spent[k])
-                g /= 1.0 + pull * rate * reach
+                g /= 1.0 + curvature * rate * reach
             toll = strength * weight
             for k in range(width):
                 h = rate / math.sqrt(spent[k])
@@ -183,30 +185,16 @@ def walk_one(
 
 
 @compiled
-def walk_many(
-    data,
-    indices,
-    indptr,
-    targets,
-    weights,
-    rows,
-    state,
-    bias,
-    loss,
-    rates,
-    strengths,
-    pull,
-    intercept,
-    passes,
-    key,
-    flip,
-):
+def walk_many(walked, state, bias, loss, pace, orders):
     """The same for several outputs; a feature's state is (Q, all w, all U), since Q is the same for
     every output.
 
     `targets` has a column an output, or one column that holds the number of the class which is +1,
     all others -1.
     """
+    data, indices, indptr, targets, weights, rows = walked
+    rates, strengths, curvature, intercept = pace
+    passes, key, backwards = orders
     n, many = np.uint64(rows.shape[0]), np.uint64(rates.shape[0])
     scores = np.empty(many)
     for turn in range(passes):
@@ -214,7 +202,7 @@ def walk_many(
         state[:, ONE + many :] = 0.0
         bias[ONE + many :] = 0.0
         for r in range(n):
-            i = np.uint64(rows[shuffled(n - ONE - r if flip else r, n, order)])
+            i = np.uint64(rows[shuffled(n - ONE - r if backwards else r, n, order)])
             t = float(r)
             weight = weights[i] if weights.shape[0] else 1.0
             first, last = indptr[i], indptr[i + ONE]
@@ -225,25 +213,23 @@ def walk_many(
                 j, z = indices[k], data[k]
                 for c in range(many):
                     scores[c] += state[j, ONE + c] * z
-                if pull > 0.0:
+                if curvature > 0.0:
                     reach += weight * z * z / math.sqrt(state[j, 0] + weight * z * z)
             for c in range(many):
-                wanted = (
-                    targets[i, c] if targets.shape[1] > 1 else (1.0 if targets[i, 0] == c else -1.0)
-                )
-                scores[c] = (
-                    weight * slope(loss, scores[c], wanted) / (1.0 + pull * rates[c] * reach)
-                )
+                if targets.shape[1] > 1:
+                    wanted = targets[i, c]
+                else:
+                    wanted = 1.0 if targets[i, 0] == c else -1.0
+                g = weight * slope(loss, scores[c], wanted)
+                scores[c] = g / (1.0 + curvature * rates[c] * reach)
             for k in range(first, last):
                 j, z = indices[k], data[k]
                 state[j, 0] += weight * z * z
                 h = 1.0 / math.sqrt(state[j, 0])
                 for c in range(many):
                     old = state[j, ONE + c]
-                    new = shrunk(
-                        old - rates[c] * h * scores[c] * z,
-                        rates[c] * h * strengths[c] * weight * abs(z),
-                    )
+                    toll = rates[c] * h * strengths[c] * weight * abs(z)
+                    new = shrunk(old - rates[c] * h * scores[c] * z, toll)
                     state[j, ONE + c] = new
                     state[j, ONE + many + c] += t * (new - old)
             if intercept:
@@ -267,3 +253,11 @@ def score_given(data, indices, indptr, place, weights, bias, scores):
             x = float(data[k])
             for c in range(many):
                 scores[i, c] += weights[place[indices[k]], c] * x
+
+
+@compiled
+def fill_losses(loss, residual, losses):
+    """Fill the losses of residuals (rows, outputs): those of scores against the target 0."""
+    for i in range(residual.shape[0]):
+        for c in range(residual.shape[1]):
+            losses[i, c] = value(loss, residual[i, c], 0.0)

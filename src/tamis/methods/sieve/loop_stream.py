@@ -3,12 +3,13 @@ constant a running one.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from tamis.base.jit import compiled, helper
 from tamis.base.verbs import slope
-from tamis.methods.sieve.loop import ONE, shrunk
+from tamis.methods.sieve.loop import ONE, longest, shrunk
 
 TINY = 1e-300  # a square may underflow, and 0 / 0 is no step
 # Places in the running totals: rows, weight, columns seen, sum of squared norms in standard units;
@@ -16,11 +17,46 @@ TINY = 1e-300  # a square may underflow, and 0 / 0 is no step
 ROWS, WEIGHT, SEEN, SQUARES, OUTPUTS = 0, 1, 2, 3, 4
 
 
+class Chunk(NamedTuple):
+    """The next rows of a stream, and the fold of each."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    targets: np.ndarray
+    weights: np.ndarray
+    folds: np.ndarray
+
+
+class Running(NamedTuple):
+    """All that a stream learns: weight and squares of each column, running totals, rows of each
+    group, and the models: states (settings, groups, columns, numbers) and intercepts.
+    """
+
+    counts: np.ndarray
+    squares: np.ndarray
+    totals: np.ndarray
+    steps: np.ndarray
+    states: np.ndarray
+    biases: np.ndarray
+
+
+class Manner(NamedTuple):
+    """How it learns: the loss's curvature where steps must be held back (else 0), whether there is
+    an intercept, and whether targets are classes.
+    """
+
+    curvature: float
+    intercept: float
+    classes: float
+
+
 @helper
-def standard_row(data, indices, first, last, weight, counts, squares, totals, z):
+def standard_row(data, indices, first, last, weight, running, z):
     """Fill a row's values in the units of the columns so far (its own where a column is new), and
     count it; its squared norm.
     """
+    counts, squares, totals = running.counts, running.squares, running.totals
     norm = 1.0
     for k in range(first, last):
         j, x = indices[k], float(data[k])
@@ -45,9 +81,9 @@ def standard_target(y, weight, classes, c, many, totals):
         share = totals[OUTPUTS + c] / totals[WEIGHT]
         rarity = 4.0 * share * (1.0 - share)
         return y, rarity if rarity > 0.0 else 1.0
-    mean, apart = totals[OUTPUTS + many + c], totals[OUTPUTS + 2 * many + c]
+    mean, deviation = totals[OUTPUTS + many + c], totals[OUTPUTS + 2 * many + c]
     before = totals[WEIGHT] - weight
-    unit = apart / before if apart > 0.0 else 1.0
+    unit = deviation / before if deviation > 0.0 else 1.0
     center = mean if before > 0.0 else y
     totals[OUTPUTS + many + c] += (y - mean) * weight / totals[WEIGHT]
     totals[OUTPUTS + 2 * many + c] += weight * abs(y - center)
@@ -55,24 +91,9 @@ def standard_target(y, weight, classes, c, many, totals):
 
 
 @helper
-def step_row(
-    indices,
-    first,
-    last,
-    z,
-    weight,
-    scores,
-    wanted,
-    rates,
-    tolls,
-    loss,
-    pull,
-    intercept,
-    state,
-    bias,
-    t,
-):
-    """One step of one model on one row."""
+def step_row(indices, first, last, z, weight, scores, wanted, rates, tolls, loss, manner, model):
+    """One step of one model (state, intercept, rows it has seen) on one row."""
+    (state, bias, t), curvature, intercept = model, manner.curvature, manner.intercept
     many = np.uint64(scores.shape[0])
     for c in range(many):
         scores[c] = bias[ONE + c]
@@ -83,16 +104,16 @@ def step_row(
             scores[c] += state[j, ONE + c] * x
         reach += weight * x * x / math.sqrt(state[j, 0] + weight * x * x + TINY)
     for c in range(many):
-        scores[c] = weight * slope(loss, scores[c], wanted[c]) / (1.0 + pull * rates[c] * reach)
+        g = weight * slope(loss, scores[c], wanted[c])
+        scores[c] = g / (1.0 + curvature * rates[c] * reach)
     for k in range(first, last):
         j, x = indices[k], z[k - first]
         state[j, 0] += weight * x * x
         h = 1.0 / math.sqrt(state[j, 0] + TINY)
         for c in range(many):
             old = state[j, ONE + c]
-            new = shrunk(
-                old - rates[c] * h * scores[c] * x, rates[c] * h * tolls[c] * weight * abs(x)
-            )
+            toll = rates[c] * h * tolls[c] * weight * abs(x)
+            new = shrunk(old - rates[c] * h * scores[c] * x, toll)
             state[j, ONE + c] = new
             state[j, ONE + many + c] += t * (new - old)
     if intercept:
@@ -104,36 +125,18 @@ def step_row(
 
 
 @compiled
-def stream_rows(
-    data,
-    indices,
-    indptr,
-    targets,
-    weights,
-    folds,
-    counts,
-    squares,
-    totals,
-    steps,
-    states,
-    biases,
-    bases,
-    loss,
-    pull,
-    intercept,
-    classes,
-):
+def stream_rows(chunk, running, bases, loss, manner):
     """Walk rows once in their order.
 
-    `states` is (settings, groups, columns, numbers); `steps` counts the rows of each group; `bases`
-    has a row (step, strength, whether they follow the class shares) a setting. A row of weight 0 is
-    skipped.
+    `bases` has a row (step, strength, whether they follow the class shares) a setting. A row of
+    weight 0 is skipped.
     """
+    data, indices, indptr, targets, weights, folds = chunk
+    totals, steps, states, biases = running[2:]
     settings, groups, many = states.shape[0], states.shape[1], (biases.shape[2] - 1) // 2
-    longest = np.uint64(1)
-    for i in range(np.uint64(indptr.shape[0]) - ONE):
-        longest = max(longest, indptr[i + ONE] - indptr[i])
-    z, scores, wanted, rarity = np.empty(longest), np.empty(many), np.empty(many), np.empty(many)
+    z, scores, wanted, rarity = (
+        np.empty(max(longest(indptr), ONE)), np.empty(many), np.empty(many), np.empty(many)
+    )  # fmt: skip
     rates, tolls = np.empty(many), np.empty(many)
     for i in range(np.uint64(indptr.shape[0]) - ONE):
         weight = weights[i] if weights.shape[0] else 1.0
@@ -142,42 +145,28 @@ def stream_rows(
         first, last = indptr[i], indptr[i + ONE]
         totals[ROWS] += 1.0
         totals[WEIGHT] += weight
-        totals[SQUARES] += standard_row(
-            data, indices, first, last, weight, counts, squares, totals, z
-        )
+        totals[SQUARES] += standard_row(data, indices, first, last, weight, running, z)
         for c in range(many):
-            y = (
-                targets[i, c]
-                if targets.shape[1] > 1 or many == 1
-                else (1.0 if targets[i, 0] == c else -1.0)
-            )
-            wanted[c], rarity[c] = standard_target(y, weight, classes, c, many, totals)
+            if targets.shape[1] > 1 or many == 1:
+                y = targets[i, c]
+            else:
+                y = 1.0 if targets[i, 0] == c else -1.0
+            wanted[c], rarity[c] = standard_target(y, weight, manner.classes, c, many, totals)
         size = 1.0 / math.sqrt(totals[SQUARES] / totals[ROWS])
         fewness = math.sqrt(min(1.0, totals[SEEN] / totals[ROWS]))
         heavy = weight * totals[ROWS] / totals[WEIGHT]
         for s in range(settings):
             for c in range(many):
-                rates[c] = size * bases[s, 0] / (rarity[c] if bases[s, 2] else 1.0)
-                tolls[c] = fewness * bases[s, 1] * (rarity[c] if bases[s, 2] else 1.0)
+                follows = rarity[c] if bases[s, 2] else 1.0
+                rates[c] = size * bases[s, 0] / follows
+                tolls[c] = fewness * bases[s, 1] * follows
             for g in range(groups):
                 if g != folds[i]:
+                    model = (states[s, g], biases[s, g], steps[g])
                     step_row(
-                        indices,
-                        first,
-                        last,
-                        z,
-                        heavy,
-                        scores,
-                        wanted,
-                        rates,
-                        tolls,
-                        loss,
-                        pull,
-                        intercept,
-                        states[s, g],
-                        biases[s, g],
-                        steps[g],
-                    )
+                        indices, first, last, z, heavy, scores, wanted, rates, tolls, loss, manner,
+                        model,
+                    )  # fmt: skip
         for g in range(groups):
             if g != folds[i]:
                 steps[g] += 1.0

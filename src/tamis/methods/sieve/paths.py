@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.base.rows import copy_kept, count_kept, decide, largest
-from tamis.methods.sieve.loop import mean_square, walk_many, walk_one
+from tamis.methods.sieve.columns import Table
+from tamis.methods.sieve.loop import Orders, Pace, Walked, mean_square, walk_many, walk_one
 
 TINY = 1e-300  # first sum of squares: a centred value may be 0, and 0 / 0 is no step
 
@@ -28,37 +29,44 @@ class Setting(NamedTuple):
     eases: bool  # whether the penalty weakens as fewer features than rows are left
 
 
-class Table(NamedTuple):
-    """Rows in standard units, as loops read them."""
-
-    data: np.ndarray
-    indices: np.ndarray
-    indptr: np.ndarray
-    targets: np.ndarray
-    weights: np.ndarray
-    density: np.ndarray
-    outputs: int
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return len(self.indptr) - 1
-
-
 class Task(NamedTuple):
     """What a walk minimises: the loss, its curvature where steps must be held back (else 0),
     whether there is an intercept.
     """
 
     loss: tuple
-    pull: float
+    curvature: float
     intercept: float
+
+
+class Start(NamedTuple):
+    """Models of level 0 that a group of paths begins from: states of the columns, intercepts, and
+    the steps that the averages in them are over.
+    """
+
+    states: np.ndarray
+    biases: np.ndarray
+    steps: float
 
 
 class Group:
     """Paths over the same rows, each in orders of its own, that share their supports."""
 
-    def __init__(self, table: Table, task: Task, setting: Setting, rows, held, keys, start=None):
+    weights: np.ndarray
+    bias: np.ndarray
+    rates: np.ndarray
+    strengths: np.ndarray
+
+    def __init__(
+        self,
+        table: Table,
+        task: Task,
+        setting: Setting,
+        rows: np.ndarray,
+        held: np.ndarray,
+        keys: np.ndarray,
+        start: Start | None = None,
+    ):
         self.table, self.task, self.setting = table, task, setting
         self.rows, self.held, self.keys = rows, held, keys
         self.csr = (table.data, table.indices, table.indptr)
@@ -69,30 +77,25 @@ class Group:
             self.biases = np.zeros((len(keys), width))
             self.states[:, :, 0] = TINY
         else:
-            self.states, self.biases = (
-                np.repeat(part[None], len(keys), axis=0) for part in start[:2]
-            )
+            self.states = np.repeat(start.states[None], len(keys), axis=0)
+            self.biases = np.repeat(start.biases[None], len(keys), axis=0)
         self.started = start is not None
         self.turns = 0  # passes so far, so that each has its own order
-        self.walked = (
-            float(start[2]) if self.started else len(rows)
-        )  # steps that the average in the state is over
+        # Steps that the average in the state is over.
+        self.walked = float(len(rows) if start is None else start.steps)
 
     def tune(self, relief: float = 1.0) -> None:
         """Set the step and the strength for the columns that are left."""
         data, _, indptr = self.csr
         square = mean_square(data, indptr, self.table.weights, self.rows)
-        fewness = (
-            np.sqrt(min(1.0, len(self.columns) / max(len(self.rows), 1)))
-            if self.setting.eases
-            else 1.0
-        )
+        share = len(self.columns) / max(len(self.rows), 1)
+        fewness = np.sqrt(min(1.0, share)) if self.setting.eases else 1.0
         self.rates = np.array(self.setting.steps) / np.sqrt(square)
         self.strengths = relief * fewness * np.array(self.setting.strengths)
 
     def walks(self, passes: int) -> list:
         """The passes of each path as calls that may run at the same time."""
-        turns, self.turns, self.walked = self.turns, self.turns + passes, len(self.rows)
+        turns, self.turns, self.walked = self.turns, self.turns + passes, float(len(self.rows))
         return [lambda path=path: self._walk(path, passes, turns) for path in range(len(self.keys))]
 
     def level_walks(self, level: int) -> list:
@@ -107,30 +110,24 @@ class Group:
         # Every other path goes through the orders of the one before it backwards: what the order
         # does cancels in their mean.
         key = np.uint64((int(self.keys[path - path % 2]) + (turns << 20)) % 2**64)
-        given = (
-            *self.csr,
-            self.table.targets,
-            self.table.weights,
-            self.rows,
+        table, task = self.table, self.task
+        walk = walk_one if table.outputs == 1 else walk_many
+        walk(
+            Walked(*self.csr, table.targets, table.weights, self.rows),
             self.states[path],
             self.biases[path],
-            self.task.loss,
+            task.loss,
+            Pace(self.rates, self.strengths, task.curvature, task.intercept),
+            Orders(np.uint64(passes), key, np.uint64(path % 2)),
         )
-        last = (self.task.pull, self.task.intercept, np.uint64(passes), key, np.uint64(path % 2))
-        if self.table.outputs == 1:
-            walk_one(*given, self.rates[0], self.strengths[0], *last)
-        else:
-            walk_many(*given, self.rates, self.strengths, *last)
 
     def pool(self) -> None:
         """Mean over the paths of the mean iterate of the last pass."""
-        many, steps = self.table.outputs, max(self.walked, 1)
-        self.weights, self.bias = (
-            self._mean(parts, many, steps) for parts in (self.states, self.biases)
-        )
+        self.weights, self.bias = self._mean(self.states), self._mean(self.biases)
 
-    def _mean(self, parts, many: int, steps: float) -> np.ndarray:
+    def _mean(self, parts: np.ndarray) -> np.ndarray:
         """Path by path: all at once would take as much memory again."""
+        many, steps = self.table.outputs, max(self.walked, 1.0)
         total = np.zeros((*parts.shape[1:-1], many))
         for part in parts:
             total += part[..., 1 : 1 + many] - part[..., 1 + many :] / steps
@@ -142,16 +139,15 @@ class Group:
 
     def importance(self) -> np.ndarray:
         """Pooled weight of each feature, tilted towards the frequent ones."""
-        size = (
-            np.abs(self.weights[:, 0])
-            if self.table.outputs == 1
-            else np.sqrt((self.weights**2).sum(axis=1))
-        )
+        if self.table.outputs == 1:
+            size = np.abs(self.weights[:, 0])
+        else:
+            size = np.sqrt((self.weights**2).sum(axis=1))
         return size * self.table.density[self.columns] ** self.setting.tilt
 
-    def keep(self, size: int, importance=None) -> None:
+    def keep(self, size: int) -> None:
         """Leave the most important columns in the rows and in the state."""
-        stay = largest(self.importance() if importance is None else importance, size)
+        stay = largest(self.importance(), size)
         if len(stay) == len(self.columns):
             return
         data, indices, indptr = self.csr
@@ -162,9 +158,7 @@ class Group:
         fewer, where = np.empty(int(pointers[-1])), np.empty(int(pointers[-1]), dtype=np.uint32)
         copy_kept(data, indices, indptr, place, np.uint32(len(stay)), fewer, where)
         self.csr = (fewer, where, pointers)
-        for (
-            state
-        ) in self.states:  # in place, a path at a time: these are the largest arrays of a fit
+        for state in self.states:  # in place: these are the largest arrays of a fit
             state[: len(stay)] = state[stay]
         self.columns, self.states = self.columns[stay], self.states[:, : len(stay)]
         self.weights = self.weights[stay]

@@ -1,17 +1,72 @@
-"""The sieve's two base settings, and which of them compete on a table."""
+"""What a sieve is set to: the user's options, the two base settings, and which of these compete on
+a table.
+"""
 
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from tamis.methods.sieve.paths import Setting, Table
+from tamis.base.machine.threads import count_threads
+from tamis.base.parameters import is_auto
+from tamis.methods.sieve.columns import Table
+from tamis.methods.sieve.paths import Setting, Task
+from tamis.solvers.pairing import loss_of
 
-# mean density of the columns above which the bold base has a weaker penalty and walks a level three
-# times
-FULL = 0.15
+FULL = 0.15  # mean density of the columns above which the bold base is gentler and walks thrice
 RARE = 0.2  # share of the rarer class below which only the bold base runs, and errors are balanced
 
 
+class Options(NamedTuple):
+    """What the user asked for, settled into numbers; None is for automatic ones."""
+
+    size: int | None
+    se: float
+    strength: float | None
+    paths: int | None
+    folds: int
+    smallest: int
+    classes: bool
+    per_class: bool
+    seed: int
+    threads: int
+
+
+def options_of(model, n_columns: int, classes: bool) -> Options:
+    """The parameters of a model as a run takes them; a generator as `random_state` moves on."""
+    wanted = model.n_features_to_select
+    if not is_auto(wanted) and not isinstance(wanted, Integral):
+        wanted = max(1, round(wanted * n_columns))
+    return Options(
+        size=None if is_auto(wanted) else int(wanted),
+        se=float(model.se),
+        strength=strength_of(model),
+        paths=None if is_auto(model.n_paths) else int(model.n_paths),
+        folds=int(model.n_folds),
+        smallest=int(model.min_features),
+        classes=classes,
+        per_class=model.per_class,
+        seed=int(check_random_state(model.random_state).randint(2**31 - 1)),
+        threads=count_threads(model.n_jobs),
+    )
+
+
+def strength_of(model) -> float | None:
+    """The strength of the penalty, where the user gave one."""
+    return None if is_auto(model.strength) else float(model.strength)
+
+
+def task_of(model) -> Task:
+    """What the walks of a model minimise."""
+    loss = loss_of(model)
+    bend = loss.bend()
+    # Losses whose slope is unbounded (curvature above the logistic one's) would overshoot with long
+    # steps.
+    return Task(loss, float(bend) if 0.25 < bend < np.inf else 0.0, float(model.fit_intercept))
+
+
+# --------------------------------------------------------------------------- bases
 class Base(NamedTuple):
     """Step constant, strength, and whether both follow the share of the rarer class."""
 
@@ -34,8 +89,10 @@ def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Ba
     # A slope that does not fade near the margin (hinge) wants shorter steps.
     gentle = 0.5 if loss.bend() == np.inf else 1.0
     calm, bold = (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
-    return Base("calm", 0.5 * gentle, calm, False, 0.25, 8), Base(
-        "bold", 2.0 * gentle, bold, True, 0.5, 40, passes=3 if full else 1, eases=full
+    passes = 3 if full else 1
+    return (
+        Base("calm", 0.5 * gentle, calm, False, 0.25, 8),
+        Base("bold", 2.0 * gentle, bold, True, 0.5, 40, passes=passes, eases=full),
     )
 
 
@@ -48,35 +105,29 @@ def class_shares(table: Table) -> np.ndarray:
     return np.average(positive, axis=0, weights=table.weights if len(table.weights) else None)
 
 
-def settings_for(
-    table: Table, loss, strength: float | None, paths: int | None, classes: bool
-) -> tuple[list[Setting], bool]:
+def settings_for(table: Table, loss, options: Options) -> tuple[list[Setting], bool]:
     """The settings that compete, and whether errors are to be balanced over the classes."""
-    share = class_shares(table) if classes else np.full(table.outputs, 0.5)
+    share = class_shares(table) if options.classes else np.full(table.outputs, 0.5)
     rarity = 4.0 * share * (1.0 - share)
     mixed = rarity > 0.0
     rare = bool(mixed.any() and np.minimum(share, 1.0 - share)[mixed].mean() < RARE)
-    calm, bold = bases_of(
-        loss, strength, len(table.density) > 0 and float(table.density.mean()) > FULL
-    )
-    if rare:
-        return [_setting(bold, rarity, paths)], True
-    return [_setting(calm, rarity, paths), _setting(bold, rarity, paths)], False
+    full = len(table.density) > 0 and float(table.density.mean()) > FULL
+    bases = bases_of(loss, options.strength, full)
+    compete = bases[1:] if rare else bases
+    return [_setting(base, rarity, options.paths) for base in compete], rare
 
 
 def _setting(base: Base, rarity, paths: int | None) -> Setting:
     """A base for the outputs at hand."""
     rarity = np.where((rarity > 0.0) & base.follows, rarity, 1.0)
-    steps, strengths = base.step / rarity, base.strength * rarity
-    many = paths or base.paths
     return Setting(
         base.name,
-        tuple(steps),
-        tuple(strengths),
-        base.first_passes,
-        base.passes,
-        many,
-        base.fold_paths,
-        base.tilt,
-        base.eases,
+        steps=tuple(base.step / rarity),
+        strengths=tuple(base.strength * rarity),
+        first_passes=base.first_passes,
+        passes=base.passes,
+        paths=paths or base.paths,
+        fold_paths=base.fold_paths,
+        tilt=base.tilt,
+        eases=base.eases,
     )

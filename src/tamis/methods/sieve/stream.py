@@ -10,11 +10,20 @@ import scipy.sparse as sp
 
 from tamis.base.border import _from_csr
 from tamis.base.contents import apart, array, count, flag, listing, number, rows, size, tuple_of
-from tamis.base.rows import NOTHING, Csr
-from tamis.methods.sieve.fit import as_standard, fold_of, hashed, settled_order, tabulate
-from tamis.methods.sieve.loop_stream import OUTPUTS, ROWS, stream_rows
-from tamis.methods.sieve.result import Result, sieve_outputs
-from tamis.methods.sieve.settings import bases_of
+from tamis.base.rows import Csr
+from tamis.methods.sieve.columns import Columns, Units, fold_of, hashed, sample_of
+from tamis.methods.sieve.fit import Result, sieve
+from tamis.methods.sieve.loop_stream import (
+    OUTPUTS,
+    ROWS,
+    WEIGHT,
+    Chunk,
+    Manner,
+    Running,
+    stream_rows,
+)
+from tamis.methods.sieve.paths import Start, Task
+from tamis.methods.sieve.settings import Options, bases_of
 
 LAST = np.uint64(2**64 - 1)
 
@@ -58,29 +67,21 @@ class SieveStream:
                 "targets",
             )
         ),
-        "refined_at": count(),
     }
 
     def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
-        self.n_columns, self.n_outputs, self.folds, self.n_sample, self.classes = (
-            n_columns,
-            n_outputs,
-            folds,
-            n_sample,
-            classes,
-        )
+        self.n_columns, self.n_outputs, self.folds = n_columns, n_outputs, folds
+        self.n_sample, self.classes = n_sample, classes
         width = 1 + 2 * n_outputs
         self.counts, self.squares = np.zeros(n_columns), np.zeros(n_columns)
-        self.states, self.biases = (
-            np.zeros((2, folds + 1, n_columns, width)),
-            np.zeros((2, folds + 1, width)),
-        )
+        self.states = np.zeros((2, folds + 1, n_columns, width))
+        self.biases = np.zeros((2, folds + 1, width))
         self.steps, self.totals = np.zeros(folds + 1), np.zeros(OUTPUTS + 3 * n_outputs)
         self.keys, self.bar, self.evicted = np.zeros(0, dtype=np.uint64), int(LAST), False
         self.rows = sp.csr_array((0, n_columns))
-        self.targets, self.weights = np.zeros((0, 1)), np.zeros(0)
+        self.targets = np.zeros((0, 1))
+        self.weights: np.ndarray = np.zeros(0)
         self.waiting: list = []  # rows not yet taken into the sample
-        self.refined_at = 0
 
     def _restored(self) -> None:
         """Refuse targets that are no classes of this stream: loops take them as places."""
@@ -96,18 +97,21 @@ class SieveStream:
         return int(self.totals[ROWS])
 
     # ------------------------------------------------------------------ learning
-    def learn(self, rows: Csr, targets, weights, task, strength) -> "SieveStream":
+    def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":
         """Walk the rows in their order, then offer them to the sample; the stream from then on."""
         hashes = hashed(rows)
         folds = fold_of(hashes, self.folds)
-        bases = np.array(
-            [(base.step, base.strength, base.follows) for base in bases_of(task.loss, strength)],
-            dtype=float,
+        bases = [(base.step, base.strength, base.follows) for base in bases_of(task.loss, strength)]
+        running = Running(
+            self.counts, self.squares, self.totals, self.steps, self.states, self.biases
         )
         stream_rows(
-            *rows[:3], targets, weights, folds, self.counts, self.squares, self.totals, self.steps,
-            self.states, self.biases, bases, *task, float(self.classes),
-        )  # fmt: skip
+            Chunk(*rows[:3], targets, weights, folds),
+            running,
+            np.array(bases, dtype=float),
+            task.loss,
+            Manner(task.curvature, task.intercept, float(self.classes)),
+        )
         return self._offered(rows, hashes, targets, weights)
 
     def _offered(self, rows: Csr, hashes, targets, weights) -> "SieveStream":
@@ -119,16 +123,12 @@ class SieveStream:
         taken = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
         if not len(taken):
             return self
-        after, masses = copy(self), weights[taken] if len(weights) else np.ones(len(taken))
-        after.waiting = [
-            *self.waiting,
-            (rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses),
-        ]
-        return (
-            after.taken_in()
-            if sum(len(part[1]) for part in after.waiting) > max(len(self.keys), 1024)
-            else after
-        )
+        masses = weights[taken] if len(weights) else np.ones(len(taken))
+        part = (rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses)
+        after = copy(self)
+        after.waiting = [*self.waiting, part]
+        many = sum(len(keys) for _, keys, _, _ in after.waiting)
+        return after.taken_in() if many > max(len(self.keys), 1024) else after
 
     def taken_in(self) -> "SieveStream":
         """The stream with the waiting rows in its sample: the smallest keys of both; the same row
@@ -136,21 +136,16 @@ class SieveStream:
         """
         if not self.waiting:
             return self
-        after, parts = (
-            copy(self),
-            [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else [],
-        )
+        after = copy(self)
+        parts = [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else []
         rows, keys, targets, masses = zip(*parts, *self.waiting, strict=True)
         after.keys, where, which = np.unique(
             np.concatenate(keys), return_index=True, return_inverse=True
         )
         after.weights = np.bincount(which, weights=np.concatenate(masses))
-        if len(after.keys) > self.n_sample:
-            after.keys, after.weights, where = (
-                after.keys[: self.n_sample],
-                after.weights[: self.n_sample],
-                where[: self.n_sample],
-            )
+        most = self.n_sample
+        if len(after.keys) > most:
+            after.keys, after.weights, where = after.keys[:most], after.weights[:most], where[:most]
             after.bar, after.evicted = int(after.keys[-1]), True
         after.rows = sp.csr_array(sp.vstack(rows, format="csr")[where])
         after.targets = np.ascontiguousarray(np.concatenate(targets)[where])
@@ -158,66 +153,47 @@ class SieveStream:
         return after
 
     # ------------------------------------------------------------------ what has been learnt
-    def refined(self, task, wishes, per_class: bool, intercept: bool, units_of) -> Result:
+    def refined(self, task: Task, options: Options) -> Result:
         """The ladder and the final phase on the sample; from the stream's own models once the
-        sample is a part of it only.
+        sample is a part of it only. The stream stays as it is.
         """
-        wishes = wishes._replace(folds=self.folds)  # those of its first call
+        if not self.n_rows:
+            return Result.of_nothing(self.n_columns, self.n_outputs)
+        options = options._replace(folds=self.folds)  # those of its first call
         whole = self.taken_in()
-        rows = _from_csr(whole.rows)
-        weights = NOTHING if (whole.weights == 1.0).all() else whole.weights
-        units, hashes = units_of(whole.targets, weights), hashed(rows)
-        order = settled_order(hashes, whole.targets, weights)
-        table, columns = tabulate(
-            rows, as_standard(whole.targets, units), weights, order, self.n_outputs, intercept
-        )
-        start = self._start(columns, *units) if whole.evicted else None
-        return sieve_outputs(
-            table,
-            columns,
-            fold_of(hashes[order], self.folds),
-            task,
-            wishes,
-            self.classes,
-            per_class,
-            units,
-            start,
-        )
+        rows, centred = _from_csr(whole.rows), task.intercept > 0.0
+        sample = sample_of(rows, whole.targets, whole.weights, self.n_outputs, options, centred)
+        start = self._start(sample.columns, sample.units) if whole.evicted else None
+        return sieve(sample, task, options, start)
 
-    def _start(self, columns, unit, center) -> dict:
-        """The level-0 models in the units of the sample."""
+    def _start(self, columns: Columns, units: Units) -> dict[str, list[Start]]:
+        """The level-0 models of every base and group, in the units of the sample."""
         many, at = self.n_outputs, columns.kept
         states, biases = self.states[:, :, at].copy(), self.biases.copy()
-        to_given = np.sqrt(
-            np.maximum(self.counts[at], 1e-300) / np.maximum(self.squares[at], 1e-300)
-        )[:, None]
-        ratio, offset = self._target_units(unit, center)
+        squares = np.maximum(self.squares[at], 1e-300)
+        to_given = np.sqrt(np.maximum(self.counts[at], 1e-300) / squares)[:, None]
+        ratio, offset = self._target_units(units)
         for part in (slice(1, 1 + many), slice(1 + many, 1 + 2 * many)):
             given = states[..., part] * to_given * ratio
             states[..., part] = given / columns.scale[:, None]
-            biases[..., part] = biases[..., part] * ratio + np.einsum(
-                "sgjc,j->sgc", given, columns.shift
-            )
+            shifted = np.einsum("sgjc,j->sgc", given, columns.shift)
+            biases[..., part] = biases[..., part] * ratio + shifted
         biases[..., 1 : 1 + many] += offset
         return {
-            "calm": (states[0], biases[0]),
-            "bold": (states[1], biases[1]),
-            "steps": self.steps.copy(),
+            base: [Start(*group) for group in zip(states[s], biases[s], self.steps, strict=True)]
+            for s, base in enumerate(("calm", "bold"))
         }
 
-    def _target_units(self, unit, center):
+    def _target_units(self, units: Units) -> tuple[np.ndarray, np.ndarray]:
         """Units of the running targets against those of the sample, and the shift between their
         centers.
         """
-        if self.classes:
-            return np.ones(self.n_outputs), np.zeros(self.n_outputs)
         many = self.n_outputs
-        means, apart = (
-            self.totals[OUTPUTS + many : OUTPUTS + 2 * many],
-            self.totals[OUTPUTS + 2 * many :],
-        )
-        running = np.where(apart > 0.0, apart / max(self.totals[1], 1e-300), 1.0)
-        return running / unit, (means - center) / unit
+        if self.classes:
+            return np.ones(many), np.zeros(many)
+        means, deviations = self.totals[OUTPUTS + many :].reshape(2, many)
+        running = np.where(deviations > 0.0, deviations / max(self.totals[WEIGHT], 1e-300), 1.0)
+        return running / units.unit, (means - units.center) / units.unit
 
 
 def _keys(hashes, targets) -> np.ndarray:

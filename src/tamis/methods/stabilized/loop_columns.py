@@ -51,7 +51,8 @@ def compact(data, indices, indptr, place, kept, out_data, out_indices, out_indpt
 @helper
 def bin_of(bits):
     """Bin of a displacement, given its bits; larger ones never come before smaller ones."""
-    return np.uint64(min(max(np.int64(bits >> SHIFT) - LOWEST, 0), BINS - 1))
+    place = np.int64(bits >> SHIFT) - LOWEST
+    return np.uint64(min(max(place, np.int64(0)), np.int64(BINS - 1)))
 
 
 @helper
@@ -69,7 +70,7 @@ def tally(bins, low, high, fills, pool_at, pool_value, status, purged):
 @helper
 def count(bins, low, high):
     """Number of displacements in the bins low to high of all groups."""
-    total = 0
+    total = np.int64(0)
     for group in range(bins.shape[0]):
         for b in range(low, high):
             total += np.int64(bins[group, b])

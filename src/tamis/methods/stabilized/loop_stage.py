@@ -14,16 +14,14 @@ ONE = np.uint64(1)
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 NONE = np.uint64(0)
-SHARE = np.uint64(
-    6
-)  # features are counted by threads in blocks of 64, so that no cache line is written by two
+# Features are counted by threads in blocks of 64, so that no cache line is written by two.
+SHARE = np.uint64(6)
 UNSEEN, PRESENT, PURGED = np.uint8(0), np.uint8(1), np.uint8(2)
 # Columns of a path's own numbers, one cache line a path.
 BIAS, NORM, STEPS, FILL, DONE, COST, MASS = range(7)
 # Places of the numbers that all paths share.
-ROWS, INSIDE, STAGE, GRAVITY, REJECTION, KEPT, SEEN, BURST, LENGTH, EMPTY, STRIDE, RECORDS = range(
-    12
-)
+ROWS, INSIDE, STAGE, GRAVITY, REJECTION, KEPT = range(6)
+SEEN, BURST, LENGTH, EMPTY, STRIDE, RECORDS = range(6, 12)
 LARGEST_BURST = 20.0  # an adaptive burst grows to at most this many times the first one
 
 
@@ -36,7 +34,7 @@ class Plan(NamedTuple):
     annealing: float
     purge: float
     burn: float  # stages
-    carry: float
+    min_votes: float
     adaptive: float  # 0: off
     gravity: float  # below 0: adaptive
     eta: float  # automatic: in units of 1 / (norm of a row)^2
@@ -93,7 +91,7 @@ def count_votes(group, bundle, shared, votes, lists, gone, course, plan):
             ballots[j, 3] += kept
             met += ballots[j, 0]
             kept += ballots[j, 1]
-            judged = met >= max(plan.carry, 1.0)
+            judged = met >= max(plan.min_votes, 1.0)
             ballots[j, 0], ballots[j, 1] = (0.0, 0.0) if judged else (met, kept)
             if judged and kept < plan.purge * met:
                 remove(j, bundle, shared, gone[group])

@@ -1,240 +1,271 @@
-"""What the stabilized models share: their parameters, passes, streams, and the attributes that show
-a fit.
+"""What the stabilized models share: parameters, passes, streams, and the attributes that show a
+fit.
 """
 
-import inspect
 import math
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
-from tamis.base.border import take_matrix, take_weights, warn_user
-from tamis.base.classifier import Classes
-from tamis.base.contents import count, flag, optional, part
-from tamis.base.estimator import Estimator
+from tamis.base.border import warn_user
+from tamis.base.contents import part
+from tamis.base.linear import LinearStream
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import count_threads
-from tamis.base.parameters import ABOVE, AUTO, COUNT, NUMBER, SHARE, TERM
-from tamis.base.passes import CallbackSupportMixin, Passes, with_callbacks
+from tamis.base.parameters import (
+    BOOL,
+    COUNT,
+    NUMBER,
+    RANDOM,
+    Seed,
+    estimator,
+    one_of,
+    parameter,
+)
 from tamis.base.rows import Csr, frozen
-from tamis.base.stream_old import SHARED, OnlineLinear
+from tamis.base.targets import Coded
 from tamis.methods.stabilized import loop_stage as loop
-from tamis.methods.stabilized.docs import documented
+from tamis.methods.stabilized.fit import Fitting, longest
 from tamis.methods.stabilized.loop_columns import measure
-from tamis.methods.stabilized.paths import NO_COUNTS, Fitting, StabilizedEngine, longest
+from tamis.methods.stabilized.paths import NO_COUNTS, Bundle, StabilizedEngine
 from tamis.solvers.pairing import loss_of
-from tamis.base.parameters import is_auto
 
-# automatic steps where the slope is bounded (hinge, logistic), in units of 1 / (norm of a row)^2
+# Automatic steps where the slope is bounded (hinge, logistic), in units of 1 / (norm of a row)^2.
 BOLD_ETA = 16.0
-# where it grows with the error, in units of 1 / (curvature of the loss) / (norm of a row)^2
+# Where it grows with the error, in units of 1 / (curvature of the loss) / (norm of a row)^2.
 CALM_ETA = 0.5
-COMPACTION = (
-    0.2  # share of stored entries that purged features may hold before the matrix is made smaller
-)
-STREAM_PASS = (
-    1000  # rows that count as a pass for the burn-in of a stream, whose length nobody knows
-)
-
-_OWN = {
-    "n_paths": (16, [COUNT]),
-    "burst": (5, [Interval(Integral, 1, 3000, closed="both")]),
-    "bursts_per_stage": (5, [COUNT]),
-    "rejection": (0.7, [SHARE]),
-    "annealing": (0.0, [Real]),
-    "purge": (0.7, [SHARE]),
-    "burn_in": (1.0, [NUMBER]),
-    "eta": ("auto", [ABOVE, AUTO]),
-    "carry": (1, [COUNT]),
-    "adaptive_burst": (None, [Interval(Real, 0, 1, closed="right"), None]),
-    "gravity": ("adaptive", [NUMBER, StrOptions({"adaptive"})]),
-    "fit_intercept": (True, SHARED["fit_intercept"]),
-    "max_iter": (20, SHARED["max_iter"]),
-    "tol": (1e-3, SHARED["tol"]),
-    "shuffle": (True, SHARED["shuffle"]),
-    "warm_start": (False, SHARED["warm_start"]),
-    "n_jobs": (None, SHARED["n_jobs"]),
-    "random_state": (None, SHARED["random_state"]),
-    "verbose": ("auto", SHARED["verbose"]),
-}
-CLASS_WEIGHT = (None, [dict, StrOptions({"balanced"}), None])
+# Share of stored entries that purged features may hold before the matrix is made smaller.
+COMPACTION = 0.2
+# Rows that count as a pass for the burn-in of a stream, whose length nobody knows.
+STREAM_PASS = 1000
 
 
-def constructed(loss: str, **first):
-    """Give a model its constructor, its constraints and, in place of {shared} and {attributes},
-    what all docstrings say.
+class Setting(NamedTuple):
+    """What a search tunes; no `eta` is the automatic one times `eta_factor`."""
+
+    eta_factor: float
+    burn_in: float
+    rejection: float
+    purge: float
+    eta: float | None = None
+
+
+class Options(NamedTuple):
+    """What a walk over the rows of a stream takes."""
+
+    loss: tuple
+    plan: loop.Plan
+
+
+@estimator(kw_only=True)
+class Stabilized(LinearStream):
+    """Base of the stabilized models and of those that tune themselves; `_setting` says where each
+    has its step size, burn-in, rejection and purge.
     """
 
-    def build(cls):
-        classifier = issubclass(cls, Classes)
-        own = {
-            "loss": (loss, TERM),
-            **first,
-            **_OWN,
-            **({"class_weight": CLASS_WEIGHT} if classifier else {}),
-        }
-        own = {
-            name: given for name, given in own.items() if name not in getattr(cls, "_without", ())
-        }
-        names = (
-            inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-            inspect.Parameter.KEYWORD_ONLY,
+    n_paths: int = parameter(
+        16,
+        [COUNT],
+        "Paths of descent that vote together. In `fit` each has its own order of the rows; in a "
+        "stream the rows keep theirs, and each path counts each row a Poisson(1) number of times "
+        "(a bootstrap of the stream), drawn from (seed, path, row number).",
+    )
+    burst: int = parameter(
+        5,
+        [Interval(Integral, 1, 3000, closed="both")],
+        "Rows between two truncations of a path.",
+    )
+    bursts_per_stage: int = parameter(5, [COUNT], "Bursts between two votes of all paths.")
+    annealing: float = parameter(
+        0.0,
+        [Real],
+        "How the rejection falls as features leave: 0 in a straight line, below 0 later, above 0 "
+        "earlier.",
+    )
+    min_votes: int = parameter(
+        1,
+        [COUNT],
+        "Least number of votes by which a feature is judged: bursts that met it, over all paths. "
+        "Fewer are carried over to the next stage.",
+    )
+    adaptive_burst: float | None = parameter(
+        None,
+        [Interval(Real, 0, 1, closed="right"), None],
+        "Alpha in (0, 1]: bursts become ``ceil(burst * log(1 / (alpha * share of features that "
+        "remain)))`` rows long, at most 20 times `burst`. None keeps them as they are; from 1/e "
+        "(0.37) downwards they never become shorter.",
+    )
+    gravity: float | str = parameter(
+        "adaptive",
+        [NUMBER, one_of("adaptive")],
+        "Pull towards zero for each row of the burst that has the feature, in units of the "
+        "weights. A number is used as it is.",
+    )
+    fit_intercept: bool = parameter(
+        True, [BOOL], "Whether to learn an intercept; it is never truncated."
+    )
+    max_iter: int = parameter(20, [COUNT], "Most passes of a path over the data in `fit`.")
+    tol: float | None = parameter(
+        1e-3,
+        [NUMBER, None],
+        "`fit` ends when a pass after the burn-in purged nothing and moved the mean weights by at "
+        "most `tol` times their norm. Steps of constant size seldom get so quiet: to use all "
+        "passes is the rule, and no warning is given. None runs all passes.",
+    )
+    shuffle: bool = parameter(
+        True,
+        [BOOL],
+        "Whether each path of `fit` walks the rows in an order of its own, a new one each pass. "
+        "If not, `fit` walks them like a stream.",
+    )
+    n_jobs: int | None = parameter(
+        None, [Integral, None], "Threads over the paths; the result does not depend on it."
+    )
+    random_state: Seed = parameter(None, [RANDOM], "Seed of the orders and of the row weights.")
+    _contents: ClassVar[dict] = {"_engine": part(StabilizedEngine, "columns", "outputs")}
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Weights, the mean of all paths, an open burst truncated; zeros are exact. A regressor
+            with one target has shape (n_features,).
+        support_ : ndarray of int
+            Indices of the kept features; for several outputs the union.
+        selection_probability_ : ndarray, shaped like `coef_`
+            Share of the bursts since the burn-in, over all paths, that met a feature and left its
+            weight nonzero. 0 for purged and for unseen features, 1 for those that no such burst
+            has met yet.
+        paths_ : ndarray of shape (n_paths, n_outputs, n_features)
+            Weights of each path, made on demand.
+        history_ : list of dict
+            Per output and stage: rows walked by a path, features kept, gravity and rejection in
+            force, mean loss of each row before it was learnt, burst. A long run keeps every
+            second, fourth, ... stage, 1024 at most an output.
+        n_stages_ : int
+            Stages ended.
+        t_ : int
+            Rows of weight above 0 that a path has walked.
+        resolved_params_ : dict
+            The step size and each output's gravity as they stand."""
+
+    # ------------------------------------------------------------------ parameters for the loop
+    def _setting(self) -> Setting:
+        """The constants that a search tunes."""
+        raise NotImplementedError
+
+    def _loss(self):
+        return loss_of(self)
+
+    def _threads(self) -> int:
+        return count_threads(self.n_jobs)
+
+    def _options(self) -> Options:
+        plan = self._plan(STREAM_PASS, resampled=True)
+        return Options(self._loss(), plan._replace(compaction=math.inf))
+
+    def _plan(self, pass_rows: int, resampled: bool) -> loop.Plan:
+        """The parameters as the loop takes them, for passes of so many rows."""
+        setting, adaptive = self._setting(), isinstance(self.gravity, str)
+        burn = round(setting.burn_in * pass_rows / (self.burst * self.bursts_per_stage))
+        return loop.Plan(
+            burst=float(self.burst),
+            bursts=float(self.bursts_per_stage),
+            rejection=float(setting.rejection),
+            annealing=float(self.annealing),
+            purge=float(setting.purge),
+            burn=float(max(1, burn) if adaptive else burn),
+            min_votes=float(self.min_votes),
+            adaptive=float(self.adaptive_burst or 0.0),
+            gravity=-1.0 if adaptive else float(self.gravity),
+            eta=self._eta(setting),
+            automatic=float(setting.eta is None),
+            intercept=float(self.fit_intercept),
+            resampled=float(resampled and self.n_paths > 1),
+            compaction=COMPACTION,
         )
-        signature = inspect.Signature(
-            [
-                names[0],
-                *(
-                    inspect.Parameter(name, names[1], default=value)
-                    for name, (value, _) in own.items()
-                ),
-            ]
-        )
 
-        def __init__(self, **named):
-            bound = signature.bind(self, **named)
-            bound.apply_defaults()
-            for name, value in list(bound.arguments.items())[1:]:
-                setattr(self, name, value)
-
-        __init__.__signature__ = signature
-        cls.__init__, cls._parameter_constraints = (
-            __init__,
-            {name: allowed for name, (_, allowed) in own.items()},
-        )
-        cls.__doc__ = documented(cls.__doc__, classifier, own)
-        return cls
-
-    return build
-
-
-class StabilizedLinear(CallbackSupportMixin, Estimator):
-    """What the stabilized classifier and regressor share.
-
-    Not an `OnlineLinear`, whose streams need no seed and whose parameters (average, positive, grow)
-    these models lack; what it shows of a fit is the same, and borrowed.
-    """
-
-    _contents: ClassVar[dict] = {
-        "_engine": part(StabilizedEngine, "columns", "outputs"),
-        "n_iter_": count(),
-        "_sparse": optional(flag()),
-    }
-    grow = positive = False
-    _walks_rows = True  # what `tamis.testing` asks
-    _factor = 1.0  # of the automatic step size
+    def _eta(self, setting: Setting) -> float:
+        """Size of the steps, an automatic one in units of 1 / (norm of a row)^2: constant, so
+        larger than a falling schedule begins with.
+        """
+        if setting.eta is not None:
+            return float(setting.eta)
+        bend = self._loss().bend()
+        if is_classifier(self) and not 0.25 < bend < math.inf:
+            return BOLD_ETA * setting.eta_factor
+        return CALM_ETA * setting.eta_factor / (bend if math.isfinite(bend) else 1.0)
 
     # ------------------------------------------------------------------ training
-    @with_callbacks
-    def _fit(self, X, y, sample_weight):
-        """Check, prepare, run all passes, store."""
-        self._validate_params()
-        again = self.warm_start and hasattr(self, "_engine")
-        loss = loss_of(self)
-        rows = take_matrix(self, X, reset=not again)
-        weights = take_weights(sample_weight, rows.n_rows, some=True)
-        targets = self._take_targets(y, rows.n_rows, first=not again, whole=True)
-        rows, targets, weights = _present(rows, targets, self._weigh(targets, weights, whole=True))
-        plan = self._plan(loss, rows.n_rows, resampled=not self.shuffle)
-        self._prepare(plan, rows.n_features, again)
-        self._run(rows, targets, weights, loss, plan, Passes(self, X, y, sample_weight))
-        if not self._engine.count():
-            self._warn_empty()
-        return self
+    def _begun(self, options: Options, targets, n_features: int) -> StabilizedEngine:
+        return StabilizedEngine(self.n_paths, n_features, targets.outputs, self._seed())
 
-    def _partial_fit(self, X, y, sample_weight, **classes):
-        """Check, prepare, walk the rows once in their order, store."""
-        self._validate_params()
-        again = hasattr(self, "_engine")
-        loss = loss_of(self)
-        rows = take_matrix(self, X, reset=not again, chunk=True)
-        weights = take_weights(sample_weight, rows.n_rows)
-        targets = self._take_targets(y, rows.n_rows, first=not again, whole=False, **classes)
-        rows, targets, weights = _present(rows, targets, self._weigh(targets, weights, whole=False))
-        plan = self._plan(loss, STREAM_PASS, resampled=True)._replace(compaction=math.inf)
-        self._prepare(plan, rows.n_features, again)
-        engine, threads, norms, self.n_iter_ = (
-            self._engine,
-            count_threads(self.n_jobs),
-            np.empty(rows.n_rows),
-            1,
-        )
+    def _renewed(self, engine, options: Options, targets, n_features: int) -> StabilizedEngine:
+        if engine.n_paths != self.n_paths:
+            raise ValueError(
+                f"{type(self).__name__}: `n_paths` changed since the model was fitted; call fit "
+                "with warm_start=False."
+            )
+        return engine
+
+    def _learn(self, options: Options, rows: Csr, coded: Coded, weights) -> None:
+        rows, columns, weights = _present(rows, coded.columns, weights)
+        engine, (loss, plan), norms = self._engine, options, np.empty(rows.n_rows)
         measure(*rows[:3], norms, NO_COUNTS)
         source = (np.uint64(engine.seed), np.uint64(0), False)
-        full = any(bundle.course[loop.KEPT] for bundle in engine.bundles)
+        full = any(bundle.kept for bundle in engine.bundles)
         for c in range(engine.outputs):
-            bundle = engine.bundles[c] = engine.bundles[c].opened()
-            given = (*rows[:3], self._target(targets, c), weights, frozen(norms))
-            bundle.run(
-                given,
-                NO_COUNTS,
-                0,
-                rows.n_rows,
-                longest(rows.indptr, plan, bundle),
-                loss,
-                plan,
-                source,
-                threads,
-            )
+            bundle = engine.bundles[c] = engine.bundles[c].begun(plan).opened()
+            given = (*rows[:3], self._target(columns, c), weights, frozen(norms))
+            room = longest(rows.indptr, plan, bundle)
+            threads = self._threads()
+            bundle.run(given, NO_COUNTS, 0, rows.n_rows, room, loss, plan, source, threads)
             self._check_finite(bundle)
-        if full and not any(bundle.course[loop.KEPT] for bundle in engine.bundles):
+        if full and not any(bundle.kept for bundle in engine.bundles):
             self._warn_empty()
-        return self
 
-    def _run(self, rows, targets, weights, loss, plan, passes) -> None:
+    def _run(self, rows: Csr, coded: Coded, weights, passes) -> None:
         """All passes, output by output: each has its own features and hence its own matrix."""
-        engine, threads = self._engine, count_threads(self.n_jobs)
+        rows, columns, weights = _present(rows, coded.columns, weights)
+        engine, plan = self._engine, self._plan(rows.n_rows, resampled=not self.shuffle)
         norms, counts = np.empty(rows.n_rows), np.zeros(rows.n_features, np.uint32)
         measure(*rows[:3], norms, counts)
+        rest = (weights, frozen(norms), counts, plan)
         shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
+        total = rows.n_rows * self.max_iter * engine.outputs
         self.n_iter_ = 0
-        with Progress(
-            type(self).__name__, rows.n_rows * self.max_iter * engine.outputs, shown
-        ) as progress:
+        with Progress(type(self).__name__, total, shown) as progress:
             for c in range(engine.outputs):
-                fitting = Fitting(
-                    engine.bundles,
-                    c,
-                    rows,
-                    self._target(targets, c),
-                    weights,
-                    frozen(norms),
-                    counts,
-                    plan,
-                )
-                for turn in range(1, self.max_iter + 1):
-                    callbacks = c == engine.outputs - 1  # the model is whole only then
-                    if callbacks:
-                        passes.begin()
-                    bundle = fitting.bundle
-                    before, kept, started = (
-                        bundle.means(),
-                        bundle.course[loop.KEPT],
-                        bundle.course[loop.STAGE] >= plan.burn,
-                    )
-                    source = (
-                        np.uint64(engine.seed),
-                        np.uint64(bundle.course[loop.ROWS]),
-                        self.shuffle,
-                    )
-                    fitting.walk(
-                        loss,
-                        source,
-                        threads,
-                        lambda n, turn=turn: progress.advance(n, f"pass {turn}"),
-                    )
-                    self.n_iter_, bundle = max(self.n_iter_, turn), fitting.bundle
-                    self._check_finite(bundle)
-                    ended = (
-                        started
-                        and kept == bundle.course[loop.KEPT]
-                        and self._settled(before, bundle.means())
-                    )
-                    if (callbacks and passes.stopped()) or ended:
-                        break
+                fitting = Fitting(engine.bundles, c, rows, self._target(columns, c), *rest)
+                # The model is whole only with its last output: callbacks look at that one alone.
+                self._pass_over(fitting, passes if c == engine.outputs - 1 else None, progress)
         passes.end()
+        if not engine.count():
+            self._warn_empty()
+
+    def _pass_over(self, fitting: Fitting, passes, progress) -> None:
+        """All passes of one output."""
+        loss, threads, seed = self._loss(), self._threads(), np.uint64(self._engine.seed)
+        for turn in range(1, self.max_iter + 1):
+            if passes is not None:
+                passes.begin()
+            bundle = fitting.bundle
+            before, kept, started = bundle.means(), bundle.kept, bundle.stage >= fitting.plan.burn
+            source = (seed, np.uint64(bundle.rows), self.shuffle)
+            fitting.walk(
+                loss, source, threads, lambda n, turn=turn: progress.advance(n, f"pass {turn}")
+            )
+            self.n_iter_, bundle = max(self.n_iter_, turn), fitting.bundle
+            self._check_finite(bundle)
+            quiet = started and kept == bundle.kept and self._settled(before, bundle.means())
+            if (passes is not None and passes.stopped()) or quiet:
+                break
+
+    def _target(self, columns: np.ndarray, c: int) -> np.ndarray:
+        """Targets of one output: one class against the rest, or a column."""
+        if columns.shape[1] < self._engine.outputs:
+            return frozen(np.where(columns[:, 0] == c, 1.0, -1.0))
+        return frozen(np.ascontiguousarray(columns[:, c]))
 
     def _settled(self, before, after) -> bool:
         """Whether a pass without purges moved the mean weights by less than `tol`."""
@@ -244,49 +275,7 @@ class StabilizedLinear(CallbackSupportMixin, Estimator):
             and np.linalg.norm(after - before) <= self.tol * np.linalg.norm(before)
         )
 
-    def _prepare(self, plan, features: int, again: bool) -> None:
-        """A new engine, or the present one."""
-        if not again:
-            self._engine = StabilizedEngine(
-                self.n_paths, features, self._outputs(), plan, self._seed()
-            )
-        elif len(self._engine.bundles[0].paths) != self.n_paths:
-            raise ValueError(
-                f"{type(self).__name__}: `n_paths` changed since the model was fitted; call fit "
-                "with warm_start=False."
-            )
-
-    def _plan(self, loss, pass_rows: int, resampled: bool) -> loop.Plan:
-        """The parameters as the loop takes them."""
-        adaptive, automatic = isinstance(self.gravity, str), is_auto(self.eta)
-        burn = round(self.burn_in * pass_rows / (self.burst * self.bursts_per_stage))
-        return loop.Plan(
-            burst=float(self.burst),
-            bursts=float(self.bursts_per_stage),
-            rejection=float(self.rejection),
-            annealing=float(self.annealing),
-            purge=float(self.purge),
-            burn=float(max(1, burn) if adaptive else burn),
-            carry=float(self.carry),
-            adaptive=float(self.adaptive_burst or 0.0),
-            gravity=-1.0 if adaptive else float(self.gravity),
-            eta=automatic_eta(self, loss) if automatic else float(self.eta),
-            automatic=float(automatic),
-            intercept=float(self.fit_intercept),
-            resampled=float(resampled and self.n_paths > 1),
-            compaction=COMPACTION,
-        )
-
-    def _terms(self):
-        return (loss_of(self),), ()
-
-    def _target(self, targets, c: int) -> np.ndarray:
-        """Targets of one output: one class against the rest, or a column."""
-        if targets.shape[1] == 1 and self._engine.outputs > 1:
-            return frozen(np.where(targets[:, 0] == c, 1.0, -1.0))
-        return frozen(np.ascontiguousarray(targets[:, c]))
-
-    def _check_finite(self, bundle) -> None:
+    def _check_finite(self, bundle: Bundle) -> None:
         if not (np.isfinite(bundle.paths).all() and np.isfinite(bundle.history).all()):
             self._diverged()
 
@@ -298,94 +287,46 @@ class StabilizedLinear(CallbackSupportMixin, Estimator):
         warn_user(f"{type(self).__name__} {said}", UserWarning)
 
     # ------------------------------------------------------------------ what a fit shows
-    _seed, _diverged, _fitted = OnlineLinear._seed, OnlineLinear._diverged, OnlineLinear._fitted
-    _scores, _asked = OnlineLinear._scores, OnlineLinear._asked
-    coef_, intercept_, support_ = OnlineLinear.coef_, OnlineLinear.intercept_, OnlineLinear.support_
-    sparsify, densify = OnlineLinear.sparsify, OnlineLinear.densify
-    __sklearn_is_fitted__ = OnlineLinear.__sklearn_is_fitted__
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     @property
     def selection_probability_(self):
         """Share of bursts since the burn-in, over all paths, that kept each weight; shaped like
         `coef_`.
         """
-        return self._shape_coef(
-            np.array(
-                [
-                    bundle.probabilities()
-                    for bundle in self._fitted("selection_probability_").bundles
-                ]
-            )
-        )
+        bundles = self._fitted("selection_probability_").bundles
+        return self._targets.shaped(np.array([bundle.probabilities() for bundle in bundles]))
 
     @property
     def paths_(self):
         """Weights of each path, of shape (n_paths, n_outputs, n_features); made on demand."""
-        return np.stack(
-            [bundle.path_weights() for bundle in self._fitted("paths_").bundles], axis=1
-        )
+        bundles = self._fitted("paths_").bundles
+        return np.stack([bundle.path_weights() for bundle in bundles], axis=1)
 
     @property
     def history_(self):
         """What happened, stage by stage; of a long run every second, fourth, ... stage."""
-        records = []
-        for c, bundle in enumerate(self._fitted("history_").bundles):
-            for stage, rows, kept, gravity, rejection, cost, burst in bundle.history[
-                : int(bundle.course[loop.RECORDS])
-            ].tolist():
-                counts = {
-                    "output": c,
-                    "stage": int(stage),
-                    "rows": int(rows),
-                    "kept": int(kept),
-                    "burst": int(burst),
-                }
-                records.append({**counts, "gravity": gravity, "rejection": rejection, "loss": cost})
-        return records
+        bundles = self._fitted("history_").bundles
+        return [{"output": c, **one} for c, bundle in enumerate(bundles) for one in bundle.told()]
 
     @property
     def n_stages_(self):
         """Stages ended."""
-        return max(int(bundle.course[loop.STAGE]) for bundle in self._fitted("n_stages_").bundles)
-
-    @property
-    def t_(self):
-        """Rows of weight above 0 that were walked, over all passes."""
-        return max(int(bundle.course[loop.ROWS]) for bundle in self._fitted("t_").bundles)
+        return max(int(bundle.stage) for bundle in self._fitted("n_stages_").bundles)
 
     @property
     def resolved_params_(self):
         """The automatic constants as they stand: the step size, and each output's gravity."""
-        bundles = self._fitted("resolved_params_").bundles
-        norm = float(bundles[0].paths[:, loop.NORM].mean())
-        eta = (
-            automatic_eta(self, loss_of(self)) / (norm**2 if norm else 1.0)
-            if is_auto(self.eta)
-            else float(self.eta)
-        )
-        return {"eta": eta, "gravity": [float(bundle.course[loop.GRAVITY]) for bundle in bundles]}
+        bundles, setting = self._fitted("resolved_params_").bundles, self._setting()
+        norm, eta = bundles[0].norm, self._eta(setting)
+        if setting.eta is None:
+            eta /= norm**2 if norm else 1.0
+        return {"eta": eta, "gravity": [bundle.gravity for bundle in bundles]}
 
 
-def automatic_eta(model, loss) -> float:
-    """Automatic step size in units of 1 / (norm of a row)^2; steps of constant size, so larger ones
-    than a falling schedule begins with.
-    """
-    bend = loss.bend()
-    if is_classifier(model) and not 0.25 < bend < math.inf:
-        return BOLD_ETA * model._factor
-    return CALM_ETA * model._factor / (bend if math.isfinite(bend) else 1.0)
-
-
-def _present(rows: Csr, targets, weights):
+def _present(rows: Csr, columns, weights):
     """The rows without those of weight 0, which must change nothing, the order of the others
     included.
     """
     if not len(weights) or (weights > 0.0).all():
-        return rows, targets, weights
+        return rows, columns, weights
     at = np.flatnonzero(weights > 0.0)
-    return rows.picked(at), frozen(targets[at]), frozen(weights[at])
+    return rows.picked(at), frozen(columns[at]), frozen(weights[at])

@@ -26,7 +26,7 @@ class SelectionPathDisplay(
     Display,
     shows="held-out errors by size",
     of="SieveClassifier or SieveRegressor",
-    way_out="A sieve that chose its size itself (n_features='auto') has them.",
+    way_out="A sieve that chose its size itself (n_features_to_select='auto') has them.",
     drawn_by="`plot`",
 ):
     """Held-out error of a sieve by the number of features kept, with the size that was chosen.

@@ -1,0 +1,270 @@
+"""What every linear model of a stream shares: checks, an engine that learns, and the attributes
+that show a fit.
+"""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.base.border import half_fitted, note_columns, take_matrix, take_weights, warn_user
+from tamis.base.contents import count, flag, optional
+from tamis.base.estimator import Estimator
+from tamis.base.parameters import (
+    AUTO,
+    BOOL,
+    COUNT,
+    RANDOM,
+    Auto,
+    Seed,
+    at_least,
+    estimator,
+    parameter,
+)
+from tamis.base.passes import CallbackSupportMixin, Passes, with_callbacks
+from tamis.base.rows import Csr
+from tamis.base.targets import Coded
+
+
+@estimator(kw_only=True)
+class LinearStream(CallbackSupportMixin, Estimator):
+    """Base of the online linear models.
+
+    A family adds `_options`, `_begun`, a new engine, `_renewed`, an engine with today's parameters,
+    `_run`, all passes of a fit, and `_learn`, the next rows of a stream. An engine has
+    ``score(rows)``, `weights()`, `intercepts()`, `nonzeros()`, `outputs`, `features` and `steps`.
+    """
+
+    fit_intercept: bool = parameter(
+        True, [BOOL], "Whether to learn an intercept; it is never penalised."
+    )
+    max_iter: int = parameter(100, [COUNT], "Most passes over the data in `fit`.")
+    shuffle: bool = parameter(
+        True,
+        [BOOL],
+        "Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.",
+    )
+    random_state: Seed = parameter(
+        None, [RANDOM], "Seed of the shuffles, and of a held-out part where there is one."
+    )
+    verbose: bool | int | Auto = parameter(
+        "auto",
+        [BOOL, AUTO, at_least(0)],
+        'Progress bar of `fit`: "auto" shows it on a terminal after three seconds.',
+        'bool or "auto"',
+    )
+    _contents: ClassVar[dict] = {"n_iter_": count(), "_sparse": optional(flag())}
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Weights, every debt paid; zeros are exact. Made on demand; a regressor with one target
+            has shape (n_features,).
+        intercept_ : ndarray of shape (n_outputs,)
+            Intercepts.
+        support_ : ndarray of int
+            Indices of the kept features.
+        n_iter_ : int
+            Passes made.
+        t_ : int
+            Steps made.
+        history_ : list of dict
+            Per pass: rows seen, mean loss of each row before it was learnt, nonzero weights. In a
+            stream, whenever its length doubles.
+        resolved_params_ : dict
+            The automatic constants as they stand.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
+    _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
+
+    # ------------------------------------------------------------------ training
+    @with_callbacks
+    def _fit(self, X, y, sample_weight, **beside):
+        """Check, prepare, run all passes, store."""
+        self._validate_params()
+        again, grow = self._goes_on() and hasattr(self, "_engine"), self._may_grow()
+        options = self._options()
+        rows = take_matrix(self, X, reset=not again, grow=grow)
+        weights = take_weights(sample_weight, rows.n_rows, some=True)
+        known = self._targets if again else None
+        targets, coded = self._code(y, rows.n_rows, known=known, grow=grow, **beside)
+        targets, weights = self._weigh(targets, coded.columns, weights, grow=grow)
+        self._prepare(options, targets, rows, again)
+        note_columns(self, X, rows.n_features)
+        self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
+        return self
+
+    def _partial_fit(self, X, y, sample_weight, **beside):
+        """Check, prepare, walk the rows once in their order, store."""
+        self._validate_params()
+        again, grow = hasattr(self, "_engine"), self._may_grow()
+        options = self._options()
+        rows = take_matrix(self, X, reset=not again, grow=grow, chunk=True)
+        weights = take_weights(sample_weight, rows.n_rows)
+        before = self._engine.steps if again else 0.0
+        for start, stop in self._spans(y, rows.n_rows, again, **beside):
+            part = rows.cut(start, stop)
+            targets, coded = self._code_part(y, start, stop, rows.n_rows, again, **beside)
+            targets, loads = self._weigh(
+                targets, coded.columns, weights[start:stop], whole=False, grow=grow
+            )
+            self._prepare(options, targets, part, again)
+            again, self.n_iter_ = True, 1
+            self._learn(options, part, coded, loads)
+        note_columns(self, X, rows.n_features)
+        self._look(before)
+        return self
+
+    def _spans(self, y, n_rows: int, again: bool, **beside) -> list[tuple[int, int]]:
+        """Parts of a chunk that are learnt one after another."""
+        return [(0, n_rows)]
+
+    def _code_part(self, y, start: int, stop: int, n_rows: int, again: bool, **beside):
+        """Targets of some rows of a chunk; what stands beside y is for the first of them."""
+        part = y if (start, stop) == (0, n_rows) else np.asarray(y)[start:stop]
+        known = {"known": self._targets if again else None, "grow": self._may_grow()}
+        return self._code(part, stop - start, whole=False, **known, **({} if start else beside))
+
+    def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
+        """A new engine, or the present one with today's parameters, columns and outputs."""
+        if not again:
+            self._targets, self._engine = targets, self._begun(options, targets, rows.n_features)
+            return
+        engine, old = self._engine, self._targets
+        if targets.outputs != old.outputs or not _same_classes(targets, old):
+            engine = engine.regrouped(*old.moves(targets))
+        engine = self._renewed(engine, options, targets, rows.n_features)
+        # In a single step: no thread sees the new classes with the old engine.
+        self.__dict__.update(_targets=targets, _engine=engine)
+
+    # ------------------------------------------------------------------ what a family may offer
+    def _options(self):
+        """Terms and flags that an engine takes, from the parameters."""
+        raise NotImplementedError
+
+    def _run(self, rows: Csr, coded: Coded, weights, passes: Passes) -> None:
+        """All passes of a fit."""
+        raise NotImplementedError
+
+    def _learn(self, options, rows: Csr, coded: Coded, weights) -> None:
+        """The next rows of a stream, in their order."""
+        raise NotImplementedError
+
+    def _look(self, before: float) -> None:
+        """Look at what rows of a stream have done, before which there were so many steps."""
+
+    def _goes_on(self) -> bool:
+        """Whether `fit` goes on from the present state."""
+        return False
+
+    def _may_grow(self) -> bool:
+        """Whether columns and classes may come in mid-stream."""
+        return False
+
+    def _threads(self) -> int:
+        """Threads over the outputs."""
+        return 1
+
+    # ------------------------------------------------------------------ warnings
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _diverged(self):
+        raise FloatingPointError(
+            f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the "
+            "steps are too long for this data. "
+            "Use eta='auto', a smaller eta, or scale the columns and the row weights."
+        )
+
+    def _warn_empty(self):
+        warn_user(
+            f"{type(self).__name__} kept no feature: the penalty outweighs every gradient. "
+            f"{self._advice()}",
+            UserWarning,
+        )
+
+    def _advice(self) -> str:
+        return "Lower alpha, or pass alpha='auto'."
+
+    # ------------------------------------------------------------------ what a fit shows
+    def _scores(self, X):
+        """Scores of all outputs."""
+        engine, rows = self._asked(X)
+        return engine.score(rows)
+
+    def _asked(self, X) -> tuple[Any, Csr]:
+        """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as
+        another thread may put a new one in its place.
+        """
+        check_is_fitted(self)
+        rows = take_matrix(self, X, reset=False, grow=self._may_grow())
+        engine = self._engine
+        if not self._may_grow() and rows.n_features != engine.features:
+            raise half_fitted(self)
+        # Columns that a growing model has not met weigh nothing.
+        return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
+
+    def __sklearn_is_fitted__(self):
+        return "_engine" in vars(self)
+
+    def _fitted(self, name):
+        if "_engine" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return self._engine
+
+    @property
+    def coef_(self):
+        """Weights, settled, of shape (outputs, n_features); made on demand, sparse after
+        `sparsify`.
+        """
+        engine = self._fitted("coef_")
+        if getattr(self, "_sparse", False):
+            cells, weights = engine.nonzeros()
+            at = (cells % engine.outputs, cells // engine.outputs)
+            return sp.csr_matrix((weights, at), shape=(engine.outputs, engine.features))
+        return self._targets.shaped(engine.weights())
+
+    @property
+    def intercept_(self):
+        """Intercepts, one an output."""
+        return self._fitted("intercept_").intercepts()
+
+    @property
+    def support_(self):
+        """Indices of the kept features; for several outputs the union."""
+        engine = self._fitted("support_")
+        return np.unique(engine.nonzeros()[0] // engine.outputs)
+
+    @property
+    def t_(self):
+        """Number of steps taken: rows of weight above 0, over all passes."""
+        return int(self._fitted("t_").steps)
+
+    def sparsify(self):
+        """Show `coef_` as a SciPy CSR matrix from now on; training may go on.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self._sparse = True
+        return self
+
+    def densify(self):
+        """Show `coef_` as a NumPy array again.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self._sparse = False
+        return self
+
+
+def _same_classes(targets, old) -> bool:
+    """Whether targets have met no class since."""
+    return getattr(targets, "classes", None) is getattr(old, "classes", None)

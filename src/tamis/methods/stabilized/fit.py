@@ -1,0 +1,104 @@
+"""The rows of a fit as the paths of one output see them: purged columns left out, block by block,
+on as many threads as pay.
+"""
+
+import time
+
+import numpy as np
+
+from tamis.base.rows import Csr, frozen
+from tamis.methods.stabilized import loop_columns as columns_loop
+from tamis.methods.stabilized import loop_stage as loop
+from tamis.methods.stabilized.loop_stage import Plan
+from tamis.methods.stabilized.paths import Bundle
+
+BLOCK = 1 << 16  # rows times paths between two looks at the progress bar and at Ctrl-C
+# One block in so many tries whether the other number of threads, one or all, has become the faster.
+TRY = 32
+
+
+class Fitting:
+    """Rows of a fit as one bundle of an engine sees them: columns renumbered, purged ones left out
+    once they are many.
+    """
+
+    def __init__(
+        self, bundles: list[Bundle], c: int, rows: Csr, targets, weights, norms, counts, plan: Plan
+    ):
+        self.bundles, self.c, self.plan, self.counts = bundles, c, plan, counts
+        bundle = bundles[c].begun(plan)
+        self.matrix, self.rest = tuple(rows[:3]), (targets, weights, norms)
+        self.owned: tuple | None = None  # a matrix of its own, once columns were left out
+        self.columns = np.arange(len(counts), dtype=np.uint32)
+        self.room = longest(rows.indptr, plan, bundle)  # rows only get shorter
+        # Seconds a row of the last block on several threads, and on one.
+        self.pace, self.blocks = {True: 0.0, False: 0.0}, 0
+        fresh = (counts > 0) & (bundle.status == loop.UNSEEN)
+        bundle.status[fresh] = loop.PRESENT
+        bundle.course[[loop.KEPT, loop.SEEN]] += np.count_nonzero(fresh)
+        bundle.course[loop.EMPTY] = 0.0
+        gone = int(counts[bundle.status == loop.PURGED].sum())
+        present = np.count_nonzero(bundle.status == loop.PRESENT)
+        if 2 * present < len(counts) or gone > plan.compaction * len(rows.data):
+            self.shrink()
+        else:
+            self.bundles[c] = bundle.relocated(self.columns)
+            self.bundle.course[loop.EMPTY] = gone
+
+    @property
+    def bundle(self) -> Bundle:
+        """The bundle as it stands."""
+        return self.bundles[self.c]
+
+    def shrink(self) -> None:
+        """Leave out the columns that have been purged or never occur."""
+        bundle, (data, indices, indptr) = self.bundle, self.matrix
+        stay = bundle.status[self.columns] == loop.PRESENT
+        kept = np.count_nonzero(stay)
+        place = np.full(len(stay), kept, np.uint32)
+        place[stay] = np.arange(kept)
+        owned = self.owned
+        if owned is None:
+            size = int(self.counts[self.columns[stay]].sum())
+            fewer, where = np.empty(size, data.dtype), np.empty(size, indices.dtype)
+            owned = (fewer, where, np.zeros(len(indptr), np.uint64))
+        at = int(columns_loop.compact(data, indices, indptr, place, np.uint32(kept), *owned))
+        self.owned = (owned[0][:at], owned[1][:at], owned[2])
+        self.matrix = tuple(frozen(part) for part in self.owned)
+        self.columns = self.columns[stay]
+        self.bundles[self.c] = bundle.relocated(self.columns)
+        self.bundle.course[loop.EMPTY] = 0.0
+
+    def walk(self, loss, source, threads, tell) -> None:
+        """One pass. Threads that other programs keep waiting would make it slower: the faster way
+        is taken, and the other one tried now and then.
+        """
+        n, at = len(self.rest[0]), 0
+        step = max(int(self.plan.burst * self.plan.bursts), BLOCK // len(self.bundle.paths))
+        while at < n:
+            before, stop = at, min(n, at + step)
+            counts = self.counts[self.columns]
+            used, begin = self._threads(threads), time.perf_counter()
+            rows, plan = (*self.matrix, *self.rest), self.plan
+            at = self.bundle.run(rows, counts, at, stop, self.room, loss, plan, source, used)
+            self.pace[used > 1] = (time.perf_counter() - begin) / max(at - before, 1)
+            self.blocks += 1
+            empty, stored = self.bundle.course[loop.EMPTY], len(self.matrix[0])
+            if at < stop or empty > plan.compaction * stored:
+                self.shrink()
+            tell(at - before)
+
+    def _threads(self, wanted: int) -> int:
+        """Threads for the next block."""
+        parallel = self.pace[True] <= self.pace[False]
+        return wanted if parallel != (self.blocks % TRY == TRY - 1) else 1
+
+
+def longest(indptr: np.ndarray, plan: Plan, bundle: Bundle) -> int:
+    """Most entries that the rows of a stage can have; the open one may be of an earlier plan."""
+    lengths = np.diff(indptr).astype(np.int64)
+    growth = loop.LARGEST_BURST if plan.adaptive else 1.0
+    rows = int(max(plan.burst * plan.bursts * growth, bundle.course[loop.LENGTH]))
+    if rows >= len(lengths):
+        return int(lengths.sum())
+    return int(np.partition(lengths, len(lengths) - rows)[len(lengths) - rows :].sum())

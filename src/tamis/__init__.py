@@ -20,7 +20,6 @@ if (
     from tamis.methods.few_labels.estimator import TriClassSVC
     from tamis.methods.fourier.estimator import SparseFourierFeatures
     from tamis.methods.groups.estimator import GroupLassoClassifier, GroupLassoRegressor
-    from tamis.methods.groups.estimator_cv import GroupLassoClassifierCV, GroupLassoRegressorCV
     from tamis.methods.groups.finding import (
         groups_by_correlation,
         groups_from_dummies,
@@ -30,6 +29,7 @@ if (
         OnlineGroupLassoClassifier,
         OnlineGroupLassoRegressor,
     )
+    from tamis.methods.groups.search import GroupLassoClassifierCV, GroupLassoRegressorCV
     from tamis.methods.kernels.choice import kernel_dictionary
     from tamis.methods.kernels.estimator import GMKLClassifier, GMKLRegressor
     from tamis.methods.low_rank.classifier import LowRankClassifier
@@ -38,10 +38,10 @@ if (
     from tamis.methods.low_rank.rank_one import RankOneLasso
     from tamis.methods.low_rank.words import associations
     from tamis.methods.metric.estimator import SDist, SDistClassifier
+    from tamis.methods.online.composed import OnlineClassifier, OnlineRegressor
     from tamis.methods.online.dual_averaging import RDAClassifier, RDARegressor
     from tamis.methods.online.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.methods.online.ftrl import FTRLClassifier, FTRLRegressor
-    from tamis.methods.online.composed import OnlineClassifier, OnlineRegressor
     from tamis.methods.online.truncated import (
         TruncatedGradientClassifier,
         TruncatedGradientRegressor,
@@ -51,12 +51,11 @@ if (
     from tamis.methods.sieve.estimator import SieveClassifier, SieveRegressor
     from tamis.methods.stabilized.estimator import StabilizedSGDClassifier, StabilizedSGDRegressor
     from tamis.methods.stabilized.search import StabilizedSGDClassifierCV, StabilizedSGDRegressorCV
-    from tamis.methods.tasks.classifier import MultiTaskClassifier
+    from tamis.methods.tasks.estimator import MultiTaskClassifier, MultiTaskRegressor
     from tamis.methods.tasks.online_estimator import (
         OnlineMultiTaskClassifier,
         OnlineMultiTaskRegressor,
     )
-    from tamis.methods.tasks.regressor import MultiTaskRegressor
     from tamis.methods.thresholding.estimator import ThresholdedClassifier
     from tamis.methods.thresholding.transformer import DataThresholder
     from tamis.persist import load, save
@@ -159,10 +158,10 @@ _HOMES = {
     "train": "tamis.training.walk",
     "GroupLassoClassifier": "tamis.methods.groups.estimator",
     "GroupLassoRegressor": "tamis.methods.groups.estimator",
-    "GroupLassoClassifierCV": "tamis.methods.groups.estimator_cv",
-    "GroupLassoRegressorCV": "tamis.methods.groups.estimator_cv",
-    "MultiTaskClassifier": "tamis.methods.tasks.classifier",
-    "MultiTaskRegressor": "tamis.methods.tasks.regressor",
+    "GroupLassoClassifierCV": "tamis.methods.groups.search",
+    "GroupLassoRegressorCV": "tamis.methods.groups.search",
+    "MultiTaskClassifier": "tamis.methods.tasks.estimator",
+    "MultiTaskRegressor": "tamis.methods.tasks.estimator",
     "GroupPathDisplay": "tamis.report.displays.groups",
     "TaskMatrixDisplay": "tamis.report.displays.groups",
 }

@@ -101,7 +101,7 @@ class Stream(CallbackSupportMixin, Estimator):
         """Check, prepare, run all passes, store."""
         self._validate_params()
         again, grow = self.warm_start and hasattr(self, "_engine"), self._may_grow()
-        options = self._options()
+        options = self._options_of(whole=True)
         rows = take_matrix(self, X, reset=not again, grow=grow)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
         known = self._targets if again else None
@@ -116,7 +116,7 @@ class Stream(CallbackSupportMixin, Estimator):
         """Check, prepare, walk the rows once in their order, store."""
         self._validate_params()
         again, grow = hasattr(self, "_engine"), self._may_grow()
-        options = self._options()
+        options = self._options_of(whole=False)
         rows = take_matrix(self, X, reset=not again, grow=grow, chunk=True)
         weights = take_weights(sample_weight, rows.n_rows)
         before = self._engine.steps if again else 0.0
@@ -147,10 +147,15 @@ class Stream(CallbackSupportMixin, Estimator):
         return [(0, n_rows)]
 
     def _code_part(self, y, start: int, stop: int, n_rows: int, again: bool, **beside):
-        """Targets of some rows of a chunk; what stands beside y is for the first of them."""
+        """Targets of some rows of a chunk."""
         part = y if (start, stop) == (0, n_rows) else np.asarray(y)[start:stop]
         known = {"known": self._targets if again else None, "grow": self._may_grow()}
-        return self._code(part, stop - start, whole=False, **known, **({} if start else beside))
+        given = self._beside_part(start, stop, **beside)
+        return self._code(part, stop - start, whole=False, **known, **given)
+
+    def _beside_part(self, start: int, stop: int, **beside) -> dict:
+        """What stands beside some rows' targets: all for the first rows, nothing for later ones."""
+        return {} if start else beside
 
     def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
         """A new engine, or the present one with today's parameters, columns and outputs."""
@@ -210,6 +215,10 @@ class Stream(CallbackSupportMixin, Estimator):
     def _options(self):
         """Terms and flags that an engine takes, from the parameters."""
         raise NotImplementedError
+
+    def _options_of(self, whole: bool):
+        """Options of a fit (`whole`) or of a stream, where they differ."""
+        return self._options()
 
     def _may_grow(self) -> bool:
         """Whether columns and classes may come in mid-stream."""

@@ -40,6 +40,7 @@ PARTS = {
     "SieveStream": "tamis.methods.sieve.stream",
     "StabilizedEngine": "tamis.methods.stabilized.paths",
     "TaskEngine": "tamis.methods.tasks.state",
+    "TaskTargets": "tamis.methods.tasks.labels",
 }
 
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.base.contents import array, floats, number, size, term, tuple_of
-from tamis.base.targets import Coded
 from tamis.base.rows import NOTHING, Csr, frozen
+from tamis.base.targets import Coded
 from tamis.solvers.first_order.loop import learn_many, learn_one
 from tamis.solvers.first_order.weights import list_weights, score_rows, write_weights
 

@@ -16,7 +16,7 @@ from tamis.solvers.block_descent.estimator import BlockModel, Strength, smooth_l
 from tamis.solvers.block_descent.inner.models import GramStore
 from tamis.solvers.block_descent.losses import smooth_of
 from tamis.solvers.block_descent.path import shown_path, solve_path, take_alphas
-from tamis.solvers.block_descent.problem import Outcome, Problem
+from tamis.solvers.block_descent.problem import Outcome, Problem, used
 
 
 @estimator(kw_only=True)
@@ -56,9 +56,8 @@ class GroupedColumns(BlockModel):
     def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
         blocks = problem.blocks
         starts, members = blocks.starts.astype(np.int64), blocks.members.astype(np.int64)
-        kept = np.add.reduceat(outcome.w.any(axis=1), starts[:-1]) if len(starts) > 1 else []
         groups = [members[first:last] for first, last in pairwise(starts.tolist())]
-        found |= {"groups_": groups, "group_support_": np.flatnonzero(kept)}
+        found |= {"groups_": groups, "group_support_": np.flatnonzero(used(blocks, outcome.w))}
         super()._show(targets, problem, outcome, **found)
 
     def path(self, X, y, alphas=100, sample_weight=None):

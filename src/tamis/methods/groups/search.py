@@ -101,7 +101,7 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
         best_index_ : int
             Place of `alpha_` among the strengths."""
 
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, X, y, sample_weight, **beside):
         """Take, cut into folds, solve their paths and that of all rows, show."""
         self._validate_params()
         self._loss()

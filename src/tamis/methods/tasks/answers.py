@@ -1,6 +1,6 @@
 """What models of several tasks take and answer: fit, predictions and scores by task."""
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
@@ -10,8 +10,10 @@ from tamis.base.contents import early, part
 from tamis.base.estimator import gives_probabilities
 from tamis.methods.tasks.labels import TaskTargets, take_labels
 
+Left: Any = object  # of a class that stands left of others, which hold what it asks for
 
-class ByTask:
+
+class ByTask(Left):
     """Models of several tasks; stands left of the classifier or regressor."""
 
     _contents: ClassVar[dict] = {

@@ -109,7 +109,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
 
 
 @estimator(kw_only=True)
-class MultiTaskClassifier(ClassesByTask, LikelyClassifier, MultiTask):
+class MultiTaskClassifier(ClassesByTask, LikelyClassifier, MultiTask):  # type: ignore[misc]
     """Batch classifier of several tasks that choose their features together.
 
     {family}
@@ -134,7 +134,7 @@ class MultiTaskClassifier(ClassesByTask, LikelyClassifier, MultiTask):
 
 
 @estimator(kw_only=True)
-class MultiTaskRegressor(NumbersByTask, Regressor, MultiTask):
+class MultiTaskRegressor(NumbersByTask, Regressor, MultiTask):  # type: ignore[misc]
     """Batch regressor of several tasks that choose their features together.
 
     {family}

@@ -47,7 +47,8 @@ class TaskTargets:
     }
 
     def __init__(self, inside: Targets, tasks: np.ndarray):
-        self.inside, self.tasks = inside, tasks
+        self.inside: Any = inside
+        self.tasks = tasks
 
     def __getattr__(self, name: str) -> Any:
         if name in ("inside", "tasks"):  # before it is made, as when it is unpickled

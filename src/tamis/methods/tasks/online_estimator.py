@@ -51,7 +51,9 @@ class OnlineMultiTask(TaskBlocks):
 
 
 @estimator
-class OnlineMultiTaskClassifier(ClassesByTask, TaskClassStream, LikelyClassifier, OnlineMultiTask):
+class OnlineMultiTaskClassifier(  # type: ignore[misc]
+    ClassesByTask, TaskClassStream, LikelyClassifier, OnlineMultiTask
+):
     """Online classifier of several tasks that choose their features together (iMTFS, aMTFS, MTFTS).
 
     {family}
@@ -77,7 +79,9 @@ class OnlineMultiTaskClassifier(ClassesByTask, TaskClassStream, LikelyClassifier
 
 
 @estimator
-class OnlineMultiTaskRegressor(NumbersByTask, TaskNumberStream, Regressor, OnlineMultiTask):
+class OnlineMultiTaskRegressor(  # type: ignore[misc]
+    NumbersByTask, TaskNumberStream, Regressor, OnlineMultiTask
+):
     """Online regressor of several tasks that choose their features together (iMTFS, aMTFS, MTFTS).
 
     {family}

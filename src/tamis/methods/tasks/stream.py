@@ -1,7 +1,7 @@
 """Tasks in a stream: coded beside y, met at their first row, learnt in rounds or as they come."""
 
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from tamis.methods.tasks.declared import L1Weight, TaskPenalty, blocks_of, price
 from tamis.methods.tasks.labels import TaskTargets, first_ones, of_rows, take_labels
 from tamis.methods.tasks.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine
 from tamis.solvers.online_blocks.estimator import OnlineBlocks, Options, Strength
+
+Left: Any = object  # of a class that stands left of others, which hold what it asks for
 
 
 @estimator
@@ -70,7 +72,7 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
         return engine
 
 
-class TaskStream:
+class TaskStream(Left):
     """Stands left of a stream of classes or numbers: every row belongs to a task."""
 
     _contents: ClassVar[dict] = {"_engine": part(TaskEngine, "columns", "tasks", width="outputs")}
@@ -128,10 +130,12 @@ class TaskStream:
         return targets.shaped_intercepts(engine.intercepts())
 
 
-class TaskClassStream(TaskStream, ClassStream):
+class TaskClassStream(TaskStream, ClassStream):  # type: ignore[misc]
     """A stream of classes of several tasks."""
 
-    def partial_fit(self, X, y, task=None, classes=None, sample_weight=None):
+    def partial_fit(  # type: ignore[override]
+        self, X, y, task=None, classes=None, sample_weight=None
+    ):
         """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
         do not matter.
 
@@ -158,7 +162,7 @@ class TaskClassStream(TaskStream, ClassStream):
 class TaskNumberStream(TaskStream, NumberStream):
     """A stream of numbers of several tasks."""
 
-    def partial_fit(self, X, y, task=None, sample_weight=None):
+    def partial_fit(self, X, y, task=None, sample_weight=None):  # type: ignore[override]
         """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
         do not matter.
 

@@ -282,6 +282,10 @@ class TaskDesign:
         part.means = self.means[columns]
         return part
 
+    def cut(self, rows: np.ndarray, weights: np.ndarray) -> "TaskDesign":
+        """Tasks are not cut into folds."""
+        raise NotImplementedError
+
     def shares(self):
         """Tables with outputs of their own, one a task: table, rows, and first output."""
         whole = self.rows.scipy()

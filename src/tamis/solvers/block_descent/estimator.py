@@ -24,7 +24,6 @@ from tamis.base.parameters import (
     loss_parameter,
     parameter,
 )
-from tamis.base.targets import Targets
 from tamis.solvers.block_descent.problem import Outcome, Problem
 from tamis.solvers.block_descent.solver import largest_alpha, solve
 from tamis.solvers.pairing import loss_of
@@ -137,7 +136,7 @@ class BlockModel(Estimator):
             )
         return loss
 
-    def _problem(self, taken: Taken, **beside) -> tuple[Targets, Problem]:
+    def _problem(self, taken: Taken, **beside) -> tuple[Any, Problem]:
         raise NotImplementedError
 
     def _start(self, problem: Problem):
@@ -147,7 +146,7 @@ class BlockModel(Estimator):
     def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
         """Show a solution, in a single step: no thread sees a part of it."""
         coef, intercept = problem.shown(outcome.w, outcome.bias)
-        vars(self).update(
+        self.__dict__.update(
             found,
             _targets=targets,
             coef_=targets.shaped(np.ascontiguousarray(coef.T)),

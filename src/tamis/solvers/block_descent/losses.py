@@ -5,7 +5,7 @@ conjugate.
 import numpy as np
 from sklearn.utils.extmath import softmax
 
-from tamis.base.targets import Targets
+from tamis.base.targets import ClassTargets, Targets
 from tamis.solvers.block_descent.loop import (
     sum_conjugates,
     sum_values,
@@ -171,7 +171,7 @@ def smooth_of(
     """The loss of all rows; classes that exclude each other are one softmax under the logistic
     loss, else one against the rest.
     """
-    if not getattr(targets, "excluding", False):
+    if not (isinstance(targets, ClassTargets) and targets.excluding):
         return RowLosses(loss, columns, weights)
     if getattr(loss, "is_likelihood", False):
         return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)

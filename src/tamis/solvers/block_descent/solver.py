@@ -48,7 +48,8 @@ def solve(
         problem = _unpriced(problem)
     blocks, priced, loss = problem.blocks, penalised(problem.blocks), empty_loss(problem)
     w, bias = problem.empty() if start is None else (start[0].copy(), start[1].copy())
-    enough, scores, history = tol * loss, None, []
+    enough, scores = tol * loss, None
+    history: list[dict] = []
     alive, size, most = np.ones(blocks.n_groups, dtype=bool), FIRST, _most(problem)
     best, care, before, idle, lowest = -np.inf, 1.0, np.inf, 0, (np.inf, np.inf)
     found = Outcome(w, bias, np.inf, np.inf, history, loss)

@@ -87,9 +87,8 @@ class OnlineBlocks(Growing):
     def _options_of(self, whole: bool) -> Options:
         """Terms and flags from the parameters."""
         step, automatic = self._step()
-        auto_alpha, kind = is_auto(self.alpha), GroupL2
-        if self._trims() or self.fading_threshold:
-            kind = SparseGroup
+        auto_alpha = is_auto(self.alpha)
+        kind = SparseGroup if self._trims() or self.fading_threshold else GroupL2
         penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
         terms = (self._loss(), penalty, DualAveraging(float(self.fading_threshold)), step)
         flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
@@ -153,5 +152,6 @@ class OnlineBlocks(Growing):
         engine = self._fitted("resolved_params_")
         beta, alpha = engine.constants()
         t0 = engine.terms[3].delay - 1.0
-        eta = (max(engine.ledger[0], 1.0) + t0) ** 0.5 / beta
+        # Rows of zeros alone have no scale, and make no steps.
+        eta = (max(engine.ledger[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
         return {"alpha": float(alpha), "eta": float(eta), "t0": float(t0)}

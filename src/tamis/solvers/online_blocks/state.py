@@ -3,7 +3,7 @@
 No checks, no scikit-learn.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -134,7 +134,8 @@ class GroupEngine(Engine):
         """Make a walk over rows, and take its clocks."""
         memory = (self.state, self.bias, self.costs, self.squares, self._scratch(), self._blocks())
         after = walk(*rows[:3], *given, *memory, *self.terms, *self._clocks())
-        self.ledger, self.stats = (tuple(map(float, clock)) for clock in after)
+        clocks: Any = (tuple(map(float, clock)) for clock in after)
+        self.ledger, self.stats = clocks
 
     def score(self, rows: Csr, tasks=NO_TASKS) -> np.ndarray:
         """Scores of the rows, (rows, outputs), or those of each row's task."""
@@ -168,10 +169,10 @@ class GroupEngine(Engine):
         super()._regroup(sources, signs)
         self.renew()
 
-    def constants(self) -> tuple[float, float]:
+    def constants(self) -> tuple[float, float]:  # type: ignore[override]
         """The divisor beta and the strength alpha as they stand."""
         _, penalty, _, step = self.terms
-        t, intercept, automatic, auto_alpha = max(self.ledger[0], 1.0), *self.flags
+        t, (intercept, automatic, auto_alpha) = max(self.ledger[0], 1.0), self.flags
         longest = self.ledger[3] * self.overlap * (1.0 + CALM * intercept) if automatic else 1.0
         unit = self.stats[0] * self.stats[1] if auto_alpha else 1.0
         return longest / step.size(t, 0.0, 0.0), penalty.alpha * unit

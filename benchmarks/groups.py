@@ -18,6 +18,7 @@ from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.textfiles import write_rows
 from tamis.base.jit import compiled
 from tamis.base.rows import Csr
+from tamis.base.targets import Coded
 from tamis.base.verbs import keep, slope, trim
 from tamis.solvers.block_descent.groups import take_groups
 from tamis.solvers.online_blocks.state import GroupEngine
@@ -129,7 +130,7 @@ def across_columns(quick: bool) -> tuple[Table, list[Goal]]:
         for kind in KINDS:
             lazy = engine_of(kind, d)
             actions[kind, "lazy"] = lambda lazy=lazy, rows=rows, targets=targets: lazy.learn(
-                rows, targets, np.zeros(0)
+                rows, Coded(targets), np.zeros(0)
             )
             actions[kind, "eager"] = eager_of(kind, d, rows, targets, slow)
         times = interleaved(actions, 2 if quick else 5, clock=time.thread_time)

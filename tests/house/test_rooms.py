@@ -134,6 +134,17 @@ def test_loops_know_no_solver_and_solvers_no_estimator(path):
     assert not above, f"{named(path)} imports {above}"
 
 
+# The bases that group lasso and multi-task models share: a method may not import another one, and
+# `base` no solver, so that there is no other place for what both of them take, show and say.
+SHARED_BASES = {"solvers/block_descent/estimator.py", "solvers/online_blocks/estimator.py"}
+
+
+def test_estimators_lie_among_methods():
+    bases = re.compile(r"from tamis\.base\.(estimator|stream) import")
+    found = {named(p) for p in (HOME / "solvers").rglob("*.py") if bases.search(p.read_text())}
+    assert found == SHARED_BASES
+
+
 def test_the_plan_itself():
     """A guard of the tests above: they see imports, and would see wrong ones."""
     loop = HOME / "solvers" / "first_order" / "loop.py"

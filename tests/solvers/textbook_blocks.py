@@ -11,11 +11,11 @@ class Eager:
     """
 
     def __init__(
-        self, groups, weights, l1_weights, shape, alpha, rho=0.0, gamma=None, t0=3e4, intercept=True
+        self, groups, weights, l1_weights, shape, alpha, rho=0.0, eta=None, t0=3e4, intercept=True
     ):
         self.groups, self.weights, self.l1_weights = groups, weights, l1_weights
         self.U, self.Ub = np.zeros(shape), np.zeros(shape[1])
-        self.alpha, self.rho, self.gamma, self.t0, self.intercept = alpha, rho, gamma, t0, intercept
+        self.alpha, self.rho, self.eta, self.t0, self.intercept = alpha, rho, eta, t0, intercept
         self.t, self.total, self.charge, self.longest = 0, 0.0, 0.0, 0.0
         counts = np.bincount(np.concatenate(groups))
         self.overlap = counts.max()
@@ -23,8 +23,8 @@ class Eager:
     def beta(self):
         """Divisors of the weights and of the intercepts."""
         mean = self.total / self.t
-        if self.gamma is not None:
-            return 2 * (self.gamma * np.sqrt(self.t + self.t0) * mean,)
+        if self.eta is not None:
+            return 2 * (np.sqrt(self.t + self.t0) / self.eta * mean,)
         room, growth = 1.0 + self.intercept / 16, 0.5 * np.sqrt(1.0 + self.t / self.t0)
         return self.longest * self.overlap * room * growth * mean, 16 * room * growth * mean
 

@@ -25,7 +25,9 @@ def grid(word: str, folder: Path, setting: str, name: str, gamma: float) -> dict
     top, found = tasks.strongest(train, name, setting), []
     for fraction in FRACTIONS:
         try:
-            model = tasks.fitted(train, name, setting, PASSES, fraction, top, gamma=gamma, t0=0.0)
+            model = tasks.fitted(
+                train, name, setting, PASSES, fraction, top, eta=1.0 / gamma, t0=0.0
+            )
             found.append({"fraction": fraction, **tasks.judged(model, test)})
         except FloatingPointError:
             found.append({"fraction": fraction, "nonzeros": None, "ev": None, "rmse": None})

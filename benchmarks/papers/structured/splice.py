@@ -64,7 +64,7 @@ def walked(name: str, X, y, labels, top: float, gamma: float) -> list:
     """Online models along the path."""
     given = {
         "groups": labels,
-        "gamma": gamma,
+        "eta": 1.0 / gamma,
         "max_iter": PASSES,
         "tol": None,
         "random_state": 0,

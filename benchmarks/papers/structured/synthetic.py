@@ -9,7 +9,7 @@ from benchmarks.papers.structured.cells import Cells, under
 from benchmarks.papers.structured.slides import SIZES
 from tamis import GroupLassoClassifier, OnlineGroupLassoClassifier
 from tamis.solvers.block_descent.groups import take_groups
-from tamis.solvers.block_descent.loop_blocks import dual_blocks
+from tamis.solvers.block_descent.loop import dual_blocks
 from tamis.terms import SparseGroup
 
 RUNS = {25: 100, 50: 100, 100: 100, 500: 30, 1000: 20, 5000: 10, 10_000: 10, 100_000: 3}
@@ -80,10 +80,12 @@ def fitted(method: Method, X, y, fraction: float, rho: float, seed: int = 0):
     if not method.passes:
         return GroupLassoClassifier(**given).fit(X, y)
     steps = (
-        {"t0": 0.3 * method.passes * len(y)} if method.automatic else {"gamma": GAMMA, "t0": 0.0}
+        {"t0": 0.3 * method.passes * len(y)}
+        if method.automatic
+        else {"eta": 1.0 / GAMMA, "t0": 0.0}
     )
     return OnlineGroupLassoClassifier(
-        rho=rho, max_iter=method.passes, tol=None, random_state=seed, **steps, **given
+        fading_threshold=rho, max_iter=method.passes, tol=None, random_state=seed, **steps, **given
     ).fit(X, y)
 
 

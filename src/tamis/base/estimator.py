@@ -48,6 +48,7 @@ class Taken(NamedTuple):
     columns: np.ndarray
     weights: np.ndarray
     kept: np.ndarray  # numbers of those rows among the user's
+    given: int  # number of the user's rows
 
 
 def take(model, X, y, sample_weight, *, layout: str = "dense") -> Taken:
@@ -66,7 +67,7 @@ def take(model, X, y, sample_weight, *, layout: str = "dense") -> Taken:
         rows = rows.picked(kept) if isinstance(rows, Csr) else rows[kept]
         columns, weights = columns[kept], weights[kept]
     weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
-    return Taken(rows, targets, np.asarray(columns), weights, kept)
+    return Taken(rows, targets, np.asarray(columns), weights, kept, count)
 
 
 # ---------------------------------------------------------------- classifiers
@@ -285,8 +286,13 @@ class Regressor(RegressorMixin, Estimator):
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
         """
-        scores = self._scores(X)
-        return self._targets.predict(scores)
+        targets, scores = self._scored(X)
+        return targets.predict(scores)
+
+    def _scored(self, X, *beside) -> tuple[NumberTargets, np.ndarray]:
+        """Scores and the targets that they are of."""
+        scores = self._scores(X, *beside)
+        return self._targets, scores
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

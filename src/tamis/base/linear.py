@@ -85,7 +85,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
         """Check, prepare, run all passes, store."""
         self._validate_params()
         again, grow = self._goes_on() and hasattr(self, "_engine"), self._may_grow()
-        options = self._options()
+        options = self._options_of(whole=True)
         rows = take_matrix(self, X, reset=not again, grow=grow)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
         known = self._targets if again else None
@@ -100,7 +100,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
         """Check, prepare, walk the rows once in their order, store."""
         self._validate_params()
         again, grow = hasattr(self, "_engine"), self._may_grow()
-        options = self._options()
+        options = self._options_of(whole=False)
         rows = take_matrix(self, X, reset=not again, grow=grow, chunk=True)
         weights = take_weights(sample_weight, rows.n_rows)
         before = self._engine.steps if again else 0.0
@@ -122,10 +122,15 @@ class LinearStream(CallbackSupportMixin, Estimator):
         return [(0, n_rows)]
 
     def _code_part(self, y, start: int, stop: int, n_rows: int, again: bool, **beside):
-        """Targets of some rows of a chunk; what stands beside y is for the first of them."""
+        """Targets of some rows of a chunk."""
         part = y if (start, stop) == (0, n_rows) else np.asarray(y)[start:stop]
         known = {"known": self._targets if again else None, "grow": self._may_grow()}
-        return self._code(part, stop - start, whole=False, **known, **({} if start else beside))
+        given = self._beside_part(start, stop, **beside)
+        return self._code(part, stop - start, whole=False, **known, **given)
+
+    def _beside_part(self, start: int, stop: int, **beside) -> dict:
+        """What stands beside some rows' targets: all for the first rows, nothing for later ones."""
+        return {} if start else beside
 
     def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
         """A new engine, or the present one with today's parameters, columns and outputs."""
@@ -143,6 +148,10 @@ class LinearStream(CallbackSupportMixin, Estimator):
     def _options(self):
         """Terms and flags that an engine takes, from the parameters."""
         raise NotImplementedError
+
+    def _options_of(self, whole: bool):
+        """Options of a fit (`whole`) or of a stream, where they differ."""
+        return self._options()
 
     def _run(self, rows: Csr, coded: Coded, weights, passes: Passes) -> None:
         """All passes of a fit."""

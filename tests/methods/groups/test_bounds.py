@@ -12,10 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from tamis import GroupLassoClassifier, GroupLassoRegressor, MultiTaskClassifier, MultiTaskRegressor
 from tamis.base.rows import Csr
 from tamis.solvers.block_descent.design import Design, TaskDesign, flat_columns
-from tamis.solvers.block_descent.loop_blocks import Blocks
+from tamis.solvers.block_descent.inner.models import GramStore
+from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.block_descent.losses import RowLosses
-from tamis.solvers.block_descent.models import GramStore
-from tamis.solvers.block_descent.solver import Problem, solve
+from tamis.solvers.block_descent.problem import Problem
+from tamis.solvers.block_descent.solver import solve
 from tamis.terms import GroupL2, Logistic, Squared
 
 pytestmark = pytest.mark.usefixtures("bounded")

@@ -14,7 +14,7 @@ from tiny import one_pass, quiet
 import tamis
 from tamis import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor, RDAClassifier
 from tamis.solvers.block_descent.groups import take_groups
-from tamis.solvers.block_descent.loop_blocks import dual_blocks, prox_blocks, value_blocks
+from tamis.solvers.block_descent.loop import dual_blocks, prox_blocks, value_blocks
 from tamis.terms import Hinge, Huber, Logistic, SparseGroup, Squared
 
 N, P = 60, 12
@@ -28,19 +28,18 @@ KINDS = [
     {},
     {"l1_weights": 1.0},
     {"l1_ratio": 1.0},
-    {"l1_ratio": 0.3, "rho": 0.02},
+    {"l1_ratio": 0.3, "fading_threshold": 0.02},
     {"l1_weights": [0.0, 1.0, 0.5, 0.0], "group_weights": 0.7},
 ]
 
 
 def eager_of(groups, kind, outputs=1, **settings):
     """The textbook's state for a model's groups and weights."""
-    given = {name: value for name, value in kind.items() if name != "rho"}
+    given = {name: value for name, value in kind.items() if name != "fading_threshold"}
     blocks = take_groups(groups, P, **given)
     sets = np.split(blocks.members.astype(int), blocks.starts[1:-1].astype(int))
-    return Eager(
-        sets, blocks.weights, blocks.l1_weights, (P, outputs), rho=kind.get("rho", 0.0), **settings
-    )
+    rho = kind.get("fading_threshold", 0.0)
+    return Eager(sets, blocks.weights, blocks.l1_weights, (P, outputs), rho=rho, **settings)
 
 
 def assert_shows(model, eager, tolerance=1e-12):
@@ -56,18 +55,18 @@ def assert_shows(model, eager, tolerance=1e-12):
 def test_lazy_is_eager(interpreted, kind, groups):
     if groups is OVERLAPPING and np.ndim(kind.get("l1_weights", 0)):
         return
-    for loss, intercept, gamma in itertools.product(
-        [Squared(), Huber(0.5), Logistic(), Hinge()], [True, False], ["auto", 9.0]
+    for loss, intercept, eta in itertools.product(
+        [Squared(), Huber(0.5), Logistic(), Hinge()], [True, False], ["auto", 1.0 / 9.0]
     ):
         regression = isinstance(loss, (Squared, Huber))
         cls, y = (
             (OnlineGroupLassoRegressor, NUMBERS) if regression else (OnlineGroupLassoClassifier, Y)
         )
         model = one_pass(
-            cls, groups=groups, alpha=0.02, gamma=gamma, loss=loss, fit_intercept=intercept, **kind
+            cls, groups=groups, alpha=0.02, eta=eta, loss=loss, fit_intercept=intercept, **kind
         )
         quiet(model.fit, X, y, sample_weight=W)
-        clock = {"gamma": None} if gamma == "auto" else {"gamma": gamma, "t0": 0.0}
+        clock = {"eta": None} if eta == "auto" else {"eta": eta, "t0": 0.0}
         eager = eager_of(groups, kind, alpha=0.02, intercept=intercept, **clock)
         for x, target, weight in zip(X, y, W, strict=True):
             if weight:
@@ -101,14 +100,14 @@ def test_lazy_is_eager_for_several_classes(interpreted, kind):
 
 
 def test_t0_zero_is_the_published_update(interpreted):
-    """beta = gamma sqrt(t), one row by hand and then all."""
-    model = OnlineGroupLassoRegressor(groups=[[0, 1]], alpha=0.1, gamma=2.0, fit_intercept=False)
+    """beta = sqrt(t) / eta, one row by hand and then all."""
+    model = OnlineGroupLassoRegressor(groups=[[0, 1]], alpha=0.1, eta=0.5, fit_intercept=False)
     model.partial_fit([[3.0, 4.0]], [1.0])
     # U = -(3, 4), t = 1: w = (1/2) (1 - 0.1 sqrt(2) / 5) (3, 4)
     assert model.coef_ == pytest.approx(
         0.5 * (1 - 0.1 * 2**0.5 / 5) * np.array([3.0, 4.0]), rel=1e-15
     )
-    assert model.resolved_params_ == {"alpha": 0.1, "gamma": 2.0, "t0": 0.0}
+    assert model.resolved_params_ == {"alpha": 0.1, "eta": 0.5, "t0": 0.0}
 
 
 # ----------------------------------------------------------------------- state (A.7, 2, 4, 6, 7, 8)
@@ -150,20 +149,21 @@ def test_special_cases(interpreted):
     group = fitted()
     # Trimmed by 0, norms summed anew.
     assert np.allclose(fitted(l1_weights=0.0), group, rtol=0, atol=1e-15)
-    assert np.array_equal(fitted(l1_weights=1.0, rho=0.0), fitted(l1_weights=1.0))
+    assert np.array_equal(fitted(l1_weights=1.0, fading_threshold=0.0), fitted(l1_weights=1.0))
     lasso = fitted(l1_ratio=1.0)
     assert np.allclose(fitted(groups=None), lasso, rtol=0, atol=1e-15)  # groups of one column
     assert np.allclose(fitted(group_weights=0.0, l1_weights=1.0), lasso, rtol=0, atol=1e-15)
     dual = quiet(
-        one_pass(RDAClassifier, alpha=0.02, gamma=7.0, fit_intercept=False).fit, X, Y
+        one_pass(RDAClassifier, alpha=0.02, eta=1.0 / 7.0, fit_intercept=False).fit, X, Y
     ).coef_
     # L1-RDA.
     assert np.allclose(
-        fitted(l1_ratio=1.0, gamma=7.0, fit_intercept=False), dual, rtol=0, atol=1e-14
-    )
+    # Trimmed by 0, norms summed anew.
+    assert np.allclose(fitted(l1_weights=0.0), group, rtol=0, atol=1e-15)
+    assert np.array_equal(fitted(l1_weights=1.0, fading_threshold=0.0), fitted(l1_weights=1.0))
 
 
-def test_a_larger_rho_keeps_fewer():
+def test_a_larger_fading_threshold_keeps_fewer():
     rng = np.random.default_rng(3)
     rows = rng.normal(size=(1000, 60))
     y = rows[:, :20] @ rng.choice([-1.0, 1.0], 20) + 4 * rng.normal(size=1000) > 0
@@ -174,14 +174,14 @@ def test_a_larger_rho_keeps_fewer():
                 groups=np.arange(60) // 10,
                 alpha=0.005,
                 l1_weights=1.0,
-                rho=rho,
-                gamma=5.0,
+                fading_threshold=threshold,
+                eta=0.2,
                 t0=0.0,
             )
             .fit(rows, y)
             .coef_
         )
-        for rho in (0.0, 0.05)
+        for threshold in (0.0, 0.05)
     ]
     assert 0 < counts[1] < counts[0]
 
@@ -227,7 +227,7 @@ def test_overlap_is_a_run_on_copied_columns(interpreted):
     copies = np.concatenate(OVERLAPPING)
     ends = np.cumsum([len(g) for g in OVERLAPPING])
     apart = [list(range(end - len(g), end)) for g, end in zip(OVERLAPPING, ends, strict=True)]
-    given = {"alpha": 0.02, "gamma": 30.0, "t0": 5.0, "l1_ratio": 0.2}
+    given = {"alpha": 0.02, "eta": 1.0 / 30.0, "t0": 5.0, "l1_ratio": 0.2}
     model = quiet(one_pass(OnlineGroupLassoClassifier, groups=OVERLAPPING, **given).fit, X, Y)
     copied = quiet(one_pass(OnlineGroupLassoClassifier, groups=apart, **given).fit, X[:, copies], Y)
     sums = np.zeros(P)
@@ -320,7 +320,9 @@ def test_names_and_prefixes_of_a_table():
 def test_a_column_without_penalty_always_stays():
     labels = [None, *[0] * (P - 1)]
     model = quiet(
-        OnlineGroupLassoRegressor(groups=labels, alpha=50.0, rho=1.0, random_state=0).fit,
+        OnlineGroupLassoRegressor(
+            groups=labels, alpha=50.0, fading_threshold=1.0, random_state=0
+        ).fit,
         X,
         NUMBERS,
     )
@@ -357,10 +359,10 @@ def test_sparse_rows_touch_only_their_groups():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"t0": 0.0}, "t0=0 leaves gamma='auto' without a scale"),
+        ({"t0": 0.0}, "t0=0 leaves eta='auto' without a scale"),
         ({"groups": [[0, 99]]}, r"group 0 names column 99, outside 0\.\.11"),
         ({"l1_ratio": 0.5, "l1_weights": 1.0}, "were both given"),
-        ({"gamma": -1.0}, "'gamma' parameter"),
+        ({"eta": -1.0}, "'eta' parameter"),
         ({"alpha": -1.0}, "'alpha' parameter"),
     ],
 )

@@ -32,7 +32,8 @@ def groups_from_names(names, separator="_"):
     Examples
     --------
     >>> from tamis import groups_from_names
-    >>> groups_from_names(["age", "colour_red", "colour_blue", "home_town_Ghent", "home_town_Lyon"]).tolist()
+    >>> names = ["age", "colour_red", "colour_blue", "home_town_Ghent", "home_town_Lyon"]
+    >>> groups_from_names(names).tolist()
     ['age', 'colour', 'colour', 'home_town', 'home_town']
     """
     names = getattr(names, "columns", names)
@@ -68,7 +69,8 @@ def groups_from_dummies(X, complete=True):
     Examples
     --------
     >>> from tamis import groups_from_dummies
-    >>> groups_from_dummies([[3.5, 1, 0, 0, 1, 0], [2.0, 0, 1, 0, 0, 1], [4.0, 0, 0, 1, 0, 1]]).tolist()
+    >>> X = [[3.5, 1, 0, 0, 1, 0], [2.0, 0, 1, 0, 0, 1], [4.0, 0, 0, 1, 0, 1]]
+    >>> groups_from_dummies(X).tolist()
     [0, 1, 1, 1, 2, 2]
     """
     table = sp.csc_array(check_array(X, accept_sparse="csc", dtype=np.float64))

@@ -1,5 +1,6 @@
 """The engine of online multi-task models: one column of cells a task and output, one block a
-feature. No checks, no scikit-learn.
+feature; rounds of one row a task, and weights by which tasks count alike. No checks, no
+scikit-learn.
 """
 
 from copy import copy
@@ -7,27 +8,32 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.contents import flag, size
-from tamis.base.rows import Csr
-from tamis.solvers.block_descent.loop_blocks import Blocks
+from tamis.base.contents import array, choice, size
+from tamis.base.rows import Csr, frozen
+from tamis.base.targets import Coded
+from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.first_order.state import BLOCK
+from tamis.solvers.online_blocks.loop_walks import learn_rounds
 from tamis.solvers.online_blocks.state import GroupEngine
-from tamis.solvers.online_blocks.walks import learn_groups, learn_rounds
+
+# A step takes one row of every task; or one row, which weighs as it comes, so that all tasks count
+# alike among all rows, or among the rows so far.
+ROUNDS, PLAIN, ALIKE, ALIKE_SO_FAR = PROTOCOLS = ("rounds", "plain", "alike", "alike so far")
 
 
 class TaskEngine(GroupEngine):
-    """A `GroupEngine` whose outputs are those of several tasks, `width` each; targets carry the
-    task's number in their last column.
-    """
+    """A `GroupEngine` whose outputs are those of several tasks, `width` each."""
 
     _contents: ClassVar[dict] = {
         "width": size("width"),
         "outputs": size("outputs", equals="width*tasks"),
-        "rounds": flag(),
+        "protocol": choice(*PROTOCOLS),
+        "totals": array("f8", "tasks+1", least=0.0),
     }
 
     def __init__(self, terms, flags, features: int, width: int, tasks: int, blocks: Blocks):
-        self.width, self.rounds = width, False  # whether a step takes one row of every task
+        self.width, self.protocol = width, PLAIN
+        self.totals = np.zeros(tasks + 1)  # weight of each task's rows so far, and of all
         super().__init__(terms, flags, features, width * tasks, blocks)
 
     @property
@@ -38,9 +44,9 @@ class TaskEngine(GroupEngine):
     def with_tasks(self, count: int) -> "TaskEngine":
         """The engine with more tasks, their weights 0."""
         other, more = copy(self), count * self.width
-        super(TaskEngine, other)._regroup(
-            [*range(self.outputs), *[-1] * more], np.ones(self.outputs + more)
-        )
+        sources = [*range(self.outputs), *[-1] * more]
+        super(TaskEngine, other)._regroup(sources, np.ones(self.outputs + more))
+        other.totals = np.r_[self.totals[:-1], np.zeros(count), self.totals[-1]]
         return other
 
     def _regroup(self, sources, signs) -> None:
@@ -52,53 +58,33 @@ class TaskEngine(GroupEngine):
 
     def _form(self) -> tuple[float, float, float, float]:
         softmax, _, overlap, _ = super()._form()
-        return softmax, 1.0 if self.rounds else 1.0 / self.tasks, overlap, float(self.width)
+        share = 1.0 if self.protocol == ROUNDS else 1.0 / self.tasks
+        return softmax, share, overlap, float(self.width)
 
-    def learn(self, rows: Csr, targets, weights, key: int = 0, n_jobs: int = 1, tell=None) -> None:
+    def learn(
+        self, rows: Csr, coded: Coded, weights, key: int = 0, n_jobs: int = 1, tell=None
+    ) -> None:
         """Walk the rows once, or make as many rounds as the longest task has rows."""
-        wanted, self._now = np.ascontiguousarray(targets[:, :-1]), targets[:, -1].astype(np.uint64)
-        try:
-            if not self.rounds:
-                super().learn(rows, wanted, weights, key, n_jobs, tell)
-                return
-            order = self._order(self._now, weights, key)
-            for start in range(0, len(order), BLOCK):
-                self._walk_rounds(rows, wanted, weights, order[start : start + BLOCK])
-                if tell is not None:
-                    tell(rows.n_rows * len(order[start : start + BLOCK]) // len(order))
-        finally:
-            del self._now
+        weights = self._weigh(coded.tasks.astype(np.int64), weights)
+        if self.protocol != ROUNDS:
+            super().learn(rows, coded, weights, key, n_jobs, tell)
+            return
+        order = self._order(coded.tasks, weights, key)
+        for start in range(0, len(order), BLOCK):
+            part = order[start : start + BLOCK]
+            self._walked(learn_rounds, rows, coded.columns, weights, part)
+            if tell is not None:
+                tell(rows.n_rows * len(part) // len(order))
 
-    def _walk(self, rows, targets, weights, span, n_jobs):
-        given = (
-            *rows[:3],
-            targets,
-            weights,
-            span,
-            self._now,
-            self.state,
-            self.bias,
-            self.costs,
-            self.squares,
-            self._scratch(),
-            self._blocks(),
-        )
-        self._take_clocks(learn_groups(*given, *self.terms, *self._clocks()))
-
-    def _walk_rounds(self, rows, targets, weights, rounds):
-        given = (
-            *rows[:3],
-            targets,
-            weights,
-            rounds,
-            self.state,
-            self.bias,
-            self.costs,
-            self.squares,
-            self._scratch(),
-            self._blocks(),
-        )
-        self._take_clocks(learn_rounds(*given, *self.terms, *self._clocks()))
+    def _weigh(self, tasks: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Row weights as the protocol has them; rows are counted for tasks to come, too."""
+        if self.protocol == PLAIN:
+            return weights
+        if self.protocol == ROUNDS:
+            return frozen(of_mean_one(tasks, weights, self.tasks))
+        weigh = balanced if self.protocol == ALIKE else running_balance
+        alike, self.totals = weigh(tasks, weights, self.totals)
+        return weights if self.tasks == 1 else frozen(alike)
 
     def _order(self, tasks, weights, key: int) -> np.ndarray:
         """Rows of each round, one a task: every task goes through its rows in an order of its own,
@@ -106,10 +92,8 @@ class TaskEngine(GroupEngine):
 
         A task without rows has the number of rows in place of one.
         """
-        mine = [
-            np.flatnonzero((tasks == q) & (weights > 0.0) if len(weights) else tasks == q)
-            for q in range(self.tasks)
-        ]
+        present = weights > 0.0 if len(weights) else np.ones(len(tasks), dtype=bool)
+        mine = [np.flatnonzero((tasks == q) & present) for q in range(self.tasks)]
         longest = max(map(len, mine))
         order = np.full((longest, self.tasks), len(tasks), dtype=np.uint64)
         for q, places in enumerate(mine):
@@ -119,6 +103,7 @@ class TaskEngine(GroupEngine):
         return order
 
 
+# ---------------------------------------------------------------- weights by task
 def of_mean_one(tasks, weights, count: int) -> np.ndarray:
     """Row weights whose mean is 1 within every task, rows of weight 0 left out."""
     if not len(weights):
@@ -127,24 +112,24 @@ def of_mean_one(tasks, weights, count: int) -> np.ndarray:
     return weights * (rows / np.where(sums > 0.0, sums, 1.0))[tasks]
 
 
-def balanced(tasks, weights, totals: np.ndarray) -> np.ndarray:
-    """Row weights by which every task counts alike, N / (Q N_q), with the counts of all rows;
-    counts are sums of weights.
+def balanced(tasks, weights, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Row weights by which every task counts alike, N / (Q N_q), counts being sums of weights of
+    all rows; and these counts, the last one of all tasks.
     """
-    weights = np.ones(len(tasks)) if not len(weights) else weights
-    totals[:-1] = np.bincount(tasks, weights=weights, minlength=len(totals) - 1)
-    totals[-1] = totals[:-1].sum()
-    own = totals[tasks]
-    return weights * (totals[-1] / ((len(totals) - 1) * np.where(own > 0.0, own, 1.0)))
+    weights, count = weights if len(weights) else np.ones(len(tasks)), len(totals) - 1
+    sums = np.bincount(tasks, weights=weights, minlength=count)
+    own, whole = sums[tasks], sums.sum()
+    alike = weights * (whole / (count * np.where(own > 0.0, own, 1.0)))
+    return alike, np.r_[sums, whole]
 
 
-def running_balance(tasks, weights, totals: np.ndarray) -> np.ndarray:
-    """The same with the counts of the rows so far, the present one included; `totals` (the last one
-    of all tasks) are brought up to date.
+def running_balance(tasks, weights, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same with the counts of the rows so far, the present one included, from those of the rows
+    before.
 
     Sums go on row by row, so that chunks do not change the bits.
     """
-    weights = np.ones(len(tasks)) if not len(weights) else weights
+    weights, totals = weights if len(weights) else np.ones(len(tasks)), totals.copy()
     own, seen = np.empty(len(tasks)), np.cumsum(np.r_[totals[-1], weights])[1:]
     for q in range(len(totals) - 1):
         mine = tasks == q
@@ -152,4 +137,4 @@ def running_balance(tasks, weights, totals: np.ndarray) -> np.ndarray:
             own[mine] = np.cumsum(np.r_[totals[q], weights[mine]])[1:]
             totals[q] = own[mine][-1]
     totals[-1] = seen[-1] if len(seen) else totals[-1]
-    return weights * (seen / ((len(totals) - 1) * np.where(own > 0.0, own, 1.0)))
+    return weights * (seen / ((len(totals) - 1) * np.where(own > 0.0, own, 1.0))), totals

@@ -1,154 +1,184 @@
-"""What online multi-task models share: tasks beside the rows, protocols, and what a fit of several
-tasks shows.
-"""
+"""Tasks in a stream: coded beside y, met at their first row, learnt in rounds or as they come."""
 
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
 from tamis.base.border import half_fitted
-from tamis.base.contents import array, early, labels, part
-from tamis.base.parameters import NUMBER, STRENGTH
-from tamis.base.rows import frozen
-from tamis.methods.tasks.rows import PENALTIES, TaskRows, in_order, take_tasks
-from tamis.methods.tasks.state import TaskEngine, balanced, of_mean_one, running_balance
-from tamis.solvers.online_blocks.estimator import AVERAGING, WITHOUT
+from tamis.base.contents import part
+from tamis.base.parameters import BOOL, estimator, one_of, parameter
+from tamis.base.stream import ClassStream, NumberStream
+from tamis.methods.tasks.declared import L1Weight, TaskPenalty, blocks_of, prices
+from tamis.methods.tasks.labels import TaskTargets, first_ones, of_rows, take_labels
+from tamis.methods.tasks.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine
+from tamis.solvers.online_blocks.estimator import OnlineBlocks, Options, Strength
 
-TASKS_WITHOUT = (*WITHOUT, "early_stopping", "validation_fraction")
-TASKS_CONSTRAINTS = {
-    "alpha": STRENGTH["alpha"],
-    "loss": STRENGTH["loss"],
-    **AVERAGING,
-    "penalty": [StrOptions(set(PENALTIES))],
-    "l1_weight": [NUMBER],
-    "protocol": [StrOptions({"auto", "round", "stream"})],
-    "balance_tasks": ["boolean"],
-}
+Left: Any = object  # of a class that stands left of others, which hold what it asks for
 
 
-class Tasks(TaskRows):
-    """Online models of several tasks; stands left of the mixins for classes and numbers, and of
-    `Grouped`.
-    """
+@estimator
+class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
+    """Streams of several tasks: parameters and engines."""
 
-    _contents: ClassVar[dict] = {
-        "tasks_": early(labels("tasks", ascending=False, least=0)),
-        "_totals": early(array("f8", "tasks+1", least=0.0)),
-        "_engine": part(TaskEngine, "columns", "tasks", width="outputs"),
-    }
-    early_stopping = False
+    protocol: str = parameter(
+        "auto",
+        [one_of("auto", "round", "stream")],
+        '"round": a step takes one row of every task; short tasks come round again. "stream": a '
+        "step takes one row, as it comes, and the penalty is divided by the number of tasks, so "
+        'that the same `alpha` means the same model. "auto" makes rounds in `fit` and streams in '
+        '`partial_fit`, where only "stream" can be.',
+    )
+    balance_tasks: bool = parameter(
+        True,
+        [BOOL],
+        "Whether rows of a stream are weighed so that every task counts alike; `partial_fit` "
+        "counts the rows so far. In rounds they do without.",
+    )
 
-    # ------------------------------------------------------------------ terms
+    def _blocks(self, n_columns):
+        return blocks_of(self, n_columns)
+
     def _trims(self):
-        return self._pulls()[1] > 0.0
+        return prices(self)[1] > 0.0
 
-    def _new_engine(self, terms, flags, n_columns):
-        return TaskEngine(
-            terms, flags, n_columns, self._outputs(), len(self.tasks_), self._blocks(n_columns)
-        )
-
-    def _prepare(self, terms, flags, rows, again):
-        super()._prepare(terms, flags, rows, again)
-        if len(self.tasks_) > self._engine.tasks:
-            self._engine = self._engine.with_tasks(len(self.tasks_) - self._engine.tasks)
-        self._engine.rounds = self._in_rounds()
-
-    def _in_rounds(self):
-        """Whether a step takes a row of every task; with one task the two protocols are one."""
-        return self._groups_change and self.protocol != "stream" and len(self.tasks_) > 1
-
-    # ------------------------------------------------------------------ training
-    def _fit_tasks(self, X, y, task, sample_weight):
-        self._pending = task
-        try:
-            return self._fit(X, y, sample_weight)
-        finally:
-            del self._pending
-
-    def _stream_tasks(self, X, y, task, sample_weight, **classes):
-        if self.protocol == "round":
+    def _options_of(self, whole: bool) -> Options:
+        if not whole and self.protocol == "round":
             raise ValueError(
                 "protocol='round' needs all rows of all tasks; partial_fit streams. Pass "
                 "protocol='auto' or 'stream'."
             )
-        self._pending = task
-        try:
-            return self._partial_fit(X, y, sample_weight, **classes)
-        finally:
-            del self._pending
+        return super()._options_of(whole)
 
-    def _take_targets(self, y, n_rows, *, first, whole, **classes):
-        """Targets with the number of the row's task in a last column."""
-        targets = super()._take_targets(y, n_rows, first=first, whole=whole, **classes)
-        labels, self._pending = _labels(self._pending, n_rows, whole)
-        self._meet_tasks(
-            labels,
-            *((np.zeros(0, dtype=object), np.zeros(1)) if first else (self.tasks_, self._totals)),
-        )
-        return frozen(np.column_stack((targets, self._codes(labels))))
+    def _begun(self, options: Options, targets, n_features: int) -> TaskEngine:
+        sizes = n_features, targets.outputs, len(targets.tasks)
+        engine = TaskEngine(options.terms, options.flags, *sizes, self._blocks(n_features))
+        return self._by_protocol(self._told_classes(engine, targets), options)
 
-    def _meet_tasks(self, labels, known, totals):
-        """Tasks in the order in which they come first, after those that are known."""
-        new = [v for v in in_order(labels) if v not in set(known.tolist())]
-        if (
-            new
-            and len(known)
-            and np.array(new).dtype.kind != known.dtype.kind
-            and "U" in (np.array(new).dtype.kind, known.dtype.kind)
-        ):
-            raise ValueError(
-                f"task {new[0]!r} is of another kind than the tasks so far, {known[:3].tolist()}."
-            )
-        if new:
-            known, totals = (
-                np.r_[known, np.array(new)] if len(known) else np.array(new),
-                np.r_[totals[:-1], np.zeros(len(new)), totals[-1]],
-            )
-        self.tasks_, self._totals = known, totals
+    def _renewed(self, engine: TaskEngine, options: Options, targets, n_features: int):
+        engine = super()._renewed(engine, options, targets, n_features)
+        if len(targets.tasks) > engine.tasks:
+            engine = engine.with_tasks(len(targets.tasks) - engine.tasks)
+        return self._by_protocol(engine, options)
 
-    def _spans(self, y, n_rows, known):
-        """Cut a chunk also where a task is met for the first time: it exists from its first row on."""
-        spans = super()._spans(y, n_rows, known)
-        if self._pending is None:
-            return spans
-        labels, _ = _labels(self._pending, n_rows, True)
-        values, first = np.unique(labels, return_index=True)
-        met = set(self.tasks_.tolist()) if hasattr(self, "_engine") else set()
-        cuts = sorted(
-            {at for span in spans for at in span}
-            | {int(at) for v, at in zip(values, first, strict=True) if v not in met}
-        )
-        return list(pairwise(cuts)) if len(cuts) > 1 else spans
+    def _by_protocol(self, engine: TaskEngine, options: Options) -> TaskEngine:
+        """The engine, told how to walk; with one task rounds are a stream."""
+        if options.whole and self.protocol != "stream" and engine.tasks > 1:
+            engine.protocol = ROUNDS
+        elif self.balance_tasks:
+            engine.protocol = ALIKE if options.whole else ALIKE_SO_FAR
+        else:
+            engine.protocol = PLAIN
+        return engine
 
-    def _weigh(self, targets, weights, *, whole):
-        """Row weights: mean 1 within every task (rounds), or such that every task counts alike
-        (streams).
+
+class TaskStream(Left):
+    """Stands left of a stream of classes or numbers: every row belongs to a task."""
+
+    _contents: ClassVar[dict] = {"_engine": part(TaskEngine, "columns", "tasks", width="outputs")}
+
+    def _code(self, y, n_rows: int, task=None, known=None, **how):
+        """Targets with their tasks, and both as loops read them."""
+        inside = None if known is None else known.inside
+        targets, coded = super()._code(y, n_rows, known=inside, **how)
+        targets, codes = TaskTargets.of(targets, of_rows(task, n_rows), known)
+        return targets, coded._replace(tasks=codes)
+
+    def _spans(self, y, n_rows: int, again: bool, task=None, **beside):
+        """Cut a chunk also where a task is met for the first time: it exists from its first row
+        on.
         """
-        weights = super()._weigh(targets, weights, whole=whole)
-        codes = targets[:, -1].astype(np.int64)
-        if whole and self._in_rounds():
-            return frozen(of_mean_one(codes, weights, len(self.tasks_)))
-        if not self.balance_tasks:
-            return weights
-        loads = (balanced if whole else running_balance)(
-            codes, weights, self._totals
-        )  # counted for tasks to come, too
-        return weights if len(self.tasks_) == 1 else frozen(loads)
+        spans = super()._spans(y, n_rows, again, **beside)
+        found = of_rows(task, n_rows)
+        new = first_ones(found, self._targets.tasks) if again else first_ones(found)
+        values, first = np.unique(found, return_index=True)
+        cuts = {*first[np.isin(values, new)].tolist(), *(at for span in spans for at in span)}
+        return list(pairwise(sorted(cuts)))
+
+    def _beside_part(self, start: int, stop: int, task=None, **beside) -> dict:
+        part = None if task is None else task[start:stop]
+        return {"task": part, **super()._beside_part(start, stop, **beside)}
 
     # ------------------------------------------------------------------ what a fit shows
-    def _score_asked(self, X, codes_of):
+    def _scores(self, X, task=None):
+        """Scores of each row's own task."""
         engine, rows = self._asked(X)
-        codes = codes_of(rows.n_rows)
+        codes = self._targets.asked(task, rows.n_rows, type(self).__name__)
         if codes.max(initial=0) >= engine.tasks:
             raise half_fitted(self)
         return engine.score(rows, codes)
 
+    def _shown(self, name: str) -> tuple[TaskEngine, TaskTargets]:
+        """Engine and targets that go together: another thread may be putting new ones in place."""
+        engine, targets = self._fitted(name), self._targets
+        if (engine.tasks, engine.width) != (len(targets.tasks), targets.outputs):
+            raise half_fitted(self)
+        return engine, targets
 
-def _labels(task, n_rows: int, whole: bool):
-    """Tasks of the next rows, and what is left of them; one task where none are given."""
-    if task is None:
-        return np.zeros(n_rows, dtype=np.int64), None
-    labels = take_tasks(task, n_rows if whole else None)
-    return labels[:n_rows], labels[n_rows:]
+    @property
+    def coef_(self):
+        """Weights by task; sparse after `sparsify`, with the outputs of all tasks as rows."""
+        engine, targets = self._shown("coef_")
+        if getattr(self, "_sparse", False):
+            return super().coef_
+        return targets.shaped(engine.weights())
+
+    @property
+    def intercept_(self):
+        """Intercepts by task."""
+        engine, targets = self._shown("intercept_")
+        return targets.shaped_intercepts(engine.intercepts())
+
+
+class TaskClassStream(TaskStream, ClassStream):  # type: ignore[misc]
+    """A stream of classes of several tasks."""
+
+    def partial_fit(  # type: ignore[override]
+        self, X, y, task=None, classes=None, sample_weight=None
+    ):
+        """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
+        do not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight, task=take_labels(task), classes=classes)
+
+
+class TaskNumberStream(TaskStream, NumberStream):
+    """A stream of numbers of several tasks."""
+
+    def partial_fit(self, X, y, task=None, sample_weight=None):  # type: ignore[override]
+        """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
+        do not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight, task=take_labels(task))

@@ -5,7 +5,7 @@ becoming dense.
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.solvers.block_descent.loop_rows import score_own, slope_own
+from tamis.solvers.block_descent.loop import score_own, slope_own
 
 ROWS = 8192  # of a dense table at a time, where a weighted copy is needed
 FEW = 8  # a copy of one column in so many costs less than a pass over all
@@ -17,16 +17,12 @@ FLAT = 1e-12
 def flat_columns(X) -> np.ndarray:
     """Columns of a dense or CSC table that hold one number other than 0, but for rounding."""
     if sp.issparse(X):
-        near = (
-            np.flatnonzero(np.diff(X.indptr) == X.shape[0])
-            if X.shape[0]
-            else np.zeros(0, dtype=np.int64)
-        )
+        full = np.diff(X.indptr) == X.shape[0]
+        near = np.flatnonzero(full) if X.shape[0] else np.zeros(0, dtype=np.int64)
     else:  # three rows tell nearly all others apart
         few = X[[0, X.shape[0] // 2, -1]] if X.shape[0] else np.zeros((1, X.shape[1]))
-        near = np.flatnonzero(
-            (few[0] != 0.0) & (np.abs(few - few[0]).max(axis=0) <= 2.0 * FLAT * np.abs(few[0]))
-        )
+        flat = np.abs(few - few[0]).max(axis=0) <= 2.0 * FLAT * np.abs(few[0])
+        near = np.flatnonzero((few[0] != 0.0) & flat)
     if not len(near):
         return near
     part = X[:, near]
@@ -49,18 +45,14 @@ def _without_flat(X):
         return X
     gone = np.zeros(X.shape[1], dtype=bool)
     gone[flat] = True
-    return sp.csc_array(
-        (np.where(np.repeat(gone, np.diff(X.indptr)), 0.0, X.data), X.indices, X.indptr),
-        shape=X.shape,
-    )
+    data = np.where(np.repeat(gone, np.diff(X.indptr)), 0.0, X.data)
+    return sp.csc_array((data, X.indices, X.indptr), shape=X.shape)
 
 
 def _without_flat_tasks(rows, task: np.ndarray):
     """The same for rows that each belong to one task: 0 where a column is constant in the task."""
-    sizes, filled = (
-        np.bincount(task),
-        np.bincount(rows.indices.astype(np.intp), minlength=rows.n_features),
-    )
+    sizes = np.bincount(task)
+    filled = np.bincount(rows.indices.astype(np.intp), minlength=rows.n_features)
     if filled.max(initial=0) < sizes[sizes > 0].min(initial=1):
         return rows
     whole, gone = rows.scipy(), np.zeros((len(sizes), rows.n_features), dtype=bool)
@@ -68,14 +60,15 @@ def _without_flat_tasks(rows, task: np.ndarray):
         gone[one, flat_columns(whole[np.flatnonzero(task == one)].tocsc())] = True
     if not gone.any():
         return rows
-    lost = gone[
-        np.repeat(task, np.diff(rows.indptr.astype(np.int64))), rows.indices.astype(np.int64)
-    ]
+    of_cells = np.repeat(task, np.diff(rows.indptr.astype(np.int64)))
+    lost = gone[of_cells, rows.indices.astype(np.int64)]
     return rows._replace(data=np.where(lost, 0.0, rows.data).astype(rows.data.dtype))
 
 
 class Design:
     """Columns of one table that all outputs share, dense or CSC, and row weights that sum to 1."""
+
+    one_table = True
 
     def __init__(self, X, weights: np.ndarray, outputs: int, centred: bool):
         X = _without_flat(X) if centred else X
@@ -103,14 +96,11 @@ class Design:
         first.
         """
         filled = np.flatnonzero(w.any(axis=1))
-        runs = (
-            np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1)
-            if not self.sparse and self.X.flags.f_contiguous and len(filled)
-            else []
-        )
-        if (
-            runs and len(runs) * FEW <= len(filled) and 2 * len(filled) < len(w)
-        ):  # neighbours are read in place
+        runs: list = []
+        if not self.sparse and self.X.flags.f_contiguous and len(filled):
+            runs = np.split(filled, np.flatnonzero(np.diff(filled) > 1) + 1)
+        # Neighbours are read in place.
+        if runs and len(runs) * FEW <= len(filled) and 2 * len(filled) < len(w):
             total = np.zeros((self.n_rows, w.shape[1]))
             for run in runs:
                 total += self.X[:, run[0] : run[-1] + 1] @ w[run]
@@ -125,10 +115,9 @@ class Design:
         """
         if self.asked[0] is None or not np.array_equal(self.asked[0], residuals):
             slopes = np.asarray(self.X.T @ residuals)
-            self.asked = (
-                residuals,
-                slopes - np.outer(self.means, residuals.sum(axis=0)) if self.centred else slopes,
-            )
+            if self.centred:
+                slopes = slopes - np.outer(self.means, residuals.sum(axis=0))
+            self.asked = (residuals, slopes)
         return self.asked[1]
 
     def level(self, bias: np.ndarray) -> np.ndarray:
@@ -147,10 +136,8 @@ class Design:
 
     def _norms(self) -> np.ndarray:
         if self.sparse:
-            square = (
-                sp.csc_array((self.X.data**2, self.X.indices, self.X.indptr), shape=self.X.shape).T
-                @ self.weights
-            )
+            cells = (self.X.data**2, self.X.indices, self.X.indptr)
+            square = sp.csc_array(cells, shape=self.X.shape).T @ self.weights
         elif self.even:
             square = np.einsum("ij,ij->j", self.X, self.X) * self.weights[0]
         elif self.X.flags.f_contiguous:
@@ -196,20 +183,14 @@ class Design:
             A, B = self.X[:, left], self.X[:, right]
             return (A.T @ B.multiply(load[:, None]).tocsc()).toarray(), (A.T @ load, B.T @ load)
         same = left is right
-        if (
-            self.by_columns and load.min() == load.max()
-        ):  # one product of BLAS, of a matrix with itself where both sets are one
+        sums = np.zeros(len(left)), np.zeros(len(right))
+        if self.by_columns and load.min() == load.max():
+            # One product of BLAS, of a matrix with itself where both sets are one.
             A = self.X.T[left]
             B = A if same else self.X.T[right]
             weight = load[0] * np.ones(self.n_rows)
-            return load[0] * (A @ B.T), (A @ weight, B @ weight) if self.centred else (
-                np.zeros(len(left)),
-                np.zeros(len(right)),
-            )
-        product, sums = (
-            np.zeros((len(left), len(right))),
-            (np.zeros(len(left)), np.zeros(len(right))),
-        )
+            return load[0] * (A @ B.T), (A @ weight, B @ weight) if self.centred else sums
+        product = np.zeros((len(left), len(right)))
         for start in range(0, self.n_rows, ROWS):
             rows = slice(start, start + ROWS)
             A = self.X[rows][:, left]
@@ -227,20 +208,14 @@ class TaskDesign:
     weights sum to 1.
     """
 
-    sparse = True
+    sparse, one_table = True, False
 
     def __init__(
         self, rows, task: np.ndarray, weights: np.ndarray, tasks: int, width: int, centred: bool
     ):
         rows = _without_flat_tasks(rows, task.astype(np.int64)) if centred else rows
-        self.rows, self.task, self.weights, self.width, self.centred = (
-            rows,
-            task.astype(np.uint64),
-            weights,
-            width,
-            centred,
-        )
-        self.outputs = tasks * width
+        self.rows, self.task, self.weights = rows, task.astype(np.uint64), weights
+        self.outputs, self.width, self.centred = tasks * width, width, centred
         self.columns: np.ndarray | None = None
         self.means = np.zeros((rows.n_features, self.outputs))
         if centred:
@@ -307,14 +282,15 @@ class TaskDesign:
         part.means = self.means[columns]
         return part
 
+    def cut(self, rows: np.ndarray, weights: np.ndarray) -> "TaskDesign":
+        """Tasks are not cut into folds."""
+        raise NotImplementedError
+
     def shares(self):
-        """Tables with outputs of their own, one a task: the table, its rows, and its first output."""
+        """Tables with outputs of their own, one a task: table, rows, and first output."""
         whole = self.rows.scipy()
         whole = (whole if self.columns is None else whole[:, self.columns]).astype(np.float64)
         for task in range(self.outputs // self.width):
             mine = np.flatnonzero(self.task == task)
-            yield (
-                Design(whole[mine].tocsc(), self.weights[mine], self.width, self.centred),
-                mine,
-                task * self.width,
-            )
+            table = Design(whole[mine].tocsc(), self.weights[mine], self.width, self.centred)
+            yield table, mine, task * self.width

@@ -4,7 +4,7 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from tamis.solvers.block_descent.loop_blocks import Blocks
+from tamis.solvers.block_descent.loop import Blocks
 
 _WAYS = (
     "a list of index arrays, one label per column, or prefixes of the column names of a DataFrame"

@@ -1,179 +1,111 @@
-"""Block coordinate descent on a quadratic model, from a Gram matrix or from columns, and which
-blocks are safely zero.
+"""Passes over blocks and over rows: what a block penalty is worth, its prox, its dual norm, the
+distance to its subdifferential and which blocks are safely zero; losses of scores, their slopes and
+conjugates, and products where each row belongs to a task.
+
+Cells are *stacked*: those of a block lie together, block after block, and a cell in several blocks
+has a copy in each. `Blocks.members` says which column each stacked place stands for; with `many`
+outputs a place holds that many cells.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from tamis.base.jit import compiled
-from tamis.base.verbs import block_prox, trim
+from tamis.base.verbs import (
+    block_distance,
+    block_dual,
+    block_prox,
+    block_value,
+    conjugate,
+    curve,
+    slope,
+    trim,
+    value,
+)
 
-ONE, STRETCH = np.uint64(1), np.uint64(1024)
+ONE = np.uint64(1)
+
+
+class Blocks(NamedTuple):
+    """Groups of columns, and the weights of their norms and of L1 inside them."""
+
+    members: np.ndarray  # column of each stacked place, uint64
+    starts: np.ndarray  # first stacked place of each group, and one more, uint64
+    weights: np.ndarray  # of the Euclidean norm, one a group
+    l1_weights: np.ndarray  # of L1, one a group
+    n_columns: int
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self.weights)
+
+    @property
+    def overlap(self) -> int:
+        """Most groups that one column is in."""
+        if not len(self.members):
+            return 1
+        return int(np.bincount(self.members.astype(np.int64)).max())
+
+    def stacked(self, columns: np.ndarray) -> np.ndarray:
+        """Values of columns (first axis) at the stacked places: how a slope goes to the copies."""
+        return columns[self.members.astype(np.int64)]
+
+    def gathered(self, places: np.ndarray) -> np.ndarray:
+        """Sums over the copies of each column: how copies make weights."""
+        columns = np.zeros((self.n_columns, *places.shape[1:]))
+        members = self.members.astype(np.int64)
+        # Adding at an index is slow, and most places are empty.
+        held = np.flatnonzero(places.reshape(len(places), -1).any(axis=1))
+        np.add.at(columns, members[held], places[held])
+        return columns
 
 
 @compiled
-def sweep_gram(gram, slope, w, picks, starts, weights, l1_weights, bends, penalty, turns):
-    """Sweeps over the blocks `picks`; `slope` (places, outputs) is kept that of the quadratic model
-    at `w`.
+def value_blocks(w, starts, weights, l1_weights, penalty, many):
+    """Penalty of stacked cells."""
+    total = 0.0
+    for g in range(np.uint64(weights.shape[0])):
+        low, high = starts[g] * many, starts[g + ONE] * many
+        total += block_value(penalty, w[low:high], weights[g], l1_weights[g])
+    return total
 
-    A block takes one proximal step of its own length, 1 over its `bends`, the largest eigenvalue of
-    its part of the Gram matrix.
+
+@compiled
+def prox_blocks(v, scale, starts, weights, l1_weights, penalty, many, out):
+    """Write the prox of stacked cells into `out`, which may be `v` itself."""
+    for g in range(np.uint64(weights.shape[0])):
+        low, high = starts[g] * many, starts[g + ONE] * many
+        block_prox(penalty, v[low:high], scale, weights[g], l1_weights[g], out[low:high])
+
+
+@compiled
+def dual_blocks(slope, starts, weights, l1_weights, penalty, many):
+    """Dual norm of a stacked slope: the largest of the blocks' own. At the slope of the empty model
+    it is `alpha_max`.
+
+    Blocks without any weight are not penalised, and are left out.
     """
-    many, places = np.uint64(w.shape[1]), np.uint64(w.shape[0])
-    room, moved = np.empty(places * many), np.empty(places * many)
-    for _ in range(turns):
-        for g in picks:
-            low, size = starts[g], starts[g + ONE] - starts[g]
-            if bends[g] <= 0.0:
-                continue
-            for k in range(size):
-                for c in range(many):
-                    room[k * many + c] = w[low + k, c] - slope[low + k, c] / bends[g]
-            block_prox(
-                penalty,
-                room[: size * many],
-                1.0 / bends[g],
-                weights[g],
-                l1_weights[g],
-                moved[: size * many],
-            )
-            for k in range(size):
-                for c in range(many):
-                    change = moved[k * many + c] - w[low + k, c]
-                    if change != 0.0:
-                        w[low + k, c] = moved[k * many + c]
-                        for j in range(places):
-                            slope[j, c] += gram[low + k, j] * change
+    largest = 0.0
+    for g in range(np.uint64(weights.shape[0])):
+        if weights[g] > 0.0 or l1_weights[g] > 0.0:
+            low, high = starts[g] * many, starts[g + ONE] * many
+            dual = block_dual(penalty, slope[low:high], weights[g], l1_weights[g])
+            largest = max(largest, dual)
+    return largest
 
 
 @compiled
-def sweep_dense(
-    columns,
-    place_column,
-    means,
-    load,
-    rest,
-    w,
-    picks,
-    starts,
-    weights,
-    l1_weights,
-    bends,
-    penalty,
-    turns,
-):
-    """The same for one output from dense columns, the rows of `columns`; `rest` is kept that of the
-    residuals, which sum to 0 where there are means.
-
-    `load` is the curvature of every row. A block's changes go into `rest` a stretch of rows at a
-    time, which stays in the cache.
-    """
-    room, moved, rows = np.empty(w.shape[0]), np.empty(w.shape[0]), np.uint64(rest.shape[0])
-    for _ in range(turns):
-        for g in picks:
-            low, size = starts[g], starts[g + ONE] - starts[g]
-            if bends[g] <= 0.0:
-                continue
-            for k in range(size):
-                room[k] = (
-                    w[low + k, 0] - load * np.dot(columns[place_column[low + k]], rest) / bends[g]
-                )
-            block_prox(
-                penalty, room[:size], 1.0 / bends[g], weights[g], l1_weights[g], moved[:size]
-            )
-            for k in range(size):
-                moved[k], w[low + k, 0] = moved[k] - w[low + k, 0], moved[k]
-            for first in range(np.uint64(0), rows, STRETCH):
-                last = min(first + STRETCH, rows)
-                for k in range(size):
-                    change, j = moved[k], place_column[low + k]
-                    if change != 0.0:
-                        for i in range(first, last):
-                            rest[i] += (columns[j, i] - means[j]) * change
-
-
-@compiled
-def slope_columns(columns, place_column, load, rest, slope):
-    """Fill `slope` (places, 1) with that of dense columns."""
-    for place in range(np.uint64(slope.shape[0])):
-        slope[place, 0] = load * np.dot(columns[place_column[place]], rest)
-
-
-@compiled
-def sweep_columns(
-    data,
-    indices,
-    indptr,
-    place_column,
-    load,
-    means,
-    rest,
-    shift,
-    w,
-    picks,
-    starts,
-    weights,
-    l1_weights,
-    bends,
-    penalty,
-    turns,
-):
-    """The same from sparse columns; `rest` holds the residuals but for `shift`, which is returned.
-
-    `load` is the curvature of each row, `means` the columns' means under it (0 without an
-    intercept): with the intercept at its best the residuals' weighted sum stays 0, so a column's
-    mean only moves `shift`.
-    """
-    room, moved = np.empty(w.shape[0]), np.empty(w.shape[0])
-    mass = load.sum()
-    for _ in range(turns):
-        for g in picks:
-            low, size = starts[g], starts[g + ONE] - starts[g]
-            if bends[g] <= 0.0:
-                continue
-            for k in range(size):
-                j, s = place_column[low + k], 0.0
-                for i in range(indptr[j], indptr[j + ONE]):
-                    s += data[i] * load[indices[i]] * rest[indices[i]]
-                room[k] = w[low + k, 0] - (s + shift * means[j] * mass) / bends[g]
-            block_prox(
-                penalty, room[:size], 1.0 / bends[g], weights[g], l1_weights[g], moved[:size]
-            )
-            for k in range(size):
-                change = moved[k] - w[low + k, 0]
-                if change != 0.0:
-                    w[low + k, 0] = moved[k]
-                    j = place_column[low + k]
-                    for i in range(indptr[j], indptr[j + ONE]):
-                        rest[indices[i]] += data[i] * change
-                    shift -= means[j] * change
-    return shift
-
-
-@compiled
-def bend_columns(data, indices, indptr, place_column, load, means, starts, bends):
-    """Fill `bends` with a bound of the largest eigenvalue of each block's Gram matrix: the largest
-    sum of a row's sizes.
-    """
-    mass = load.sum()
-    for g in range(np.uint64(bends.shape[0])):
-        bends[g] = 0.0
-        for first in range(starts[g], starts[g + ONE]):
-            a, total = place_column[first], 0.0
-            for second in range(starts[g], starts[g + ONE]):
-                b, product = place_column[second], 0.0
-                i, k = indptr[a], indptr[b]
-                while i < indptr[a + ONE] and k < indptr[b + ONE]:
-                    if indices[i] == indices[k]:
-                        product += data[i] * data[k] * load[indices[i]]
-                        i, k = i + ONE, k + ONE
-                    elif indices[i] < indices[k]:
-                        i += ONE
-                    else:
-                        k += ONE
-                total += abs(product - means[a] * means[b] * mass)
-            bends[g] = max(bends[g], total)
+def distance_blocks(w, slope, starts, weights, l1_weights, penalty, many):
+    """Largest distance of a block's ``-slope`` to its subdifferential: 0 exactly at an optimum."""
+    largest = 0.0
+    for g in range(np.uint64(weights.shape[0])):
+        low, high = starts[g] * many, starts[g + ONE] * many
+        apart = block_distance(penalty, w[low:high], slope[low:high], weights[g], l1_weights[g])
+        largest = max(largest, apart)
+    return largest
 
 
 @compiled
@@ -193,11 +125,74 @@ def weigh_blocks(slope, starts, weights, l1_weights, norms, radius, penalty, man
             for c in range(many):
                 cell = -slope[place * many + c]
                 row += trim(penalty, cell, toll) ** 2
-                reach = max(
-                    abs(trim(penalty, cell + move, toll)), abs(trim(penalty, cell - move, toll))
-                )
+                up, down = trim(penalty, cell + move, toll), trim(penalty, cell - move, toll)
+                reach = max(abs(up), abs(down))
                 lone = lone and reach == 0.0
             norm += row
             far += reach * reach if many == ONE else (math.sqrt(row) + move) ** 2
         excess[g] = math.sqrt(norm) - price
         safe[g] = 1 if (price > 0.0 and math.sqrt(far) < price) or (toll > 0.0 and lone) else 0
+
+
+# ---------------------------------------------------------------- rows
+@compiled
+def sum_values(loss, scores, targets, weights):
+    """Weighted sum of the losses of scores (rows, outputs)."""
+    total = 0.0
+    for i in range(np.uint64(scores.shape[0])):
+        for c in range(np.uint64(scores.shape[1])):
+            total += weights[i] * value(loss, scores[i, c], targets[i, c])
+    return total
+
+
+@compiled
+def write_slopes(loss, scores, targets, slopes):
+    """Fill `slopes` (rows, outputs)."""
+    for i in range(np.uint64(scores.shape[0])):
+        for c in range(np.uint64(scores.shape[1])):
+            slopes[i, c] = slope(loss, scores[i, c], targets[i, c])
+
+
+@compiled
+def write_curves(loss, scores, targets, curves):
+    """Fill `curves` (rows, outputs) with second derivatives."""
+    for i in range(np.uint64(scores.shape[0])):
+        for c in range(np.uint64(scores.shape[1])):
+            curves[i, c] = curve(loss, scores[i, c], targets[i, c])
+
+
+@compiled
+def sum_conjugates(loss, slopes, targets, weights):
+    """Weighted sum of the conjugates of slopes (rows, outputs)."""
+    total = 0.0
+    for i in range(np.uint64(slopes.shape[0])):
+        for c in range(np.uint64(slopes.shape[1])):
+            total += weights[i] * conjugate(loss, slopes[i, c], targets[i, c])
+    return total
+
+
+@compiled
+def score_own(data, indices, indptr, task, weights, scores):
+    """Fill `scores` (rows, outputs of a task): each row by the weights (columns, outputs of all
+    tasks) of its own task.
+    """
+    width = np.uint64(scores.shape[1])
+    for i in range(np.uint64(scores.shape[0])):
+        for c in range(width):
+            total, own = 0.0, task[i] * width + c
+            for k in range(indptr[i], indptr[i + ONE]):
+                total += data[k] * weights[indices[k], own]
+            scores[i, c] = total
+
+
+@compiled
+def slope_own(data, indices, indptr, task, residuals, slopes):
+    """Add to `slopes` (columns, outputs of all tasks) what each row's residuals (rows, outputs of a
+    task) say about its own task.
+    """
+    width = np.uint64(residuals.shape[1])
+    for i in range(np.uint64(residuals.shape[0])):
+        for c in range(width):
+            own, residual = task[i] * width + c, residuals[i, c]
+            for k in range(indptr[i], indptr[i + ONE]):
+                slopes[indices[k], own] += data[k] * residual

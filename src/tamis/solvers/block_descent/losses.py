@@ -3,8 +3,10 @@ conjugate.
 """
 
 import numpy as np
+from sklearn.utils.extmath import softmax
 
-from tamis.solvers.block_descent.loop_rows import (
+from tamis.base.targets import ClassTargets, Targets
+from tamis.solvers.block_descent.loop import (
     sum_conjugates,
     sum_values,
     write_curves,
@@ -20,10 +22,8 @@ def _halved(smooth, design, scores, step, least: float) -> np.ndarray:
     """A step of the intercepts, halved until it does not raise the loss, or is below `least`."""
     before = smooth.value(scores)
     for _ in range(HALVINGS):
-        if (
-            not smooth.value(scores + design.level(step)) > before + 1e-15 * abs(before)
-            or not np.abs(step).max() > least
-        ):
+        after = smooth.value(scores + design.level(step))
+        if not (after > before + 1e-15 * abs(before) and np.abs(step).max() > least):
             break
         step = 0.5 * step
     return step
@@ -82,18 +82,16 @@ class RowLosses:
         """Best intercepts for scores that hold the present ones, and the new scores: Newton's
         steps, halved where they fail.
         """
-        least = LEAST * min(
-            1.0, float(np.abs(self.targets).max(initial=0.0))
-        )  # small targets have small intercepts
+        # Small targets have small intercepts.
+        least = LEAST * min(1.0, float(np.abs(self.targets).max(initial=0.0)))
         for _ in range(50):
             residuals = self.weights[:, None] * self.slopes(scores)
             pull = design.total(residuals)
             if np.abs(pull).max() <= 1e-13 * np.abs(residuals).sum():
                 break
             curve = design.total(self.weights[:, None] * self.curves(scores))
-            step = -pull / np.where(
-                curve > 1e-12 * self.bend, curve, 1e-3 * self.bend
-            )  # where all rows lie on straight parts there is none
+            # Where all rows lie on straight parts there is no curvature.
+            step = -pull / np.where(curve > 1e-12 * self.bend, curve, 1e-3 * self.bend)
             step = _halved(self, design, scores, step, least)
             if np.abs(step).max() <= least:
                 break
@@ -132,17 +130,15 @@ class Softmax:
     def dual(self, slopes) -> float:
         """Dual value: the weighted entropy of the probabilities that the slopes stand for."""
         share = np.maximum(slopes + self.mine, 0.0)
-        return float(
-            -self.weights @ (share * np.log(np.where(share > 0.0, share, 1.0))).sum(axis=1)
-        )
+        logs = np.log(np.where(share > 0.0, share, 1.0))
+        return float(-self.weights @ (share * logs).sum(axis=1))
 
     def center(self, design, scores, bias) -> tuple[np.ndarray, np.ndarray]:
         """Best intercepts for scores that hold the present ones, and the new scores."""
         for _ in range(100):
             share = softmax(scores)
-            pull = design.total(self.weights[:, None] * (share - self.mine)).reshape(
-                -1, share.shape[1]
-            )
+            pull = design.total(self.weights[:, None] * (share - self.mine))
+            pull = pull.reshape(-1, share.shape[1])
             if np.abs(pull).max() <= 1e-14:
                 break
             step = np.clip(self._newton(design, share, pull), -5.0, 5.0).ravel()
@@ -160,20 +156,23 @@ class Softmax:
         """
         tasks, classes = pull.shape
         mass = design.total(self.weights[:, None] * share).reshape(tasks, classes)
-        loads = [
-            design.total(self.weights[:, None] * share * share[:, [c]]) for c in range(classes)
-        ]
+        weighted = self.weights[:, None] * share
+        loads = [design.total(weighted * share[:, [c]]) for c in range(classes)]
         cross = np.stack([load.reshape(tasks, classes) for load in loads], axis=2)
         root = np.sqrt(np.maximum(mass, 1e-300))
-        bend = (
-            (1.0 + 1e-10) * np.eye(classes)
-            - cross / (root[:, :, None] * root[:, None, :])
-            + root[:, :, None] * root[:, None, :]
-        )
+        outer = root[:, :, None] * root[:, None, :]
+        bend = (1.0 + 1e-10) * np.eye(classes) - cross / outer + outer
         return -np.linalg.solve(bend, (pull / root)[:, :, None])[:, :, 0] / root
 
 
-def softmax(scores: np.ndarray) -> np.ndarray:
-    """Probabilities of the classes, without overflow."""
-    raised = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
+def smooth_of(
+    loss, targets: Targets, columns: np.ndarray, weights: np.ndarray
+) -> RowLosses | Softmax:
+    """The loss of all rows; classes that exclude each other are one softmax under the logistic
+    loss, else one against the rest.
+    """
+    if not (isinstance(targets, ClassTargets) and targets.excluding):
+        return RowLosses(loss, columns, weights)
+    if getattr(loss, "is_likelihood", False):
+        return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)
+    return RowLosses(loss, targets.signs(columns), weights)

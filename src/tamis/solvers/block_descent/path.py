@@ -1,23 +1,36 @@
 """Solutions along falling strengths, each begun where the last one ended."""
 
+from numbers import Integral
+
 import numpy as np
 
-from tamis.solvers.block_descent.solver import Outcome, Problem, solve
+from tamis.solvers.block_descent.problem import Outcome, Problem
+from tamis.solvers.block_descent.solver import largest_alpha, solve
 
-EPS, EPS_WIDE = (
-    0.01,
-    0.05,
-)  # smallest alpha over the largest, and where there are more columns than rows
+# smallest alpha over the largest, and where there are more columns than rows
+EPS, EPS_WIDE = 0.01, 0.05
 
 
 def alpha_grid(largest: float, n_alphas: int, wide: bool) -> np.ndarray:
     """Strengths from the largest down, geometric; where no strength keeps anything, from 1."""
     largest = largest if largest > 0.0 else 1.0
-    return (
-        np.geomspace(largest, largest * (EPS_WIDE if wide else EPS), n_alphas)
-        if n_alphas > 1
-        else np.array([largest])
-    )
+    if n_alphas == 1:
+        return np.array([largest])
+    return np.geomspace(largest, largest * (EPS_WIDE if wide else EPS), n_alphas)
+
+
+def take_alphas(alphas, problem: Problem, penalty) -> np.ndarray:
+    """Strengths in falling order: as many as a number says, or those that are given."""
+    if isinstance(alphas, Integral):
+        wide = problem.design.n_rows < problem.blocks.n_columns
+        return alpha_grid(largest_alpha(problem, penalty), int(alphas), wide)
+    given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
+    if not len(given) or not np.isfinite(given).all() or given[-1] < 0.0:
+        raise ValueError(
+            "alphas must be a number of strengths, or strengths that are finite and 0 or more. "
+            f"Got {alphas!r}."
+        )
+    return given
 
 
 def solve_path(
@@ -28,20 +41,22 @@ def solve_path(
     """
     start, found = None, []
     for alpha in alphas:
-        outcome = solve(
-            problem, penalty._replace(alpha=float(alpha)), tol, max_iter, start, largest
-        )
+        strength = penalty._replace(alpha=float(alpha))
+        outcome = solve(problem, strength, tol, max_iter, start, largest)
         start = outcome[:2]
         found.append(outcome)
     return found
 
 
-def one_standard_error(losses: np.ndarray, se: float) -> tuple[int, float]:
-    """First row of losses (strengths in falling order, folds) whose mean is within `se` standard
-    errors of the least, and that limit.
-    """
-    means = losses.mean(axis=1)
-    lowest = int(np.argmin(means))
-    folds = losses.shape[1]
-    limit = means[lowest] + se * losses[lowest].std(ddof=1 if folds > 1 else 0) / np.sqrt(folds)
-    return int(np.flatnonzero(means <= limit)[0]), float(limit)
+def shown_path(problem: Problem, alphas: np.ndarray, outcomes: list[Outcome]) -> dict:
+    """A path as plain arrays."""
+    starts = problem.blocks.starts.astype(np.int64)[:-1]
+    shown = [problem.shown(outcome.w, outcome.bias) for outcome in outcomes]
+    norms = [np.sqrt(np.add.reduceat((o.w**2).sum(axis=1), starts)) for o in outcomes]
+    return {
+        "alpha": alphas,
+        "coef": np.array([coef.T for coef, _ in shown]),
+        "intercept": np.array([intercept for _, intercept in shown]),
+        "dual_gap": np.array([outcome.gap for outcome in outcomes]),
+        "group_norm": np.array(norms),
+    }

@@ -1,16 +1,17 @@
-"""What online models with block penalties share: steps, an engine with groups."""
+"""The base of the streams with a block penalty: steps, terms, an engine with groups.
+
+An estimator among the solvers, since the methods that stand on it may not import each other.
+"""
 
 from copy import copy
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
-from sklearn.base import is_classifier
-
-from tamis.base.contents import early, flag, part
-from tamis.base.parameters import ABOVE, AUTO, NUMBER
-from tamis.base.stream_old import OnlineLinear
+from tamis.base.contents import part
+from tamis.base.parameters import ABOVE, AUTO, NUMBER, Auto, estimator, is_auto, parameter
+from tamis.base.stream import Growing
+from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.online_blocks.state import GroupEngine
 from tamis.solvers.pairing import AUTO_ALPHA, loss_of
-from tamis.base.parameters import is_auto
 from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.rules import DualAveraging
 from tamis.terms.steps import InverseSqrt
@@ -18,98 +19,132 @@ from tamis.terms.steps import InverseSqrt
 # rows after which automatic steps begin to fall: 0.3 times 10^5, the rows that a stream is expected
 # to have
 HORIZON = 3e4
-WITHOUT = ("average", "n_jobs")  # averages are dense, and blocks tie the outputs together
-AVERAGING = {"rho": [NUMBER], "gamma": [ABOVE, AUTO], "t0": [NUMBER, AUTO]}
 
 
-def averaging_step(model):
-    """The step whose size is 1 / (gamma sqrt(t + t0)), in units of 1 / (squared norm of the longest
-    row) where gamma is automatic.
+class Options(NamedTuple):
+    """What an engine is made of: loss, penalty, rule and step; whether there is an intercept, and
+    whether the size of steps and the strength are automatic; and whether all rows are at hand.
     """
-    automatic = is_auto(model.gamma)
-    t0 = (
-        HORIZON
-        if is_auto(model.t0) and automatic
-        else 0.0
-        if is_auto(model.t0)
-        else float(model.t0)
+
+    terms: tuple
+    flags: tuple[float, float, float]
+    whole: bool
+
+
+@estimator
+class Strength:
+    """A model of one strength; stands left of `OnlineBlocks`."""
+
+    alpha: float | Auto = parameter(
+        "auto",
+        [NUMBER, AUTO],
+        'Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope '
+        "of the loss at score 0 times the mean norm of the rows so far, which follows the scale "
+        "of the data.",
     )
-    if automatic and t0 == 0.0:
-        raise ValueError(
-            "t0=0 leaves gamma='auto' without a scale (its steps would begin infinitely long); "
-            "pass a gamma, or t0 above 0."
-        )
-    gamma = 0.5 / t0**0.5 if automatic else float(model.gamma)
-    return InverseSqrt(1.0 / (gamma * (1.0 + t0) ** 0.5), 1.0 + t0), automatic
 
 
-class Grouped(OnlineLinear):
-    """Online models whose penalty sees blocks of weights; one adds `_blocks`."""
+@estimator(kw_only=True)
+class OnlineBlocks(Growing):
+    """Base of the online models whose penalty sees blocks of weights; one adds `loss`, `_blocks`
+    and `_trims`.
+    """
 
-    _contents: ClassVar[dict] = {
-        "_engine": part(GroupEngine, "columns", "outputs"),
-        "_groups_change": early(flag()),
-    }
-    average, n_jobs = False, None
+    fading_threshold: float = parameter(
+        0.0,
+        [NUMBER],
+        r"Extra threshold (rho in the paper), large at first, that fades as :math:`1 / \sqrt t`; "
+        "in units of the weights (the enhanced variant).",
+    )
+    eta: float | Auto = parameter(
+        "auto",
+        [ABOVE, AUTO],
+        r'Size of the steps, 1 over the gamma of the paper. "auto" makes :math:`\beta_t = \frac12 '
+        r"\max_i \|x_i\|^2 \sqrt{1 + t / t_0}` over the rows so far (17/16 of it with an "
+        "intercept, which has steps of its own), times the most groups that a column is in.",
+    )
+    t0: float | Auto = parameter(
+        "auto",
+        [NUMBER, AUTO],
+        'Rows before the steps begin to fall. "auto" is 30000 with an automatic `eta` (0.3 times '
+        "the total of rows is a good value, passes counted), else 0, the update as published.",
+    )
+    _contents: ClassVar[dict] = {"_engine": part(GroupEngine, "columns", "outputs")}
     _couples_outputs = True  # a block holds all outputs of its columns
 
-    def _terms(self):
-        step, automatic = averaging_step(self)
-        kind = SparseGroup if self._trims() or self.rho else GroupL2
-        penalty = kind(
-            AUTO_ALPHA if is_auto(self.alpha) else float(self.alpha), float(self.positive)
-        )
-        return (loss_of(self), penalty, DualAveraging(float(self.rho)), step), self._flags(
-            automatic, is_auto(self.alpha)
-        )
+    # ------------------------------------------------------------------ terms
+    def _blocks(self, n_columns: int) -> Blocks:
+        """Groups of so many columns."""
+        raise NotImplementedError
 
-    def _prepare(self, terms, flags, rows, again):
-        """A new engine, or the present one with today's parameters and columns."""
-        if not again:
-            self.history_ = []
-            self._engine = self._new_engine(terms, flags, rows.n_features)
-        else:
-            engine, quick = (
-                copy(self._engine),
-                self._engine.quick,
-            )  # groups are changed on a copy: see `Engine`
-            engine.terms, engine.flags = terms, flags
-            if rows.n_features > engine.features:
-                engine = engine.grown(rows.n_features)
-            if self._groups_change or engine.features > engine.grouped:
-                engine.take_blocks(self._blocks(engine.features))
-            if quick != engine.quick:
-                engine.renew()
-            self._engine = engine
-        self._engine.softmax = float(
-            is_classifier(self) and not self.multilabel_ and self._engine_width() > 1
-        )
+    def _trims(self) -> bool:
+        """Whether L1 takes from single cells."""
+        raise NotImplementedError
 
-    def _new_engine(self, terms, flags, n_columns):
-        return GroupEngine(terms, flags, n_columns, self._outputs(), self._blocks(n_columns))
+    def _loss(self):
+        return loss_of(self)
 
-    def _engine_width(self):
-        """Outputs that a row is about."""
-        return self._outputs()
+    def _options_of(self, whole: bool) -> Options:
+        """Terms and flags from the parameters."""
+        step, automatic = self._step()
+        auto_alpha = is_auto(self.alpha)
+        kind = SparseGroup if self._trims() or self.fading_threshold else GroupL2
+        penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
+        terms = (self._loss(), penalty, DualAveraging(float(self.fading_threshold)), step)
+        flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
+        return Options(terms, flags, whole)
 
-    def _fit(self, X, y, sample_weight):
-        # a fit, even a warm one, looks at the groups again; a stream keeps those of its first call
-        self._groups_change = True
-        return super()._fit(X, y, sample_weight)
+    def _step(self) -> tuple[InverseSqrt, bool]:
+        """The step whose size is eta / sqrt(t + t0), and whether it is automatic: then in units of
+        1 / (squared norm of the longest row).
+        """
+        automatic = is_auto(self.eta)
+        t0 = (HORIZON if automatic else 0.0) if is_auto(self.t0) else float(self.t0)
+        if automatic and t0 == 0.0:
+            raise ValueError(
+                "t0=0 leaves eta='auto' without a scale (its steps would begin infinitely long); "
+                "pass an eta, or t0 above 0."
+            )
+        if automatic:
+            return InverseSqrt(1.0 / (0.5 / t0**0.5 * (1.0 + t0) ** 0.5), 1.0 + t0), True
+        return InverseSqrt(float(self.eta) / (1.0 + t0) ** 0.5, 1.0 + t0), False
 
-    def _partial_fit(self, X, y, sample_weight, **classes):
-        self._groups_change = False
-        return super()._partial_fit(X, y, sample_weight, **classes)
+    # ------------------------------------------------------------------ engines
+    def _begun(self, options: Options, targets, n_features: int) -> GroupEngine:
+        blocks = self._blocks(n_features)
+        engine = GroupEngine(options.terms, options.flags, n_features, targets.outputs, blocks)
+        return self._told_classes(engine, targets)
 
+    def _renewed(self, engine: Any, options: Options, targets, n_features: int) -> Any:
+        """An engine with today's terms, columns and groups; on a copy, since its shapes may change.
+
+        A fit, even a warm one, looks at the groups again; a stream keeps those of its first call.
+        """
+        engine, quick = copy(engine), engine.quick
+        engine.terms, engine.flags = options.terms, options.flags
+        if n_features > engine.features:
+            engine = engine.grown(n_features)
+        if options.whole or engine.features > engine.grouped:
+            engine.take_blocks(self._blocks(engine.features))
+        if quick != engine.quick:
+            engine.renew()
+        return self._told_classes(engine, targets)
+
+    def _told_classes(self, engine, targets):
+        """The engine, told whether its outputs are classes that exclude each other."""
+        engine.softmax = float(getattr(targets, "excluding", False))
+        return engine
+
+    # ------------------------------------------------------------------ words and constants
     def _diverged(self):
         raise FloatingPointError(
             f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the "
             "steps are too long for this data. "
-            "Use gamma='auto', a larger gamma or t0, or scale the columns."
+            "Use eta='auto', a smaller eta, a larger t0, or scale the columns."
         )
 
     def _advice(self):
-        return "Lower alpha or rho, or pass alpha='auto'."
+        return "Lower alpha or fading_threshold, or pass alpha='auto'."
 
     @property
     def resolved_params_(self):
@@ -117,8 +152,6 @@ class Grouped(OnlineLinear):
         engine = self._fitted("resolved_params_")
         beta, alpha = engine.constants()
         t0 = engine.terms[3].delay - 1.0
-        return {
-            "alpha": float(alpha),
-            "gamma": float(beta / (max(engine.ledger[0], 1.0) + t0) ** 0.5),
-            "t0": float(t0),
-        }
+        # Rows of zeros alone have no scale, and make no steps.
+        eta = (max(engine.ledger[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
+        return {"alpha": float(alpha), "eta": float(eta), "t0": float(t0)}

@@ -3,26 +3,24 @@
 No checks, no scikit-learn.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tamis.base.contents import array, count, flag, number, term, tuple_of
 from tamis.base.rows import Csr
-from tamis.solvers.block_descent.loop_blocks import Blocks
+from tamis.base.targets import NO_TASKS, Coded
+from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.first_order.loop import CALM
 from tamis.solvers.first_order.state import CELLS, STEP, Engine
-from tamis.solvers.online_blocks.walks import (
+from tamis.solvers.online_blocks.loop_walks import (
     learn_groups,
     score_groups,
     sum_squares,
     write_group_weights,
 )
 from tamis.terms.blocks import GroupL2, SparseGroup
-from tamis.terms.losses import Logistic
 from tamis.terms.rules import DualAveraging
-
-NO_TASKS = np.zeros(0, dtype=np.uint64)
 
 
 class GroupEngine(Engine):
@@ -50,11 +48,8 @@ class GroupEngine(Engine):
     def __init__(self, terms, flags, features: int, outputs: int, blocks: Blocks):
         super().__init__(terms, flags, features, outputs)
         self.softmax = 0.0  # whether outputs are classes that exclude each other, under one loss
-        self.members, self.starts, self.squares = (
-            np.zeros(0, np.uint32),
-            np.zeros(0, np.uint64),
-            np.zeros(0),
-        )
+        self.members, self.starts = np.zeros(0, np.uint32), np.zeros(0, np.uint64)
+        self.squares = np.zeros(0)
         self.take_blocks(blocks)
 
     def take_blocks(self, blocks: Blocks) -> None:
@@ -69,10 +64,8 @@ class GroupEngine(Engine):
         )
         squares = self.squares if stay else None
         self.members, self.starts = members, starts
-        self.prices, self.overlap = (
-            np.column_stack((blocks.weights, blocks.l1_weights)),
-            blocks.overlap,
-        )
+        self.prices = np.column_stack((blocks.weights, blocks.l1_weights))
+        self.overlap = blocks.overlap
         self._invert()
         if squares is not None and len(squares) and self.quick:
             self.squares = np.r_[squares, np.zeros(len(self.prices) - len(squares))]
@@ -91,11 +84,10 @@ class GroupEngine(Engine):
 
     def _invert(self) -> None:
         """For each column the groups that hold it."""
-        owner = np.repeat(
-            np.arange(len(self.prices), dtype=np.uint32), np.diff(self.starts).astype(np.int64)
-        )
+        groups = np.arange(len(self.prices), dtype=np.uint32)
+        owner = np.repeat(groups, np.diff(self.starts).astype(np.int64))
         order = np.argsort(self.members, kind="stable")
-        self.owners, self.owner_starts = owner[order], NO_TASKS
+        self.owners, self.owner_starts = owner[order], np.zeros(0, dtype=np.uint64)
         self.ordered = len(self.members) == self.features and bool(
             (np.diff(self.members.astype(np.int64)) == 1).all()
         )
@@ -107,16 +99,15 @@ class GroupEngine(Engine):
         """Squared norms of the groups, kept where no cell is trimmed."""
         self.squares = np.zeros(len(self.prices) if self.quick else 0)
         if len(self.squares) and self.state.any():
-            sum_squares(
-                self.state, self.squares, self._blocks(), self.terms[1], np.uint64(self.outputs)
-            )
+            many = np.uint64(self.outputs)
+            sum_squares(self.state, self.squares, self._blocks(), self.terms[1], many)
 
     def _blocks(self) -> tuple:
         members = self.members[:0] if self.ordered else self.members
         return members, self.starts, self.prices, self.owners, self.owner_starts
 
     def _form(self) -> tuple[float, float, float, float]:
-        softmax = self.softmax and type(self.terms[0]) is Logistic
+        softmax = self.softmax and getattr(self.terms[0], "is_likelihood", False)
         return float(softmax), 1.0, float(self.overlap), float(self.outputs)
 
     def _clocks(self) -> tuple:
@@ -136,40 +127,22 @@ class GroupEngine(Engine):
         if len(self.squares) != (len(self.prices) if self.quick else 0):
             raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
-    def _walk(self, rows, targets, weights, span, n_jobs):
-        given = (
-            *rows[:3],
-            targets,
-            weights,
-            span,
-            NO_TASKS,
-            self.state,
-            self.bias,
-            self.costs,
-            self.squares,
-            self._scratch(),
-            self._blocks(),
-        )
-        self._take_clocks(learn_groups(*given, *self.terms, *self._clocks()))
+    def _walk(self, rows, coded: Coded, weights, span, n_jobs):
+        self._walked(learn_groups, rows, coded.columns, weights, span, coded.tasks)
 
-    def _take_clocks(self, after):
-        self.ledger, self.stats = (tuple(map(float, clock)) for clock in after)
+    def _walked(self, walk, rows: Csr, *given) -> None:
+        """Make a walk over rows, and take its clocks."""
+        memory = (self.state, self.bias, self.costs, self.squares, self._scratch(), self._blocks())
+        after = walk(*rows[:3], *given, *memory, *self.terms, *self._clocks())
+        clocks: Any = (tuple(map(float, clock)) for clock in after)
+        self.ledger, self.stats = clocks
 
     def score(self, rows: Csr, tasks=NO_TASKS) -> np.ndarray:
         """Scores of the rows, (rows, outputs), or those of each row's task."""
         form = self._form()
         scores = np.empty((rows.n_rows, int(form[3]) if len(tasks) else self.outputs))
-        score_groups(
-            *rows[:3],
-            tasks,
-            self.state,
-            self.bias,
-            self._scratch(),
-            self._blocks(),
-            *self.terms[1:],
-            *self._clocks(),
-            scores,
-        )
+        memory = (self.state, self.bias, self._scratch(), self._blocks())
+        score_groups(*rows[:3], tasks, *memory, *self.terms[1:], *self._clocks(), scores)
         return scores
 
     def weights(self) -> np.ndarray:
@@ -182,9 +155,8 @@ class GroupEngine(Engine):
 
     def _written(self) -> tuple[np.ndarray, np.ndarray]:
         weights, factors = np.zeros((self.outputs, self.features)), np.zeros(len(self.prices))
-        write_group_weights(
-            self.state, self._blocks(), *self.terms[1:], *self._clocks(), weights, factors
-        )
+        given = (self._blocks(), *self.terms[1:], *self._clocks())
+        write_group_weights(self.state, *given, weights, factors)
         return weights, factors
 
     def _list(self, room):
@@ -197,10 +169,10 @@ class GroupEngine(Engine):
         super()._regroup(sources, signs)
         self.renew()
 
-    def constants(self) -> tuple[float, float]:
+    def constants(self) -> tuple[float, float]:  # type: ignore[override]
         """The divisor beta and the strength alpha as they stand."""
-        t, automatic = max(self.ledger[0], 1.0), self.flags[1]
-        longest = self.ledger[3] * self.overlap * (1.0 + CALM * self.flags[0]) if automatic else 1.0
-        return longest / self.terms[3].size(t, 0.0, 0.0), self.terms[1].alpha * (
-            self.stats[0] * self.stats[1] if self.flags[2] else 1.0
-        )
+        _, penalty, _, step = self.terms
+        t, (intercept, automatic, auto_alpha) = max(self.ledger[0], 1.0), self.flags
+        longest = self.ledger[3] * self.overlap * (1.0 + CALM * intercept) if automatic else 1.0
+        unit = self.stats[0] * self.stats[1] if auto_alpha else 1.0
+        return longest / step.size(t, 0.0, 0.0), penalty.alpha * unit

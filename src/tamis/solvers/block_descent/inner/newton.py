@@ -6,10 +6,9 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from tamis.solvers.block_descent.design import Design
-from tamis.solvers.block_descent.loop_blocks import Blocks, distance_blocks, value_blocks
-from tamis.solvers.block_descent.models import DenseModel, GramModel, SparseModel, parts_of
-from tamis.solvers.block_descent.quadratic import solve_quadratic
+from tamis.solvers.block_descent.inner.models import DenseModel, GramModel, SparseModel, parts_of
+from tamis.solvers.block_descent.inner.quadratic import solve_quadratic
+from tamis.solvers.block_descent.loop import Blocks, distance_blocks, value_blocks
 
 LARGEST = 4000  # places above which no Gram matrix is made
 # the same for places times outputs that curve apart, where it costs as much as many steps of FISTA
@@ -40,43 +39,38 @@ def newton(
     """
     design, smooth = problem.design, problem.smooth
     parts, many = parts_of(part), np.uint64(w.shape[1])
-    whole = smooth.quadratic and isinstance(
-        design, Design
-    )  # one step, with no need of a copy of the columns
+    # one step, with no need of a copy of the columns
+    whole = smooth.quadratic and design.one_table
     picked = design if whole else design.picked(columns)
     for step in range(STEPS):
         if step:
             slope = part.stacked(picked.slopes(smooth.weights[:, None] * smooth.slopes(scores)))
-        apart = distance_blocks(
-            w.ravel(), np.ascontiguousarray(slope).ravel(), *parts, penalty, many
-        )
+        flat = np.ascontiguousarray(slope).ravel()
+        apart = distance_blocks(w.ravel(), flat, *parts, penalty, many)
         if apart <= enough:
             break
-        aim = (
-            enough if smooth.quadratic else max(0.5 * enough, (0.1 if step == 0 else 0.01) * apart)
-        )
+        aim = enough
+        if not smooth.quadratic:
+            aim = max(0.5 * enough, (0.1 if step == 0 else 0.01) * apart)
         moved, push = w.copy(), None
         if shares_gram(problem):
             push = _solve_shared(
                 problem, picked, part, columns, kept, penalty, moved, slope, scores, aim
             )
         else:  # outputs that curve apart: every output of a place is a place
-            wide = part._replace(
-                starts=part.starts * many, members=np.arange(w.size, dtype=np.uint64)
-            )
+            everywhere = np.arange(w.size, dtype=np.uint64)
+            wide = part._replace(starts=part.starts * many, members=everywhere)
             gram = _joint_gram(problem, picked, part, scores)
             model = GramModel(gram, slope.reshape(-1, 1), w.reshape(-1, 1), wide)
-            solve_quadratic(
-                model, moved.reshape(-1, 1), wide, penalty, CHEAP * aim if smooth.quadratic else aim
-            )
+            close = CHEAP * aim if smooth.quadratic else aim
+            solve_quadratic(model, moved.reshape(-1, 1), wide, penalty, close)
         before = smooth.value(scores) + value_blocks(w.ravel(), *parts, penalty, many)
         change = moved - w
         if push is None:
-            push = picked.scores(
-                _spread(part.gathered(change), columns, len(design.means))
-                if whole
-                else part.gathered(change)
-            )
+            of_columns = part.gathered(change)
+            if whole:
+                of_columns = _spread(of_columns, columns, len(design.means))
+            push = picked.scores(of_columns)
         for length in 0.5 ** np.arange(HALVINGS):
             trial = w + length * change if length < 1.0 else moved
             lifted, reached = bias, scores + length * push
@@ -113,16 +107,13 @@ def _solve_shared(
         table = picked.X if picked is not design else design.X[:, columns]
         if many > LARGEST or 3 * table.nnz < many * many:
             rest = _over(smooth.weights * smooth.slopes(scores)[:, 0], load)
-            solve_quadratic(
-                SparseModel(table, load, design.centred, rest, part), w, part, penalty, aim
-            )
+            sparse = SparseModel(table, load, design.centred, rest, part)
+            solve_quadratic(sparse, w, part, penalty, aim)
             return None
     store, known = problem.store, problem.store.bends_of(kept) if smooth.quadratic else None
     if alone and not design.sparse:
-        no_gram, in_place = (
-            many > LARGEST or design.n_rows < many,
-            picked is design and design.by_columns,
-        )
+        no_gram = many > LARGEST or design.n_rows < many
+        in_place = picked is design and design.by_columns
         turns = TURNS if no_gram else _sweeps_first(store, columns) if in_place else 0
         if turns:
             model = _dense_model(problem, picked, part, columns, load, scores, known)
@@ -132,11 +123,10 @@ def _solve_shared(
                 return (model.rest - before)[:, None] if in_place else None
             slope = model.slopes()
     everywhere, members = np.arange(len(columns)), part.members.astype(np.int64)
-    gram = (
-        store.get(design, load, columns, MOST_KNOWN)
-        if smooth.quadratic
-        else picked.gram(load, everywhere, everywhere)
-    )
+    if smooth.quadratic:
+        gram = store.get(design, load, columns, MOST_KNOWN)
+    else:
+        gram = picked.gram(load, everywhere, everywhere)
     if len(members) != len(columns) or (members != everywhere).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
     exact = GramModel(gram, slope, w, part, known)
@@ -158,48 +148,29 @@ def _dense_model(problem, picked, part: Blocks, columns, load, scores, known) ->
     smooth, design = problem.smooth, problem.design
     residuals, members = smooth.weights * smooth.slopes(scores)[:, 0], part.members.astype(np.int64)
     if picked is design and design.by_columns:
-        return DenseModel(
-            design.X.T,
-            columns[members],
-            design.means,
-            float(load[0]),
-            residuals / load[0],
-            part,
-            known,
-        )
+        rest, at = residuals / load[0], columns[members]
+        return DenseModel(design.X.T, at, design.means, float(load[0]), rest, part, known)
     root = np.sqrt(load)
-    rows = np.ascontiguousarray((picked.X if picked is not design else design.X[:, columns]).T)[
-        members
-    ]
+    table = picked.X if picked is not design else design.X[:, columns]
+    rows = np.ascontiguousarray(table.T)[members]
     if design.centred:
         rows -= (rows @ load)[:, None] / load.sum()
     rows *= root
-    return DenseModel(
-        rows,
-        np.arange(len(members)),
-        np.zeros(len(members)),
-        1.0,
-        _over(residuals, root),
-        part,
-        known,
-    )
+    at, none = np.arange(len(members)), np.zeros(len(members))
+    return DenseModel(rows, at, none, 1.0, _over(residuals, root), part, known)
 
 
 def shares_gram(problem) -> bool:
     """Whether all outputs have one Gram matrix."""
-    return isinstance(problem.design, Design) and (
-        problem.design.outputs == 1 or problem.smooth.quadratic
-    )
+    design = problem.design
+    return design.one_table and (design.outputs == 1 or problem.smooth.quadratic)
 
 
 def _joint_gram(problem, picked, part: Blocks, scores) -> np.ndarray:
     """Second derivatives by the outputs of all places, with the intercepts at their best."""
     outputs, members = picked.outputs, part.members.astype(np.int64)
-    gram, cross, level = (
-        np.zeros((len(members), outputs) * 2),
-        np.zeros((len(members), outputs, outputs)),
-        np.zeros((outputs, outputs)),
-    )
+    gram, level = np.zeros((len(members), outputs) * 2), np.zeros((outputs, outputs))
+    cross = np.zeros((len(members), outputs, outputs))
     everywhere = np.arange(len(picked.means))
     for table, rows, start in picked.shares():
         for first, second in combinations_with_replacement(range(table.outputs), 2):
@@ -211,15 +182,12 @@ def _joint_gram(problem, picked, part: Blocks, scores) -> np.ndarray:
             gram[:, a, :, b] = gram[:, b, :, a] = product[np.ix_(members, members)]
             cross[:, a, b] = cross[:, b, a] = sums[0][members]
             level[a, b] = level[b, a] = load[rows].sum()
-    gram, cross = (
-        gram.reshape(len(members) * outputs, -1),
-        cross.reshape(len(members) * outputs, outputs),
-    )
+    gram = gram.reshape(len(members) * outputs, -1)
+    cross = cross.reshape(len(members) * outputs, outputs)
     if problem.fit_intercept:
         gram -= cross @ np.linalg.pinv(level, rcond=1e-12, hermitian=True) @ cross.T
-    gram[np.diag_indices_from(gram)] *= (
-        1.0 + 1e-9
-    )  # classes may be shifted together: a direction without curvature
+    # Classes may be shifted together: a direction without curvature.
+    gram[np.diag_indices_from(gram)] *= 1.0 + 1e-9
     return gram
 
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from tamis.solvers.block_descent.loop_blocks import Blocks, distance_blocks, prox_blocks
+from tamis.solvers.block_descent.loop import Blocks, distance_blocks, prox_blocks
 
-EASY = (
-    2.0**-16
-)  # of the bound on a loss's curvature, to begin with: near the solution it may be far below
+# of the bound on a loss's curvature, to begin with: near the solution it may be far below
+EASY = 2.0**-16
 LOOK = 10  # iterations between two looks at the optimality
 # of the curvature in one iteration; where so many do not help the numbers are beyond double
 # precision
@@ -43,9 +42,8 @@ def fista(
     if not smooth.quadratic:
         bend *= EASY
     ahead, level, speed = w.copy(), bias.copy(), 1.0
-    here = scores = design.scores(blocks.gathered(w)) + design.level(
-        bias
-    )  # at w, and ahead of it; they are linear in the weights
+    # At w, and ahead of it; they are linear in the weights.
+    here = scores = design.scores(blocks.gathered(w)) + design.level(bias)
     for turn in range(1, turns + 1):
         value = smooth.value(scores)
         residuals = smooth.weights[:, None] * smooth.slopes(scores)
@@ -55,31 +53,23 @@ def fista(
             prox_blocks(moved.ravel(), 1.0 / bend, *parts, penalty, many, moved.ravel())
             raised = level - pull / bend if fit_intercept else level
             step, lift = moved - ahead, raised - level
-            bound = (
-                value
-                + (slope * step).sum()
-                + pull @ lift
-                + 0.5 * bend * ((step**2).sum() + lift @ lift)
-            )
+            rise = (slope * step).sum() + pull @ lift
+            bound = value + rise + 0.5 * bend * ((step**2).sum() + lift @ lift)
             there = design.scores(blocks.gathered(moved)) + design.level(raised)
             if smooth.value(there) <= bound + 1e-12 * abs(value):
                 break
             bend *= 2.0
         else:
             return w, bias
-        if (
-            turn % LOOK == 0
-            and distance_blocks(ahead.ravel(), slope.ravel(), *parts, penalty, many) <= enough
-        ):
-            return ahead, level
+        if turn % LOOK == 0:
+            apart = distance_blocks(ahead.ravel(), slope.ravel(), *parts, penalty, many)
+            if apart <= enough:
+                return ahead, level
         if (-step * (moved - w)).sum() - lift @ (raised - bias) > 0.0:
             speed = 1.0
         after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * speed * speed))
         push = (speed - 1.0) / after
-        ahead, level, scores = (
-            moved + push * (moved - w),
-            raised + push * (raised - bias),
-            there + push * (there - here),
-        )
+        ahead, level = moved + push * (moved - w), raised + push * (raised - bias)
+        scores = there + push * (there - here)
         w, bias, here, speed = moved, raised, there, after
     return w, bias

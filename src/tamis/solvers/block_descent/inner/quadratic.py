@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from tamis.solvers.block_descent.loop_blocks import Blocks, distance_blocks, value_blocks
-from tamis.solvers.block_descent.models import parts_of
+from tamis.solvers.block_descent.inner.models import parts_of
+from tamis.solvers.block_descent.loop import Blocks, distance_blocks, value_blocks
 
 SWEEPS = 5  # over the blocks in use, after one over all; they are extrapolated
 SETTLED = 0.2  # of the distance wanted: a sweep that moves less ends them
@@ -79,10 +79,8 @@ def _newton(model, slope, w, blocks: Blocks, group, penalty) -> None:
     now, mine = w[at, 0], group[at]
     norms = np.sqrt(np.bincount(mine, weights=now**2, minlength=blocks.n_groups))
     toll = penalty.alpha * blocks.l1_weights[mine]
-    unit, stiff = (
-        now / norms[mine],
-        penalty.alpha * (blocks.weights / np.where(norms > 0.0, norms, 1.0))[mine],
-    )
+    unit = now / norms[mine]
+    stiff = penalty.alpha * (blocks.weights / np.where(norms > 0.0, norms, 1.0))[mine]
     pull = slope[at] + penalty.alpha * blocks.weights[mine] * unit + toll * np.sign(now)
     curve = model.bend(at)
 
@@ -92,7 +90,8 @@ def _newton(model, slope, w, blocks: Blocks, group, penalty) -> None:
 
     step = model.solve(at, mine, unit, stiff, -pull)
     step = _conjugate(bend, -pull) if step is None else step
-    before = value_blocks(w.ravel(), *parts_of(blocks), penalty, np.uint64(1))
+    parts = (*parts_of(blocks), penalty, np.uint64(1))
+    before = value_blocks(w.ravel(), *parts)
     for length in (1.0, 0.5, 0.25, 0.1, 0.02):
         moved = now + length * step
         if toll.any() or penalty.positive:
@@ -100,13 +99,8 @@ def _newton(model, slope, w, blocks: Blocks, group, penalty) -> None:
         trial, change = w.copy(), moved - now
         trial[at, 0] = moved
         image, bent = model.image(at, change)
-        gain = (
-            slope[at] @ change
-            + 0.5 * bent
-            + value_blocks(trial.ravel(), *parts_of(blocks), penalty, np.uint64(1))
-            - before
-        )
-        if gain < 0.0:
+        after = value_blocks(trial.ravel(), *parts)
+        if slope[at] @ change + 0.5 * bent + after - before < 0.0:
             w[:] = trial
             model.move(image)
             return

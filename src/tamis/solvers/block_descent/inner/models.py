@@ -5,14 +5,14 @@ sparse ones.
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from tamis.solvers.block_descent.loop import (
+from tamis.solvers.block_descent.inner.loop import (
     bend_columns,
     slope_columns,
     sweep_columns,
     sweep_dense,
     sweep_gram,
 )
-from tamis.solvers.block_descent.loop_blocks import Blocks
+from tamis.solvers.block_descent.loop import Blocks
 
 DIRECT = 1500  # most places of a Newton step at one go
 SLOW = 12  # turns between Newton steps by conjugate gradients, which cost as much as many sweeps
@@ -77,10 +77,8 @@ class GramModel:
     ):
         self.gram, self.slope = gram, np.array(slope, order="C")
         self.constant = self.slope - gram @ w
-        self.parts, self.bends = (
-            parts_of(blocks),
-            _block_bends(blocks, lambda at: gram[at[:, :, None], at[:, None, :]], bends),
-        )
+        self.parts = parts_of(blocks)
+        self.bends = _block_bends(blocks, lambda at: gram[at[:, :, None], at[:, None, :]], bends)
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
@@ -112,11 +110,8 @@ class GramModel:
         bend -= np.where(group[:, None] == group, (stiff * unit)[:, None] * unit, 0.0)
         bend[np.diag_indices_from(bend)] += stiff
         try:
-            return cho_solve(
-                cho_factor(bend, lower=True, overwrite_a=True, check_finite=False),
-                pull,
-                check_finite=False,
-            )
+            factor = cho_factor(bend, lower=True, overwrite_a=True, check_finite=False)
+            return cho_solve(factor, pull, check_finite=False)
         except LinAlgError:
             return None
 
@@ -153,10 +148,8 @@ class DenseModel:
         bends: np.ndarray | None = None,
     ):
         self.columns, self.at, self.means, self.load, self.rest = columns, at, means, load, rest
-        self.parts, self.given = (
-            parts_of(blocks),
-            (columns, at.astype(np.uint64), means, load, rest),
-        )
+        self.parts = parts_of(blocks)
+        self.given = (columns, at.astype(np.uint64), means, load, rest)
         self.bends = _block_bends(blocks, self._block_grams, bends)
 
     def _block_grams(self, at: np.ndarray) -> np.ndarray:
@@ -165,19 +158,13 @@ class DenseModel:
         """
         mine = self.at[at]
         grams = np.empty((len(at), at.shape[1], at.shape[1]))
-        for g, (first, last) in enumerate(
-            zip(mine[:, 0].tolist(), mine[:, -1].tolist(), strict=True)
-        ):
-            block = (
-                self.columns[first : last + 1]
-                if last - first == at.shape[1] - 1
-                else self.columns[mine[g]]
-            )
+        for g, (first, last) in enumerate(mine[:, [0, -1]].tolist()):
+            together = last - first == at.shape[1] - 1
+            block = self.columns[first : last + 1] if together else self.columns[mine[g]]
             np.matmul(block, block.T, out=grams[g])
         centres = self.means[mine]
-        return self.load * (
-            grams - self.columns.shape[1] * centres[:, :, None] * centres[:, None, :]
-        )
+        shift = self.columns.shape[1] * centres[:, :, None] * centres[:, None, :]
+        return self.load * (grams - shift)
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
@@ -232,9 +219,9 @@ class SparseModel:
     def __init__(self, X, load, centred: bool, rest: np.ndarray, blocks: Blocks):
         self.X, self.load, self.rest, self.shift, self.members = X, load, rest, 0.0, blocks.members
         self.arrays = (X.data, X.indices.astype(np.uint32), X.indptr.astype(np.uint64))
-        self.means = (
-            np.asarray(X.T @ load).ravel() / load.sum() if centred else np.zeros(X.shape[1])
-        )
+        self.means = np.zeros(X.shape[1])
+        if centred:
+            self.means = np.asarray(X.T @ load).ravel() / load.sum()
         self.parts, self.bends = parts_of(blocks), np.empty(blocks.n_groups)
         bend_columns(*self.arrays, blocks.members, load, self.means, blocks.starts, self.bends)
 
@@ -245,9 +232,8 @@ class SparseModel:
 
     def slopes(self) -> np.ndarray:
         """Slopes of the places."""
-        return self._pull(self.load * (self.rest + self.shift))[self.members.astype(np.int64)][
-            :, None
-        ]
+        slopes = self._pull(self.load * (self.rest + self.shift))
+        return slopes[self.members.astype(np.int64)][:, None]
 
     def state(self) -> np.ndarray:
         """What changes with the weights, linearly."""

@@ -1,0 +1,187 @@
+"""What models of several tasks take and answer: fit, predictions and scores by task."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
+
+from tamis.base.contents import early, part
+from tamis.base.estimator import gives_probabilities
+from tamis.methods.tasks.labels import TaskTargets, take_labels
+
+Left: Any = object  # of a class that stands left of others, which hold what it asks for
+
+
+class ByTask(Left):
+    """Models of several tasks; stands left of the classifier or regressor."""
+
+    _contents: ClassVar[dict] = {
+        "_targets": early(part(TaskTargets, "outputs", "targets", "tasks"))
+    }
+
+    @property
+    def tasks_(self):
+        """Labels of the tasks, in the order in which they came."""
+        targets = vars(self).get("_targets")
+        if targets is None:
+            raise AttributeError(f"{type(self).__name__} has no attribute 'tasks_' before fit.")
+        return targets.tasks
+
+    def predict(self, X, task=None):
+        """Predictions for the rows, each by its task.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        """
+        targets, scores = self._scored(X, task)
+        return targets.predict(scores)
+
+
+class ClassesByTask(ByTask):
+    """Classifiers of several tasks."""
+
+    def fit(self, X, y, task=None, sample_weight=None):
+        """Learn from all rows of all tasks.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight, task=take_labels(task))
+
+    def score(self, X, y, task=None, sample_weight=None):
+        """Share of right classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            True classes.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+        """
+        return accuracy_score(y, self.predict(X, task), sample_weight=sample_weight)
+
+    def decision_function(self, X, task=None):
+        """Scores of the rows, each by its task.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        targets, scores = self._scored(X, task)
+        return targets.decision(scores)
+
+    @available_if(gives_probabilities)
+    def predict_proba(self, X, task=None):
+        """Probabilities of the classes, each by its task, for ``loss="logistic"``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        targets, scores = self._scored(X, task)
+        return targets.probabilities(scores, self._joint)
+
+    @available_if(gives_probabilities)
+    def predict_log_proba(self, X, task=None):
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, task))
+
+
+class NumbersByTask(ByTask):
+    """Regressors of several tasks."""
+
+    def fit(self, X, y, task=None, sample_weight=None):
+        """Learn from all rows of all tasks.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight, task=take_labels(task))
+
+    def score(self, X, y, task=None, sample_weight=None):
+        """Coefficient of determination.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            True targets.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+        """
+        return r2_score(y, self.predict(X, task), sample_weight=sample_weight)

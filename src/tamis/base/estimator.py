@@ -50,15 +50,20 @@ class Taken(NamedTuple):
     kept: np.ndarray  # numbers of those rows among the user's
 
 
-def take(model, X, y, sample_weight, *, layout: str = "dense") -> Taken:
+def take(
+    model, X, y, sample_weight, *, layout: str = "dense", whole: bool = True, known=None, **beside
+) -> Taken:
     """All that a batch method needs from what the user gave; `layout` is "rows" (`Csr`), "columns"
     (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
+
+    A batch of a stream is not the `whole` of it, and goes on from the targets `known`, if any.
     """
-    given = LAYOUTS[layout](model, X, reset=True)
+    chunk = {} if whole else {"chunk": True}
+    given = LAYOUTS[layout](model, X, reset=known is None, **chunk)
     count = given.n_rows if isinstance(given, Csr) else given.shape[0]
-    weights = take_weights(sample_weight, count, some=True)
-    targets, coded = model._code(y, count)
-    targets, weights = model._weigh(targets, coded.columns, weights)
+    weights = take_weights(sample_weight, count, some=whole)
+    targets, coded = model._code(y, count, whole=whole, known=known, **beside)
+    targets, weights = model._weigh(targets, coded.columns, weights, whole=whole)
     rows = given.scipy() if isinstance(given, Csr) and layout != "rows" else given
     columns, kept = coded.columns, np.arange(count)
     if len(weights) and not weights.all():

@@ -28,7 +28,7 @@ PARTS = {
     "ClassTargets": "tamis.base.targets",
     "NumberTargets": "tamis.base.targets",
     "Belief": "tamis.methods.batch_confidence.belief",
-    "BlockBelief": "tamis.methods.batch_confidence.sparse_blocks",
+    "BlockBelief": "tamis.methods.batch_confidence.blocks",
     "Bundle": "tamis.methods.stabilized.paths",
     "ConfidenceEngine": "tamis.methods.confidence.state",
     "Engine": "tamis.solvers.first_order.state",

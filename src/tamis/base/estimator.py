@@ -14,7 +14,7 @@ from tamis.base.contents import early, part
 from tamis.base.machine.threads import alone, is_alone
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.rows import Csr
-from tamis.base.targets import ClassTargets, Coded, NumberTargets, Targets
+from tamis.base.targets import ClassTargets, Coded, NumberTargets
 
 TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
 LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
@@ -44,7 +44,7 @@ class Taken(NamedTuple):
     """
 
     rows: Any
-    targets: Targets
+    targets: Any  # ClassTargets or NumberTargets
     columns: np.ndarray
     weights: np.ndarray
     kept: np.ndarray  # numbers of those rows among the user's

@@ -120,7 +120,7 @@ class Kernel:
 
     def mean(self):
         """Means of the outputs: Sigma Z' = Z' (I + Z Z')^-1."""
-        own = np.zeros((self.belief.stacked, self.alpha.shape[1]))
+        own = np.zeros((self.belief.stacked, self.dual.signs.shape[1]))
         own[-self.rows.count :] = self.alpha * self.dual.signs / self.roots[:, None]
         return self.start + self.belief.returned(own)
 

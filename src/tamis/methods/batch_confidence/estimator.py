@@ -100,7 +100,7 @@ class BatchModel(Margins, WeightedClassifier):
         taken = take(self, X, y, sample_weight, whole=whole, known=known, **classes)
         signs = taken.targets.signs(taken.columns)
         belief, done = self._learn(taken.rows, signs, taken.weights, belief, whole)
-        vars(self).update(
+        self.__dict__.update(
             _targets=taken.targets,
             _belief=belief,
             n_iter_=done.sweeps,

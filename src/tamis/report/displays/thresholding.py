@@ -98,7 +98,7 @@ class ThresholdDisplay:
         Parameters
         ----------
         estimator : ThresholdedClassifier
-            Model to copy; its own threshold and `eps` do not matter.
+            Model to copy; its own threshold and `max_error` do not matter.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
         y : array-like of shape (n_samples,)
@@ -118,7 +118,7 @@ class ThresholdDisplay:
         -------
         display : ThresholdDisplay
         """
-        if not hasattr(estimator, "get_params") or not {"threshold", "eps"} <= set(
+        if not hasattr(estimator, "get_params") or not {"threshold", "max_error"} <= set(
             estimator.get_params(deep=False)
         ):
             raise lacks(cls, estimator, "models along thresholds", "Pass a ThresholdedClassifier.")
@@ -221,7 +221,7 @@ def _panels(axes):
 
 def _measure(estimator, X, y, threshold: float, X_test, y_test) -> dict:
     """One fit, timed by the thread's own clock."""
-    model = clone(estimator).set_params(threshold=threshold, eps=None)
+    model = clone(estimator).set_params(threshold=threshold, max_error=None)
     begin = time.thread_time()
     model.fit(X, y)
     taken = time.thread_time() - begin

@@ -63,10 +63,12 @@ def run_sparse(quick: bool) -> tuple[dict, dict]:
     features = FEATURES // 10 if quick else FEATURES
     l1 = l1_strength(X, y, features)
     models = {
-        "tamis SBCW": SparseBCWClassifier(n_features=features, random_state=0),
-        "tamis SBCW, C=10": SparseBCWClassifier(n_features=features, C=10.0, random_state=0),
+        "tamis SBCW": SparseBCWClassifier(n_features_to_select=features, random_state=0),
+        "tamis SBCW, C=10": SparseBCWClassifier(
+            n_features_to_select=features, C=10.0, random_state=0
+        ),
         "tamis FGM": SparseBCWClassifier(
-            n_features=features, covariance="identity", random_state=0
+            n_features_to_select=features, covariance="identity", random_state=0
         ),
         f"liblinear L1-SVM, C={l1:.3g}": LinearSVC(penalty="l1", dual=False, C=l1),
     }
@@ -89,12 +91,12 @@ def child(quick: bool) -> None:
     """In a fresh process: make the rows, load all code by a tiny fit, then measure one `fit`."""
     warnings.simplefilter("ignore")
     work = make(NAME, quick)
-    SparseBCWClassifier(n_features=15).fit(work.X[:200], work.y[:200])
+    SparseBCWClassifier(n_features_to_select=15).fit(work.X[:200], work.y[:200])
     forget_peak()
     before = peak()
-    SparseBCWClassifier(n_features=FEATURES // 10 if quick else FEATURES, random_state=0).fit(
-        work.X, work.y
-    )
+    SparseBCWClassifier(
+        n_features_to_select=FEATURES // 10 if quick else FEATURES, random_state=0
+    ).fit(work.X, work.y)
     print(
         json.dumps(
             {

@@ -15,7 +15,7 @@ from tamis import RobustRegressor, RobustSVC
 from tamis.datasets import make_text
 from tamis.methods.thresholding.bounds import Problem, balance, dual_start
 from tamis.methods.thresholding.certificate import certify
-from tamis.methods.thresholding.fits import solve
+from tamis.methods.thresholding.solver import solve
 from tamis.methods.thresholding.thresholds import drop_small, keeping
 
 SHARE = 0.15  # of one solve on the whole data

@@ -26,7 +26,7 @@ print(
 # ------------------
 # The model may be 5 % from the optimum on the whole data. The threshold is halved until that is
 # certain.
-model = ThresholdedClassifier(alpha=2e-4, eps=0.05).fit(X[train], y[train])
+model = ThresholdedClassifier(alpha=2e-4, max_error=0.05).fit(X[train], y[train])
 for record in model.history_:
     print(
         f"threshold {record['threshold']:.3f} keeps {record['kept_fraction']:.0%}: at most "

@@ -12,7 +12,7 @@ REASONS = {
     "methods/confidence/loop_heap.py:settle_down": "goes down a heap, one level a turn",
     "methods/fourier/loop.py:draw": "a walk fills an array of fixed length",
     "base/random.py:shuffled": "walks a cycle of a permutation that comes back to where it began",
-    "methods/batch_confidence/loop_sparse.py:fill_shares": "the level rises over a shrinking set",
+    "methods/batch_confidence/loop_blocks.py:fill_shares": "the level rises over a shrinking set",
     "methods/low_rank/spg/loop.py:cut": "the entries shrink, or the threshold stays and it ends",
     "solvers/support_vector/loop.py:descend": "counts its steps",
     "training/checkpoint.py:_claim": "tries again only where another has just removed the folder",

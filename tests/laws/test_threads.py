@@ -180,7 +180,7 @@ def test_looking_at_a_stream_leaves_it_as_it_is():
 
 @pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if hasattr(cls, "path")])
 def test_a_path_leaves_the_model_as_it_is(cls):
-    model, given = small(cls), {"alphas": [0.02, 0.01], "radii": [0.5, 1.0], "eps": 0.5}
+    model, given = small(cls), {"alphas": [0.02, 0.01], "radii": [0.5, 1.0], "max_error": 0.5}
     y = targets(model)[: len(FEW)]
     before = pickle.dumps(quiet(model.fit, FEW, y))
     asked = {

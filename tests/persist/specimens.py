@@ -70,10 +70,10 @@ FURTHER: dict[str, list[dict]] = {
     "OnlineMultiTaskRegressor": [{"penalty": "shared+sparse", "protocol": "stream"}],
     "RobustSVC": [{"uncertainty": "ellipsoid"}],
     "SDistClassifier": [{"max_order": 2, "rule": "margin"}],
-    "SOFSClassifier": [{"n_features": 3}],
+    "SOFSClassifier": [{"n_features_to_select": 3}],
     "SieveClassifier": [{"per_class": True}],
     "SparseBCWClassifier": [
-        {"refit": True, "n_features": 3},
+        {"refit": True, "n_features_to_select": 3},
         {"covariance": "identity", "fit_intercept": False},
     ],
     "StabilitySelector": [{"estimator": tamis.FOBOSClassifier(max_iter=3)}],

@@ -106,14 +106,14 @@ def selector_methods() -> dict[str, Callable]:
         def make(X, y, size, C):
             given = {name: value(C) if callable(value) else value for name, value in own.items()}
             return SparseBCWClassifier(
-                n_features=size, C=C, fit_intercept=False, random_state=0, **given
+                n_features_to_select=size, C=C, fit_intercept=False, random_state=0, **given
             ).fit(X, y)
 
         return make
 
     found = {
         "SBCW": sbcw(),
-        "SBCW, score cov": sbcw(score="cov"),
+        "SBCW, score cov": sbcw(criterion="cov"),
         "SBCW, cov_C = C": sbcw(cov_C=lambda C: C),
         "SBCW as printed": sbcw(cov_C=lambda C: C, loss="hinge", solver="online", sigma=0.01),
         "FGM": sbcw(covariance="identity"),

@@ -14,7 +14,7 @@ from tamis.base.contents import early, part
 from tamis.base.machine.threads import alone, is_alone
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.rows import Csr
-from tamis.base.targets import ClassTargets, Coded, NumberTargets, Targets
+from tamis.base.targets import ClassTargets, Coded, NumberTargets
 
 TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
 LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
@@ -44,22 +44,27 @@ class Taken(NamedTuple):
     """
 
     rows: Any
-    targets: Targets
+    targets: Any  # ClassTargets or NumberTargets
     columns: np.ndarray
     weights: np.ndarray
     kept: np.ndarray  # numbers of those rows among the user's
     given: int  # number of the user's rows
 
 
-def take(model, X, y, sample_weight, *, layout: str = "dense") -> Taken:
+def take(
+    model, X, y, sample_weight, *, layout: str = "dense", whole: bool = True, known=None, **beside
+) -> Taken:
     """All that a batch method needs from what the user gave; `layout` is "rows" (`Csr`), "columns"
     (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
+
+    A batch of a stream is not the `whole` of it, and goes on from the targets `known`, if any.
     """
-    given = LAYOUTS[layout](model, X, reset=True)
+    chunk = {} if whole else {"chunk": True}
+    given = LAYOUTS[layout](model, X, reset=known is None, **chunk)
     count = given.n_rows if isinstance(given, Csr) else given.shape[0]
-    weights = take_weights(sample_weight, count, some=True)
-    targets, coded = model._code(y, count)
-    targets, weights = model._weigh(targets, coded.columns, weights)
+    weights = take_weights(sample_weight, count, some=whole)
+    targets, coded = model._code(y, count, whole=whole, known=known, **beside)
+    targets, weights = model._weigh(targets, coded.columns, weights, whole=whole)
     rows = given.scipy() if isinstance(given, Csr) and layout != "rows" else given
     columns, kept = coded.columns, np.arange(count)
     if len(weights) and not weights.all():

@@ -22,8 +22,8 @@ NAMES = [f"column {k}" for k in range(7)]
 MODELS = [
     BCWClassifier(random_state=0),
     BCWClassifier(random_state=0, solver="kernel", loss="squared_hinge", max_iter=20, tol=1e-2),
-    SparseBCWClassifier(n_features=4, block_size=2, random_state=0),
-    SparseBCWClassifier(n_features=4, covariance="identity", refit=True, random_state=0),
+    SparseBCWClassifier(n_features_to_select=4, block_size=2, random_state=0),
+    SparseBCWClassifier(n_features_to_select=4, covariance="identity", refit=True, random_state=0),
 ]
 
 
@@ -135,12 +135,12 @@ def test_wide_rows_of_a_stream_travel_through_a_file(tmp_path):
 
 def test_a_mean_and_a_width_must_fit_in_a_file(tmp_path):
     model = BCWClassifier().fit(X, Y)
-    model._belief.push = np.zeros((1, 3))
+    model._belief.dual_sum = np.zeros((1, 3))
     tamis.save(model, tmp_path / "model.tamis")
     with pytest.raises(
         tamis.persist.ModelFileError,
-        match=r"BCWClassifier._belief.push, axis 1 of \(outputs, width\), has 3 width, but there "
-        r"are",
+        match=r"BCWClassifier._belief.dual_sum, axis 1 of \(outputs, width\), has 3 width, but "
+        r"there are",
     ):
         tamis.load(tmp_path / "model.tamis")
 
@@ -151,7 +151,7 @@ def test_confident_rows_are_more_often_right_and_abstaining_helps():
     given = train_test_split(scale(rows), y, test_size=0.5, random_state=0)
     for model in (
         BCWClassifier(random_state=0),
-        SparseBCWClassifier(n_features=15, random_state=0),
+        SparseBCWClassifier(n_features_to_select=15, random_state=0),
     ):
         model.fit(given[0], given[2])
         sure, right = model.predict_confidence(given[1]), model.predict(given[1]) == given[3]
@@ -177,7 +177,7 @@ SETTINGS = [
     ),
     *(
         SparseBCWClassifier(
-            n_features=4, block_size=2, solver=s, max_iter=3, tol=None, random_state=0
+            n_features_to_select=4, block_size=2, solver=s, max_iter=3, tol=None, random_state=0
         )
         for s in ("mkl", "exact", "online")
     ),

@@ -57,14 +57,14 @@ def test_every_solver_gives_the_mean_of_the_eigenvectors(form, solver, loss, wei
     )
 
 
-@pytest.mark.parametrize("carry", ["mean", "dual"])
+@pytest.mark.parametrize("prior_mean", ["last", "dual"])
 @pytest.mark.parametrize("solver", [*SOLVERS, "auto"])
-def test_every_solver_carries_batches_on_alike(carry, solver):
+def test_every_solver_carries_batches_on_alike(prior_mean, solver):
     mean, precision, push = np.zeros(D), np.eye(D), np.zeros(D)
-    model = bare(C=0.8, cov_C=0.3, loss="squared_hinge", solver=solver, carry=carry)
+    model = bare(C=0.8, cov_C=0.3, loss="squared_hinge", solver=solver, prior_mean=prior_mean)
     for rows in (slice(0, 6), slice(6, 30), slice(30, 80)):
         before = precision + 0.3 * X[rows].T @ X[rows]
-        start = mean if carry == "mean" else np.linalg.solve(before, push)
+        start = mean if prior_mean == "last" else np.linalg.solve(before, push)
         mean, precision, alpha = reference.batch(X[rows], Y[rows], 0.8, 0.3, True, start, precision)
         push = push + X[rows].T @ (alpha * Y[rows])
         model.partial_fit(
@@ -159,13 +159,14 @@ def test_below_the_margin_a_pass_is_ridge_regression(solver, shuffle):
     )
 
 
-@pytest.mark.parametrize("carry", ["dual", "mean"])
-def test_batches_below_the_margin_are_one_batch_if_duals_are_carried(carry):
-    whole, parts = bare(C=1e-3, carry=carry).fit(X, Y), bare(C=1e-3, carry=carry)
+@pytest.mark.parametrize("prior_mean", ["dual", "last"])
+def test_batches_below_the_margin_are_one_batch_if_duals_are_carried(prior_mean):
+    whole, parts = (bare(C=1e-3, prior_mean=prior_mean) for _ in range(2))
+    whole.fit(X, Y)
     for rows in np.array_split(np.arange(N), 5):
         parts.partial_fit(X[rows], Y[rows], classes=[-1, 1])
     apart = np.abs(whole.coef_ - parts.coef_).max()
-    assert (apart < 1e-12) == (carry == "dual")
+    assert (apart < 1e-12) == (prior_mean == "dual")
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -209,8 +210,8 @@ def test_the_dual_rises_and_the_gap_closes_with_empty_rows_too(loss, solver, cov
 
 def test_the_gap_of_later_batches_closes_too():
     model = solved(loss="squared_hinge", tol=1e-10)
-    for carry in ("mean", "dual"):
-        model.set_params(carry=carry).fit(X[:40], Y[:40])
+    for prior_mean in ("last", "dual"):
+        model.set_params(prior_mean=prior_mean).fit(X[:40], Y[:40])
         model.partial_fit(X[40:], Y[40:])
         assert -1e-9 <= model.gap_ <= 1e-10
 

@@ -5,7 +5,7 @@ from scipy.optimize import linprog
 
 from tamis.methods.thresholding.bounds import Problem
 from tamis.methods.thresholding.certificate import certify
-from tamis.methods.thresholding.fits import solve
+from tamis.methods.thresholding.solver import solve
 from tamis.methods.thresholding.thresholds import drop_small
 
 
@@ -40,7 +40,7 @@ def optimum(X, problem):
 def hinge_program(X, problem):
     """The hinge problem as a linear program in the weights themselves."""
     n, d = X.shape
-    costs = np.concatenate((np.full(2 * d, problem.strength), problem.loads, [0.0]))
+    costs = np.concatenate((np.full(2 * d, problem.strength), problem.row_weights, [0.0]))
     signed = problem.signs[:, None] * X
     bias = problem.signs[:, None] * float(problem.intercept)
     rows = -np.hstack((signed, -signed, np.eye(n), bias))

@@ -17,7 +17,7 @@ from tamis.methods.thresholding.bounds import (
     relative_bound,
     safe_threshold,
 )
-from tamis.methods.thresholding.fits import solve
+from tamis.methods.thresholding.solver import solve
 from tamis.methods.thresholding.thresholds import drop_small, halvings, keeping
 
 pytestmark = pytest.mark.delicate
@@ -31,7 +31,7 @@ SLACK = 1e-9
 def test_the_logistic_solver_reaches_the_optimum_of_scikit_learn(intercept):
     X, problem = random_problem(1, "logistic")
     problem = problem._replace(
-        intercept=intercept, loads=np.full(len(X), 1 / len(X)), strength=0.02
+        intercept=intercept, row_weights=np.full(len(X), 1 / len(X)), strength=0.02
     )
     fit = solve(problem, X, 1e-10, 300)
     other = LogisticRegression(
@@ -134,14 +134,14 @@ def test_nothing_dropped_is_the_plain_problem(loss):
 
 
 def test_the_rules_are_the_bounds_turned_round():
-    for strength, eps in ((0.01, 0.1), (0.3, 0.02)):
-        t = safe_threshold(eps, "relative", strength, 1.0)
-        assert relative_bound(t, strength) == pytest.approx(eps)
-        t = safe_threshold(eps, "absolute", strength, 0.7)
-        assert absolute_bound(t, strength, 0.7) == pytest.approx(eps)
+    for strength, max_error in ((0.01, 0.1), (0.3, 0.02)):
+        t = safe_threshold(max_error, "relative", strength, 1.0)
+        assert relative_bound(t, strength) == pytest.approx(max_error)
+        t = safe_threshold(max_error, "absolute", strength, 0.7)
+        assert absolute_bound(t, strength, 0.7) == pytest.approx(max_error)
         # Along a path the value reached before allows more, once it is small (notes, A.4).
-        assert safe_threshold(eps, "absolute", strength, 0.7, 0.01) > safe_threshold(
-            eps, "absolute", strength, 0.7
+        assert safe_threshold(max_error, "absolute", strength, 0.7, 0.01) > safe_threshold(
+            max_error, "absolute", strength, 0.7
         )
     # Not 0.00488, the source's rule.
     assert safe_threshold(0.1, "absolute", 0.1, 1.0, 1.0) == pytest.approx(0.005)

@@ -48,12 +48,12 @@ def best_value(alpha=3e-3, loss="logistic", y=Y):
 # --------------------------------------------------------------------------- fit
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 @pytest.mark.parametrize("mode", ["relative", "absolute"])
-@pytest.mark.parametrize("eps", [0.3, 0.02, 1e-3])
-def test_eps_is_kept(loss, mode, eps):
-    fitted = model(loss=loss, eps=eps, mode=mode).fit(X, Y)
+@pytest.mark.parametrize("max_error", [0.3, 0.02, 1e-3])
+def test_the_error_is_kept(loss, mode, max_error):
+    fitted = model(loss=loss, max_error=max_error, mode=mode).fit(X, Y)
     best = best_value(loss=loss)
     true = fitted.certificate_["primal_original"] - best
-    assert true <= eps * (best if mode == "relative" else 1.0) + 1e-7
+    assert true <= max_error * (best if mode == "relative" else 1.0) + 1e-7
     assert not KEYS - set(fitted.certificate_)
     thresholds = [record["threshold"] for record in fitted.history_]
     assert all(after <= 0.5 * before for before, after in pairwise(thresholds))
@@ -93,11 +93,11 @@ def test_no_threshold_is_plain_l1():
     assert 0 < len(fitted.support_) < 300
 
 
-def test_an_eps_that_no_solver_reaches_is_told():
+def test_an_error_that_no_solver_reaches_is_told():
     with pytest.warns(
-        ConvergenceWarning, match="found no threshold with a certificate of eps=1e-12"
+        ConvergenceWarning, match="found no threshold with a certificate of max_error=1e-12"
     ):
-        model(estimator=LogisticRegression(**L1, solver="liblinear"), eps=1e-12).fit(X, Y)
+        model(estimator=LogisticRegression(**L1, solver="liblinear"), max_error=1e-12).fit(X, Y)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter or tol"):
         model(max_iter=1, tol=1e-12).fit(X, Y)
 
@@ -132,13 +132,13 @@ def test_wide_indices():
 
 
 def test_several_classes_and_labels():
-    fitted = model(eps=0.05).fit(X, THREE)
+    fitted = model(max_error=0.05).fit(X, THREE)
     assert fitted.coef_.shape == (3, 300)
     assert fitted.certificate_["rel_gap"].shape == (3,)
     assert (fitted.certificate_["rel_gap"] <= 0.05).all()
     assert fitted.predict_proba(X).sum(axis=1) == pytest.approx(1.0)
     labels = np.eye(3, dtype=int)[THREE]
-    assert model(eps=0.05).fit(X, labels).coef_ == pytest.approx(fitted.coef_)
+    assert model(max_error=0.05).fit(X, labels).coef_ == pytest.approx(fitted.coef_)
     one = model(threshold=fitted.threshold_).fit(X, THREE == 1)
     assert one.coef_[0] == pytest.approx(fitted.coef_[1], abs=2e-3)
 
@@ -199,25 +199,27 @@ def test_estimators_that_cannot_serve_are_refused():
 
 # --------------------------------------------------------------------------- path
 @pytest.mark.parametrize("mode", ["relative", "absolute"])
-@pytest.mark.parametrize("eps", [0.2, 0.01])
-def test_every_step_of_a_path_keeps_eps(mode, eps):
+@pytest.mark.parametrize("max_error", [0.2, 0.01])
+def test_every_step_of_a_path_keeps_its_error(mode, max_error):
     alphas = np.geomspace(1e-2, 1e-3, 6)
-    path = model(mode=mode, tol=1e-7).path(X, Y, alphas, eps)
+    path = model(mode=mode, tol=1e-7).path(X, Y, alphas, max_error)
     assert path["coef"].shape == (6, 1, 300)
     assert (np.diff(path["threshold"]) <= 0.0).all()
     assert (np.diff(path["kept_fraction"]) >= 0.0).all()
     for k, alpha in enumerate(alphas):
         best = best_value(alpha)
-        assert path["primal"][k, 0] - best <= eps * (best if mode == "relative" else 1.0) + 1e-7
+        assert (
+            path["primal"][k, 0] - best <= max_error * (best if mode == "relative" else 1.0) + 1e-7
+        )
     assert not hasattr(model(), "coef_")
 
 
 def test_a_path_never_tries_what_a_stronger_penalty_has_ruled_out(monkeypatch):
-    from tamis.methods.thresholding import estimator as thresholded
+    from tamis.methods.thresholding import search
 
     tried = []
     monkeypatch.setattr(
-        thresholded,
+        search,
         "drop_small",
         lambda matrix, threshold: tried.append(threshold) or drop_small(matrix, threshold),
     )
@@ -237,7 +239,7 @@ def test_the_last_model_of_a_path_is_a_fit():
 def test_paths_go_down(alphas):
     with pytest.raises(ValueError, match="alphas must be above 0 and fall"):
         model().path(X, Y, alphas, 0.1)
-    with pytest.raises(ValueError, match="eps must be above 0"):
+    with pytest.raises(ValueError, match="max_error must be above 0"):
         model().path(X, Y, [1e-2], 0.0)
 
 
@@ -264,7 +266,7 @@ def test_the_transformer():
 
 
 def test_files(tmp_path):
-    fitted = model(eps=0.1).fit(X, THREE)
+    fitted = model(max_error=0.1).fit(X, THREE)
     tamis.save(fitted, tmp_path / "model.tamis")
     again = tamis.load(tmp_path / "model.tamis")
     assert np.array_equal(again.predict_proba(X), fitted.predict_proba(X))
@@ -281,7 +283,7 @@ def test_the_display():
     import matplotlib.pyplot as plt
 
     display = ThresholdDisplay.from_estimator(
-        model(eps=0.1), X[:300], Y[:300], [0.0, 0.1, 0.3], X_test=X[300:], y_test=Y[300:]
+        model(max_error=0.1), X[:300], Y[:300], [0.0, 0.1, 0.3], X_test=X[300:], y_test=Y[300:]
     )
     assert len(display.axes_) == 4
     assert display.kept_fraction[0] == 1.0

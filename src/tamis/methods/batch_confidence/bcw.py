@@ -6,15 +6,16 @@ from copy import copy
 from typing import ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import StrOptions
 
-from tamis.base.contents import early, number, part
+from tamis.base.contents import part
+from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.methods.batch_confidence.belief import Belief
-from tamis.methods.batch_confidence.dual import learn_batch
-from tamis.methods.batch_confidence.estimator import SHARED, BatchModel
+from tamis.methods.batch_confidence.dual import Outcome, SweepOptions, learn_batch
+from tamis.methods.batch_confidence.estimator import COST, NOTHING, BatchModel
 from tamis.methods.batch_confidence.rows import Rows
 
 
+@estimator
 class BCWClassifier(BatchModel):
     r"""Linear classifier with a full Gaussian over its weights, learnt a batch at a time:
     online-batch confidence-weighted learning (BCW).
@@ -22,8 +23,8 @@ class BCWClassifier(BatchModel):
     A batch first adds its rows to the precision, :math:`P = P_0 + C_{cov} \sum_i c_i x_i x_i^T`,
     and then moves the mean by dual coordinate ascent on
 
-    .. math:: \min_\mu \tfrac12 (\mu - \mu_0)^T P (\mu - \mu_0) + C \sum_i c_i \max(0, 1 - y_i \mu^T
-    x_i)^q
+    .. math:: \min_\mu \tfrac12 (\mu - \mu_0)^T P (\mu - \mu_0) + C \sum_i c_i
+       \max(0, 1 - y_i \mu^T x_i)^q
 
     with q = 1 (hinge) or 2 (squared hinge), weights c of the rows, and :math:`P_0 = I`,
     :math:`\mu_0 = 0` before the first batch. One sweep over the rows is the method of the paper;
@@ -36,66 +37,9 @@ class BCWClassifier(BatchModel):
     ``max_iter=50`` is the accurate mode: close to a linear SVM, in fewer sweeps. For many columns
     of which few matter, use `SparseBCWClassifier`.
 
-    Parameters
-    ----------
-    C : float, default=1.0
-        Cost of the loss of a row. The squared hinge costs C times its square, as in liblinear.
-    cov_C : float or None, default=None
-        What a row adds to the precision; None is C. 0 leaves the identity: then it is a linear SVM.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-        Loss. For streams of many batches prefer "squared_hinge".
-    max_iter : int, default=1
-        Most sweeps over a batch. With more than one they end at a duality gap of `tol`.
-    carry : {"mean", "dual"}, default="mean"
-        Where the mean of the next batch starts: at the last mean, or at what all dual variables so
-        far give under the new covariance.
-    solver : {"auto", "cholesky", "kernel", "raw"}, default="auto"
-        Way to the same means. "cholesky" whitens the rows; "kernel" works on inner products of rows
-        and holds nothing of columns by columns; "raw" sweeps sparse rows as they are, with the
-        covariance in full. "auto" takes "kernel" while there are fewer rows than columns, else
-        "raw" for rows that are less than a quarter full, else "cholesky".
-    tol : float or None, default=1e-3
-        Largest duality gap, as a share of the objective, at which sweeps end. None makes all of
-        them.
-    shuffle : bool, default=True
-        Whether each sweep walks the rows in a new order. The first sweep of `partial_fit` never
-        does.
-    fit_intercept : bool, default=True
-        Whether to append a constant column. It is regularised and takes part in the covariance, as
-        in liblinear.
-    intercept_scaling : float, default=1.0
-        Value of the constant column.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied into the row weights. "balanced" counts the whole of y in
-        `fit`, and in `partial_fit` the rows so far, the present one included.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the shuffles.
+    {parameters}
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_outputs, n_features)
-        Means of the weights.
-    intercept_ : ndarray of shape (n_outputs,)
-        Intercepts.
-    variance_ : ndarray of shape (n_outputs, n_features)
-        Variances of the weights; the same for all outputs, since the covariance does not depend on
-        y. Made on demand.
-    support_ : ndarray of int
-        Indices of the features with a weight other than 0.
-    gap_ : float
-        Duality gap of the last batch as a share of the objective, of the worst output.
-    n_iter_ : int
-        Sweeps over the last batch.
-    history_ : list of dict
-        Per sweep over the last batch: objective, dual and gap.
-    classes_ : ndarray
-        Class labels; for a matrix of labels, their numbers.
-    multilabel_ : bool
-        Whether the targets were a 0/1 matrix of labels.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Names of the columns, where X had them.
+    {attributes}
 
     See Also
     --------
@@ -105,7 +49,7 @@ class BCWClassifier(BatchModel):
     Notes
     -----
     A `partial_fit` call is one batch, so unlike in the online models the cut into calls matters.
-    With ``carry="dual"`` it matters less.
+    With ``prior_mean="dual"`` it matters less.
 
     References
     ----------
@@ -129,96 +73,87 @@ class BCWClassifier(BatchModel):
     ((3,), True)
     """
 
-    _contents: ClassVar[dict] = {
-        "_scale": early(
-            number(
-                float,
-                least=0.0,
-                binds={
-                    "width": lambda scale, held: held.measure("columns", "_scale") + (scale != 0.0)
-                },
-            )
-        ),
-        "_belief": part(Belief, "outputs", "width"),
-    }
-    _walks_rows = (
-        True  # one sweep tells a row of weight 2 from a row that comes twice: see tamis.testing
+    C: float = parameter(1.0, [ABOVE], COST)
+    cov_C: float | None = parameter(
+        None,
+        [NUMBER, None],
+        "What a row adds to the precision; None is C. 0 leaves the identity: then it is a linear "
+        "SVM.",
     )
-    _parameter_constraints: ClassVar[dict] = {
-        **SHARED,
-        "carry": [StrOptions({"mean", "dual"})],
-        "solver": [StrOptions({"auto", "cholesky", "kernel", "raw"})],
-        "shuffle": ["boolean"],
-    }
+    loss: str = parameter(
+        "hinge",
+        [one_of("hinge", "squared_hinge")],
+        'Loss. For streams of many batches prefer "squared_hinge".',
+    )
+    max_iter: int = parameter(
+        1,
+        [COUNT],
+        "Most sweeps over a batch. With more than one they end at a duality gap of `tol`.",
+    )
+    prior_mean: str = parameter(
+        "last",
+        [one_of("last", "dual")],
+        r"Mean :math:`\mu_0` that the next batch starts from: the last one, or what all dual "
+        "variables so far give under the new covariance.",
+    )
+    solver: str = parameter(
+        "auto",
+        [one_of("auto", "cholesky", "kernel", "raw")],
+        'Way to the same means. "cholesky" whitens the rows; "kernel" works on inner products of '
+        'rows and holds nothing of columns by columns; "raw" sweeps sparse rows as they are, with '
+        'the covariance in full. "auto" takes "kernel" while there are fewer rows than columns, '
+        'else "raw" for rows that are less than a quarter full, else "cholesky".',
+    )
+    shuffle: bool = parameter(
+        True,
+        [BOOL],
+        "Whether each sweep walks the rows in a new order. The first sweep of `partial_fit` never "
+        "does.",
+        kw_only=True,
+    )
+    _contents: ClassVar[dict] = {"_belief": part(Belief, "outputs", "columns")}
+    _attributes: ClassVar[str] = """\
+        variance_ : ndarray of shape (n_outputs, n_features)
+            Variances of the weights; the same for all outputs, since the covariance does not
+            depend on y. Made on demand.
+        history_ : list of dict
+            Per sweep over the last batch: objective, dual and gap."""
+    # one sweep tells a row of weight 2 from a row that comes twice: see tamis.testing
+    _walks_rows = True
 
-    def __init__(
-        self,
-        C=1.0,
-        cov_C=None,
-        loss="hinge",
-        max_iter=1,
-        carry="mean",
-        solver="auto",
-        *,
-        tol=1e-3,
-        shuffle=True,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        class_weight=None,
-        random_state=None,
-    ):
-        self.C = C
-        self.cov_C = cov_C
-        self.loss = loss
-        self.max_iter = max_iter
-        self.carry = carry
-        self.solver = solver
-        self.tol = tol
-        self.shuffle = shuffle
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-
-    def _learn(self, matrix, signs, weights, belief, whole):
+    def _learn(self, matrix, signs, weights, belief, whole) -> tuple[Belief, Outcome]:
         """One batch: the precision, then the means."""
-        rows = Rows(matrix, self._constant())
-        belief = Belief(self._outputs(), rows.width) if belief is None else copy(belief)
+        constant = self._constant()
+        rows = Rows(matrix, constant)
+        belief = copy(belief) if belief else Belief(signs.shape[1], rows.columns, constant)
         if belief.width != rows.width:
             raise ValueError(
                 f"{type(self).__name__}: `fit_intercept` changed since the first batch; call fit."
             )
-        self._scale = self._constant()
-        self._note()
-        if rows.count:
-            loads = weights * float(self.C if self.cov_C is None else self.cov_C)
-            orders = self._orders(rows.count, first=whole and self.shuffle, later=self.shuffle)
-            done = learn_batch(
-                belief,
-                rows,
-                self._dual(signs, weights),
-                loads,
-                self.solver,
-                self.carry,
-                self.max_iter,
-                orders,
-                self.tol,
-            )
-            self._note(done.sweeps, done.gap, done.history)
-            if self.max_iter > 1 and not done.converged:
-                self._warn_unfinished(done.gap)
-        return belief
+        belief.constant = constant
+        if not rows.count:
+            return belief, NOTHING
+        row_weights = weights * float(self.C if self.cov_C is None else self.cov_C)
+        options = SweepOptions(self.solver, self.prior_mean, self.max_iter, self.tol)
+        orders = self._orders(rows.count, first=whole and self.shuffle, later=self.shuffle)
+        dual = self._dual(signs, weights)
+        done = learn_batch(belief, rows, dual, row_weights, options, orders)
+        if self.max_iter > 1 and not done.converged:
+            self._warn_unfinished(done.gap)
+        return belief, done
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        return Rows(self._matrix(X), self._scale).scores(self._belief.mean)
+        matrix, belief = self._matrix(X), self._belief
+        return Rows(matrix, belief.constant).scores(belief.mean)
 
     def _margin_variance(self, X):
         """Margins of the rows and their variances."""
-        rows = Rows(self._matrix(X), self._scale)
-        margin = rows.scores(self._belief.mean)
-        variance = np.repeat(self._belief.variances(rows)[:, None], margin.shape[1], axis=1)
-        return self._shape(margin), self._shape(variance)
+        matrix, belief, shape = self._matrix(X), self._belief, self._targets.decision
+        rows = Rows(matrix, belief.constant)
+        margin = rows.scores(belief.mean)
+        variance = np.repeat(belief.variances(rows)[:, None], margin.shape[1], axis=1)
+        return shape(margin), shape(variance)
 
     @property
     def coef_(self):
@@ -228,8 +163,9 @@ class BCWClassifier(BatchModel):
     @property
     def intercept_(self):
         """Intercepts, one an output."""
-        mean = self._fitted("intercept_").mean
-        return self._scale * mean[:, -1] if self._scale else np.zeros(len(mean))
+        belief = self._fitted("intercept_")
+        mean, constant = belief.mean, belief.constant
+        return constant * mean[:, -1] if constant else np.zeros(len(mean))
 
     @property
     def variance_(self):

@@ -10,11 +10,16 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
-from tamis.base.contents import array, one_of, rows
+from tamis.base.contents import array, number, one_of, rows
 from tamis.methods.batch_confidence.rows import CHUNK, Rows, inner_products
 
 TINY = np.finfo(float).tiny
 MANY = 8  # rows a column from which the inverse of the factor is worth its making
+
+
+def _width_of(constant: float, held) -> int:
+    """Weights of an output, as a file says them."""
+    return held.measure("columns", "constant") + (constant != 0.0)
 
 
 class Belief:
@@ -22,11 +27,13 @@ class Belief:
     Z'Z with the rows Z of `stack`.
 
     The last form holds nothing of width squared: `root` is the lower Cholesky factor of I + Z Z'.
+    The width is that of the columns and of the constant one, if its value is not 0.
     """
 
     _contents: ClassVar[dict] = {
+        "constant": number(float, least=0.0, binds={"width": _width_of}),
         "mean": array("f8", "outputs", "width", order=None),
-        "push": array("f8", "outputs", "width", order=None),
+        "dual_sum": array("f8", "outputs", "width", order=None),
         "factor": one_of(None, array("f8", "width", "width", order="F")),
         "stack": one_of(None, array("f8", "stack", "width", order=None), rows("stack", "width")),
         "root": one_of(None, array("f8", "stack", "stack", order="F")),
@@ -34,13 +41,14 @@ class Belief:
 
     def _restored(self) -> None:
         """Refuse a precision in two forms, or in half a form."""
-        if (self.stack is None) != (self.root is None) or (
-            self.stack is not None and self.factor is not None
-        ):
+        both = self.stack is not None and self.factor is not None
+        if both or (self.stack is None) != (self.root is None):
             raise ValueError("the precision is in two forms, or in half a form")
 
-    def __init__(self, outputs: int, width: int):
-        self.mean, self.push = np.zeros((outputs, width)), np.zeros((outputs, width))
+    def __init__(self, outputs: int, columns: int, constant: float):
+        width = columns + (constant != 0.0)
+        self.constant = constant
+        self.mean, self.dual_sum = np.zeros((outputs, width)), np.zeros((outputs, width))
         self.factor: Any = None
         self.stack: Any = None
         self.root: Any = None
@@ -56,10 +64,10 @@ class Belief:
         return 0 if self.stack is None else self.stack.shape[0]
 
     # ------------------------------------------------------------------ taking rows in
-    def absorb_factor(self, rows: Rows, loads: np.ndarray) -> None:
-        """Add load x x' to the precision, as a Cholesky factor."""
+    def absorb_factor(self, rows: Rows, row_weights: np.ndarray) -> None:
+        """Add weight x x' to the precision, as a Cholesky factor."""
         check_room(self.width)
-        precision = rows.gram(loads)
+        precision = rows.gram(row_weights)
         if self.factor is not None:
             precision += self.factor @ self.factor.T
         else:
@@ -68,11 +76,11 @@ class Belief:
                 precision += _square(self.stack)
         self.factor, self.stack, self.root = cholesky(precision), None, None
 
-    def absorb_stack(self, rows: Rows, loads: np.ndarray) -> np.ndarray:
-        """Add load x x' to the precision as rows of Z; return (I + Z Z')^-1 Z Z', the columns of
+    def absorb_stack(self, rows: Rows, row_weights: np.ndarray) -> np.ndarray:
+        """Add weight x x' to the precision as rows of Z; return (I + Z Z')^-1 Z Z', the columns of
         the new rows.
         """
-        new, before = rows.scaled(np.sqrt(loads)), self.stacked
+        new, before = rows.scaled(np.sqrt(row_weights)), self.stacked
         if self.stack is None:
             self.stack = new
         else:
@@ -97,18 +105,14 @@ class Belief:
             return lambda dense: dense
         if count < MANY * self.width:
             return lambda dense: dtrsm(1.0, self.factor, dense.T, lower=1, overwrite_b=1).T
-        inverse = dtrtri(self.factor, lower=1)[
-            0
-        ]  # pays for itself: products run faster than solutions
+        inverse = dtrtri(self.factor, lower=1)[0]  # products run faster than solutions
         return lambda dense: dtrmm(1.0, inverse, dense.T, lower=1, overwrite_b=1).T
 
     def unwhitened(self, weights: np.ndarray) -> np.ndarray:
         """R^-T w for the rows of an array."""
-        return (
-            weights
-            if self.factor is None
-            else dtrsm(1.0, self.factor, weights.T, lower=1, trans_a=1).T
-        )
+        if self.factor is None:
+            return weights
+        return dtrsm(1.0, self.factor, weights.T, lower=1, trans_a=1).T
 
     def covered(self, vectors: np.ndarray) -> np.ndarray:
         """Sigma v for the rows of an array."""
@@ -116,10 +120,7 @@ class Belief:
             return dpotrs(self.factor, vectors.T, lower=1)[0].T
         if self.stack is None:
             return vectors.copy()
-        return (
-            vectors
-            - (self.stack.T @ dpotrs(self.root, np.asarray(self.stack @ vectors.T), lower=1)[0]).T
-        )
+        return vectors - self.returned(np.asarray(self.stack @ vectors.T))
 
     def returned(self, coefficients: np.ndarray) -> np.ndarray:
         """Sigma Z' c = Z' (I + Z Z')^-1 c for the columns c of an array, as rows."""
@@ -137,11 +138,10 @@ class Belief:
         found = np.empty(rows.count)
         whiten = self.whitening(rows.count)
         for span in rows.spans():
-            part = (
-                rows.dense(span)
-                if self.factor is not None or not rows.sparse
-                else Rows(rows.matrix[span], rows.constant).scaled()
-            )
+            if self.factor is not None or not rows.sparse:
+                part = rows.dense(span)
+            else:
+                part = Rows(rows.matrix[span], rows.constant).scaled()
             found[span] = self._variances(part, whiten)
         return np.maximum(found, TINY)
 
@@ -149,9 +149,10 @@ class Belief:
         if self.factor is not None:
             part = whiten(part)
             return np.einsum("ij,ij->i", part, part)
-        square = (
-            part.power(2).sum(axis=1) if sp.issparse(part) else np.einsum("ij,ij->i", part, part)
-        )
+        if sp.issparse(part):
+            square = part.power(2).sum(axis=1)
+        else:
+            square = np.einsum("ij,ij->i", part, part)
         if self.stack is None:
             return square
         seen = inner_products(self.stack, part)
@@ -168,9 +169,8 @@ class Belief:
             for start in range(0, self.width, step):
                 part = columns[:, start : start + step]
                 part = part.toarray() if sp.issparse(part) else np.asfortranarray(part)
-                found[start : start + step] -= (dtrsm(1.0, self.root, part, lower=1) ** 2).sum(
-                    axis=0
-                )
+                seen = dtrsm(1.0, self.root, part, lower=1)
+                found[start : start + step] -= (seen**2).sum(axis=0)
         return np.maximum(found, TINY)
 
 

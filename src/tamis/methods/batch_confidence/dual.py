@@ -46,13 +46,22 @@ def make_dual(signs: np.ndarray, costs: np.ndarray, squared: bool) -> Dual:
 
 class Outcome(NamedTuple):
     """What a batch did: sweeps, the largest relative duality gap of the outputs, whether that is
-    small enough, and each sweep's figures.
+    small enough, and the figures of each sweep or round.
     """
 
     sweeps: int
     gap: float
     converged: bool
     history: list
+
+
+class SweepOptions(NamedTuple):
+    """Parameters of the sweeps over a batch."""
+
+    solver: str
+    prior_mean: str
+    max_iter: int
+    tol: float | None
 
 
 class Whitened:
@@ -84,7 +93,7 @@ class Whitened:
         """Means of the outputs."""
         return self.belief.unwhitened(self.weights)
 
-    def push(self):
+    def dual_sum(self):
         """Sums of alpha y x."""
         moved = self.weights - self.begun
         return moved if self.belief.factor is None else moved @ self.belief.factor.T
@@ -97,34 +106,27 @@ class Whitened:
 class Kernel:
     """Sweeps over the Gram matrix of the rows under the covariance: nothing of width squared."""
 
-    def __init__(self, belief: Belief, rows: Rows, dual: Dual, start, gram, loads):
+    def __init__(self, belief: Belief, rows: Rows, dual: Dual, start, gram, row_weights):
         self.belief, self.rows, self.dual, self.start = belief, rows, dual, start
-        self.loads = np.sqrt(loads)
-        self.gram = np.ascontiguousarray(gram[-rows.count :] / np.outer(self.loads, self.loads))
+        self.roots = np.sqrt(row_weights)
+        self.gram = np.ascontiguousarray(gram[-rows.count :] / np.outer(self.roots, self.roots))
         self.alpha = np.zeros(dual.signs.shape)
         self.now = np.ascontiguousarray(rows.scores(start).T)
 
     def sweep(self, order) -> None:
         """Visit every row once."""
-        sweep_kernel(
-            self.gram,
-            order,
-            self.dual.signs,
-            self.dual.bounds,
-            self.dual.ridges,
-            self.alpha,
-            self.now,
-        )
+        dual = self.dual
+        sweep_kernel(self.gram, order, dual.signs, dual.bounds, dual.ridges, self.alpha, self.now)
 
     def mean(self):
         """Means of the outputs: Sigma Z' = Z' (I + Z Z')^-1."""
-        own = np.zeros((self.belief.stacked, self.alpha.shape[1]))
-        own[-self.rows.count :] = self.alpha * self.dual.signs / self.loads[:, None]
+        own = np.zeros((self.belief.stacked, self.dual.signs.shape[1]))
+        own[-self.rows.count :] = self.alpha * self.dual.signs / self.roots[:, None]
         return self.start + self.belief.returned(own)
 
-    def push(self):
+    def dual_sum(self):
         """Sums of alpha y x."""
-        return self.rows.pushed(self.alpha * self.dual.signs)
+        return self.rows.combined(self.alpha * self.dual.signs)
 
     def scores(self, mean):
         """Scores of all rows."""
@@ -145,30 +147,18 @@ class Raw:
     def sweep(self, order) -> None:
         """Visit every row once."""
         index = np.uint64 if self.sparse.indices.itemsize == 8 else np.uint32
-        csr = (
-            self.sparse.data,
-            self.sparse.indices.view(index),
-            self.sparse.indptr.astype(np.uint64),
-        )
-        sweep_raw(
-            *csr,
-            order,
-            self.sigma,
-            self.dual.signs,
-            self.dual.bounds,
-            self.dual.ridges,
-            self.alpha,
-            self.squares,
-            self.now,
-        )
+        rows, dual = self.sparse, self.dual
+        csr = (rows.data, rows.indices.view(index), rows.indptr.astype(np.uint64))
+        box = (dual.signs, dual.bounds, dual.ridges)
+        sweep_raw(*csr, order, self.sigma, *box, self.alpha, self.squares, self.now)
 
     def mean(self):
         """Means of the outputs."""
         return self.now.copy()
 
-    def push(self):
+    def dual_sum(self):
         """Sums of alpha y x."""
-        return self.rows.pushed(self.alpha * self.dual.signs)
+        return self.rows.combined(self.alpha * self.dual.signs)
 
     def scores(self, mean):
         """Scores of all rows."""
@@ -181,60 +171,54 @@ def choose(belief: Belief, rows: Rows, solver: str) -> str:
         return solver
     if belief.factor is None and belief.stacked + rows.count < rows.width:
         return "kernel"
-    return (
-        "raw"
-        if rows.sparse and rows.matrix.nnz < SPARSE * rows.count * rows.columns
-        else "cholesky"
-    )
+    thin = rows.sparse and rows.matrix.nnz < SPARSE * rows.count * rows.columns
+    return "raw" if thin else "cholesky"
 
 
-def _prepare(belief: Belief, rows: Rows, dual: Dual, loads, solver: str, carry: str, keep: bool):
+def _prepare(belief: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions):
     """Let the precision take the rows in, and set the sweeps up."""
-    way = choose(belief, rows, solver)
-    plain = not loads.any() and belief.factor is None and belief.stack is None
+    way = choose(belief, rows, options.solver)
+    plain = not row_weights.any() and belief.factor is None and belief.stack is None
     if way == "kernel" and not plain:
-        if belief.factor is not None or not loads.all():
+        if belief.factor is not None or not row_weights.all():
             raise ValueError(
                 "solver='kernel' has no way on from here: earlier batches left a full covariance, "
                 "or cov_C became 0 in mid-stream. "
                 "Use solver='auto', or keep cov_C."
             )
-        gram = belief.absorb_stack(rows, loads)
-        start = belief.mean if carry == "mean" else belief.covered(belief.push)
-        return Kernel(belief, rows, dual, start, gram, loads)
+        gram = belief.absorb_stack(rows, row_weights)
+        start = _prior_mean(belief, options)
+        return Kernel(belief, rows, dual, start, gram, row_weights)
     if not plain:
-        belief.absorb_factor(rows, loads)
-    start = belief.mean if carry == "mean" else belief.covered(belief.push)
+        belief.absorb_factor(rows, row_weights)
+    start = _prior_mean(belief, options)
     if way == "raw" or (plain and rows.sparse):
         return Raw(belief, rows, dual, start)
-    return Whitened(belief, rows, dual, start, keep)
+    return Whitened(belief, rows, dual, start, keep=options.max_iter > 1)
+
+
+def _prior_mean(belief: Belief, options: SweepOptions) -> np.ndarray:
+    """The means that a batch starts from."""
+    return belief.mean if options.prior_mean == "last" else belief.covered(belief.dual_sum)
 
 
 def learn_batch(
-    belief: Belief,
-    rows: Rows,
-    dual: Dual,
-    loads,
-    solver: str,
-    carry: str,
-    sweeps: int,
-    order_of,
-    tol: float | None,
+    belief: Belief, rows: Rows, dual: Dual, row_weights, options: SweepOptions, order_of
 ) -> Outcome:
-    """Learn one batch: at most so many sweeps, each in the order that `order_of` names, until the
-    gap is at most `tol` times the objective.
+    """Learn one batch: sweeps in the orders that `order_of` names, until the gap is at most `tol`
+    times the objective. `row_weights` are those of the rows in the precision.
     """
-    path = _prepare(belief, rows, dual, loads, solver, carry, keep=sweeps > 1)
+    way, tol = _prepare(belief, rows, dual, row_weights, options), options.tol
     history: list[dict] = []
-    for turn in range(1, sweeps + 1):
-        path.sweep(order_of(turn))
-        mean, push = path.mean(), path.push()
-        record = _figures(path, mean, push)
+    for turn in range(1, options.max_iter + 1):
+        way.sweep(order_of(turn))
+        mean, dual_sum = way.mean(), way.dual_sum()
+        record = _figures(way, mean, dual_sum)
         check_finite(record["objective"])
         history.append({"pass": turn, **record})
         if tol is not None and record["gap"] <= tol:
             break
-    belief.mean, belief.push = mean, belief.push + push
+    belief.mean, belief.dual_sum = mean, belief.dual_sum + dual_sum
     gap = history[-1]["gap"]
     return Outcome(len(history), gap, tol is None or gap <= tol, history)
 
@@ -248,10 +232,10 @@ def check_finite(objective: float) -> None:
         )
 
 
-def _figures(path, mean, push) -> dict:
+def _figures(way, mean, dual_sum) -> dict:
     """Objective, dual and relative gap, summed over the outputs (the gap: of the worst output)."""
-    bent = 0.5 * np.einsum("ij,ij->i", push, mean - path.start)
-    primal = bent + path.dual.losses(path.scores(mean))
-    dual = -bent + path.dual.gains(path.alpha) - np.einsum("ij,ij->i", push, path.start)
+    half = 0.5 * np.einsum("ij,ij->i", dual_sum, mean - way.start)
+    primal = half + way.dual.losses(way.scores(mean))
+    dual = -half + way.dual.gains(way.alpha) - np.einsum("ij,ij->i", dual_sum, way.start)
     gap = (primal - dual) / np.maximum(np.abs(primal), np.finfo(float).tiny)
     return {"objective": float(primal.sum()), "dual": float(dual.sum()), "gap": float(gap.max())}

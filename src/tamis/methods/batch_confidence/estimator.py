@@ -1,67 +1,75 @@
-"""What the batch models of the confidence-weighted family share: parameters, targets, the walk from
-rows to a batch.
+"""What the batch models of the confidence-weighted family share: parameters, the walk from rows to
+a batch, and what a fit shows.
 """
 
-from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import take_blocks, take_weights, warn_user
-from tamis.base.classifier import Classes
-from tamis.base.contents import count, early, figure, records
-from tamis.base.estimator import Estimator
+from tamis.base.border import take_blocks, warn_user
+from tamis.base.contents import count, figure, records
+from tamis.base.estimator import WeightedClassifier, take
 from tamis.base.margins import Margins
-from tamis.base.parameters import ABOVE, COUNT, NUMBER
+from tamis.base.parameters import ABOVE, BOOL, NUMBER, RANDOM, Seed, estimator, parameter
 from tamis.base.rows import Csr
-from tamis.methods.batch_confidence.dual import Dual, make_dual
-from tamis.terms.losses import LOSSES
+from tamis.methods.batch_confidence.dual import Dual, Outcome, make_dual
 
-SHARED = {
-    "C": [ABOVE],
-    "cov_C": [NUMBER, None],
-    "loss": [StrOptions({"hinge", "squared_hinge"})],
-    "max_iter": [COUNT],
-    "tol": [Interval(Real, 0, None, closed="left"), None],
-    "fit_intercept": ["boolean"],
-    "intercept_scaling": [ABOVE],
-    "class_weight": [dict, StrOptions({"balanced"}), None],
-    "random_state": ["random_state"],
-}
+COST = "Cost of the loss of a row. The squared hinge costs C times its square, as in liblinear."
+NOTHING = Outcome(0, 0.0, True, [])  # of a batch without rows
 
 
-class BatchModel(Margins, Classes, Estimator):
-    """Base of the models that learn a batch at a time."""
+@estimator(kw_only=True)
+class BatchModel(Margins, WeightedClassifier):
+    """Base of the models that learn a batch at a time.
 
-    grow = False  # the shared treatment of classes asks; here they are those of the first call
+    A model adds `C`, `cov_C`, `loss`, `max_iter` and `_learn`.
+    """
+
+    tol: float | None = parameter(
+        1e-3,
+        [NUMBER, None],
+        "Largest duality gap, as a share of the objective, at which sweeps end. None makes all of "
+        "them.",
+    )
+    fit_intercept: bool = parameter(
+        True,
+        [BOOL],
+        "Whether to append a constant column. It is regularised and takes part in the covariance, "
+        "as in liblinear.",
+    )
+    intercept_scaling: float = parameter(1.0, [ABOVE], "Value of the constant column.")
+    random_state: Seed = parameter(None, [RANDOM], "Seed of the shuffles.")
     _contents: ClassVar[dict] = {
-        "n_iter_": early(count()),
-        "gap_": early(figure(finite=False)),
-        "history_": early(records()),
+        "n_iter_": count(),
+        "gap_": figure(finite=False),
+        "history_": records(),
     }
-    _state = "_belief"  # the attribute that a fit leaves
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Means of the weights.
+        intercept_ : ndarray of shape (n_outputs,)
+            Intercepts.
+        variance_ : ndarray of shape (n_outputs, n_features)
+            Variances of the weights.
+        support_ : ndarray of int
+            Indices of the features with a weight other than 0; for several outputs the union.
+        gap_ : float
+            Duality gap of the last batch as a share of the objective, of the worst output.
+        n_iter_ : int
+            Sweeps over the last batch.
+        history_ : list of dict
+            What happened in the last batch.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
 
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows as one batch; what was learnt before is forgotten.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            Classes, or one column a label.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._fit(X, y, sample_weight)
+    def _fit(self, X, y, sample_weight):
+        """Learn all rows as one batch; what was learnt before is forgotten."""
+        return self._take_batch(X, y, sample_weight, whole=True)
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from the rows as the next batch of a stream; unlike in the online models, the cut
@@ -82,48 +90,28 @@ class BatchModel(Margins, Classes, Estimator):
         -------
         self : object
         """
-        return self._partial_fit(X, y, sample_weight, classes=classes)
+        return self._take_batch(X, y, sample_weight, whole=False, classes=classes)
 
-    def _fit(self, X, y, sample_weight):
-        """Check, prepare, learn all rows as one batch."""
+    def _take_batch(self, X, y, sample_weight, *, whole: bool, **classes):
+        """Check, prepare, learn, store: the model changes once all went well."""
         self._validate_params()
-        return self._take_batch(X, y, sample_weight, whole=True)
-
-    def _partial_fit(self, X, y, sample_weight, **classes):
-        """Check, prepare, learn the rows as the next batch."""
-        self._validate_params()
-        return self._take_batch(X, y, sample_weight, whole=False, **classes)
-
-    def _take_batch(self, X, y, sample_weight, *, whole, **classes):
-        """From what the user gave to `_learn`: rows of weight 0 are gone.
-
-        The state changes only once all went well.
-        """
-        again = not whole and self._state in vars(self)
-        rows = take_blocks(self, X, reset=not again, chunk=not whole)
-        count = rows.n_rows if isinstance(rows, Csr) else rows.shape[0]
-        targets = self._take_targets(y, count, first=not again, whole=whole, **classes)
-        weights = self._weigh(targets, take_weights(sample_weight, count, some=whole), whole=whole)
-        signs, matrix = self._signs(targets), rows.scipy() if isinstance(rows, Csr) else rows
-        if len(weights) and not weights.all():
-            kept = np.flatnonzero(weights)
-            matrix, signs, weights = matrix[kept], signs[kept], weights[kept]
-        weights = weights if len(weights) else np.ones(matrix.shape[0])
-        state = self._learn(
-            matrix, signs, weights, vars(self).get(self._state) if again else None, whole
+        again = not whole and "_belief" in vars(self)
+        known, belief = (self._targets, self._belief) if again else (None, None)
+        taken = take(self, X, y, sample_weight, whole=whole, known=known, **classes)
+        signs = taken.targets.signs(taken.columns)
+        belief, done = self._learn(taken.rows, signs, taken.weights, belief, whole)
+        self.__dict__.update(
+            _targets=taken.targets,
+            _belief=belief,
+            n_iter_=done.sweeps,
+            gap_=done.gap,
+            history_=list(done.history),
         )
-        setattr(self, self._state, state)
         return self
 
-    def _note(self, sweeps: int = 0, gap: float = 0.0, history=()) -> None:
-        """Store what the last batch did; nothing, where it held no row."""
-        self.n_iter_, self.gap_, self.history_ = sweeps, gap, list(history)
-
-    def _signs(self, targets) -> np.ndarray:
-        """Targets as +1 and -1 of every output."""
-        if len(self.classes_) > 2 and not self.multilabel_:
-            return np.where(targets == np.arange(len(self.classes_)), 1.0, -1.0)
-        return np.ascontiguousarray(targets)
+    def _learn(self, matrix, signs, weights, belief, whole: bool) -> tuple[Any, Outcome]:
+        """A belief that has taken a batch in, a new one where there was none, and how it went."""
+        raise NotImplementedError
 
     def _dual(self, signs, weights) -> Dual:
         return make_dual(signs, float(self.C) * weights, self.loss == "squared_hinge")
@@ -156,22 +144,10 @@ class BatchModel(Margins, Classes, Estimator):
         rows = take_blocks(self, X, reset=False)
         return rows.scipy() if isinstance(rows, Csr) else rows
 
-    def _fitted(self, name):
-        if self._state not in vars(self):
+    def _fitted(self, name: str):
+        if "_belief" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return vars(self)[self._state]
+        return self._belief
 
     def __sklearn_is_fitted__(self):
-        return self._state in vars(self)
-
-    def _terms(self):
-        return (LOSSES[self.loss],), ()  # asked for by predict_proba, which needs another loss
-
-    def _shape(self, values: np.ndarray) -> np.ndarray:
-        """One column for two classes, else one an output."""
-        return values[:, 0] if self._outputs() == 1 and not self.multilabel_ else values
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return "_belief" in vars(self)

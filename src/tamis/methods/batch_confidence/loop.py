@@ -15,15 +15,15 @@ ONE = np.uint64(1)
 
 
 @helper
-def climbed(alpha, short, curve, ridge, bound):
+def climbed(alpha, short, curvature, ridge, bound):
     """The dual variable after its step: `short` is how far the margin lies below 1.
 
     A row without length goes to its bound.
     """
-    bend = curve + ridge
-    if bend <= 0.0:
+    curvature += ridge
+    if curvature <= 0.0:
         return bound
-    return min(max(alpha + (short - ridge * alpha) / bend, 0.0), bound)
+    return min(max(alpha + (short - ridge * alpha) / curvature, 0.0), bound)
 
 
 @compiled

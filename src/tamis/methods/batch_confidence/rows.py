@@ -40,7 +40,7 @@ class Rows:
         found = np.concatenate([part @ own for _, part in self._wide()])
         return found + self.constant * weights[:, -1] if self.constant else found
 
-    def pushed(self, coefficients: np.ndarray) -> np.ndarray:
+    def combined(self, coefficients: np.ndarray) -> np.ndarray:
         """Sums of the rows by coefficients (rows, outputs), as (outputs, width)."""
         total = np.zeros((coefficients.shape[1], self.width))
         for rows, part in self._wide():
@@ -56,33 +56,33 @@ class Rows:
             return [(slice(None), self.matrix)]
         return ((rows, self.matrix[rows].astype(np.float64)) for rows in self.spans())
 
-    def gram(self, loads: np.ndarray) -> np.ndarray:
-        """Sum of load x x' over the rows: its lower triangle, in Fortran's order."""
+    def gram(self, row_weights: np.ndarray) -> np.ndarray:
+        """Sum of weight x x' over the rows: its lower triangle, in Fortran's order."""
         if not self.constant:
-            return self._gram(loads)
+            return self._gram(row_weights)
         total = np.empty((self.width, self.width), order="F")
-        total[:-1, :-1] = self._gram(loads)
-        total[-1] = self.constant * self.pushed(loads[:, None])[0]
+        total[:-1, :-1] = self._gram(row_weights)
+        total[-1] = self.constant * self.combined(row_weights[:, None])[0]
         total[:-1, -1] = 0.0
         return total
 
-    def _gram(self, loads):
+    def _gram(self, row_weights):
         """The part without the constant."""
         if self.sparse and self.matrix.nnz < FILLED * self.count * self.columns:
-            half = Rows(self.matrix, 0.0).scaled(np.sqrt(loads))
+            half = Rows(self.matrix, 0.0).scaled(np.sqrt(row_weights))
             return np.asfortranarray((half.T @ half).toarray())
-        return self._gram_dense(loads)
+        return self._gram_dense(row_weights)
 
-    def _gram_dense(self, loads):
-        """The part without the constant, by BLAS: at once where the loads are equal, else in pieces
-        of scaled rows.
+    def _gram_dense(self, row_weights):
+        """The part without the constant, by BLAS: at once where the weights are equal, else in
+        pieces of scaled rows.
         """
-        same = len(loads) and loads.min() == loads.max()
+        same = len(row_weights) and row_weights.min() == row_weights.max()
         if same and not self.sparse and self.matrix.dtype == np.float64:
-            return dsyrk(loads[0], self.matrix.T, lower=1)
+            return dsyrk(row_weights[0], self.matrix.T, lower=1)
         total = np.zeros((self.columns, self.columns), order="F")
         for rows in self.spans():
-            part = self.dense(rows)[:, : self.columns] * np.sqrt(loads[rows])[:, None]
+            part = self.dense(rows)[:, : self.columns] * np.sqrt(row_weights[rows])[:, None]
             total = dsyrk(1.0, part.T, beta=1.0, c=total, lower=1, overwrite_c=1)
         return total
 
@@ -111,6 +111,3 @@ def inner_products(a, b) -> np.ndarray:
         part = a[start : start + step] @ b.T
         found[start : start + step] = part.toarray() if sp.issparse(part) else part
     return found
-
-
-# --------------------------------------------------------------------------- equal rows

@@ -6,38 +6,35 @@ from copy import copy
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import warn_user
 from tamis.base.contents import listing, part
-from tamis.base.parameters import ABOVE, COUNT, NUMBER
+from tamis.base.parameters import (
+    ABOVE,
+    BOOL,
+    COUNT,
+    NUMBER,
+    RANDOM,
+    Seed,
+    estimator,
+    one_of,
+    parameter,
+)
 from tamis.base.rows import settle
 from tamis.methods.batch_confidence.belief import Belief
-from tamis.methods.batch_confidence.dual import learn_batch
-from tamis.methods.batch_confidence.estimator import SHARED, BatchModel
+from tamis.methods.batch_confidence.blocks import BlockBelief, score_blocks
+from tamis.methods.batch_confidence.cutting_planes import Options, learn_sparse
+from tamis.methods.batch_confidence.dual import Outcome, SweepOptions, learn_batch
+from tamis.methods.batch_confidence.estimator import COST, NOTHING, BatchModel
 from tamis.methods.batch_confidence.rows import Rows
-from tamis.methods.batch_confidence.sparse import Wishes, learn_sparse
-from tamis.methods.batch_confidence.sparse_blocks import BlockBelief, score_blocks
 
 ROUNDS = 15  # of the paper
 SHRINK = 100.0  # cov_C=None is C over this
 
 
-class ScoreWord:
-    """The parameter `score` beside scikit-learn's method of that name: it is set as a word, and
-    read as the method.
-    """
-
-    def __set__(self, model, value):
-        vars(model)["score"] = value
-
-    def __get__(self, model, owner):
-        return ClassifierMixin.score if model is None else ClassifierMixin.score.__get__(model)
-
-
+@estimator
 class SparseBCWClassifier(SelectorMixin, BatchModel):
     r"""Linear classifier that selects features in groups and keeps a covariance for each group:
     sparse BCW; with identity covariance, FGM.
@@ -47,8 +44,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     X_k^T X_k)^{-1}`, and solve for all blocks k so far, with :math:`\mu_k` the mean of a block and
     :math:`w_k = \Sigma_k^{-1/2} \mu_k`,
 
-    .. math:: \min_\mu \tfrac{\sigma}{2} \sum_k |w_k|^2 + \tfrac12 \Bigl(\sum_k |w_k|\Bigr)^2 + C
-    \sum_i c_i \max(0, 1 - y_i \sum_k \mu_k^T x_i^k)^q
+    .. math:: \min_\mu \tfrac{\sigma}{2} \sum_k |w_k|^2 + \tfrac12 \Bigl(\sum_k |w_k|\Bigr)^2
+       + C \sum_i c_i \max(0, 1 - y_i \sum_k \mu_k^T x_i^k)^q
 
     Choose it for very many sparse columns and few wanted features: on text, with up to 150, it had
     lower error than an L1-regularised SVM of as many; with more the two were within a point. Choose
@@ -56,85 +53,9 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     reproduce; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the method as printed,
     which is far below an L1-regularised SVM.
 
-    Parameters
-    ----------
-    n_features : int, default=150
-        Most features to select, for each output.
-    block_size : int or None, default=None
-        Features selected in a round; None is a fifteenth of `n_features`.
-    C : float, default=1.0
-        Cost of the loss of a row. The squared hinge costs C times its square, as in liblinear.
-    cov_C : float or None, default=None
-        What a row adds to the precision; None is C / 100. With C itself, blocks that are equally
-        useful are regularised too much.
-    loss : {"hinge", "squared_hinge"}, default="squared_hinge"
-        Loss. With "hinge" dual variables reach their bound, and later rounds select as the first.
-    solver : {"mkl", "exact", "online"}, default="mkl"
-        How the blocks are solved for: with weights of the blocks that are renewed after each sweep,
-        by an exact line search at each row, or in one sweep by the steps of the paper.
-    sigma : float or None, default=None
-        Strength of the ridge part; None is 0.01, and 1 with ``solver="online"``, whose steps are
-        too long for less.
-    score : {"plain", "cov"}, default="plain"
-        Score of a column; "cov" divides it by the precision of the column alone.
-    covariance : {"block", "identity"}, default="block"
-        "identity" keeps :math:`\Sigma_k = I`: the feature generating machine (FGM).
-    refit : bool, default=False
-        Whether to learn the final weights by a linear SVM (the same C and loss) on the selected
-        columns.
-    max_iter : int, default=100
-        Most sweeps in a round.
-    tol : float or None, default=1e-3
-        Largest duality gap, as a share of the objective, at which a round ends. None makes all
-        sweeps.
-    theta_tol : float, default=0.0
-        Rounds end early when the dual, theta, changes by at most this share (the paper's second
-        rule). 0 selects all `n_features`.
-    fit_intercept : bool, default=True
-        Whether to append a constant column to each block. It is regularised, and neither scored nor
-        counted.
-    intercept_scaling : float, default=1.0
-        Value of the constant column.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied into the row weights. "balanced" counts the whole of y in
-        `fit`, and in `partial_fit` the rows so far, the present one included.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order of the rows in each sweep; with ``solver="online"`` `partial_fit` keeps
-        the given order.
+    {parameters}
 
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_outputs, n_features)
-        Means of the weights; zeros are exact. Made on demand.
-    intercept_ : ndarray of shape (n_outputs,)
-        Intercepts.
-    variance_ : ndarray of shape (n_outputs, n_features)
-        Variances of the weights; 1, where all begin, for features that are not selected. Made on
-        demand.
-    support_ : ndarray of int
-        Indices of the features with a weight other than 0; for several outputs the union.
-    blocks_ : list of ndarray
-        Selected features in the groups and order of their selection; for several outputs a list of
-        such lists.
-    n_selected_ : int
-        Number of selected features.
-    n_active_ : int
-        Number of those in blocks whose weights are not 0.
-    gap_ : float
-        Duality gap of the last round as a share of the objective, of the worst output.
-    n_iter_ : int
-        Sweeps over the last batch, of the output with most.
-    history_ : list of dict
-        Per round of the last batch: theta (the dual), objective, gap, sweeps, features selected so
-        far, and the output.
-    classes_ : ndarray
-        Class labels; for a matrix of labels, their numbers.
-    multilabel_ : bool
-        Whether the targets were a 0/1 matrix of labels.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Names of the columns, where X had them.
+    {attributes}
 
     See Also
     --------
@@ -144,9 +65,9 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     Notes
     -----
     A `partial_fit` call is one batch. Blocks without weight make room for new ones, so that at most
-    `n_features` are selected at any time. X is never made dense: what is held beside it is a copy
-    of the selected columns, one square matrix a block, and a number a row and block. The variance
-    of a margin is that of all selected features, also of those in blocks without weight.
+    `n_features_to_select` are selected at any time. X is never made dense: what is held beside it
+    is a copy of the selected columns, one square matrix a block, and a number a row and block. The
+    variance of a margin is that of all selected features, also of those in blocks without weight.
 
     References
     ----------
@@ -160,7 +81,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     >>> from tamis import SparseBCWClassifier
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=2000, n_features=5000, random_state=0)
-    >>> model = SparseBCWClassifier(n_features=30, C=10.0, random_state=0).fit(X[:1500], y[:1500])
+    >>> model = SparseBCWClassifier(n_features_to_select=30, C=10.0, random_state=0)
+    >>> model = model.fit(X[:1500], y[:1500])
     >>> model.n_selected_
     30
     >>> model.score(X[1500:], y[1500:]) > 0.8
@@ -169,176 +91,202 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     True
     """
 
-    _contents: ClassVar[dict] = {"_blocks": listing(part(BlockBelief, "columns"), "outputs")}
-    _state = "_blocks"
-    score = ScoreWord()
-    _parameter_constraints: ClassVar[dict] = {
-        **SHARED,
-        "n_features": [COUNT],
-        "block_size": [COUNT, None],
-        "solver": [StrOptions({"mkl", "exact", "online"})],
-        "sigma": [ABOVE, None],
-        "score": [StrOptions({"plain", "cov"})],
-        "covariance": [StrOptions({"block", "identity"})],
-        "refit": ["boolean"],
-        "theta_tol": [NUMBER],
-    }
+    n_features_to_select: int = parameter(150, [COUNT], "Most features to select, for each output.")
+    block_size: int | None = parameter(
+        None,
+        [COUNT, None],
+        "Features selected in a round; None is a fifteenth of `n_features_to_select`.",
+    )
+    C: float = parameter(1.0, [ABOVE], COST)
+    cov_C: float | None = parameter(
+        None,
+        [NUMBER, None],
+        "What a row adds to the precision; None is C / 100. With C itself, blocks that are equally "
+        "useful are regularised too much.",
+    )
+    loss: str = parameter(
+        "squared_hinge",
+        [one_of("hinge", "squared_hinge")],
+        'Loss. With "hinge" dual variables reach their bound, and later rounds select as the '
+        "first.",
+    )
+    solver: str = parameter(
+        "mkl",
+        [one_of("mkl", "exact", "online")],
+        "How the blocks are solved for: with weights of the blocks that are renewed after each "
+        "sweep, by an exact line search at each row, or in one sweep by the steps of the paper.",
+    )
+    sigma: float | None = parameter(
+        None,
+        [ABOVE, None],
+        'Strength of the ridge part; None is 0.01, and 1 with ``solver="online"``, whose steps are '
+        "too long for less.",
+    )
+    criterion: str = parameter(
+        "plain",
+        [one_of("plain", "cov")],
+        'Score of a column; "cov" divides it by the precision of the column alone.',
+    )
+    covariance: str = parameter(
+        "block",
+        [one_of("block", "identity")],
+        r'"identity" keeps :math:`\Sigma_k = I`: the feature generating machine (FGM).',
+    )
+    refit: bool = parameter(
+        False,
+        [BOOL],
+        "Whether to learn the final weights by a linear SVM (the same C and loss) on the selected "
+        "columns.",
+        kw_only=True,
+    )
+    max_iter: int = parameter(100, [COUNT], "Most sweeps in a round.", kw_only=True)
+    theta_tol: float = parameter(
+        0.0,
+        [NUMBER],
+        "Rounds end early when the dual, theta, changes by at most this share (the paper's second "
+        "rule). 0 selects all `n_features_to_select`.",
+        kw_only=True,
+    )
+    tol: float | None = parameter(
+        1e-3,
+        [NUMBER, None],
+        "Largest duality gap, as a share of the objective, at which a round ends. None makes all "
+        "sweeps.",
+        kw_only=True,
+    )
+    fit_intercept: bool = parameter(
+        True,
+        [BOOL],
+        "Whether to append a constant column to each block. It is regularised, and neither scored "
+        "nor counted.",
+        kw_only=True,
+    )
+    random_state: Seed = parameter(
+        None,
+        [RANDOM],
+        'Seed of the order of the rows in each sweep; with ``solver="online"`` `partial_fit` keeps '
+        "the given order.",
+        kw_only=True,
+    )
+    # one belief an output
+    _contents: ClassVar[dict] = {"_belief": listing(part(BlockBelief, "columns"), "outputs")}
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Means of the weights; zeros are exact. Made on demand.
+        variance_ : ndarray of shape (n_outputs, n_features)
+            Variances of the weights; 1, where all begin, for features that are not selected. Made
+            on demand.
+        blocks_ : list of ndarray
+            Selected features in the groups and order of their selection; for several outputs a
+            list of such lists.
+        n_selected_ : int
+            Number of selected features.
+        n_active_ : int
+            Number of those in blocks whose weights are not 0.
+        gap_ : float
+            Duality gap of the last round as a share of the objective, of the worst output.
+        n_iter_ : int
+            Sweeps over the last batch, of the output with most.
+        history_ : list of dict
+            Per round of the last batch: theta (the dual), objective, gap, sweeps, features selected
+            so far, and the output."""
 
-    def __init__(
-        self,
-        n_features=150,
-        block_size=None,
-        C=1.0,
-        cov_C=None,
-        loss="squared_hinge",
-        solver="mkl",
-        sigma=None,
-        score="plain",
-        covariance="block",
-        *,
-        refit=False,
-        max_iter=100,
-        tol=1e-3,
-        theta_tol=0.0,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        class_weight=None,
-        random_state=None,
-    ):
-        self.n_features = n_features
-        self.block_size = block_size
-        self.C = C
-        self.cov_C = cov_C
-        self.loss = loss
-        self.solver = solver
-        self.sigma = sigma
-        self.score = score
-        self.covariance = covariance
-        self.refit = refit
-        self.max_iter = max_iter
-        self.tol = tol
-        self.theta_tol = theta_tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-
-    def get_params(self, deep=True):
-        """Parameters of the model.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            For scikit-learn; no parameter is a model.
-
-        Returns
-        -------
-        parameters : dict
-        """
-        return {**super().get_params(deep), "score": vars(self)["score"]}
-
-    def _learn(self, matrix, signs, weights, beliefs, whole):
+    def _learn(self, matrix, signs, weights, belief, whole) -> tuple[list[BlockBelief], Outcome]:
         """One batch, output by output."""
+        beliefs = self._begun(belief, signs.shape[1], whole)
+        if not len(weights):
+            return beliefs, NOTHING
+        walked = self.solver == "online"  # else the optimum is sought, which knows no order
+        settled = np.arange(len(weights))
+        if not walked:
+            matrix, signs, weights, settled = settle(matrix, signs, weights)
+        row_weights, options, done = weights * self._cov_C(), self._options(matrix.shape[1]), []
+        shuffled = whole or not walked
+        for c, belief in enumerate(beliefs):
+            orders = self._orders(len(weights), first=shuffled, later=shuffled)
+            dual = self._dual(np.ascontiguousarray(signs[:, [c]]), weights)
+            done.append(
+                learn_sparse(
+                    belief,
+                    matrix,
+                    dual,
+                    row_weights,
+                    options,
+                    lambda turn, orders=orders: settled[orders(turn)],
+                )
+            )
+            if self.refit and belief.blocks:
+                belief.final = self._refitted(matrix, dual, belief, orders)
+        return beliefs, self._together(done)
+
+    def _begun(self, beliefs, outputs: int, whole: bool) -> list[BlockBelief]:
+        """Beliefs that a batch may change."""
         if self.refit and not whole:
             raise ValueError(
                 f"{type(self).__name__}: refit=True needs all rows at once; use fit, or "
                 "partial_fit with refit=False."
             )
         constant = self._constant()
-        beliefs = (
-            [BlockBelief(constant) for _ in range(self._outputs())]
-            if beliefs is None
-            else [copy(belief) for belief in beliefs]
-        )
+        if beliefs is None:
+            return [BlockBelief(constant) for _ in range(outputs)]
         if beliefs[0].constant != constant:
             raise ValueError(
                 f"{type(self).__name__}: the intercept's column changed since the first batch; "
                 "call fit."
             )
-        walked = (
-            self.solver == "online"
-        )  # else the optimum of the batch is sought, which knows no order of the rows
-        settled = np.arange(len(weights))
-        if not walked and len(weights):
-            matrix, signs, weights, settled = settle(matrix, signs, weights)
-        loads, wishes, done = weights * self._cov_C(), self._wishes(matrix.shape[1]), []
-        for c, belief in enumerate(beliefs if len(weights) else ()):
-            orders = self._orders(
-                len(weights), first=whole or not walked, later=whole or not walked
-            )
-            dual = self._dual(np.ascontiguousarray(signs[:, c : c + 1]), weights)
-            done.append(
-                learn_sparse(
-                    belief,
-                    matrix,
-                    dual,
-                    loads,
-                    wishes,
-                    lambda turn, orders=orders: settled[orders(turn)],
-                )
-            )
-            if self.refit and belief.blocks:
-                belief.final = self._refitted(matrix, dual, belief, orders)
-        self._tell(done)
-        return beliefs
+        return [copy(belief) for belief in beliefs]
 
-    def _tell(self, done) -> None:
-        """Store what the batch did, and warn where it did too little."""
-        self._note()
-        if not done:
-            return
-        history = (
-            {"output": c, **record} for c, part in enumerate(done) for record in part.history
-        )
-        self._note(max(part.sweeps for part in done), max(part.gap for part in done), history)
-        if not all(part.converged for part in done):
-            self._warn_unfinished(self.gap_)
-        if not self.history_:
+    def _together(self, done: list[Outcome]) -> Outcome:
+        """What the batch did, over all outputs; warn where that was too little."""
+        sweeps, gap = max(part.sweeps for part in done), max(part.gap for part in done)
+        converged = all(part.converged for part in done)
+        if not converged:
+            self._warn_unfinished(gap)
+        history = [{"output": c, **turn} for c, part in enumerate(done) for turn in part.history]
+        if not history:
             warn_user(
                 f"{type(self).__name__} selected no feature: every column is 0, or unrelated to y.",
                 UserWarning,
             )
+        return Outcome(sweeps, gap, converged, history)
 
     def _refitted(self, matrix, dual, belief, orders) -> np.ndarray:
         """Weights of a linear SVM on the selected columns, then its intercept."""
         rows = Rows(matrix[:, belief.columns], belief.constant)
-        svm = Belief(1, rows.width)
-        learn_batch(
-            svm, rows, dual, np.zeros(rows.count), "raw", "mean", self.max_iter, orders, self.tol
-        )
+        svm = Belief(1, rows.columns, belief.constant)
+        options = SweepOptions("raw", "last", self.max_iter, self.tol)
+        learn_batch(svm, rows, dual, np.zeros(rows.count), options, orders)
         bias = belief.constant * svm.mean[0, -1] if belief.constant else 0.0
         return np.append(svm.mean[0, : rows.columns], bias)
 
     def _cov_C(self) -> float:
         return float(self.C) / SHRINK if self.cov_C is None else float(self.cov_C)
 
-    def _wishes(self, n_columns: int) -> Wishes:
-        wanted = min(self.n_features, n_columns)
+    def _options(self, n_columns: int) -> Options:
+        wanted = min(self.n_features_to_select, n_columns)
         sigma = self.sigma if self.sigma is not None else 1.0 if self.solver == "online" else 0.01
-        size = -(-wanted // ROUNDS) if self.block_size is None else self.block_size
-        identity = self.covariance == "identity" or self._cov_C() == 0.0
-        return Wishes(
-            wanted,
-            size,
-            self.solver,
-            float(sigma),
-            vars(self)["score"],
-            identity,
-            self.max_iter,
-            self.tol,
-            float(self.theta_tol),
+        return Options(
+            n_features=wanted,
+            block_size=-(-wanted // ROUNDS) if self.block_size is None else self.block_size,
+            solver=self.solver,
+            sigma=float(sigma),
+            criterion=self.criterion,
+            identity=self.covariance == "identity" or self._cov_C() == 0.0,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            theta_tol=float(self.theta_tol),
         )
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
         matrix = self._matrix(X)
-        return score_blocks(self._blocks, matrix)
+        return score_blocks(self._belief, matrix)
 
     def _margin_variance(self, X):
         """Margins of the rows and their variances, those of all selected columns."""
-        matrix = self._matrix(X)
-        variance = np.column_stack([belief.variances(matrix) for belief in self._blocks])
-        return self._shape(score_blocks(self._blocks, matrix)), self._shape(variance)
+        matrix, beliefs, shape = self._matrix(X), self._belief, self._targets.decision
+        variance = np.column_stack([belief.variances(matrix) for belief in beliefs])
+        return shape(score_blocks(beliefs, matrix)), shape(variance)
 
     def _get_support_mask(self):
         check_is_fitted(self)
@@ -364,9 +312,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     @property
     def variance_(self):
         """Variances of the weights, shaped as `coef_`."""
-        return np.array(
-            [belief.diagonal(self.n_features_in_) for belief in self._fitted("variance_")]
-        )
+        beliefs = self._fitted("variance_")
+        return np.array([belief.diagonal(self.n_features_in_) for belief in beliefs])
 
     @property
     def support_(self):
@@ -383,9 +330,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     @property
     def n_selected_(self):
         """Number of selected features."""
-        return len(
-            np.unique(np.concatenate([belief.columns for belief in self._fitted("n_selected_")]))
-        )
+        columns = [belief.columns for belief in self._fitted("n_selected_")]
+        return len(np.unique(np.concatenate(columns)))
 
     @property
     def n_active_(self):

@@ -1,9 +1,9 @@
 """What a model of thresholded data is worth on the data themselves: bounds before the fit, and a
 certificate after it.
 
-The objective is ``sum_i load_i f(y_i (x_i'w + b)) + lam ||w||_1`` with loads that add up to 1 and a
-loss f of slope at most 1. Dropping entries of size at most t moves a margin by at most ``t
-||w||_1``: all bounds come from that.
+The objective is ``sum_i c_i f(y_i (x_i'w + b)) + alpha ||w||_1`` with weights c that add up to 1
+and a loss f of slope at most 1. Dropping entries of size at most t moves a margin by at most
+``t ||w||_1``: all bounds come from that.
 """
 
 import math
@@ -16,10 +16,12 @@ AT_ZERO = {"logistic": math.log(2.0), "hinge": 1.0}
 
 
 class Problem(NamedTuple):
-    """Signs and loads of the rows, the loss's name, lam, and whether there is an intercept."""
+    """Signs and weights of the rows, the loss's name, the strength of the penalty, and whether
+    there is an intercept.
+    """
 
     signs: np.ndarray
-    loads: np.ndarray
+    row_weights: np.ndarray
     loss: str
     strength: float
     intercept: bool
@@ -33,7 +35,7 @@ def mean_loss(problem: Problem, scores) -> float:
         if problem.loss == "logistic"
         else np.maximum(1.0 - margins, 0.0)
     )
-    return float(problem.loads @ each)
+    return float(problem.row_weights @ each)
 
 
 def objective(problem: Problem, weights, scores) -> float:
@@ -64,25 +66,29 @@ def constrained_bound(dropped: float, radius: float) -> float:
 
 
 def safe_threshold(
-    eps: float, mode: str, strength: float, at_zero: float, reached: float | None = None
+    max_error: float, mode: str, strength: float, at_zero: float, reached: float | None = None
 ) -> float:
-    """The largest threshold that the bounds above allow for `eps`.
+    """The largest threshold that the bounds above allow for `max_error`.
 
     `reached` is the objective at a larger strength, on the data themselves: the optimum cannot be
     above it.
     """
     if mode == "relative":
-        return strength * (math.sqrt(1.0 + eps) - 1.0)
-    plain = 0.5 * strength * eps / at_zero
+        return strength * (math.sqrt(1.0 + max_error) - 1.0)
+    plain = 0.5 * strength * max_error / at_zero
     known = at_zero if reached is None else reached
-    return max(plain, strength * (math.sqrt(1.0 + eps / known) - 1.0)) if known > 0.0 else plain
+    if known <= 0.0:
+        return plain
+    return max(plain, strength * (math.sqrt(1.0 + max_error / known) - 1.0))
 
 
 # --------------------------------------------------------------------------- after a fit
 def dual_start(problem: Problem, scores) -> np.ndarray:
     """Dual variables of the rows from their scores: minus the slopes of the losses."""
     margins = problem.signs * scores
-    return problem.loads * (expit(-margins) if problem.loss == "logistic" else (margins < 1.0))
+    return problem.row_weights * (
+        expit(-margins) if problem.loss == "logistic" else (margins < 1.0)
+    )
 
 
 def dual_value(problem: Problem, alphas, correlation: float) -> float:
@@ -92,8 +98,12 @@ def dual_value(problem: Problem, alphas, correlation: float) -> float:
     shrunk = alphas * min(1.0, problem.strength / correlation) if correlation > 0.0 else alphas
     if problem.loss == "hinge":
         return float(shrunk.sum())
-    shares = np.divide(shrunk, problem.loads, out=np.zeros_like(shrunk), where=problem.loads > 0.0)
-    return float(-(problem.loads @ (xlogy(shares, shares) + xlogy(1.0 - shares, 1.0 - shares))))
+    shares = np.divide(
+        shrunk, problem.row_weights, out=np.zeros_like(shrunk), where=problem.row_weights > 0.0
+    )
+    return float(
+        -(problem.row_weights @ (xlogy(shares, shares) + xlogy(1.0 - shares, 1.0 - shares)))
+    )
 
 
 def balance(problem: Problem, alphas) -> np.ndarray:
@@ -120,11 +130,9 @@ def settle_intercept(problem: Problem, scores) -> np.ndarray:
     moved = 0.0
     for _ in range(20):
         share = expit(-problem.signs * (scores + moved))
-        slope, curve = (
-            -float((problem.loads * problem.signs) @ share),
-            float(problem.loads @ (share * (1.0 - share))),
-        )
-        if abs(slope) < 1e-9 or curve <= 0.0:
+        slope = -float((problem.row_weights * problem.signs) @ share)
+        curvature = float(problem.row_weights @ (share * (1.0 - share)))
+        if abs(slope) < 1e-9 or curvature <= 0.0:
             break
-        moved += float(np.clip(-slope / curve, -1.0, 1.0))
+        moved += float(np.clip(-slope / curvature, -1.0, 1.0))
     return scores + moved

@@ -18,7 +18,7 @@ from tamis.methods.thresholding.bounds import (
     relative_bound,
     settle_intercept,
 )
-from tamis.methods.thresholding.fits import Fit, repaired
+from tamis.methods.thresholding.solver import Fit, repaired
 from tamis.methods.thresholding.thresholds import Kept
 
 
@@ -38,13 +38,12 @@ class Certificate(NamedTuple):
     dual_thresholded: float
     solver_gap: float
 
-    def holds(self, eps: float, mode: str) -> bool:
-        """Whether one of the bounds is at most `eps`."""
+    def holds(self, max_error: float, mode: str) -> bool:
+        """Whether one of the bounds is at most `max_error`."""
         if mode == "relative":
-            return (
-                min(self.rel_gap, self.apriori_rel, share(self.aposteriori, self.dual_bound)) <= eps
-            )
-        return min(self.gap, self.apriori_abs, self.aposteriori) <= eps
+            after = share(self.aposteriori, self.dual_bound)
+            return min(self.rel_gap, self.apriori_rel, after) <= max_error
+        return min(self.gap, self.apriori_abs, self.aposteriori) <= max_error
 
 
 def share(part: float, whole: float) -> float:
@@ -60,11 +59,9 @@ def certify(problem: Problem, matrix, kept: Kept, fit: Fit) -> Certificate:
     """
     norm = float(np.abs(fit.weights).sum())
     own = balance(problem, fit.alphas)
-    there = (
-        float(np.abs(kept.matrix.T @ (problem.signs * own)).max(initial=0.0))
-        if fit.pull is None
-        else fit.pull
-    )
+    there = fit.correlation
+    if there is None:
+        there = float(np.abs(kept.matrix.T @ (problem.signs * own)).max(initial=0.0))
     lower = mean_loss(problem, fit.scores) + problem.strength * norm
     off = max(lower - dual_value(problem, own, there), 0.0)
     blind = dual_value(problem, own, there + kept.dropped * float(own.sum()))
@@ -74,11 +71,8 @@ def certify(problem: Problem, matrix, kept: Kept, fit: Fit) -> Certificate:
         scores = matrix @ fit.weights + fit.intercept
         upper = mean_loss(problem, scores) + problem.strength * norm
         bound = max(blind, _bound(problem, matrix, fit, own, scores))
-    gap, ratio, at_zero = (
-        max(upper - bound, 0.0),
-        1.0 + kept.dropped / problem.strength,
-        AT_ZERO[problem.loss],
-    )
+    gap, at_zero = max(upper - bound, 0.0), AT_ZERO[problem.loss]
+    ratio = 1.0 + kept.dropped / problem.strength
     before = absolute_bound(kept.dropped, problem.strength, at_zero, off)
     return Certificate(
         primal_thresholded=lower,
@@ -106,15 +100,11 @@ def _bound(problem: Problem, matrix, fit: Fit, own, scores) -> float:
     """
     if problem.loss == "logistic":
         own = balance(problem, dual_start(problem, settle_intercept(problem, scores)))
-    pulls = np.abs(matrix.T @ (problem.signs * own))
-    first = dual_value(problem, own, float(pulls.max(initial=0.0)))
-    columns = np.flatnonzero((pulls > problem.strength) | (fit.weights != 0.0))
+    correlations = np.abs(matrix.T @ (problem.signs * own))
+    first = dual_value(problem, own, float(correlations.max(initial=0.0)))
+    columns = np.flatnonzero((correlations > problem.strength) | (fit.weights != 0.0))
     if not len(columns):
         return first
     better = balance(problem, repaired(problem, matrix[:, columns], fit.weights[columns], scores))
-    return max(
-        first,
-        dual_value(
-            problem, better, float(np.abs(matrix.T @ (problem.signs * better)).max(initial=0.0))
-        ),
-    )
+    largest = float(np.abs(matrix.T @ (problem.signs * better)).max(initial=0.0))
+    return max(first, dual_value(problem, better, largest))

@@ -3,6 +3,7 @@ working set of columns.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,160 +45,146 @@ def copy_large(data, indices, threshold, fewer, where):
         at += np.uint64(abs(data[k]) > threshold)
 
 
+class Quadratic(NamedTuple):
+    """Slopes and curvatures of the loss: of columns, of rows, and of the intercept."""
+
+    slopes: np.ndarray
+    curvatures: np.ndarray
+    row_curvatures: np.ndarray
+    slope: float
+    curvature: float
+
+
 @helper
-def log_loss(signs, loads, scores, shift, step):
+def log_loss(signs, row_weights, scores, shift, step):
     """Weighted logistic loss of the scores moved by `step` times `shift`."""
     total = 0.0
     for i in range(scores.shape[0]):
         margin = signs[i] * (scores[i] + step * shift[i])
-        total += loads[i] * (
+        total += row_weights[i] * (
             math.log1p(math.exp(-margin)) if margin > 0.0 else math.log1p(math.exp(margin)) - margin
         )
     return total
 
 
 @helper
-def soften(value, toll):
+def soft_threshold(value, threshold):
     """Soft threshold."""
-    return math.copysign(max(abs(value) - toll, 0.0), value)
+    return math.copysign(max(abs(value) - threshold, 0.0), value)
 
 
 @helper
-def expand(signs, loads, scores, pull, bend):
+def expand(signs, row_weights, scores, row_slopes, row_curvatures):
     """Slope and curvature of every row's loss; their sums come back."""
-    slope, curve = 0.0, 0.0
+    slope, curvature = 0.0, 0.0
     for i in range(scores.shape[0]):
         share = 1.0 / (1.0 + math.exp(min(signs[i] * scores[i], 700.0)))
-        pull[i] = -loads[i] * signs[i] * share
-        bend[i] = loads[i] * share * (1.0 - share)
-        slope += pull[i]
-        curve += bend[i]
-    return slope, curve
+        row_slopes[i] = -row_weights[i] * signs[i] * share
+        row_curvatures[i] = row_weights[i] * share * (1.0 - share)
+        slope += row_slopes[i]
+        curvature += row_curvatures[i]
+    return slope, curvature
 
 
 @helper
-def solve_model(
-    data,
-    indices,
-    indptr,
-    columns,
-    slopes,
-    curves,
-    bend,
-    strength,
-    weights,
-    steps,
-    shift,
-    slope,
-    curve,
-    enough,
-):
-    """Coordinate descent on the quadratic model; returns the intercept's step.
+def solve_model(csc, columns, model, strength, weights, steps, shift, enough):
+    """Coordinate descent on a quadratic model of the loss; returns the intercept's step.
 
     `shift` is what the scores move by.
     """
-    one, moved = np.uint64(1), 0.0
+    data, indices, indptr = csc
+    one, moved, row_curvatures = np.uint64(1), 0.0, model.row_curvatures
     for _ in range(SWEEPS):
         worst = 0.0
         for c in range(columns.shape[0]):
-            j = columns[c]
-            if curves[c] <= 0.0:
+            j, curvature = columns[c], model.curvatures[c]
+            if curvature <= 0.0:
                 continue
-            now, here = slopes[c], weights[j] + steps[c]
+            now, here = model.slopes[c], weights[j] + steps[c]
             for k in range(indptr[j], indptr[j + one]):
-                now += bend[indices[k]] * data[k] * shift[indices[k]]
-            change = soften(here - now / curves[c], strength / curves[c]) - here
+                now += row_curvatures[indices[k]] * data[k] * shift[indices[k]]
+            change = soft_threshold(here - now / curvature, strength / curvature) - here
             if change != 0.0:
                 steps[c] += change
                 for k in range(indptr[j], indptr[j + one]):
                     shift[indices[k]] += change * data[k]
-                worst = max(worst, abs(change) * curves[c])
-        if curve > 0.0:
-            now = slope
+                worst = max(worst, abs(change) * curvature)
+        if model.curvature > 0.0:
+            now = model.slope
             for i in range(shift.shape[0]):
-                now += bend[i] * shift[i]
-            change = -now / curve
+                now += row_curvatures[i] * shift[i]
+            change = -now / model.curvature
             moved += change
             for i in range(shift.shape[0]):
                 shift[i] += change
-            worst = max(worst, abs(change) * curve)
+            worst = max(worst, abs(change) * model.curvature)
         if worst <= enough:
             break
     return moved
 
 
+@helper
+def fill_model(csc, columns, row_slopes, row_curvatures, slopes, curvatures):
+    """Slope and curvature of the loss along each of the columns."""
+    data, indices, indptr = csc
+    one = np.uint64(1)
+    for c in range(columns.shape[0]):
+        j, first, second = columns[c], 0.0, 0.0
+        for k in range(indptr[j], indptr[j + one]):
+            first += row_slopes[indices[k]] * data[k]
+            second += row_curvatures[indices[k]] * data[k] * data[k]
+        slopes[c], curvatures[c] = first, second
+
+
+@helper
+def violation(columns, slopes, slope, strength, weights):
+    """How far the slopes are, at most, from those of an optimum."""
+    off = abs(slope)
+    for c in range(columns.shape[0]):
+        weight = weights[columns[c]]
+        if weight == 0.0:
+            off = max(off, max(abs(slopes[c]) - strength, 0.0))
+        else:
+            off = max(off, abs(slopes[c] + math.copysign(strength, weight)))
+    return off
+
+
 @compiled
 def newton_steps(
-    data,
-    indices,
-    indptr,
-    columns,
-    signs,
-    loads,
-    strength,
-    weights,
-    scores,
-    intercept,
-    turns,
-    enough,
+    csc, columns, signs, row_weights, strength, weights, scores, intercept, turns, enough
 ):
     """At most so many Newton steps on the named columns, until no slope is off by more than
     `enough`; returns the intercept's move.
 
     `weights` and `scores` are changed in place. An `intercept` of 0 means that there is none.
     """
-    one, n, m = np.uint64(1), scores.shape[0], columns.shape[0]
-    pull, bend, shift = np.empty(n), np.empty(n), np.empty(n)
-    slopes, curves, steps = np.empty(m), np.empty(m), np.empty(m)
+    n, m = scores.shape[0], columns.shape[0]
+    row_slopes, row_curvatures, shift = np.empty(n), np.empty(n), np.empty(n)
+    slopes, curvatures, steps = np.empty(m), np.empty(m), np.empty(m)
     bias = 0.0
     for _ in range(turns):
-        slope, curve = expand(signs, loads, scores, pull, bend)
+        slope, curvature = expand(signs, row_weights, scores, row_slopes, row_curvatures)
         if intercept == 0.0:
-            slope, curve = 0.0, 0.0
-        off = abs(slope)
-        for c in range(m):
-            j = columns[c]
-            first, second = 0.0, 0.0
-            for k in range(indptr[j], indptr[j + one]):
-                first += pull[indices[k]] * data[k]
-                second += bend[indices[k]] * data[k] * data[k]
-            slopes[c], curves[c], steps[c] = first, second, 0.0
-            off = max(
-                off,
-                max(abs(first) - strength, 0.0)
-                if weights[j] == 0.0
-                else abs(first + math.copysign(strength, weights[j])),
-            )
+            slope, curvature = 0.0, 0.0
+        fill_model(csc, columns, row_slopes, row_curvatures, slopes, curvatures)
+        off = violation(columns, slopes, slope, strength, weights)
         if off <= enough:
             break
-        shift[:] = 0.0
-        moved = solve_model(
-            data,
-            indices,
-            indptr,
-            columns,
-            slopes,
-            curves,
-            bend,
-            strength,
-            weights,
-            steps,
-            shift,
-            slope,
-            curve,
-            max(0.1 * off, 0.3 * enough),
-        )
+        steps[:], shift[:] = 0.0, 0.0
+        model = Quadratic(slopes, curvatures, row_curvatures, slope, curvature)
+        near = max(0.1 * off, 0.3 * enough)
+        moved = solve_model(csc, columns, model, strength, weights, steps, shift, near)
         promise = slope * moved
         for c in range(m):
             was = weights[columns[c]]
             promise += slopes[c] * steps[c] + strength * (abs(was + steps[c]) - abs(was))
         if promise >= 0.0:
             break
-        before, size = log_loss(signs, loads, scores, shift, 0.0), 1.0
+        before, size = log_loss(signs, row_weights, scores, shift, 0.0), 1.0
         for c in range(m):
             before += strength * abs(weights[columns[c]])
         for _ in range(HALVINGS):
-            after = log_loss(signs, loads, scores, shift, size)
+            after = log_loss(signs, row_weights, scores, shift, size)
             for c in range(m):
                 after += strength * abs(weights[columns[c]] + size * steps[c])
             if after <= before + 1e-4 * size * promise + ROUNDING * before:

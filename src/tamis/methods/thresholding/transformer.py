@@ -9,11 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import take_blocks
 from tamis.base.contents import number
 from tamis.base.estimator import Estimator
-from tamis.base.parameters import AUTO, NUMBER, SHARE
+from tamis.base.parameters import AUTO, NUMBER, SHARE, Auto, estimator, is_auto, parameter
 from tamis.base.rows import Csr
 from tamis.methods.thresholding.thresholds import drop_small, keeping, sizes_of
 
 
+@estimator
 class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
     r"""Transformer that drops small entries: those of size at most t become 0.
 
@@ -25,27 +26,9 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
     predicted are cut too; with thresholds that drop much, models have been worse on cut rows than
     on whole ones. Features should be of one scale, since one threshold cuts them all.
 
-    Parameters
-    ----------
-    threshold : "auto" or float, default="auto"
-        Entries of this size or less are dropped. "auto" takes the threshold that leaves a share
-        `keep` of the nonzero entries of the training rows.
-    keep : float, default=0.5
-        That share, between 0 and 1; about, where several entries are of the same size, which stay
-        or leave together.
+    {parameters}
 
-    Attributes
-    ----------
-    threshold_ : float
-        Threshold in use.
-    kept_fraction_ : float
-        Share of the nonzero entries of the training rows above it.
-    dropped_ : float
-        Largest size of the entries dropped from them; 0 where none was.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray of str
-        Names of the columns, where X had them.
+    {attributes}
 
     See Also
     --------
@@ -65,16 +48,34 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
            [ 0.3,  0. ]])
     """
 
-    _parameter_constraints: ClassVar[dict] = {"threshold": [NUMBER, AUTO], "keep": [SHARE]}
+    threshold: float | Auto = parameter(
+        "auto",
+        [NUMBER, AUTO],
+        'Entries of this size or less are dropped. "auto" takes the threshold that leaves a share '
+        "`keep` of the nonzero entries of the training rows.",
+    )
+    keep: float = parameter(
+        0.5,
+        [SHARE],
+        "That share, between 0 and 1; about, where several entries are of the same size, which "
+        "stay or leave together.",
+    )
     _contents: ClassVar[dict] = {
         "threshold_": number(float, least=0.0),
         "kept_fraction_": number(float, least=0.0, most=1.0),
         "dropped_": number(float, least=0.0),
     }
-
-    def __init__(self, threshold="auto", keep=0.5):
-        self.threshold = threshold
-        self.keep = keep
+    _attributes: ClassVar[str] = """\
+        threshold_ : float
+            Threshold in use.
+        kept_fraction_ : float
+            Share of the nonzero entries of the training rows above it.
+        dropped_ : float
+            Largest size of the entries dropped from them; 0 where none was.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
 
     def fit(self, X, y=None):
         """Find the threshold.
@@ -93,9 +94,7 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self._validate_params()
         matrix = _plain(take_blocks(self, X, reset=True))
         self.threshold_ = (
-            keeping(matrix, float(self.keep))
-            if isinstance(self.threshold, str)
-            else float(self.threshold)
+            keeping(matrix, float(self.keep)) if is_auto(self.threshold) else float(self.threshold)
         )
         sizes = sizes_of(matrix)
         small = sizes[sizes <= self.threshold_]
@@ -122,11 +121,6 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
             return np.where(np.abs(matrix) > self.threshold_, matrix, matrix.dtype.type(0))
         kept = drop_small(matrix, self.threshold_).matrix
         return kept.copy() if kept is matrix else kept
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _plain(rows):

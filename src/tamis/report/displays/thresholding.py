@@ -112,7 +112,7 @@ class ThresholdDisplay(
         Parameters
         ----------
         estimator : ThresholdedClassifier
-            Model to copy; its own threshold and `eps` do not matter.
+            Model to copy; its own threshold and `max_error` do not matter.
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Training rows.
         thresholds : array-like of shape (n_thresholds,)
@@ -125,7 +125,7 @@ class ThresholdDisplay(
             Where to draw; None makes a figure.
         """
         known = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-        if not {"threshold", "eps"} <= set(known):
+        if not {"threshold", "max_error"} <= set(known):
             raise cls._refusal(estimator)
         if (X_test is None) != (y_test is None):
             raise ValueError(
@@ -192,7 +192,7 @@ class ThresholdDisplay(
 
 def _measure(estimator, X, y, threshold: float, X_test, y_test) -> dict:
     """One fit, timed by the thread's own clock."""
-    model = clone(estimator).set_params(threshold=threshold, eps=None)
+    model = clone(estimator).set_params(threshold=threshold, max_error=None)
     begin = time.thread_time()
     model.fit(X, y)
     taken = time.thread_time() - begin

@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dpotri
 from tamis.base.contents import apart, array, indices, listing, number, one_of
 from tamis.base.rows import copy_kept, count_kept
 from tamis.methods.batch_confidence.belief import TINY, cholesky
-from tamis.methods.batch_confidence.loop_sparse import join_rows
+from tamis.methods.batch_confidence.loop_blocks import Blocks, join_rows
 from tamis.methods.batch_confidence.rows import Rows
 
 NOWHERE = np.uint32(0xFFFFFFFF)
@@ -28,7 +28,7 @@ class BlockBelief:
         "constant": number(float, least=0.0),
         "blocks": listing(apart(indices("members", below="columns", distinct=True), "columns")),
         "precisions": listing(apart(array("f8", "members", "members", order=None))),
-        "push": array("f8", "weights"),
+        "dual_sum": array("f8", "weights"),
         "mean": array("f8", "weights"),
         "final": one_of(None, array("f8", "final")),
     }
@@ -36,33 +36,29 @@ class BlockBelief:
     def _restored(self) -> None:
         """Refuse blocks whose sizes do not add up, or that share a column."""
         sizes, columns = self.sizes, self.columns
-        if [len(part) for part in self.precisions] not in ([], sizes.tolist()) or len(
-            self.mean
-        ) != sizes.sum():
+        precise = [len(part) for part in self.precisions]
+        if precise not in ([], sizes.tolist()) or len(self.mean) != sizes.sum():
             raise ValueError(
                 f"blocks of {sizes[:10].tolist()} numbers do not fit their precisions or the mean "
                 f"of {len(self.mean)}"
             )
-        if len(np.unique(columns)) != len(columns) or (
-            self.final is not None and len(self.final) != len(columns) + 1
-        ):
+        misfit = self.final is not None and len(self.final) != len(columns) + 1
+        if misfit or len(np.unique(columns)) != len(columns):
             raise ValueError("the blocks share columns, or the last weights do not fit them")
 
     def __init__(self, constant: float):
         self.constant = float(constant)
         self.blocks: list[np.ndarray] = []
         self.precisions: list[np.ndarray] = []
-        self.push, self.mean = np.zeros(0), np.zeros(0)
-        self.final: np.ndarray | None = (
-            None  # weights of all columns and the intercept, where they were learnt anew
-        )
+        self.dual_sum, self.mean = np.zeros(0), np.zeros(0)
+        # weights of all columns and the intercept, where they were learnt anew
+        self.final: np.ndarray | None = None
 
     @property
     def sizes(self) -> np.ndarray:
         """Numbers of each block."""
-        return np.array(
-            [len(block) + (self.constant != 0.0) for block in self.blocks], dtype=np.int64
-        )
+        more = int(self.constant != 0.0)
+        return np.array([len(block) + more for block in self.blocks], dtype=np.int64)
 
     @property
     def starts(self) -> np.ndarray:
@@ -89,11 +85,8 @@ class BlockBelief:
 
     def busy(self) -> list[np.ndarray]:
         """Blocks whose mean is not 0."""
-        return [
-            block
-            for block, part in zip(self.blocks, self.parts(self.mean), strict=True)
-            if part.any()
-        ]
+        parts = zip(self.blocks, self.parts(self.mean), strict=True)
+        return [block for block, part in parts if part.any()]
 
     def covariances(self) -> list[np.ndarray]:
         """Covariance of each block; empty where they are identities."""
@@ -104,10 +97,10 @@ class BlockBelief:
         the rest does not feel them.
         """
         busy = [k for k, part in enumerate(self.parts(self.mean)) if part.any()]
-        pushes, means = self.parts(self.push), self.parts(self.mean)
+        dual_sums, means = self.parts(self.dual_sum), self.parts(self.mean)
         self.blocks = [self.blocks[k] for k in busy]
         self.precisions = [self.precisions[k] for k in busy] if self.precisions else []
-        self.push = np.concatenate([*(pushes[k] for k in busy), np.zeros(0)])
+        self.dual_sum = np.concatenate([*(dual_sums[k] for k in busy), np.zeros(0)])
         self.mean, self.final = np.concatenate([*(means[k] for k in busy), np.zeros(0)]), None
 
     def variances(self, matrix) -> np.ndarray:
@@ -131,12 +124,10 @@ def score_blocks(beliefs: list[BlockBelief], matrix) -> np.ndarray:
     parts = [belief.weights() for belief in beliefs]
     columns, values = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
     outputs = np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts])
-    scores = matrix @ sp.csc_array(
-        (values, (columns, outputs)), shape=(matrix.shape[1], len(parts))
-    )
-    return (scores.toarray() if sp.issparse(scores) else np.asarray(scores)) + np.array(
-        [part[2] for part in parts]
-    )
+    shape = (matrix.shape[1], len(parts))
+    scores = matrix @ sp.csc_array((values, (columns, outputs)), shape=shape)
+    scores = scores.toarray() if sp.issparse(scores) else np.asarray(scores)
+    return scores + np.array([part[2] for part in parts])
 
 
 def inverse(precision: np.ndarray) -> np.ndarray:
@@ -155,10 +146,15 @@ def lengths_squared(rows: Rows, sigma) -> np.ndarray:
 
 
 class Picked:
-    """The rows of a batch restricted to the columns of a belief's blocks, as the sweeps read them."""
+    """The rows of a batch in the columns of a belief's blocks, as the sweeps read them."""
 
-    def __init__(self, matrix, loads: np.ndarray, belief: BlockBelief, identity: bool):
-        self.matrix, self.loads, self.belief, self.identity = matrix, loads, belief, identity
+    def __init__(self, matrix, row_weights: np.ndarray, belief: BlockBelief, identity: bool):
+        self.matrix, self.row_weights, self.belief, self.identity = (
+            matrix,
+            row_weights,
+            belief,
+            identity,
+        )
         count = matrix.shape[0]
         self.place = np.full(matrix.shape[1], NOWHERE) if sp.issparse(matrix) else None
         self.csr = (np.zeros(0), np.zeros(0, np.uint32), np.zeros(count + 1, np.uint64))
@@ -173,10 +169,8 @@ class Picked:
         """Select a block of columns; it starts from the identity, and from no dual steps."""
         self._join(block, None)
         more = np.zeros(len(block) + (self.belief.constant != 0.0))
-        self.belief.push, self.belief.mean = (
-            np.concatenate([self.belief.push, more]),
-            np.concatenate([self.belief.mean, more]),
-        )
+        self.belief.dual_sum = np.concatenate([self.belief.dual_sum, more])
+        self.belief.mean = np.concatenate([self.belief.mean, more])
 
     def _join(self, block, precision) -> None:
         """Add the rows' entries of a block, its covariance, and the rows' lengths under it."""
@@ -184,15 +178,13 @@ class Picked:
         shift = np.uint32(self.belief.sizes.sum())
         width = len(self.csr[0]) + len(data)
         joined = (np.empty(width), np.empty(width, np.uint32), np.empty_like(self.csr[2]))
-        join_rows(*self.csr, data, indices, pointers, shift, *joined)
+        join_rows(self.csr, (data, indices, pointers), shift, joined)
         self.csr = joined
-        own = sp.csr_array(
-            (data, indices.view(np.int32), pointers.astype(np.int64)),
-            shape=(len(pointers) - 1, len(block)),
-        )
+        parts = (data, indices.view(np.int32), pointers.astype(np.int64))
+        own = sp.csr_array(parts, shape=(len(pointers) - 1, len(block)))
         rows, sigma = Rows(own, self.belief.constant), None
         if not self.identity:
-            lower = rows.gram(self.loads)
+            lower = rows.gram(self.row_weights)
             added = np.tril(lower) + np.tril(lower, -1).T
             precision = added + (np.eye(rows.width) if precision is None else precision)
             self.belief.precisions.append(precision)
@@ -217,32 +209,26 @@ class Picked:
         self.place[block] = NOWHERE
         return data, indices, pointers
 
-    def flat_sigma(self) -> tuple[np.ndarray, np.ndarray]:
-        """All covariances in one array, and where each begins."""
+    def layout(self) -> Blocks:
+        """Rows and covariances as the sweeps read them."""
         sizes = self.belief.sizes**2
         places = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.uint64)
-        return places, np.concatenate([*(sigma.ravel() for sigma in self.sigmas), np.zeros(0)])
+        sigma = np.concatenate([*(sigma.ravel() for sigma in self.sigmas), np.zeros(0)])
+        return Blocks(self.csr, self.belief.starts, places, sigma, self.belief.constant)
 
-    def bent(self, push: np.ndarray) -> np.ndarray:
+    def covered(self, vector: np.ndarray) -> np.ndarray:
         """Sigma times a vector over all blocks."""
         if self.identity:
-            return push.copy()
-        return np.concatenate(
-            [
-                *(s @ part for s, part in zip(self.sigmas, self.belief.parts(push), strict=True)),
-                np.zeros(0),
-            ]
-        )
+            return vector.copy()
+        pairs = zip(self.sigmas, self.belief.parts(vector), strict=True)
+        return np.concatenate([*(sigma @ part for sigma, part in pairs), np.zeros(0)])
 
-    def pushed(self, coefficients: np.ndarray) -> np.ndarray:
+    def combined(self, coefficients: np.ndarray) -> np.ndarray:
         """Sum of the rows by coefficients, over all blocks."""
         data, indices, indptr = self.csr
         starts = self.belief.starts
-        total = np.bincount(
-            indices,
-            weights=data * np.repeat(coefficients, np.diff(indptr).astype(np.int64)),
-            minlength=int(starts[-1]),
-        )
+        each = data * np.repeat(coefficients, np.diff(indptr).astype(np.int64))
+        total = np.bincount(indices, weights=each, minlength=int(starts[-1]))
         if self.belief.constant:
             total[starts[1:].astype(np.int64) - 1] = self.belief.constant * coefficients.sum()
         return total

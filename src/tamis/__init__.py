@@ -31,7 +31,7 @@ if (
         OnlineGroupLassoRegressor,
     )
     from tamis.methods.kernels.choice import kernel_dictionary
-    from tamis.methods.kernels.estimator import GMKLClassifier, GMKLRegressor
+    from tamis.methods.kernels.gmkl import GMKLClassifier, GMKLRegressor
     from tamis.methods.low_rank.classifier import LowRankClassifier
     from tamis.methods.low_rank.factorization import LowRankFactorization
     from tamis.methods.low_rank.lasso import LowRankLasso
@@ -95,8 +95,8 @@ _HOMES = {
     "FOBOSRegressor": "tamis.methods.online.fobos",
     "FTRLClassifier": "tamis.methods.online.ftrl",
     "FTRLRegressor": "tamis.methods.online.ftrl",
-    "GMKLClassifier": "tamis.methods.kernels.estimator",
-    "GMKLRegressor": "tamis.methods.kernels.estimator",
+    "GMKLClassifier": "tamis.methods.kernels.gmkl",
+    "GMKLRegressor": "tamis.methods.kernels.gmkl",
     "LowRankClassifier": "tamis.methods.low_rank.classifier",
     "LowRankFactorization": "tamis.methods.low_rank.factorization",
     "LowRankLasso": "tamis.methods.low_rank.lasso",

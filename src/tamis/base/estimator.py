@@ -48,6 +48,7 @@ class Taken(NamedTuple):
     columns: np.ndarray
     weights: np.ndarray
     kept: np.ndarray  # numbers of those rows among the user's
+    row_weights: np.ndarray  # as given, without the weights of classes
 
 
 def take(model, X, y, sample_weight, *, layout: str = "dense") -> Taken:
@@ -56,9 +57,9 @@ def take(model, X, y, sample_weight, *, layout: str = "dense") -> Taken:
     """
     given = LAYOUTS[layout](model, X, reset=True)
     count = given.n_rows if isinstance(given, Csr) else given.shape[0]
-    weights = take_weights(sample_weight, count, some=True)
+    own = take_weights(sample_weight, count, some=True)
     targets, coded = model._code(y, count)
-    targets, weights = model._weigh(targets, coded.columns, weights)
+    targets, weights = model._weigh(targets, coded.columns, own)
     rows = given.scipy() if isinstance(given, Csr) and layout != "rows" else given
     columns, kept = coded.columns, np.arange(count)
     if len(weights) and not weights.all():
@@ -66,7 +67,8 @@ def take(model, X, y, sample_weight, *, layout: str = "dense") -> Taken:
         rows = rows.picked(kept) if isinstance(rows, Csr) else rows[kept]
         columns, weights = columns[kept], weights[kept]
     weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
-    return Taken(rows, targets, np.asarray(columns), weights, kept)
+    own = np.array(own[kept]) if len(own) else np.ones(len(kept))
+    return Taken(rows, targets, np.asarray(columns), weights, kept, own)
 
 
 # ---------------------------------------------------------------- classifiers

@@ -18,9 +18,8 @@ from tamis.methods.kernels.matrices.store import KernelStore
 from tamis.solvers.support_vector.dual import SvmOutcome, solve_svm
 
 FINEST = 1e-9
-TIGHTENINGS = (
-    10  # tenfold, of the machines' tolerance: more than lie between any start and the finest
-)
+# Tenfold, of the machines' tolerance: more than lie between any start and the finest.
+TIGHTENINGS = 10
 
 
 class Entries(NamedTuple):
@@ -30,6 +29,8 @@ class Entries(NamedTuple):
     linear: np.ndarray
     caps: np.ndarray
     rows: np.ndarray | None = None
+    epsilon: float = 0.0
+    """Half the width of the tube of rows with numbers."""
 
 
 def hinge_entries(signs: np.ndarray, caps: np.ndarray) -> Entries:
@@ -41,7 +42,8 @@ def tube_entries(targets: np.ndarray, caps: np.ndarray, epsilon: float) -> Entri
     """Rows with numbers as targets, errors up to `epsilon` free: one entry for each side."""
     n = len(targets)
     signs, rows = np.r_[np.ones(n), -np.ones(n)], np.r_[np.arange(n), np.arange(n)]
-    return Entries(signs, signs * np.r_[targets, targets] - epsilon, np.r_[caps, caps], rows)
+    linear = signs * np.r_[targets, targets] - epsilon
+    return Entries(signs, linear, np.r_[caps, caps], rows, epsilon)
 
 
 class Machines:
@@ -69,15 +71,12 @@ class Machines:
                 float(p.linear @ f.alpha) for p, f in zip(self.problems, found, strict=True)
             )
             value, slack = sum(f.objective for f in found), sum(max(f.gap, 0.0) for f in found)
-            if (
-                slack <= tol * abs(value)
-                or self.tol <= FINEST
-                or not all(f.converged for f in found)
-            ):
+            settled = all(f.converged for f in found)
+            if slack <= tol * abs(value) or self.tol <= FINEST or not settled:
                 break
             self.tol = max(0.1 * self.tol, FINEST)
         forms = self.store.forms(np.array([f.beta for f in found]))
-        return Cut(constant, forms[self.places], slack, found, all(f.converged for f in found))
+        return Cut(constant, forms[self.places], slack, found, settled)
 
     def _solve(self, kernel, k: int) -> SvmOutcome:
         p = self.problems[k]

@@ -37,7 +37,7 @@ class ColumnSource:
         ]
 
     def fill(self, first: int, last: int, out: np.ndarray, at: int) -> None:
-        """Write the packed entries of some rows from the entry `at` on, each kernel over its top."""
+        """Write the packed entries of some rows from entry `at` on, each kernel over its top."""
         start, stop, place = np.uint64(first), np.uint64(last), np.uint64(at)
         inner = np.empty(entries(first, last, len(self.rows)))
         if self.rows.width == 1 and not len(self.shared.degrees):

@@ -1,4 +1,4 @@
-"""All kernels of a fit: packed in memory as far as they may, made again block by block beyond that."""
+"""All kernels of a fit: packed in memory as far as they may, made again in blocks beyond that."""
 
 import numpy as np
 

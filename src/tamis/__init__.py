@@ -17,7 +17,7 @@ if (
     from tamis.methods.confidence.confidence_weighted import CWClassifier, SCWClassifier
     from tamis.methods.confidence.passive_aggressive import PAClassifier, PARegressor
     from tamis.methods.confidence.sofs import SOFSClassifier
-    from tamis.methods.few_labels.estimator import TriClassSVC
+    from tamis.methods.few_labels.triclass import TriClassSVC
     from tamis.methods.fourier.estimator import SparseFourierFeatures
     from tamis.methods.groups.estimator import GroupLassoClassifier, GroupLassoRegressor
     from tamis.methods.groups.estimator_cv import GroupLassoClassifierCV, GroupLassoRegressorCV
@@ -128,7 +128,7 @@ _HOMES = {
     "StabilizedSGDRegressor": "tamis.methods.stabilized.estimator",
     "StabilizedSGDRegressorCV": "tamis.methods.stabilized.search",
     "ThresholdedClassifier": "tamis.methods.thresholding.estimator",
-    "TriClassSVC": "tamis.methods.few_labels.estimator",
+    "TriClassSVC": "tamis.methods.few_labels.triclass",
     "TruncatedGradientClassifier": "tamis.methods.online.truncated",
     "TruncatedGradientRegressor": "tamis.methods.online.truncated",
     "associations": "tamis.methods.low_rank.words",

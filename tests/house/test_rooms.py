@@ -121,7 +121,9 @@ def kind_of(path):
     return 2 if ESTIMATOR.search(text) else 1
 
 
-ESTIMATOR = re.compile(r"tamis\.base\.(estimator|stream|recipe|classifier|regressor)\b")
+ESTIMATOR = re.compile(
+    r"tamis\.base\.(estimator|stream|recipe|classifier|regressor)\b|^@estimator\b", re.MULTILINE
+)
 
 
 @pytest.mark.parametrize(

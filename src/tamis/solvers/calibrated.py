@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 
 from tamis.base.contents import array
 from tamis.base.contents import one_of as any_of
-from tamis.base.estimator import WeightedClassifier
+from tamis.base.estimator import Classifier, WeightedClassifier
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
 from tamis.solvers.sigmoid import sigmoid
 
@@ -35,7 +35,10 @@ class CalibratedClassifier(WeightedClassifier):
         [BOOL],
         "Whether to have `predict_proba`: sigmoids on scores of 5 folds. Costs 5 more fits.",
     )
-    _contents: ClassVar[dict] = {"_lines": any_of(None, array("f8", "outputs", 2))}
+    _contents: ClassVar[dict] = {
+        **Classifier._contents,
+        "_lines": any_of(None, array("f8", "outputs", 2)),
+    }
 
     @available_if(is_calibrated)
     def predict_proba(self, X):

@@ -6,76 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils.metaestimators import available_if
-
-from tamis.base.classifier import divided
 
 FOLDS = 5
-
-
-def calibrated(model) -> bool:
-    """Probabilities need a calibration."""
-    if model.probability:
-        return True
-    raise AttributeError(
-        f"predict_proba needs probability=True; this {type(model).__name__} has probability=False."
-    )
-
-
-class Calibrated:
-    """Probabilities of a classifier with the parameter `probability`, which keeps its sigmoids in
-    `_lines`: slope and offset of each output.
-    """
-
-    def _sigmoid_scores(self, X):
-        """Scores that the sigmoids take, a column an output: one for two classes."""
-        return self._scores(X)
-
-    @available_if(calibrated)
-    def predict_proba(self, X):
-        """Probabilities of the classes, with ``probability=True``.
-
-        For several classes each one-vs-rest probability is divided by their sum. For labels they
-        are independent.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        scores = self._sigmoid_scores(X)
-        if self._lines is None:
-            raise AttributeError(
-                f"this {type(self).__name__} was fitted with probability=False; fit it again."
-            )
-        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
-        if getattr(self, "multilabel_", False):
-            return likely
-        return (
-            np.column_stack([1.0 - likely[:, 0], likely[:, 0]])
-            if len(self.classes_) == 2
-            else divided(likely)
-        )
-
-    @available_if(calibrated)
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
 
 def held_out_scores(labels: np.ndarray, score: Callable, random_state) -> np.ndarray:

@@ -8,68 +8,12 @@ import numpy as np
 
 from tamis.base.rows import NOTHING, Csr
 from tamis.methods.few_labels.linear import solve_linear_svm
+from tamis.methods.few_labels.tasks import Task
 from tamis.solvers.support_vector.dual import solve_svm
 
 SMALL = 1e-6  # least share of the objective that a step must win
 STAGES = (0.03, 0.1, 0.3, 1.0)  # shares of the price of unlabelled rows, annealed
 TIGHTER = (1.0, 0.1, 0.01)
-
-
-class Task(NamedTuple):
-    """One problem of two classes: what each row is, and what its loss costs."""
-
-    labels: np.ndarray
-    """+1 and -1 of the classes, 0 of rows known as irrelevant, nan of unlabelled rows."""
-    prices: np.ndarray
-    """Price of a row's loss; rows of price 0 sit out."""
-    eps: float
-    """Half the width of the tube."""
-    mode: str
-    kappa: float = 0.0
-    mean: float | None = None
-    """Mean score of the unlabelled rows, where it is held."""
-    shares: np.ndarray = NOTHING
-    """Weights of the rows in that mean."""
-
-    @property
-    def unlabelled(self) -> np.ndarray:
-        """Which rows have no label."""
-        return np.isnan(self.labels)
-
-    def cheaper(self, share: float) -> "Task":
-        """The same with unlabelled rows at a share of their price."""
-        return self._replace(prices=np.where(self.unlabelled, share * self.prices, self.prices))
-
-    def filled(self, scores) -> np.ndarray:
-        """Labels of the step that majorises the loss at these scores: nan for rows that sit out."""
-        labels, open_ = self.labels.copy(), self.unlabelled
-        size, side = np.abs(scores[open_]), np.where(scores[open_] >= 0.0, 1.0, -1.0)
-        if self.mode == "3c":
-            labels[open_] = np.where(
-                np.maximum(1.0 - size, 0.0) <= np.maximum(size - self.eps, 0.0), side, 0.0
-            )
-        elif self.mode == "s3vm":
-            labels[open_] = np.where(size < -self.kappa, np.nan, side)
-        elif self.mode == "usvm":
-            labels[open_] = 0.0
-        return labels
-
-    def value(self, scores, sqnorm: float) -> float:
-        """The objective."""
-        size, known = np.abs(scores), self.labels
-        hinge, tube = np.maximum(1.0 - size, 0.0), np.maximum(size - self.eps, 0.0)
-        unknown = {
-            "3c": np.minimum(hinge, tube),
-            "usvm": tube,
-            "s3vm": np.minimum(hinge, 1.0 + self.kappa),
-            "svm": 0.0 * size,
-        }[self.mode]
-        loss = np.where(
-            np.isnan(known),
-            unknown,
-            np.where(known == 0.0, tube, np.maximum(1.0 - known * scores, 0.0)),
-        )
-        return 0.5 * sqnorm + float(self.prices @ loss)
 
 
 class Solved(NamedTuple):
@@ -96,7 +40,7 @@ class KernelRows:
         self.kernel, self.wider = kernel, wider
 
     def held(self, shares) -> "KernelRows":
-        """The same rows and their weighted mean, whose score can be held: a last row of the matrix."""
+        """The same rows and their weighted mean as a last row, whose score can be held."""
         column = self.kernel @ shares
         return KernelRows(
             self.kernel, np.block([[self.kernel, column[:, None]], [column[None], shares @ column]])
@@ -179,7 +123,7 @@ def entries_of(task: Task, labels) -> tuple:
     )
     rows = np.concatenate((hinge, tube, tube))
     signs = np.concatenate((labels[hinge], np.ones(len(tube)), -np.ones(len(tube))))
-    linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -task.eps)))
+    linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -task.epsilon)))
     return signs, linear, task.prices[rows], rows
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
 
+# Own, since scikit-learn's fit of a sigmoid to scores is private: its CalibratedClassifierCV takes
+# whole estimators, and would learn weights of kernels and places of unlabelled rows in every fold.
 FOLDS = 5
 
 
@@ -38,10 +40,8 @@ def fit_sigmoid(
     for _ in range(100):
         likely = sigmoid(design @ line)
         slope = design.T @ (weights * (likely - goals))
-        curve = design.T @ (design * (weights * likely * (1.0 - likely))[:, None]) + 1e-12 * np.eye(
-            2
-        )
-        move, size = _solved(curve, slope), 1.0
+        curvature = design.T @ (design * (weights * likely * (1.0 - likely))[:, None])
+        move, size = _solved(curvature + 1e-12 * np.eye(2), slope), 1.0
         while size > 1e-10:
             after = _loss(design, goals, weights, line - size * move)
             if after <= loss - 1e-4 * size * float(slope @ move):
@@ -55,14 +55,14 @@ def fit_sigmoid(
     return float(line[0] / unit), float(line[1])
 
 
-def _solved(curve, slope) -> np.ndarray:
+def _solved(curvature, slope) -> np.ndarray:
     """Newton's step; the shortest where all scores are one, and weights so large that nothing tells
     slope from offset.
     """
     try:
-        return np.linalg.solve(curve, slope)
+        return np.linalg.solve(curvature, slope)
     except np.linalg.LinAlgError:
-        return np.linalg.lstsq(curve, slope)[0]
+        return np.linalg.lstsq(curvature, slope)[0]
 
 
 def _loss(design, goals, weights, line) -> float:

@@ -1,4 +1,4 @@
-"""The estimators: what they take, what they show, what they refuse, and the way to disk and back."""
+"""The estimators: what they take, show and refuse, and the way to disk and back."""
 
 import functools
 

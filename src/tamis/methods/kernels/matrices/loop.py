@@ -7,6 +7,7 @@ time, so that what is written or multiplied stays in the nearest cache.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -98,7 +99,8 @@ def add_mixture(stack, factors, first, last, kernel):
 @compiled
 def mirror(kernel):
     """Copy the upper triangle of a square matrix to the lower one, tile by tile."""
-    n, tile = np.uint64(kernel.shape[0]), np.uint64(32)
+    n: Any = np.uint64(kernel.shape[0])
+    tile: Any = np.uint64(32)
     for rows in range(np.uint64(0), n, tile):
         for columns in range(np.uint64(0), rows + tile, tile):
             for i in range(rows, min(rows + tile, n)):

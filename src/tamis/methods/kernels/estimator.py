@@ -44,15 +44,15 @@ class KernelModel(Estimator):
     r"""Base of the models of several kernels; a model adds `_problems`, and its targets.
 
     over :math:`\Theta = \{\theta \ge 0 : v \sum_q \theta_q + (1 - v) \sum_q \theta_q^2 \le 1\}`,
-    with C s the costs of the rows and v the parameter `mix`. It is solved by the level method to a
-    certified relative gap of `tol`; at v = 0 by closed-form steps. v = 1 keeps the fewest kernels,
-    but picks among similar ones by chance; v = 0 keeps all; between, similar kernels get similar
-    weights and useless ones exactly 0.
+    with C s the costs of the rows and v the parameter `l1_ratio`. It is solved by the level method
+    to a certified relative gap of `tol`; at v = 0 by closed-form steps. v = 1 keeps the fewest
+    kernels, but picks among similar ones by chance; v = 0 keeps all; between, similar kernels get
+    similar weights and useless ones exactly 0.
 
     Choose this {kind} for up to a few thousand rows whose targets depend on few columns in ways
-    that are not linear, if one wants to see on which. Tune C: it matters more than `mix`. Where
-    prediction alone counts, one Gaussian kernel or trees are often as good and much faster; for
-    linear effects of many columns use `Sieve{Kind}`.
+    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
+    Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
+    for linear effects of many columns use `Sieve{Kind}`.
 
     {parameters}
 
@@ -87,28 +87,28 @@ class KernelModel(Estimator):
         "cross-validated.",
         '"auto", list of kernels, callables or matrices, or array of shape (n_kernels, n, n)',
     )
-    mix: float = parameter(
+    l1_ratio: float = parameter(
         0.5,
         [SHARE],
-        "How sparse the weights are: 1 is L1-MKL, 0 is L2-MKL (or Lp-MKL, see `p`), between is "
-        "GMKL.",
+        "Share of L1 in the constraint on the weights, hence how sparse they are: 1 is L1-MKL, 0 "
+        "is L2-MKL (or Lp-MKL, see `p`), between is GMKL.",
     )
     p: float = parameter(
         2,
         [Interval(Real, 1, None, closed="neither")],
-        "Norm of the weights at ``mix=0``; above 1. Larger values give more equal weights.",
+        "Norm of the weights at ``l1_ratio=0``; above 1. Larger values give more equal weights.",
     )
     C: float = parameter(
         100.0,
         [ABOVE],
         'Cost of the loss of a row. With ``normalize="trace"`` the diagonal of a kernel is about '
-        "1 / n_samples: 100 is moderate there. Values for unlike `mix` cannot be compared.",
+        "1 / n_samples: 100 is moderate there. Values for unlike `l1_ratio` cannot be compared.",
     )
     weights: str = parameter(
         "learned",
         [one_of("learned", "uniform")],
-        "Whether weights are learnt, or all 1 / n_kernels: the baseline, for which `mix` and `p` "
-        "mean nothing.",
+        "Whether weights are learnt, or all 1 / n_kernels: the baseline, for which `l1_ratio` and "
+        "`p` mean nothing.",
         kw_only=True,
     )
     normalize: str | None = parameter(
@@ -176,7 +176,7 @@ class KernelModel(Estimator):
     }
     _attributes: ClassVar[str] = """\
         kernel_weights_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
-            Weights of the kernels; zeros are exact for ``mix`` above 0. One row an output with
+            Weights of the kernels; zeros are exact for ``l1_ratio`` above 0. One row an output with
             ``share_weights=False``.
         kernel_names_ : ndarray of str of shape (n_kernels,)
             The kernels in words, as "gaussian(age, width=0.5)".
@@ -208,7 +208,7 @@ class KernelModel(Estimator):
     def _fit(self, X, y, sample_weight):
         """Check, prepare, learn the weights and the machines, store."""
         self._validate_params()
-        self._check_mix()
+        self._check_norm()
         taken = take(self, X, y, sample_weight)
         kernels = take_kernels(
             self.kernels, taken.rows.shape[1], getattr(self, "feature_names_in_", None)
@@ -236,12 +236,12 @@ class KernelModel(Estimator):
             self._warn_unfinished()
         return self
 
-    def _check_mix(self) -> None:
-        if self.p != 2 and self.mix != 0:
+    def _check_norm(self) -> None:
+        if self.p != 2 and self.l1_ratio != 0:
             raise ValueError(
-                f"p={self.p!r} has a meaning only at mix=0, the ball of the p-norm; "
-                f"mix={self.mix!r} joins the 1-norm and the squared 2-norm. "
-                "Set mix=0, or leave p at 2."
+                f"p={self.p!r} has a meaning only at l1_ratio=0, the ball of the p-norm; "
+                f"l1_ratio={self.l1_ratio!r} joins the 1-norm and the squared 2-norm. "
+                "Set l1_ratio=0, or leave p at 2."
             )
 
     def _picked(self, n_rows: int) -> np.ndarray | None:

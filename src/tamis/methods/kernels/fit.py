@@ -19,7 +19,7 @@ from tamis.solvers.support_vector.dual import solve_svm
 class Options(NamedTuple):
     """How weights are learnt: parameters of the models, under their names."""
 
-    mix: float
+    l1_ratio: float
     p: float
     weights: str
     normalize: str | None
@@ -87,7 +87,7 @@ def learn(
 def _learn_group(machines: Machines, options: Options) -> Group:
     found = learn_weights(
         machines,
-        float(options.mix),
+        float(options.l1_ratio),
         float(options.p),
         float(options.tol),
         options.max_iter,

@@ -35,7 +35,7 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(200, 5))
     >>> y = (np.sin(4 * X[:, 0]) + X[:, 1] ** 2 > 0.3).astype(int)
-    >>> model = GMKLClassifier(mix=0.9, C=1000).fit(X[:150], y[:150])
+    >>> model = GMKLClassifier(l1_ratio=0.9, C=1000).fit(X[:150], y[:150])
     >>> model.score(X[150:], y[150:]) > 0.9
     True
     >>> len(model.kernel_weights_), len(model.selected_kernels_) < 20
@@ -94,7 +94,7 @@ class GMKLRegressor(KernelModel, Regressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-1, 1, size=(150, 4))
     >>> y = np.sin(4 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=150)
-    >>> model = GMKLRegressor(mix=0.9, C=1000).fit(X[:100], y[:100])
+    >>> model = GMKLRegressor(l1_ratio=0.9, C=1000).fit(X[:100], y[:100])
     >>> model.score(X[100:], y[100:]) > 0.9
     True
     """

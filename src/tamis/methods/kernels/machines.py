@@ -88,12 +88,18 @@ class Machines:
 
 
 def learn_weights(
-    machines: Machines, mix: float, p: float, tol: float, max_iter: int, *, uniform: bool = False
+    machines: Machines,
+    l1_ratio: float,
+    p: float,
+    tol: float,
+    max_iter: int,
+    *,
+    uniform: bool = False,
 ) -> Weighing:
-    """Weights of the kernels: learnt for `mix` and `p`, or equal ones."""
+    """Weights of the kernels: learnt for `l1_ratio` and `p`, or equal ones."""
     count = len(machines.places)
     if uniform:
         return fixed_weights(machines, np.full(count, 1.0 / count), tol)
-    if mix == 0.0:
+    if l1_ratio == 0.0:
         return norm_method(machines, p, count, tol, max_iter)
-    return level_method(machines, Mix(mix), count, tol, max_iter)
+    return level_method(machines, Mix(l1_ratio), count, tol, max_iter)

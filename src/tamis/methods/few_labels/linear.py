@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.base.rows import Csr
-from tamis.methods.few_labels.loop import Centred, LinearEntries, sweep_entries
+from tamis.methods.few_labels.loop import Centred, Entries, sweep_entries
 from tamis.solvers.support_vector.dual import feasible
 
 AT_ONCE = 10  # sweeps between two moves of the intercept's centre
@@ -29,10 +29,7 @@ class LinearOutcome(NamedTuple):
 
 def solve_linear_svm(
     matrix: Csr,
-    signs,
-    linear,
-    caps,
-    rows,
+    entries: Entries,
     *,
     start=None,
     tol=1e-3,
@@ -50,10 +47,8 @@ def solve_linear_svm(
     Other parameters are those of `solve_svm`; `tol` is in units of the score, `max_iter` counts
     sweeps over the entries.
     """
-    signs, linear, caps = (
-        np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps)
-    )
-    plain, at = matrix.scipy(), np.ascontiguousarray(rows).astype(np.intp)
+    signs, linear, caps, at = entries
+    plain = matrix.scipy()
     free = centre is None
     leans = np.zeros(matrix.n_rows) if free else np.asarray(plain @ centre, dtype=np.float64)
     lengths = np.asarray(plain.multiply(plain).sum(axis=1), dtype=np.float64).ravel()
@@ -67,7 +62,7 @@ def solve_linear_svm(
         bias = level - float(coef @ centre) + total * constant
     elif start is not None:
         bias = _middle(plain @ coef, alpha, signs * linear, caps, at)
-    entries = LinearEntries(at.astype(np.uint64), signs, linear, caps)
+    entries = Entries(signs, linear, caps, at.astype(np.uint64))
     fixed = (matrix, entries, Centred(norms, leans, constant), alpha, coef)
     swept, worst, shift = 0, np.inf, np.inf
     while swept < max_iter:

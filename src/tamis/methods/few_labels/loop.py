@@ -13,13 +13,13 @@ ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
 
 
-class LinearEntries(NamedTuple):
-    """Entries of a dual: the row of each, its sign, its linear term and its cap."""
+class Entries(NamedTuple):
+    """Entries of a dual: the sign of each, its linear term, its cap and its row."""
 
-    rows: np.ndarray
     signs: np.ndarray
     linear: np.ndarray
     caps: np.ndarray
+    rows: np.ndarray
 
 
 class Centred(NamedTuple):
@@ -64,7 +64,7 @@ def sweep_entries(rows, entries, centred, alpha, coef, bias, total, tol, most, k
     total.
     """
     data, indices, indptr, _ = rows
-    at, signs, linear, caps = entries
+    signs, linear, caps, at = entries
     norms, leans, constant = centred
     active = np.empty(caps.shape[0], np.uint64)
     whole = ZERO

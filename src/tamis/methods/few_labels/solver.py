@@ -8,6 +8,7 @@ import numpy as np
 
 from tamis.base.rows import NOTHING, Csr
 from tamis.methods.few_labels.linear import solve_linear_svm
+from tamis.methods.few_labels.loop import Entries
 from tamis.methods.few_labels.tasks import Task
 from tamis.solvers.support_vector.dual import solve_svm
 
@@ -47,33 +48,25 @@ class KernelRows:
         )
 
     def solve(
-        self, entries, before: Solved | None, mean: float | None, tol: float, exact: bool
+        self, entries: Entries, before: Solved | None, mean: float | None, tol: float, exact: bool
     ) -> Solved:
         """One convex problem. A held mean is two entries without a cap."""
         signs, linear, caps, rows = entries
-        n, beta = len(self.kernel), None if before is None else np.append(before.beta, before.held)
+        n, kernel, start = len(self.kernel), self.kernel, None
         if mean is not None:
             signs, linear = np.append(signs, (1.0, -1.0)), np.append(linear, (mean, -mean))
             caps, rows = np.append(caps, (np.inf, np.inf)), np.append(rows, (n, n))
-        start = None if beta is None else signs * beta[rows]
-        done = solve_svm(
-            self.kernel if mean is None else self.wider,
-            signs,
-            linear,
-            caps,
-            rows=rows,
-            start=start,
-            tol=tol,
-            exact=exact,
-        )
-        scores, held = (done.scores + done.intercept)[:n], 0.0 if mean is None else done.beta[n]
+            kernel = self.wider
+        if before is not None:
+            start = signs * np.append(before.beta, before.held)[rows]
+        done = solve_svm(kernel, signs, linear, caps, rows=rows, start=start, tol=tol, exact=exact)
         return Solved(
             done.beta[:n],
             done.intercept,
-            scores,
+            (done.scores + done.intercept)[:n],
             float(done.beta @ done.scores),
             done.gap,
-            held,
+            0.0 if mean is None else done.beta[n],
             done.converged,
         )
 
@@ -89,23 +82,17 @@ class SparseRows:
         return SparseRows(self.matrix, shares @ self.matrix.scipy())
 
     def solve(
-        self, entries, before: Solved | None, mean: float | None, tol: float, exact: bool
+        self, entries: Entries, before: Solved | None, mean: float | None, tol: float, exact: bool
     ) -> Solved:
         """One convex problem."""
-        signs, linear, caps, rows = entries
-        start, held = (
-            None if before is None else signs * before.beta[rows],
-            {} if mean is None else {"centre": self.centre, "level": mean},
-        )
-        done = solve_linear_svm(
-            self.matrix, signs, linear, caps, rows, start=start, tol=tol, **held
-        )
-        beta = np.bincount(rows, signs * done.alpha, self.matrix.n_rows)
-        scores = self.matrix.scipy() @ done.coef + done.intercept
+        start = None if before is None else entries.signs * before.beta[entries.rows]
+        held = {} if mean is None else {"centre": self.centre, "level": mean}
+        done = solve_linear_svm(self.matrix, entries, start=start, tol=tol, **held)
+        beta = np.bincount(entries.rows, entries.signs * done.alpha, self.matrix.n_rows)
         return Solved(
             beta,
             done.intercept,
-            scores,
+            self.matrix.scipy() @ done.coef + done.intercept,
             float(done.coef @ done.coef),
             done.gap,
             -beta.sum() if held else 0.0,
@@ -114,17 +101,15 @@ class SparseRows:
 
 
 # --------------------------------------------------------------------------- one convex problem
-def entries_of(task: Task, labels) -> tuple:
-    """Signs, linear terms, caps and rows of the entries: a hinge row has one, a tube row two."""
+def entries_of(task: Task, labels) -> Entries:
+    """The entries of a convex problem: a hinge row has one, a tube row two."""
     taking = task.prices > 0.0
-    hinge, tube = (
-        np.flatnonzero(taking & (np.abs(labels) == 1.0)),
-        np.flatnonzero(taking & (labels == 0.0)),
-    )
+    hinge = np.flatnonzero(taking & (np.abs(labels) == 1.0))
+    tube = np.flatnonzero(taking & (labels == 0.0))
     rows = np.concatenate((hinge, tube, tube))
     signs = np.concatenate((labels[hinge], np.ones(len(tube)), -np.ones(len(tube))))
     linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -task.epsilon)))
-    return signs, linear, task.prices[rows], rows
+    return Entries(signs, linear, task.prices[rows], rows)
 
 
 def minimise(
@@ -143,31 +128,16 @@ def descend(rows, task: Task, init, tol: float, max_iter: int) -> Solved:
     if task.mean is not None:
         rows = rows.held(task.shares)
     if task.mode in ("svm", "usvm") or not task.unlabelled.any():
-        done = _finished(
-            rows,
-            task,
-            minimise(rows, task, task.filled(task.labels), None, tol)._replace(n_iter=1),
-            [],
-            tol,
-        )
+        done = minimise(rows, task, task.filled(task.labels), None, tol)
+        done = _finished(rows, task, done._replace(n_iter=1), [], tol)
     elif isinstance(init, str):
-        done = minimise(
-            rows,
-            task,
-            np.where(task.unlabelled, 0.0 if init == "usvm" else np.nan, task.labels),
-            None,
-            tol,
-        )
+        first = np.where(task.unlabelled, 0.0 if init == "usvm" else np.nan, task.labels)
+        done = minimise(rows, task, first, None, tol)
         for stage in STAGES if init == "anneal" else STAGES[-1:]:
             done = _steps(rows, task.cheaper(stage), done, tol, max_iter)
     else:
-        done = _steps(
-            rows,
-            task,
-            minimise(rows, task, task.filled(np.asarray(init, dtype=np.float64)), None, tol),
-            tol,
-            max_iter,
-        )
+        first = task.filled(np.asarray(init, dtype=np.float64))
+        done = _steps(rows, task, minimise(rows, task, first, None, tol), tol, max_iter)
     return done if task.mean is None else done._replace(beta=done.beta + done.held * task.shares)
 
 
@@ -177,18 +147,16 @@ def _steps(rows, task: Task, done: Solved, tol: float, max_iter: int) -> Solved:
     """
     done, made, ended = done._replace(objective=task.value(done.scores, done.sqnorm)), 1, False
     history = [_record(task, done, made)]
-    while (
-        not ended and done.converged and made < max_iter
-    ):  # a machine that did not converge tells no labels to trust
+    # A machine that did not converge tells no labels to trust.
+    while not ended and done.converged and made < max_iter:
         wanted = task.filled(done.scores)
         if np.array_equal(wanted, done.labels, equal_nan=True):
             ended = True
             break
         better = _step(rows, task, wanted, done, tol)
         made += 1
-        ended = better is None or done.objective - better.objective <= SMALL * max(
-            1.0, abs(done.objective)
-        )
+        least = SMALL * max(1.0, abs(done.objective))
+        ended = better is None or done.objective - better.objective <= least
         if better is not None:
             done = better
             history.append(_record(task, done, made))

@@ -207,11 +207,9 @@ def name_of(kernel, place: int) -> str:
     if isinstance(kernel, functools.partial):
         inside = ", ".join(f"{name}={value}" for name, value in kernel.keywords.items())
         return f"{getattr(kernel.func, '__name__', 'kernel')}({inside})"
-    return (
-        f"matrix {place}"
-        if not callable(kernel)
-        else getattr(kernel, "__name__", f"kernel {place}")
-    )
+    if callable(kernel):
+        return getattr(kernel, "__name__", f"kernel {place}")
+    return f"matrix {place}"
 
 
 def called(kernel, place: int, rows, others) -> np.ndarray:

@@ -223,7 +223,7 @@ class KernelModel(Estimator):
         problems = self._problems(taken.targets, sample)
         options = Options(*(getattr(self, name) for name in Options._fields))
         learnt = learn(rows, sample.weights, problems, options)
-        found = learnt.told() | self._calibration(learnt, problems, sample.weights)
+        found = learnt.attributes() | self._calibration(learnt, problems, sample.weights)
         groups, scales = learnt.groups, learnt.store.scales.copy()
         if picked is not None:
             if self.normalize == "trace":

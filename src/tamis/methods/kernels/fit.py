@@ -51,7 +51,7 @@ class Learnt(NamedTuple):
         """Whether all gaps were reached."""
         return all(group.found.converged for group in self.groups)
 
-    def told(self) -> dict:
+    def attributes(self) -> dict:
         """Bounds and history, as attributes of a model."""
         numbered = len(self.groups) > 1
         return {

@@ -31,19 +31,22 @@ y = (signal + 0.5 * rng.normal(size=600) > 0).astype(int)
 # %%
 # Three degrees of sparsity
 # -------------------------
-# ``mix=1`` keeps the fewest kernels and picks among similar ones by chance, ``mix=0`` keeps all
-# 273, ``mix=0.5`` lies between: few kernels, similar weights for similar ones.
-models = {mix: GMKLClassifier(mix=mix, tol=1e-2).fit(X[:300], y[:300]) for mix in (0.0, 0.5, 1.0)}
-for mix, model in models.items():
+# ``l1_ratio=1`` keeps the fewest kernels and picks among similar ones by chance, ``l1_ratio=0``
+# keeps all 273, ``l1_ratio=0.5`` lies between: few kernels, similar weights for similar ones.
+models = {
+    share: GMKLClassifier(l1_ratio=share, tol=1e-2).fit(X[:300], y[:300])
+    for share in (0.0, 0.5, 1.0)
+}
+for share, model in models.items():
     print(
-        f"mix {mix}: {len(model.selected_kernels_)} kernels, accuracy "
+        f"l1_ratio {share}: {len(model.selected_kernels_)} kernels, accuracy "
         f"{model.score(X[300:], y[300:]):.3f}, gap {model.gap_:.1e}"
     )
 
 figure, axes = plt.subplots(1, 3, figsize=(13, 6.5), sharey=True, layout="constrained")
-for axis, (mix, model) in zip(axes, models.items(), strict=True):
+for axis, (share, model) in zip(axes, models.items(), strict=True):
     KernelWeightsDisplay.from_estimator(model, ax=axis)
-    axis.set_title(f"mix = {mix:g}: {len(model.selected_kernels_)} kernels")
+    axis.set_title(f"l1_ratio = {share:g}: {len(model.selected_kernels_)} kernels")
 plt.show()
 
 # %%

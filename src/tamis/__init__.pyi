@@ -14,7 +14,7 @@ from tamis.methods.confidence.confidence_weighted import SCWClassifier as SCWCla
 from tamis.methods.confidence.passive_aggressive import PAClassifier as PAClassifier
 from tamis.methods.confidence.passive_aggressive import PARegressor as PARegressor
 from tamis.methods.confidence.sofs import SOFSClassifier as SOFSClassifier
-from tamis.methods.few_labels.estimator import TriClassSVC as TriClassSVC
+from tamis.methods.few_labels.triclass import TriClassSVC as TriClassSVC
 from tamis.methods.fourier.estimator import SparseFourierFeatures as SparseFourierFeatures
 from tamis.methods.groups.estimator import GroupLassoClassifier as GroupLassoClassifier
 from tamis.methods.groups.estimator import GroupLassoRegressor as GroupLassoRegressor
@@ -26,8 +26,8 @@ from tamis.methods.groups.online_estimator import OnlineGroupLassoRegressor as O
 from tamis.methods.groups.search import GroupLassoClassifierCV as GroupLassoClassifierCV
 from tamis.methods.groups.search import GroupLassoRegressorCV as GroupLassoRegressorCV
 from tamis.methods.kernels.choice import kernel_dictionary as kernel_dictionary
-from tamis.methods.kernels.estimator import GMKLClassifier as GMKLClassifier
-from tamis.methods.kernels.estimator import GMKLRegressor as GMKLRegressor
+from tamis.methods.kernels.gmkl import GMKLClassifier as GMKLClassifier
+from tamis.methods.kernels.gmkl import GMKLRegressor as GMKLRegressor
 from tamis.methods.low_rank.classifier import LowRankClassifier as LowRankClassifier
 from tamis.methods.low_rank.factorization import LowRankFactorization as LowRankFactorization
 from tamis.methods.low_rank.lasso import LowRankLasso as LowRankLasso

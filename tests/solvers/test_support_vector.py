@@ -200,14 +200,11 @@ def test_active_set_steps_alone_end_at_the_optimum(few, kind, steps):
             solve_svm(kernel, signs, linear, caps, rows=rows, tol=1e-8, max_iter=most)
             for most in (steps, 10**6)
         )
-        alpha, scores, state = (
-            rough.alpha.copy(),
-            rough.scores.copy(),
-            (kernel, rows, signs, signs * linear, caps),
-        )
-        svm.leap(*state, alpha, scores)
-        svm.swap(*state, alpha, scores, 1e-6)
-        high, least = svm.extremes(rows, signs, signs * linear, caps, alpha, scores)
+        alpha, scores = rough.alpha.copy(), rough.scores.copy()
+        entries = svm.Entries(rows, signs, signs * linear, caps)
+        svm.leap(kernel, entries, alpha, scores)
+        svm.swap(kernel, entries, alpha, scores, 1e-6)
+        high, least = svm.extremes(entries, alpha, scores)
         assert high - least < 1e-6
         assert ((alpha >= 0) & (alpha <= caps)).all()
         assert abs(signs @ alpha) < 1e-10
@@ -255,12 +252,12 @@ def test_active_set_steps_never_lower_the_dual(monkeypatch):
     start = solve_svm(KERNEL, SIGNS, np.ones(N), CAPS, max_iter=40)
     rows, alpha, scores = np.arange(N, dtype=np.uint64), start.alpha.copy(), start.scores.copy()
 
-    def lowers(kernel, rows, signs, targets, caps, alpha, scores, *rest):
+    def lowers(kernel, entries, alpha, scores, *rest):
         alpha[:], scores[:] = 0.0, 0.0
         return 1
 
     monkeypatch.setattr(svm, "exchange", lowers)
-    svm.swap(KERNEL, rows, SIGNS, SIGNS, CAPS, alpha, scores, 1e-3)
+    svm.swap(KERNEL, svm.Entries(rows, SIGNS, SIGNS, CAPS), alpha, scores, 1e-3)
     assert np.array_equal(alpha, start.alpha)
     assert np.array_equal(scores, start.scores)
 

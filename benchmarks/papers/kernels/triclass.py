@@ -121,8 +121,8 @@ def _tuned(given: dict, C: float, rows) -> dict:
     few = np.count_nonzero(~np.isnan(rows.y)) <= SIZES[0]
     widths = WIDTHS if few and given["mode"] != "s3vm" else WIDTHS[-1:]
     models = [
-        TriClassSVC(C=C, C_unlabeled=C * ratio, eps=eps, **given).fit(rows.X, rows.y)
-        for ratio, eps in product(RATIOS if few else RATIOS[1:], widths)
+        TriClassSVC(C=C, C_unlabeled=C * ratio, epsilon=epsilon, **given).fit(rows.X, rows.y)
+        for ratio, epsilon in product(RATIOS if few else RATIOS[1:], widths)
     ]
     best = max(models, key=lambda model: model.score(rows.X_choice, rows.y_choice))
     taken = best.transduction_ != best.irrelevant_label_
@@ -130,7 +130,7 @@ def _tuned(given: dict, C: float, rows) -> dict:
     return {
         "accuracy": best.score(rows.X_test, rows.y_test),
         "ratio": best.C_unlabeled / C,
-        "eps": best.eps,
+        "epsilon": best.epsilon,
         "taken": shares,
         "steps": best.n_iter_,
     }

@@ -49,6 +49,7 @@ class Taken(NamedTuple):
     weights: np.ndarray
     kept: np.ndarray  # numbers of those rows among the user's
     given: int  # number of the user's rows
+    row_weights: np.ndarray  # as given, without the weights of classes
 
 
 def take(
@@ -62,9 +63,9 @@ def take(
     chunk = {} if whole else {"chunk": True}
     given = LAYOUTS[layout](model, X, reset=known is None, **chunk)
     count = given.n_rows if isinstance(given, Csr) else given.shape[0]
-    weights = take_weights(sample_weight, count, some=whole)
+    own = take_weights(sample_weight, count, some=whole)
     targets, coded = model._code(y, count, whole=whole, known=known, **beside)
-    targets, weights = model._weigh(targets, coded.columns, weights, whole=whole)
+    targets, weights = model._weigh(targets, coded.columns, own, whole=whole)
     rows = given.scipy() if isinstance(given, Csr) and layout != "rows" else given
     columns, kept = coded.columns, np.arange(count)
     if len(weights) and not weights.all():
@@ -72,7 +73,8 @@ def take(
         rows = rows.picked(kept) if isinstance(rows, Csr) else rows[kept]
         columns, weights = columns[kept], weights[kept]
     weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
-    return Taken(rows, targets, np.asarray(columns), weights, kept, count)
+    own = np.array(own[kept]) if len(own) else np.ones(len(kept))
+    return Taken(rows, targets, np.asarray(columns), weights, kept, count, own)
 
 
 # ---------------------------------------------------------------- classifiers

@@ -34,7 +34,8 @@ class Coded(NamedTuple):
         return Coded(frozen(self.columns[rows]), tasks)
 
 
-def _refuse_none(y, name: str) -> None:
+def refuse_none(y, name: str) -> None:
+    """Refuse rows without targets."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
 
@@ -79,7 +80,7 @@ class ClassTargets:
         cls, y, n_rows: int, model, *, known=None, whole=True, classes=None, grow=False
     ) -> tuple["ClassTargets", Coded]:
         """Code y: the targets, those `known` with what y adds, and their columns."""
-        _refuse_none(y, type(model).__name__)
+        refuse_none(y, type(model).__name__)
         y = np.asarray(y) if isinstance(y, list | tuple) else y
         if hasattr(y, "tocsr") or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1):
             return cls._of_labels(y, n_rows, model, known)
@@ -110,9 +111,7 @@ class ClassTargets:
                 f"{type(model).__name__} needs samples of at least 2 classes in the data, but y "
                 f"holds only one class: {found.classes[0]!r}."
             )
-        if len(found.classes) <= 2:
-            codes = np.where(codes == 1, 1.0, -1.0)
-        return found, Coded(frozen(codes.astype(np.float64)[:, None]))
+        return found, Coded(frozen(found.columns(codes)))
 
     @classmethod
     def _of_labels(cls, y, n_rows, model, known) -> tuple["ClassTargets", Coded]:
@@ -177,6 +176,11 @@ class ClassTargets:
         return sources, signs
 
     # ------------------------------------------------------------ rows
+    def columns(self, codes: np.ndarray) -> np.ndarray:
+        """Columns from numbers of classes."""
+        coded = codes if len(self.classes) > 2 else np.where(codes == 1, 1.0, -1.0)
+        return coded.astype(np.float64)[:, None]
+
     @property
     def outputs(self) -> int:
         """How many linear functions tell the classes apart."""
@@ -337,7 +341,7 @@ class NumberTargets:
         cls, y, n_rows: int, model, *, known=None, whole=True, grow=False
     ) -> tuple["NumberTargets", Coded]:
         """Code y: the targets, and their columns; numbers have nothing that could grow."""
-        _refuse_none(y, type(model).__name__)
+        refuse_none(y, type(model).__name__)
         y = take_numbers(model, y, whole=whole)
         if y.ndim == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)

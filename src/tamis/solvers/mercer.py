@@ -2,14 +2,18 @@
 automatic width.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics.pairwise import pairwise_kernels
 
+Rows = Any  # a NumPy or SciPy array
 KERNELS = frozenset({"linear", "rbf", "poly", "sigmoid", "cosine", "precomputed"})
 
 
-def alike(rows, others):
+def alike(rows: Rows, others: Rows) -> Rows:
     """The rows in float64, dense or sparse as the others are: no kernel, a user's least of all, has
     to join one kind with the other.
     """
@@ -18,7 +22,9 @@ def alike(rows, others):
     return (rows.toarray() if sp.issparse(rows) else rows).astype(np.float64, copy=False)
 
 
-def kernel_matrix(X, Y, kind, gamma: float, degree: float, coef0: float) -> np.ndarray:
+def kernel_matrix(
+    X: Rows, Y: Rows, kind: str | Callable, gamma: float, degree: float, coef0: float
+) -> np.ndarray:
     """Kernel values of the rows of X and those of Y, dense and of float64; a precomputed kernel is
     X itself.
     """
@@ -39,7 +45,7 @@ def kernel_matrix(X, Y, kind, gamma: float, degree: float, coef0: float) -> np.n
     return np.ascontiguousarray(values.toarray() if sp.issparse(values) else values)
 
 
-def kernel_width(X, weights, gamma) -> float:
+def kernel_width(X: Rows, weights: np.ndarray, gamma: str | float) -> float:
     """The number behind gamma: "scale" is one over columns times the variance of all cells, "auto"
     one over columns.
     """
@@ -49,9 +55,7 @@ def kernel_width(X, weights, gamma) -> float:
         return 1.0 / X.shape[1]
     shares = weights / weights.sum() / X.shape[1]
     X = X.astype(np.float64, copy=False)
-    mean, square = (
-        float((shares @ X).sum()),
-        float((shares @ (X.multiply(X) if sp.issparse(X) else np.square(X))).sum()),
-    )
+    squares = X.multiply(X) if sp.issparse(X) else np.square(X)
+    mean, square = float((shares @ X).sum()), float((shares @ squares).sum())
     variance = square - mean * mean
     return 1.0 / (X.shape[1] * variance) if variance > 1e-12 * square else 1.0

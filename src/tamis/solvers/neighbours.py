@@ -11,17 +11,13 @@ from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
 TREE = 8  # dimensions up to which a KD-tree is faster than brute force
-MANY_ROWS, MANY_COLUMNS = (
-    10_000,
-    200,
-)  # beyond both, an exact search in all columns costs more than a whole fit
+# Beyond both, an exact search in all columns costs more than a whole fit.
+MANY_ROWS, MANY_COLUMNS = 10_000, 200
 DIRECTIONS = 64  # of a projection
 LARGE = 50_000_000  # numbers that are not copied for a search
 SINGLE = 1 << 22  # numbers from which float32 is used
-TRUSTED = {
-    "assume_finite": True,
-    "skip_parameter_validation": True,
-}  # a search is one of very many, on arrays of our own
+# A search is one of very many, on arrays of our own.
+TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 CHUNK = 1 << 16  # columns projected at a time
 
 
@@ -42,22 +38,19 @@ def class_edges(points, codes: np.ndarray, k: int, *, each: bool = False, n_jobs
     others = len(classes) - 1 if each else 1
     nearest = np.repeat(np.arange(len(codes))[:, None], k * (1 + others), axis=1)
     share = np.zeros(nearest.shape)
-    searches = (
-        {c: Search(points, np.flatnonzero(codes == c), n_jobs) for c in classes}
-        if each or len(classes) == 2
-        else {}
-    )
+    searches = {}
+    if each or len(classes) == 2:
+        searches = {c: Search(points, np.flatnonzero(codes == c), n_jobs) for c in classes}
     for c in classes:
         mine = np.flatnonzero(codes == c)
         own = searches.get(c) or Search(points, mine, n_jobs)
         count = min(k, len(mine) - 1)
         nearest[mine, :count] = without_self(own.nearest(mine, count + 1)[1], mine)
         share[mine, :count] = -1.0 / max(count, 1)
-        rivals = (
-            [searches[d] for d in classes if d != c]
-            if searches
-            else [Search(points, np.flatnonzero(codes != c), n_jobs)]
-        )
+        if searches:
+            rivals = [searches[d] for d in classes if d != c]
+        else:
+            rivals = [Search(points, np.flatnonzero(codes != c), n_jobs)]
         for place, rival in enumerate(rivals):
             count, begin = min(k, len(rival.members)), k * (1 + place)
             nearest[mine, begin : begin + count] = rival.nearest(mine, count)[1]
@@ -79,18 +72,15 @@ class Search:
 
     def __init__(self, points, members: np.ndarray, n_jobs: int = 1):
         self.points, self.members, self.n_jobs = points, members, n_jobs
-        inside = points[members]
+        inside, self.tree = points[members], None
         if not sp.issparse(points) and points.shape[1] <= TREE:
             self.tree = cKDTree(inside)
         else:
             with config_context(**TRUSTED):
-                self.tree, self.brute = (
-                    None,
-                    NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(inside),
-                )
+                self.brute = NearestNeighbors(algorithm="brute", n_jobs=n_jobs).fit(inside)
 
-    def nearest(self, rows, k: int, points=None):
-        """Distances and indices of the k nearest members to rows of the points, or of other points."""
+    def nearest(self, rows, k: int, points=None) -> tuple[np.ndarray, np.ndarray]:
+        """Distances and indices of the k nearest members to rows of these points, or of others."""
         asked = (self.points if points is None else points)[rows]
         if self.tree is not None:
             distance, place = self.tree.query(asked, k=np.arange(1, k + 1), workers=self.n_jobs)
@@ -122,18 +112,15 @@ def euclidean_points(matrix, center: np.ndarray, scale: np.ndarray, columns: np.
     if sp.issparse(matrix):
         points = sp.csr_array(matrix)[:, columns] * (1.0 / scale[columns])
         points = sp.csr_array(points)
-        points.indices, points.indptr = (
-            points.indices.astype(np.int32),
-            points.indptr.astype(np.int32),
-        )
+        points.indices = points.indices.astype(np.int32)
+        points.indptr = points.indptr.astype(np.int32)
         return points
     kind = np.float32 if rows * len(columns) > SINGLE else np.float64
     points = np.empty((rows, len(columns)), kind)
     step = max(1, SINGLE // max(1, len(columns)))
     for begin in range(0, rows, step):
-        points[begin : begin + step] = (
-            matrix[begin : begin + step][:, columns] - center[columns]
-        ) / scale[columns]
+        part = matrix[begin : begin + step][:, columns]
+        points[begin : begin + step] = (part - center[columns]) / scale[columns]
     return points
 
 
@@ -143,7 +130,6 @@ def _projected(matrix, scale, columns, random) -> np.ndarray:
     step = max(1, min(CHUNK, SINGLE // matrix.shape[0])) if not sp.issparse(matrix) else CHUNK
     for begin in range(0, len(columns), step):
         part = columns[begin : begin + step]
-        points += matrix[:, part] @ (
-            random.normal(size=(len(part), DIRECTIONS)) / scale[part][:, None]
-        )
+        directions = random.normal(size=(len(part), DIRECTIONS))
+        points += matrix[:, part] @ (directions / scale[part][:, None])
     return points

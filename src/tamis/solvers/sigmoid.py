@@ -6,76 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 from sklearn.model_selection import KFold, StratifiedKFold
-from sklearn.utils.metaestimators import available_if
 
-from tamis.base.classifier import divided
-
+# Own, since scikit-learn's fit of a sigmoid to scores is private: its CalibratedClassifierCV takes
+# whole estimators, and would learn weights of kernels and places of unlabelled rows in every fold.
 FOLDS = 5
-
-
-def calibrated(model) -> bool:
-    """Probabilities need a calibration."""
-    if model.probability:
-        return True
-    raise AttributeError(
-        f"predict_proba needs probability=True; this {type(model).__name__} has probability=False."
-    )
-
-
-class Calibrated:
-    """Probabilities of a classifier with the parameter `probability`, which keeps its sigmoids in
-    `_lines`: slope and offset of each output.
-    """
-
-    def _sigmoid_scores(self, X):
-        """Scores that the sigmoids take, a column an output: one for two classes."""
-        return self._scores(X)
-
-    @available_if(calibrated)
-    def predict_proba(self, X):
-        """Probabilities of the classes, with ``probability=True``.
-
-        For several classes each one-vs-rest probability is divided by their sum. For labels they
-        are independent.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        scores = self._sigmoid_scores(X)
-        if self._lines is None:
-            raise AttributeError(
-                f"this {type(self).__name__} was fitted with probability=False; fit it again."
-            )
-        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
-        if getattr(self, "multilabel_", False):
-            return likely
-        return (
-            np.column_stack([1.0 - likely[:, 0], likely[:, 0]])
-            if len(self.classes_) == 2
-            else divided(likely)
-        )
-
-    @available_if(calibrated)
-    def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
 
 
 def held_out_scores(labels: np.ndarray, score: Callable, random_state) -> np.ndarray:
@@ -106,10 +40,8 @@ def fit_sigmoid(
     for _ in range(100):
         likely = sigmoid(design @ line)
         slope = design.T @ (weights * (likely - goals))
-        curve = design.T @ (design * (weights * likely * (1.0 - likely))[:, None]) + 1e-12 * np.eye(
-            2
-        )
-        move, size = _solved(curve, slope), 1.0
+        curvature = design.T @ (design * (weights * likely * (1.0 - likely))[:, None])
+        move, size = _solved(curvature + 1e-12 * np.eye(2), slope), 1.0
         while size > 1e-10:
             after = _loss(design, goals, weights, line - size * move)
             if after <= loss - 1e-4 * size * float(slope @ move):
@@ -123,14 +55,14 @@ def fit_sigmoid(
     return float(line[0] / unit), float(line[1])
 
 
-def _solved(curve, slope) -> np.ndarray:
+def _solved(curvature, slope) -> np.ndarray:
     """Newton's step; the shortest where all scores are one, and weights so large that nothing tells
     slope from offset.
     """
     try:
-        return np.linalg.solve(curve, slope)
+        return np.linalg.solve(curvature, slope)
     except np.linalg.LinAlgError:
-        return np.linalg.lstsq(curve, slope)[0]
+        return np.linalg.lstsq(curvature, slope)[0]
 
 
 def _loss(design, goals, weights, line) -> float:

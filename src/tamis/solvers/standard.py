@@ -9,9 +9,8 @@ import scipy.sparse as sp
 def standard_units(matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and deviation of the columns; a constant column has deviation 1."""
     shares = weights / weights.sum()
-    matrix = (
-        matrix.astype(np.float64) if sp.issparse(matrix) else matrix
-    )  # squares of float32 would stay float32
+    if sp.issparse(matrix):
+        matrix = matrix.astype(np.float64)  # squares of float32 would stay float32
     mean = np.asarray(shares @ matrix, dtype=np.float64).ravel()
     if sp.issparse(matrix):
         square = np.asarray(shares @ matrix.power(2)).ravel() - mean**2
@@ -33,10 +32,8 @@ class StandardRows:
     def of(cls, matrix, mean: np.ndarray, spread: np.ndarray) -> "StandardRows":
         """Rows as the user gave them, in these units."""
         if sp.issparse(matrix):
-            return cls(
-                sp.csr_array(matrix).astype(np.float64).multiply(1.0 / spread).tocsr(),
-                mean / spread,
-            )
+            rows = sp.csr_array(matrix).astype(np.float64)
+            return cls(rows.multiply(1.0 / spread).tocsr(), mean / spread)
         return cls((np.asarray(matrix, dtype=np.float64) - mean) / spread)
 
     def __len__(self) -> int:

@@ -16,7 +16,8 @@ from solvers import cone
 
 from tamis import TriClassSVC
 from tamis.methods.few_labels import solver as triclass
-from tamis.methods.few_labels.solver import Task, entries_of
+from tamis.methods.few_labels.solver import entries_of
+from tamis.methods.few_labels.tasks import Task
 from tamis.solvers.sigmoid import fit_sigmoid
 
 RNG = np.random.default_rng(0)
@@ -84,7 +85,7 @@ def test_pairs_of_classes_are_those_of_svc():
 @pytest.mark.parametrize("mode", ["3c", "s3vm"])
 @pytest.mark.parametrize("price", [0.03, 0.3, 3.0])
 def test_the_objective_never_rises(mode, init, price):
-    for given in ({"kernel": "rbf"}, {"kappa": -0.4}, {"balance": "labels"}):
+    for given in ({"kernel": "rbf"}, {"ramp": -0.4}, {"balance": "labels"}):
         model = machine(
             mode, init=init, C_unlabeled=price, balance=given.pop("balance", False), **given
         ).fit(X, Y)
@@ -96,7 +97,7 @@ def test_the_objective_never_rises(mode, init, price):
 
 @pytest.mark.parametrize("mode", ["3c", "usvm", "s3vm", "svm"])
 def test_the_objective_is_the_formula(mode):
-    model = machine(mode, C=0.7, C_unlabeled=0.2, eps=0.15, kappa=-0.3, balance=False).fit(X, Y)
+    model = machine(mode, C=0.7, C_unlabeled=0.2, epsilon=0.15, ramp=-0.3, balance=False).fit(X, Y)
     f = scores_of(model)
     far, tube = np.maximum(0, 1 - np.abs(f[L:])), np.maximum(0, np.abs(f[L:]) - 0.15)
     unknown = {
@@ -194,13 +195,13 @@ def test_a_solution_is_a_fixed_point(mode):
 
 @pytest.mark.parametrize("price", [1.0, 100.0, 1e4])
 def test_dear_unlabelled_rows_end_beyond_the_margin_or_at_zero(price):
-    """The theorem of the slides, for eps = 0 on rows that can be separated."""
+    """The theorem of the slides, for epsilon = 0 on rows that can be separated."""
     rng = np.random.default_rng(3)
     side = np.where(np.arange(30) % 2, 1.0, -1.0)
     rows = rng.normal(size=(30, 40)) + 2.0 * side[:, None] * (np.arange(40) < 3)
     rows[24:, :3] = 0.0  # irrelevant: nothing of the direction that tells
     labels = np.r_[side[:10], np.full(20, 9)]
-    model = machine("3c", eps=0.0, C=10.0, C_unlabeled=price, init="svm").fit(rows, labels)
+    model = machine("3c", epsilon=0.0, C=10.0, C_unlabeled=price, init="svm").fit(rows, labels)
     f = np.abs(scores_of(model, rows)[10:])
     assert ((f >= 1 - 1e-3) | (f <= 1e-3)).all()
     assert {0.0, 1.0} == set(np.unique(np.round(np.minimum(f, 1.0))))
@@ -218,7 +219,7 @@ def test_sweeps_of_sparse_rows_find_the_machine_of_the_kernel_matrix(mode):
 
 
 def test_more_than_3000_rows_of_a_linear_kernel_are_swept(monkeypatch):
-    from tamis.methods.few_labels import model as triclass_base
+    from tamis.methods.few_labels import estimator as triclass_base
 
     monkeypatch.setattr(triclass_base, "kernel_matrix", None)  # calling it would fail
     rows = np.tile(X, (31, 1))
@@ -301,7 +302,7 @@ def test_any_label_marks_unlabelled_rows(names, unlabeled, mark):
 
 
 def test_three_ways_to_call_a_row():
-    model = machine(C_unlabeled=0.3, eps=0.2).fit(X, Y)
+    model = machine(C_unlabeled=0.3, epsilon=0.2).fit(X, Y)
     f, tri = scores_of(model), model.predict_tri(X)
     assert np.array_equal(tri == model.irrelevant_label_, np.abs(f) < 0.6)
     assert np.array_equal(tri[np.abs(f) >= 0.6], np.sign(f[np.abs(f) >= 0.6]))
@@ -488,7 +489,7 @@ def test_parameters_of_the_usual_signature():
         "C": 1.0,
         "C_unlabeled": 0.1,
         "C_irrelevant": None,
-        "eps": 0.1,
+        "epsilon": 0.1,
         "kernel": "linear",
         "balance": None,
         "init": "best",

@@ -102,7 +102,7 @@ def test_a_file_whose_parts_do_not_fit_is_refused(tmp_path):
     model.coef_, model._lines = whole, np.ones((3, 2))
     save(model, tmp_path / "model.tamis")
     with pytest.raises(
-        ModelFileError, match=r"TriClassSVC._lines, axis 0 of \(sigmoids, 2\), has 3 sigmoids"
+        ModelFileError, match=r"TriClassSVC._lines, axis 0 of \(outputs, 2\), has 3 outputs"
     ):
         load(tmp_path / "model.tamis")
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from tamis import GMKLClassifier
-from tamis.methods.kernels import estimator as gmkl
+from tamis.methods.kernels import fit
 from tamis.methods.kernels.level.method import FAILED, STALLED, Cut, level_method, norm_method
 from tamis.methods.kernels.level.mixes import Mix
 
@@ -55,9 +55,9 @@ def test_values_that_are_no_numbers_are_an_error(method):
 
 
 def test_machines_behind_the_probabilities_are_told(monkeypatch):
-    real = gmkl.solve_svm
+    real = fit.solve_svm
     monkeypatch.setattr(
-        gmkl,
+        fit,
         "solve_svm",
         lambda *entries, **options: real(*entries, **options)._replace(converged=False, gap=7.0),
     )

@@ -64,7 +64,7 @@ def test_dictionary_counts_and_names():
 
 
 def test_the_relevant_columns_are_found_and_named():
-    model = fitted(GMKLClassifier, rows=X, kernels="auto", mix=1.0)
+    model = fitted(GMKLClassifier, rows=X, kernels="auto", l1_ratio=1.0)
     fresh = RNG.uniform(-1, 1, size=(1000, 4))
     wanted = (np.sin(4 * fresh[:, 0]) + fresh[:, 1] > 0.0).astype(int)
     linear = LogisticRegression().fit(X[TRAIN], Y[TRAIN]).score(fresh, wanted)
@@ -83,10 +83,10 @@ def test_the_relevant_columns_are_found_and_named():
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"mix": 0},
-        {"mix": 0, "p": 1.3},
-        {"mix": 0.5},
-        {"mix": 1},
+        {"l1_ratio": 0},
+        {"l1_ratio": 0, "p": 1.3},
+        {"l1_ratio": 0.5},
+        {"l1_ratio": 1},
         {"weights": "uniform"},
         {"normalize": None, "C": 3.0},
     ],
@@ -228,7 +228,9 @@ def test_matrices_and_callables_are_the_same_kernels():
     mixed = GMKLClassifier([*FEW, narrow], C=1000.0, tol=1e-2).fit(X[TRAIN], Y[TRAIN])
     assert len(mixed.kernel_weights_) == len(FEW) + 1
     assert mixed.score(X[TEST], Y[TEST]) > 0.8
-    one = GMKLClassifier([narrow], mix=1.0, normalize=None, C=2.0, tol=1e-6).fit(X[TRAIN], Y[TRAIN])
+    one = GMKLClassifier([narrow], l1_ratio=1.0, normalize=None, C=2.0, tol=1e-6).fit(
+        X[TRAIN], Y[TRAIN]
+    )
     assert one.decision_function(X) == pytest.approx(
         SVC(gamma=3.0, C=2.0, tol=1e-7).fit(X[TRAIN], Y[TRAIN]).decision_function(X), abs=2e-3
     )
@@ -261,8 +263,8 @@ def test_kernels_without_trace_are_dropped_with_a_word():
             {"kernels": kernel_dictionary(np.zeros((1, 9)))},
             "looks at column 4, but X has 4 columns",
         ),
-        ({"p": 3, "mix": 0.5}, "only at mix=0"),
-        ({"mix": 1.5}, "The 'mix' parameter"),
+        ({"p": 3, "l1_ratio": 0.5}, "only at l1_ratio=0"),
+        ({"l1_ratio": 1.5}, "The 'l1_ratio' parameter"),
         ({"p": 1}, "The 'p' parameter"),
         ({"normalize": "norm"}, "The 'normalize' parameter"),
     ],

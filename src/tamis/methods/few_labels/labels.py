@@ -7,6 +7,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import assert_all_finite
 
 from tamis.base.border import check_classes
+from tamis.base.targets import ClassTargets, check_length, refuse_none
 
 IRRELEVANT, UNLABELLED = -1, -2
 
@@ -14,8 +15,18 @@ IRRELEVANT, UNLABELLED = -1, -2
 class FewLabels(NamedTuple):
     """Classes, and of every row the number of its class, or one of the two marks above."""
 
-    classes: np.ndarray
+    targets: ClassTargets
     codes: np.ndarray
+
+    @property
+    def known(self) -> np.ndarray:
+        """Numbers of the labelled rows."""
+        return np.flatnonzero(self.codes >= 0)
+
+    @property
+    def columns(self) -> np.ndarray:
+        """Columns of the targets of the labelled rows."""
+        return self.targets.columns(self.codes[self.known])
 
 
 def is_missing(label) -> bool:
@@ -32,19 +43,12 @@ def read_labels(model: str, y, counted, unlabeled, irrelevant_label) -> FewLabel
     those of the rows that are `counted`.
     """
     n_rows = len(counted)
-    if y is None:
-        raise ValueError(f"{model} requires y to be passed, but the target y is None.")
+    refuse_none(y, model)
     y = column_or_1d(np.asarray(y) if isinstance(y, list | tuple) else y, warn=True)
-    if len(y) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
-        )
-    open_, beside = (
-        marked(y, unlabeled),
-        marked(y, irrelevant_label)
-        if irrelevant_label is not None
-        else np.zeros(n_rows, dtype=bool),
-    )
+    check_length(y, n_rows)
+    open_, beside = marked(y, unlabeled), np.zeros(n_rows, dtype=bool)
+    if irrelevant_label is not None:
+        beside = marked(y, irrelevant_label)
     if (open_ & beside).any():
         raise ValueError(
             f"{model}: unlabeled={unlabeled!r} and irrelevant_label={irrelevant_label!r} mark the "
@@ -54,17 +58,14 @@ def read_labels(model: str, y, counted, unlabeled, irrelevant_label) -> FewLabel
     classes, numbers = _classes(model, y[known], unlabeled, int(np.count_nonzero(open_)))
     codes = np.where(open_, UNLABELLED, IRRELEVANT)
     codes[known] = numbers
-    return FewLabels(classes, codes)
+    return FewLabels(ClassTargets(classes), codes)
 
 
 def marked(y, label) -> np.ndarray:
     """Rows that carry a label, or for None and nan, rows whose label is missing."""
     if is_missing(label):
-        return (
-            np.array([is_missing(v) for v in y.tolist()], dtype=bool)
-            if y.dtype.kind in "Of"
-            else np.zeros(len(y), dtype=bool)
-        )
+        may_miss = y.dtype.kind in "Of"
+        return np.array([may_miss and is_missing(v) for v in y.tolist()], dtype=bool)
     return np.array([not is_missing(v) and bool(v == label) for v in y.tolist()], dtype=bool)
 
 
@@ -90,10 +91,9 @@ def _classes(model: str, labels, unlabeled, n_unlabelled: int):
         found = f"one class alone, {classes.tolist()[0]!r}" if len(classes) else "no class"
         raise ValueError(
             f"{model} needs labelled rows of at least 2 classes, but y holds {found}, besides "
-            f"{n_unlabelled} unlabelled rows "
-            f"(unlabeled={unlabeled!r}). Mark unlabelled rows in y by that label; if it is a class "
-            "of yours, set unlabeled to another one, "
-            "or to None or nan, and mark unlabelled rows by that."
+            f"{n_unlabelled} unlabelled rows (unlabeled={unlabeled!r}). Mark unlabelled rows in y "
+            "by that label; if it is a class of yours, set unlabeled to another one, or to None or "
+            "nan, and mark unlabelled rows by that."
         )
     return classes, numbers
 
@@ -104,7 +104,6 @@ def irrelevant_mark(classes, unlabeled, irrelevant_label):
         return irrelevant_label
     taken = [*classes.tolist(), unlabeled]
     if classes.dtype.kind in "OUS":
-        return next(
-            word for word in ("irrelevant", "(irrelevant)", "(of no class)") if word not in taken
-        )
+        words = ("irrelevant", "(irrelevant)", "(of no class)")
+        return next(word for word in words if word not in taken)
     return next(-k for k in range(len(taken) + 1) if -k not in taken)

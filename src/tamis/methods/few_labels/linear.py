@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.base.rows import Csr
-from tamis.methods.few_labels.loop import sweep_entries
+from tamis.methods.few_labels.loop import Centred, Entries, sweep_entries
 from tamis.solvers.support_vector.dual import feasible
 
 AT_ONCE = 10  # sweeps between two moves of the intercept's centre
@@ -29,10 +29,7 @@ class LinearOutcome(NamedTuple):
 
 def solve_linear_svm(
     matrix: Csr,
-    signs,
-    linear,
-    caps,
-    rows,
+    entries: Entries,
     *,
     start=None,
     tol=1e-3,
@@ -50,67 +47,41 @@ def solve_linear_svm(
     Other parameters are those of `solve_svm`; `tol` is in units of the score, `max_iter` counts
     sweeps over the entries.
     """
-    signs, linear, caps = (
-        np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps)
-    )
-    rows, plain = np.ascontiguousarray(rows).astype(np.uint64), matrix.scipy()
+    signs, linear, caps, at = entries
+    plain = matrix.scipy()
     free = centre is None
     leans = np.zeros(matrix.n_rows) if free else np.asarray(plain @ centre, dtype=np.float64)
     lengths = np.asarray(plain.multiply(plain).sum(axis=1), dtype=np.float64).ravel()
-    pull = (float(lengths.mean()) or 1.0) if free else float(centre @ centre)
-    norms = np.maximum(lengths + pull - 2.0 * leans, FLOOR)
-    alpha = (
-        np.zeros(len(signs))
-        if start is None
-        else feasible(start, signs, caps)
-        if free
-        else np.clip(start, 0.0, caps)
-    )
-    coef, total = _weights(plain, alpha, signs, rows), float(signs @ alpha)
-    if free:
-        bias = (
-            0.0
-            if start is None
-            else _middle(plain @ coef, alpha, signs * linear, caps, rows.astype(np.intp))
-        )
-    else:
-        bias = level - float(coef @ centre) + total * pull
+    constant = (float(lengths.mean()) or 1.0) if free else float(centre @ centre)
+    norms = np.maximum(lengths + constant - 2.0 * leans, FLOOR)
+    alpha, bias = np.zeros(len(signs)), 0.0
+    if start is not None:
+        alpha = feasible(start, signs, caps) if free else np.clip(start, 0.0, caps)
+    coef, total = _weights(plain, alpha, signs, at), float(signs @ alpha)
+    if not free:
+        bias = level - float(coef @ centre) + total * constant
+    elif start is not None:
+        bias = _middle(plain @ coef, alpha, signs * linear, caps, at)
+    entries = Entries(signs, linear, caps, at.astype(np.uint64))
+    fixed = (matrix, entries, Centred(norms, leans, constant), alpha, coef)
     swept, worst, shift = 0, np.inf, np.inf
-    arrays = (
-        matrix.data,
-        matrix.indices,
-        matrix.indptr,
-        rows,
-        signs,
-        linear,
-        caps,
-        norms,
-        leans,
-        pull,
-        alpha,
-        coef,
-    )
     while swept < max_iter:
+        most = min(AT_ONCE, max_iter - swept)
         taken, worst, bias, total = sweep_entries(
-            *arrays,
-            bias,
-            total,
-            float(tol),
-            min(AT_ONCE, max_iter - swept),
-            np.uint64(seed + swept),
+            *fixed, bias, total, float(tol), most, np.uint64(seed + swept)
         )
         swept += max(taken, 1)
-        shift = pull * total if free else 0.0
+        shift = constant * total if free else 0.0
         if max(worst, abs(shift)) <= tol:
             break
         bias += shift
-    coef = _weights(plain, alpha, signs, rows)  # anew: sums of many steps drift in their last bits
+    coef = _weights(plain, alpha, signs, at)  # anew: sums of many steps drift in their last bits
     if not free:
         coef = coef - float(signs @ alpha) * centre
         bias = level - float(coef @ centre)
     near = feasible(alpha, signs, caps) if free else alpha
-    other = _weights(plain, near, signs, rows) - (0.0 if free else float(signs @ near) * centre)
-    short = linear - signs * (plain @ coef + bias)[rows.astype(np.intp)]
+    other = _weights(plain, near, signs, at) - (0.0 if free else float(signs @ near) * centre)
+    short = linear - signs * (plain @ coef + bias)[at]
     dual = float(linear @ near) - level * float(signs @ near) - 0.5 * float(other @ other)
     gap = 0.5 * float(coef @ coef) + float(caps @ np.maximum(short, 0.0)) - dual
     return LinearOutcome(alpha, coef, float(bias), gap, swept, max(worst, abs(shift)) <= tol)
@@ -118,7 +89,7 @@ def solve_linear_svm(
 
 def _weights(plain, alpha, signs, rows) -> np.ndarray:
     """Weights of the columns that belong to dual variables."""
-    return np.bincount(rows.astype(np.intp), signs * alpha, plain.shape[0]) @ plain
+    return np.bincount(rows, signs * alpha, plain.shape[0]) @ plain
 
 
 def _middle(scores, alpha, targets, caps, rows) -> float:

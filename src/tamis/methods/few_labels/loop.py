@@ -2,12 +2,36 @@
 without a kernel matrix.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from tamis.base.jit import compiled, helper
 from tamis.base.random import mixed
 
-ZERO, ONE = np.uint64(0), np.uint64(1)
+ZERO: Any = np.uint64(0)
+ONE: Any = np.uint64(1)
+
+
+class Entries(NamedTuple):
+    """Entries of a dual: the sign of each, its linear term, its cap and its row."""
+
+    signs: np.ndarray
+    linear: np.ndarray
+    caps: np.ndarray
+    rows: np.ndarray
+
+
+class Centred(NamedTuple):
+    """What is added to the inner products of the rows: a constant, less their leans. With leans of
+    0 the intercept is a column of the constant's root; with products with a centre as leans, and
+    its square as the constant, all rows are centred.
+    """
+
+    norms: np.ndarray
+    """Squared norms of rows so changed."""
+    leans: np.ndarray
+    constant: float
 
 
 @helper
@@ -29,36 +53,19 @@ def dot(data, indices, indptr, row, coef):
 
 
 @compiled
-def sweep_entries(
-    data,
-    indices,
-    indptr,
-    rows,
-    signs,
-    linear,
-    caps,
-    norms,
-    leans,
-    pull,
-    alpha,
-    coef,
-    bias,
-    total,
-    tol,
-    most,
-    key,
-):
+def sweep_entries(rows, entries, centred, alpha, coef, bias, total, tol, most, key):
     """Sweep over the entries, in a new order each time, until none is further than `tol` from
     optimal; at most `most` times.
 
-    The score of a row is its product with `coef`, plus `bias`, less `total` times its `leans`,
-    where `total` is the signed sum of `alpha`. With leans of 0 the intercept is a column of value
-    sqrt(pull); with products of the rows with a centre as leans, and its square as `pull`, all rows
-    are centred. `norms` are the squared norms of rows so changed. An entry at a bound that pulls
-    away from it harder than any did in the sweep before sits out until the rest is solved. Returns
+    The score of a row is its product with `coef`, plus `bias`, less `total` times its lean, where
+    `total` is the signed sum of `alpha`. An entry at a bound whose slope leads out of it, beyond
+    any in the sweep before, sits out until the rest is solved. Changes `alpha` and `coef`; returns
     the sweeps made, the last violation among all entries (infinity while some sit out), bias and
     total.
     """
+    data, indices, indptr, _ = rows
+    signs, linear, caps, at = entries
+    norms, leans, constant = centred
     active = np.empty(caps.shape[0], np.uint64)
     whole = ZERO
     for e in range(np.uint64(caps.shape[0])):
@@ -73,11 +80,9 @@ def sweep_entries(
         high, least, k = -np.inf, np.inf, ZERO
         while k < count:
             e = active[k]
-            row, sign = rows[e], signs[e]
-            slope = (
-                sign * (dot(data, indices, indptr, row, coef) + bias - total * leans[row])
-                - linear[e]
-            )
+            row, sign = at[e], signs[e]
+            score = dot(data, indices, indptr, row, coef) + bias - total * leans[row]
+            slope = sign * score - linear[e]
             if (alpha[e] == 0.0 and slope > above) or (alpha[e] == caps[e] and slope < below):
                 count -= ONE
                 active[k], active[count] = active[count], active[k]
@@ -90,7 +95,7 @@ def sweep_entries(
                 moved = min(max(alpha[e] - slope / norms[row], 0.0), caps[e])
                 step = sign * (moved - alpha[e])
                 alpha[e] = moved
-                bias += step * (pull - leans[row])
+                bias += step * (constant - leans[row])
                 total += step
                 for k2 in range(indptr[row], indptr[row + ONE]):
                     coef[indices[k2]] += step * data[k2]
@@ -100,5 +105,6 @@ def sweep_entries(
                 break
             count, above, below = whole, np.inf, -np.inf
         else:
-            above, below = high if high > 0.0 else np.inf, least if least < 0.0 else -np.inf
+            above = high if high > 0.0 else np.inf
+            below = least if least < 0.0 else -np.inf
     return turn, worst, bias, total

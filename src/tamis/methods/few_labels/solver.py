@@ -8,68 +8,13 @@ import numpy as np
 
 from tamis.base.rows import NOTHING, Csr
 from tamis.methods.few_labels.linear import solve_linear_svm
+from tamis.methods.few_labels.loop import Entries
+from tamis.methods.few_labels.tasks import Task
 from tamis.solvers.support_vector.dual import solve_svm
 
 SMALL = 1e-6  # least share of the objective that a step must win
 STAGES = (0.03, 0.1, 0.3, 1.0)  # shares of the price of unlabelled rows, annealed
 TIGHTER = (1.0, 0.1, 0.01)
-
-
-class Task(NamedTuple):
-    """One problem of two classes: what each row is, and what its loss costs."""
-
-    labels: np.ndarray
-    """+1 and -1 of the classes, 0 of rows known as irrelevant, nan of unlabelled rows."""
-    prices: np.ndarray
-    """Price of a row's loss; rows of price 0 sit out."""
-    eps: float
-    """Half the width of the tube."""
-    mode: str
-    kappa: float = 0.0
-    mean: float | None = None
-    """Mean score of the unlabelled rows, where it is held."""
-    shares: np.ndarray = NOTHING
-    """Weights of the rows in that mean."""
-
-    @property
-    def unlabelled(self) -> np.ndarray:
-        """Which rows have no label."""
-        return np.isnan(self.labels)
-
-    def cheaper(self, share: float) -> "Task":
-        """The same with unlabelled rows at a share of their price."""
-        return self._replace(prices=np.where(self.unlabelled, share * self.prices, self.prices))
-
-    def filled(self, scores) -> np.ndarray:
-        """Labels of the step that majorises the loss at these scores: nan for rows that sit out."""
-        labels, open_ = self.labels.copy(), self.unlabelled
-        size, side = np.abs(scores[open_]), np.where(scores[open_] >= 0.0, 1.0, -1.0)
-        if self.mode == "3c":
-            labels[open_] = np.where(
-                np.maximum(1.0 - size, 0.0) <= np.maximum(size - self.eps, 0.0), side, 0.0
-            )
-        elif self.mode == "s3vm":
-            labels[open_] = np.where(size < -self.kappa, np.nan, side)
-        elif self.mode == "usvm":
-            labels[open_] = 0.0
-        return labels
-
-    def value(self, scores, sqnorm: float) -> float:
-        """The objective."""
-        size, known = np.abs(scores), self.labels
-        hinge, tube = np.maximum(1.0 - size, 0.0), np.maximum(size - self.eps, 0.0)
-        unknown = {
-            "3c": np.minimum(hinge, tube),
-            "usvm": tube,
-            "s3vm": np.minimum(hinge, 1.0 + self.kappa),
-            "svm": 0.0 * size,
-        }[self.mode]
-        loss = np.where(
-            np.isnan(known),
-            unknown,
-            np.where(known == 0.0, tube, np.maximum(1.0 - known * scores, 0.0)),
-        )
-        return 0.5 * sqnorm + float(self.prices @ loss)
 
 
 class Solved(NamedTuple):
@@ -96,40 +41,32 @@ class KernelRows:
         self.kernel, self.wider = kernel, wider
 
     def held(self, shares) -> "KernelRows":
-        """The same rows and their weighted mean, whose score can be held: a last row of the matrix."""
+        """The same rows and their weighted mean as a last row, whose score can be held."""
         column = self.kernel @ shares
         return KernelRows(
             self.kernel, np.block([[self.kernel, column[:, None]], [column[None], shares @ column]])
         )
 
     def solve(
-        self, entries, before: Solved | None, mean: float | None, tol: float, exact: bool
+        self, entries: Entries, before: Solved | None, mean: float | None, tol: float, exact: bool
     ) -> Solved:
         """One convex problem. A held mean is two entries without a cap."""
         signs, linear, caps, rows = entries
-        n, beta = len(self.kernel), None if before is None else np.append(before.beta, before.held)
+        n, kernel, start = len(self.kernel), self.kernel, None
         if mean is not None:
             signs, linear = np.append(signs, (1.0, -1.0)), np.append(linear, (mean, -mean))
             caps, rows = np.append(caps, (np.inf, np.inf)), np.append(rows, (n, n))
-        start = None if beta is None else signs * beta[rows]
-        done = solve_svm(
-            self.kernel if mean is None else self.wider,
-            signs,
-            linear,
-            caps,
-            rows=rows,
-            start=start,
-            tol=tol,
-            exact=exact,
-        )
-        scores, held = (done.scores + done.intercept)[:n], 0.0 if mean is None else done.beta[n]
+            kernel = self.wider
+        if before is not None:
+            start = signs * np.append(before.beta, before.held)[rows]
+        done = solve_svm(kernel, signs, linear, caps, rows=rows, start=start, tol=tol, exact=exact)
         return Solved(
             done.beta[:n],
             done.intercept,
-            scores,
+            (done.scores + done.intercept)[:n],
             float(done.beta @ done.scores),
             done.gap,
-            held,
+            0.0 if mean is None else done.beta[n],
             done.converged,
         )
 
@@ -145,23 +82,17 @@ class SparseRows:
         return SparseRows(self.matrix, shares @ self.matrix.scipy())
 
     def solve(
-        self, entries, before: Solved | None, mean: float | None, tol: float, exact: bool
+        self, entries: Entries, before: Solved | None, mean: float | None, tol: float, exact: bool
     ) -> Solved:
         """One convex problem."""
-        signs, linear, caps, rows = entries
-        start, held = (
-            None if before is None else signs * before.beta[rows],
-            {} if mean is None else {"centre": self.centre, "level": mean},
-        )
-        done = solve_linear_svm(
-            self.matrix, signs, linear, caps, rows, start=start, tol=tol, **held
-        )
-        beta = np.bincount(rows, signs * done.alpha, self.matrix.n_rows)
-        scores = self.matrix.scipy() @ done.coef + done.intercept
+        start = None if before is None else entries.signs * before.beta[entries.rows]
+        held = {} if mean is None else {"centre": self.centre, "level": mean}
+        done = solve_linear_svm(self.matrix, entries, start=start, tol=tol, **held)
+        beta = np.bincount(entries.rows, entries.signs * done.alpha, self.matrix.n_rows)
         return Solved(
             beta,
             done.intercept,
-            scores,
+            self.matrix.scipy() @ done.coef + done.intercept,
             float(done.coef @ done.coef),
             done.gap,
             -beta.sum() if held else 0.0,
@@ -170,17 +101,15 @@ class SparseRows:
 
 
 # --------------------------------------------------------------------------- one convex problem
-def entries_of(task: Task, labels) -> tuple:
-    """Signs, linear terms, caps and rows of the entries: a hinge row has one, a tube row two."""
+def entries_of(task: Task, labels) -> Entries:
+    """The entries of a convex problem: a hinge row has one, a tube row two."""
     taking = task.prices > 0.0
-    hinge, tube = (
-        np.flatnonzero(taking & (np.abs(labels) == 1.0)),
-        np.flatnonzero(taking & (labels == 0.0)),
-    )
+    hinge = np.flatnonzero(taking & (np.abs(labels) == 1.0))
+    tube = np.flatnonzero(taking & (labels == 0.0))
     rows = np.concatenate((hinge, tube, tube))
     signs = np.concatenate((labels[hinge], np.ones(len(tube)), -np.ones(len(tube))))
-    linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -task.eps)))
-    return signs, linear, task.prices[rows], rows
+    linear = np.concatenate((np.ones(len(hinge)), np.full(2 * len(tube), -task.epsilon)))
+    return Entries(signs, linear, task.prices[rows], rows)
 
 
 def minimise(
@@ -199,31 +128,16 @@ def descend(rows, task: Task, init, tol: float, max_iter: int) -> Solved:
     if task.mean is not None:
         rows = rows.held(task.shares)
     if task.mode in ("svm", "usvm") or not task.unlabelled.any():
-        done = _finished(
-            rows,
-            task,
-            minimise(rows, task, task.filled(task.labels), None, tol)._replace(n_iter=1),
-            [],
-            tol,
-        )
+        done = minimise(rows, task, task.filled(task.labels), None, tol)
+        done = _finished(rows, task, done._replace(n_iter=1), [], tol)
     elif isinstance(init, str):
-        done = minimise(
-            rows,
-            task,
-            np.where(task.unlabelled, 0.0 if init == "usvm" else np.nan, task.labels),
-            None,
-            tol,
-        )
+        first = np.where(task.unlabelled, 0.0 if init == "usvm" else np.nan, task.labels)
+        done = minimise(rows, task, first, None, tol)
         for stage in STAGES if init == "anneal" else STAGES[-1:]:
             done = _steps(rows, task.cheaper(stage), done, tol, max_iter)
     else:
-        done = _steps(
-            rows,
-            task,
-            minimise(rows, task, task.filled(np.asarray(init, dtype=np.float64)), None, tol),
-            tol,
-            max_iter,
-        )
+        first = task.filled(np.asarray(init, dtype=np.float64))
+        done = _steps(rows, task, minimise(rows, task, first, None, tol), tol, max_iter)
     return done if task.mean is None else done._replace(beta=done.beta + done.held * task.shares)
 
 
@@ -233,18 +147,16 @@ def _steps(rows, task: Task, done: Solved, tol: float, max_iter: int) -> Solved:
     """
     done, made, ended = done._replace(objective=task.value(done.scores, done.sqnorm)), 1, False
     history = [_record(task, done, made)]
-    while (
-        not ended and done.converged and made < max_iter
-    ):  # a machine that did not converge tells no labels to trust
+    # A machine that did not converge tells no labels to trust.
+    while not ended and done.converged and made < max_iter:
         wanted = task.filled(done.scores)
         if np.array_equal(wanted, done.labels, equal_nan=True):
             ended = True
             break
         better = _step(rows, task, wanted, done, tol)
         made += 1
-        ended = better is None or done.objective - better.objective <= SMALL * max(
-            1.0, abs(done.objective)
-        )
+        least = SMALL * max(1.0, abs(done.objective))
+        ended = better is None or done.objective - better.objective <= least
         if better is not None:
             done = better
             history.append(_record(task, done, made))

@@ -16,8 +16,7 @@ from tamis.solvers.block_descent.groups import take_groups
 
 MOST_AUTO = 5000  # columns up to which "auto" makes kernels of single ones
 _WAYS = (
-    "'auto', a kernel_dictionary(X), a list of callables k(X, Y), or a list of square "
-    "matrices "
+    "'auto', a kernel_dictionary(X), a list of callables k(X, Y), or a list of square matrices "
     "(X is then a column of row numbers)"
 )
 
@@ -71,7 +70,8 @@ def kernel_dictionary(X, *, widths=WIDTHS, degrees=DEGREES, whole=True, single=T
     >>> kernels = kernel_dictionary(np.zeros((5, 20)))
     >>> len(kernels), kernels[0].name, kernels[-1].name
     (273, 'gaussian(all, width=0.125)', 'polynomial(x19, degree=3)')
-    >>> [k.name for k in kernel_dictionary(np.zeros((5, 3)), widths=[1], degrees=[], whole=False, groups=[[0, 1]], single=False)]
+    >>> pair = {"whole": False, "single": False, "groups": [[0, 1]]}
+    >>> [k.name for k in kernel_dictionary(np.zeros((5, 3)), widths=[1], degrees=[], **pair)]
     ['gaussian(x0+x1, width=1)']
     """
     width = (
@@ -207,11 +207,9 @@ def name_of(kernel, place: int) -> str:
     if isinstance(kernel, functools.partial):
         inside = ", ".join(f"{name}={value}" for name, value in kernel.keywords.items())
         return f"{getattr(kernel.func, '__name__', 'kernel')}({inside})"
-    return (
-        f"matrix {place}"
-        if not callable(kernel)
-        else getattr(kernel, "__name__", f"kernel {place}")
-    )
+    if callable(kernel):
+        return getattr(kernel, "__name__", f"kernel {place}")
+    return f"matrix {place}"
 
 
 def called(kernel, place: int, rows, others) -> np.ndarray:

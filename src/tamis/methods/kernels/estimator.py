@@ -1,300 +1,330 @@
-"""Sparse generalized multiple kernel learning: which kernels matter, and how much, learnt together
-with the machine.
+"""What the models of several kernels share: parameters, rows and kernels in, weights of kernels and
+machines out.
 """
 
-import functools
-from typing import ClassVar
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.metaestimators import available_if
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import warn_user
-from tamis.base.classifier import Classes
-from tamis.base.contents import array, early, one_of
-from tamis.base.parameters import NUMBER
-from tamis.base.regressor import Numbers
-from tamis.methods.kernels.docs import documented
-from tamis.methods.kernels.machines import hinge_entries, tube_entries
-from tamis.methods.kernels.model import SHARED, KernelModel
-from tamis.solvers.sigmoid import Calibrated, fit_sigmoid, held_out_scores
-from tamis.solvers.support_vector.dual import solve_svm
+from tamis.base.border import take_blocks, warn_user
+from tamis.base.contents import array, count, figure, flag, names, part, records
+from tamis.base.contents import one_of as any_of
+from tamis.base.estimator import Estimator, take
+from tamis.base.parameters import (
+    ABOVE,
+    BOOL,
+    COUNT,
+    NUMBER,
+    RANDOM,
+    SHARE,
+    TERM,
+    Seed,
+    estimator,
+    one_of,
+    parameter,
+)
+from tamis.base.rows import Csr
+from tamis.methods.kernels.choice import name_of, take_kernels, take_numbers
+from tamis.methods.kernels.fit import Group, Learnt, Options, learn
+from tamis.methods.kernels.machines import Entries
+from tamis.methods.kernels.nystroem import spread_to_all
+from tamis.methods.kernels.rows import KernelRows, Sample
+
+SELECTED = 1e-6  # share of the largest weight from which on a kernel counts as selected
 
 
-def _never(model):
-    """Kernel machines learn from all rows at once."""
-    return False
+@estimator
+class KernelModel(Estimator):
+    r"""Base of the models of several kernels; a model adds `_problems`, and its targets.
 
+    over :math:`\Theta = \{\theta \ge 0 : v \sum_q \theta_q + (1 - v) \sum_q \theta_q^2 \le 1\}`,
+    with C s the costs of the rows and v the parameter `l1_ratio`. It is solved by the level method
+    to a certified relative gap of `tol`; at v = 0 by closed-form steps. v = 1 keeps the fewest
+    kernels, but picks among similar ones by chance; v = 0 keeps all; between, similar kernels get
+    similar weights and useless ones exactly 0.
 
-def _score_rows(gaps, kernel, problem, train, test):
-    """Scores of the rows `test` by a machine over the same kernel that learns from the rows
-    `train`; `gaps` takes its gap if it fails.
-    """
-    part = np.ascontiguousarray(kernel[np.ix_(train, train)])
-    found = solve_svm(part, problem.signs[train], problem.linear[train], problem.caps[train])
-    if not found.converged:
-        gaps.append(found.gap)
-    return kernel[np.ix_(test, train)] @ found.beta + found.intercept
+    Choose this {kind} for up to a few thousand rows whose targets depend on few columns in ways
+    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
+    Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
+    for linear effects of many columns use `Sieve{Kind}`.
 
+    {parameters}
 
-@documented
-class GMKLClassifier(Calibrated, Classes, KernelModel):
-    r"""Kernel classifier that learns which kernels matter: sparse generalized multiple kernel
-    learning (GMKL).
-
-    Weights of the kernels and the support vector machine over their sum are the saddle point of
-
-    .. math:: \min_{\theta \in \Theta} \max_{\alpha \in A} \sum_i \alpha_i - \tfrac12 \sum_q
-    \theta_q (\alpha \circ y)^T K_q (\alpha \circ y),
-        \qquad \Theta = \{\theta \ge 0 : v \sum_q \theta_q + (1 - v) \sum_q \theta_q^2 \le 1\}
-
-    with :math:`A = \{0 \le \alpha_i \le C s_i, \alpha \cdot y = 0\}`, v the parameter `mix` and s
-    the weights of the rows. It is solved by the level method to a certified relative gap of `tol`;
-    at v = 0 by closed-form steps. v = 1 keeps the fewest kernels, but picks among similar ones by
-    chance; v = 0 keeps all; between, similar kernels get similar weights and useless ones exactly
-    0.
-
-    Choose it for up to a few thousand rows whose classes depend on few columns in ways that are not
-    linear, if one wants to see on which. Tune C: it matters more than `mix`. Where accuracy alone
-    counts, a support vector machine with one Gaussian kernel is often as good and much faster; for
-    linear effects of many columns use `SieveClassifier`.
-
-    Parameters
-    ----------
-    {shared}
-    probability : bool, default=False
-        Whether to have `predict_proba`: sigmoids on scores of {folds} folds, the weights of the
-        kernels as they are. Costs {folds} more machines.
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied into the row weights.
-    {rest}
-
-    Attributes
-    ----------
     {attributes}
-    classes_ : ndarray
-        Class labels; for a matrix of labels, their numbers.
-    multilabel_ : bool
-        Whether the targets were a 0/1 matrix of labels.
 
     See Also
     --------
-    GMKLRegressor : The same for numbers.
     kernel_dictionary : Makes the kernels.
     KernelWeightsDisplay : Draws the weights.
 
     Notes
     -----
-    {notes}
+    Kernels are stored as packed triangles of single precision, polynomials of one column by their
+    factors, and all sums are of double precision. Equal rows with equal targets are one row of
+    their summed weight. Up to `max_rows` rows nothing is approximated beyond that. For more rows
+    `gap_`, the weights and a calibration are those of the sample; the final machine is that of the
+    Nyström approximation, by liblinear, whose intercept is weakly penalised.
 
     References
     ----------
     H. Yang, Z. Xu, J. Ye, I. King and M. R. Lyu, "Efficient Sparse Generalized Multiple Kernel
-    Learning", IEEE Transactions on Neural Networks 22,
-    2011. The constraint holds the square of the 2-norm, as in the closed form there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tamis import GMKLClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, size=(200, 5))
-    >>> y = (np.sin(4 * X[:, 0]) + X[:, 1] ** 2 > 0.3).astype(int)
-    >>> model = GMKLClassifier(mix=0.9, C=1000).fit(X[:150], y[:150])
-    >>> model.score(X[150:], y[150:]) > 0.9
-    True
-    >>> len(model.kernel_weights_), len(model.selected_kernels_) < 20
-    (78, True)
-    >>> model.gap_ <= 1e-3
-    True
+    Learning", IEEE Transactions on Neural Networks 22, 2011. The constraint holds the square of
+    the 2-norm, as in the closed form there; regression is among its future work.
     """
 
-    _parameter_constraints: ClassVar[dict] = {
-        **SHARED,
-        "probability": ["boolean"],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+    kernels: Any = parameter(
+        "auto",
+        TERM,
+        'Kernels to choose from. "auto" is `kernel_dictionary(X)`: 13 kernels on all columns and '
+        "13 on each. A list may hold kernels of a dictionary and callables ``k(X, Y)``, which see "
+        "the rows as given. Of square matrices X is a column of row numbers, so that they can be "
+        "cross-validated.",
+        '"auto", list of kernels, callables or matrices, or array of shape (n_kernels, n, n)',
+    )
+    l1_ratio: float = parameter(
+        0.5,
+        [SHARE],
+        "Share of L1 in the constraint on the weights, hence how sparse they are: 1 is L1-MKL, 0 "
+        "is L2-MKL (or Lp-MKL, see `p`), between is GMKL.",
+    )
+    p: float = parameter(
+        2,
+        [Interval(Real, 1, None, closed="neither")],
+        "Norm of the weights at ``l1_ratio=0``; above 1. Larger values give more equal weights.",
+    )
+    C: float = parameter(
+        100.0,
+        [ABOVE],
+        'Cost of the loss of a row. With ``normalize="trace"`` the diagonal of a kernel is about '
+        "1 / n_samples: 100 is moderate there. Values for unlike `l1_ratio` cannot be compared.",
+    )
+    weights: str = parameter(
+        "learned",
+        [one_of("learned", "uniform")],
+        "Whether weights are learnt, or all 1 / n_kernels: the baseline, for which `l1_ratio` and "
+        "`p` mean nothing.",
+        kw_only=True,
+    )
+    normalize: str | None = parameter(
+        "trace",
+        [one_of("trace", "mean_diag"), None],
+        "What is made 1 in each kernel: the trace over the training rows, its mean, or nothing. C "
+        'of "mean_diag" is C of "trace" over n_samples.',
+        kw_only=True,
+    )
+    standardize: bool = parameter(
+        True,
+        [BOOL],
+        "Whether kernels of a dictionary see columns of mean 0 and deviation 1 over the training "
+        "rows. Sparse rows stay sparse.",
+        kw_only=True,
+    )
+    share_weights: bool = parameter(
+        True,
+        [BOOL],
+        "Whether several outputs (one against the rest, labels, targets) share the weights of the "
+        "kernels, or each has its own.",
+        kw_only=True,
+    )
+    tol: float = parameter(
+        1e-3, [ABOVE], "Relative gap between the bounds at which learning ends.", kw_only=True
+    )
+    max_iter: int = parameter(
+        500, [COUNT], "Most iterations, each of which solves the machines once.", kw_only=True
+    )
+    max_kernel_bytes: float = parameter(
+        2147483648,
+        [NUMBER],
+        "Most memory for stored kernels. Kernels beyond it are made again in blocks at every "
+        "iteration: slower, to the same result.",
+        "int",
+        kw_only=True,
+    )
+    max_rows: int = parameter(
+        20000,
+        [COUNT],
+        "Most rows of an exact fit. For more, the weights are learnt on a sample and the machine "
+        "on Nyström features of all rows.",
+        kw_only=True,
+    )
+    n_components: int = parameter(
+        1000, [COUNT], "Size of that sample, which is also the Nyström basis.", kw_only=True
+    )
+    random_state: Seed = parameter(
+        None, [RANDOM], "Seed of that sample and of the folds of a calibration.", kw_only=True
+    )
+    _contents: ClassVar[dict] = {
+        "exact_": flag(),
+        "_rows": part(KernelRows, "columns", "rows", "kernels"),
+        "kernel_names_": names("kernels"),
+        "kernel_weights_": any_of(
+            array("f8", "kernels", least=0.0), array("f8", "outputs", "kernels", least=0.0)
+        ),
+        "_scales": array("f8", "kernels"),
+        "dual_coef_": array("f8", "outputs", "rows"),
+        "intercept_": array("f8", "outputs"),
+        "objective_": figure(),
+        "gap_": figure(finite=False),
+        "history_": records(),
+        "n_iter_": count(),
     }
-    partial_fit = available_if(_never)(Classes.partial_fit)
+    _attributes: ClassVar[str] = """\
+        kernel_weights_ : ndarray of shape (n_kernels,) or (n_outputs, n_kernels)
+            Weights of the kernels; zeros are exact for ``l1_ratio`` above 0. One row an output with
+            ``share_weights=False``.
+        kernel_names_ : ndarray of str of shape (n_kernels,)
+            The kernels in words, as "gaussian(age, width=0.5)".
+        selected_kernels_ : ndarray of str
+            Names of the kernels whose weight is above a millionth of the largest.
+        gap_ : float
+            Certified relative gap: the objective is at most this share above the optimum. With own
+            weights that of the worst output.
+        objective_ : float
+            Upper bound on the optimum.
+        history_ : list of dict
+            Per iteration: bounds of the optimum, and kernels of the best weights so far.
+        n_iter_ : int
+            Iterations made.
+        exact_ : bool
+            Whether all rows took part; False where there were more than `max_rows`.
+        dual_coef_ : ndarray of shape (n_outputs, n_support)
+            Weights of the rows that predictions look at.
+        support_vectors_ : {ndarray, csr_array} of shape (n_support, n_features)
+            These rows, as they were given.
+        intercept_ : ndarray of shape (n_outputs,)
+            Intercepts.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
 
-    def __init__(
-        self,
-        kernels="auto",
-        mix=0.5,
-        p=2,
-        C=100.0,
-        *,
-        weights="learned",
-        normalize="trace",
-        standardize=True,
-        share_weights=True,
-        probability=False,
-        class_weight=None,
-        tol=1e-3,
-        max_iter=500,
-        max_kernel_bytes=2147483648,
-        max_rows=20000,
-        n_components=1000,
-        random_state=None,
-    ):
-        self.kernels = kernels
-        self.mix = mix
-        self.p = p
-        self.C = C
-        self.weights = weights
-        self.normalize = normalize
-        self.standardize = standardize
-        self.share_weights = share_weights
-        self.probability = probability
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_kernel_bytes = max_kernel_bytes
-        self.max_rows = max_rows
-        self.n_components = n_components
-        self.random_state = random_state
+    # ------------------------------------------------------------------ training
+    def _fit(self, X, y, sample_weight):
+        """Check, prepare, learn the weights and the machines, store."""
+        self._validate_params()
+        self._check_norm()
+        taken = take(self, X, y, sample_weight)
+        kernels = take_kernels(
+            self.kernels, taken.rows.shape[1], getattr(self, "feature_names_in_", None)
+        )
+        if isinstance(kernels[0], np.ndarray):
+            take_numbers(taken.rows, len(kernels[0]))
+        whole = Sample(taken.rows, taken.columns, taken.row_weights, taken.weights).merged()
+        whole = whole._replace(costs=float(self.C) * whole.costs)
+        picked = self._picked(len(whole.weights))
+        sample = whole if picked is None else whole.picked(picked)
+        rows = KernelRows.of(sample.matrix, sample.weights, kernels, standardize=self.standardize)
+        problems = self._problems(taken.targets, sample)
+        options = Options(*(getattr(self, name) for name in Options._fields))
+        learnt = learn(rows, sample.weights, problems, options)
+        found = learnt.attributes() | self._calibration(learnt, problems, sample.weights)
+        groups, scales = learnt.groups, learnt.store.scales.copy()
+        if picked is not None:
+            if self.normalize == "trace":
+                scales *= sample.weights.sum() / whole.weights.sum()
+            problems = self._problems(taken.targets, whole)
+            groups = spread_to_all(groups, rows, whole.matrix, problems, scales)
+        found |= {"_targets": taken.targets, "_scales": scales, "exact_": picked is None}
+        self.__dict__.update(found | self._kept(groups, rows))
+        if not learnt.converged:
+            self._warn_unfinished()
+        return self
 
-    _contents: ClassVar[dict] = {"_lines": early(one_of(None, array("f8", "outputs", 2)))}
+    def _check_norm(self) -> None:
+        if self.p != 2 and self.l1_ratio != 0:
+            raise ValueError(
+                f"p={self.p!r} has a meaning only at l1_ratio=0, the ball of the p-norm; "
+                f"l1_ratio={self.l1_ratio!r} joins the 1-norm and the squared 2-norm. "
+                "Set l1_ratio=0, or leave p at 2."
+            )
 
-    def _signs(self, targets) -> np.ndarray:
-        """Targets as +1 and -1 of every output."""
-        if len(self.classes_) > 2 and not self.multilabel_:
-            return np.where(targets == np.arange(len(self.classes_)), 1.0, -1.0)
-        return targets
+    def _picked(self, n_rows: int) -> np.ndarray | None:
+        """Numbers of the rows that weights are learnt from, where there are too many for all."""
+        if n_rows <= self.max_rows:
+            return None
+        order = check_random_state(self.random_state).permutation(n_rows)
+        return np.sort(order[: min(self.n_components, self.max_rows)])
 
-    def _problems(self, targets, caps):
-        return [
-            hinge_entries(np.ascontiguousarray(signs), caps) for signs in self._signs(targets).T
+    def _problems(self, targets, sample: Sample) -> list[Entries]:
+        """The support vector problems, one an output."""
+        raise NotImplementedError
+
+    def _calibration(self, learnt: Learnt, problems: list[Entries], weights) -> dict:
+        """What classifiers add to the attributes."""
+        return {}
+
+    def _kept(self, groups: list[Group], rows: KernelRows) -> dict:
+        """Weights, names, and of the rows those that predictions need."""
+        thetas = np.array([group.theta for group in groups])
+        betas = np.vstack([group.betas for group in groups])
+        kept = np.flatnonzero(betas.any(axis=0))
+        words = [name_of(kernel, k) for k, kernel in enumerate(rows.kernels)]
+        return {
+            "kernel_weights_": thetas[0] if self.share_weights else thetas,
+            "kernel_names_": np.array(words, dtype=object),
+            "dual_coef_": np.ascontiguousarray(betas[:, kept]),
+            "intercept_": np.concatenate([group.intercepts for group in groups]),
+            "_rows": rows.picked(kept, np.flatnonzero(thetas.any(axis=0))),
+        }
+
+    def _warn_unfinished(self) -> None:
+        warn_user(
+            f"{type(self).__name__} ended after {self.n_iter_} iterations with a relative gap of "
+            f"{self.gap_:.2g}, above tol={self.tol:g}. Raise max_iter or tol, or lower C.",
+            ConvergenceWarning,
+        )
+
+    # ------------------------------------------------------------------ what a fit shows
+    @property
+    def selected_kernels_(self):
+        """Names of the kernels whose weight is above a millionth of the largest."""
+        check_is_fitted(self)
+        thetas = np.atleast_2d(self.kernel_weights_)
+        return self.kernel_names_[
+            (thetas > SELECTED * thetas.max(axis=1, keepdims=True)).any(axis=0)
         ]
 
-    # ------------------------------------------------------------------ probabilities
-    def _calibrate(self, store, fits, problems, targets, weights):
-        """Sigmoids on held-out scores, one an output, the weights of the kernels frozen."""
-        self._lines = None
-        if not self.probability:
-            return
-        lines, at, gaps = [], 0, []
-        for fit in fits:
-            kernel = store.mixture(fit.theta)
-            for problem in problems[at : at + len(fit.betas)]:
-                seed = 0 if self.random_state is None else self.random_state
-                scores = held_out_scores(
-                    problem.signs, functools.partial(_score_rows, gaps, kernel, problem), seed
+    @property
+    def support_vectors_(self):
+        """The rows that predictions look at, as they were given."""
+        check_is_fitted(self)
+        return self._rows.matrix
+
+    def _scores(self, X):
+        """Scores of the outputs, a block of rows at a time."""
+        check_is_fitted(self)
+        rows = take_blocks(self, X, reset=False)
+        matrix = rows.scipy() if isinstance(rows, Csr) else rows
+        outputs = len(self.intercept_)
+        scores = np.tile(self.intercept_, (matrix.shape[0], 1))
+        thetas = np.atleast_2d(self.kernel_weights_)
+        filled = matrix.shape[1] if sp.issparse(matrix) else 1  # they may have to be made dense
+        step = max(1, (1 << 21) // max(1, self.dual_coef_.shape[1], filled))
+        for first in range(0, matrix.shape[0], step):
+            block = slice(first, first + step)
+            for k, theta in enumerate(thetas):
+                own = slice(0, outputs) if len(thetas) == 1 else slice(k, k + 1)
+                mixture = self._rows.mixture(matrix[block], theta * self._scales)
+                scores[block, own] += mixture @ self.dual_coef_[own].T
+        return scores
+
+    def __sklearn_is_fitted__(self):
+        return "_rows" in vars(self)
+
+    def _check_saved(self) -> None:
+        """Refuse to save functions."""
+        for place, kernel in enumerate(
+            self.kernels if isinstance(self.kernels, list | tuple) else []
+        ):
+            if callable(kernel):
+                raise TypeError(
+                    f"kernel {place} of `kernels`, {name_of(kernel, place)}, is a function of "
+                    "yours, and a model file holds no code. "
+                    "Use kernels of kernel_dictionary or matrices, or keep the model by pickle."
                 )
-                lines.append(fit_sigmoid(scores, problem.signs > 0, weights))
-            at += len(fit.betas)
-        self._lines = np.array(lines)
-        if gaps:
-            said = (
-                f"{len(gaps)} machines behind the probabilities of {type(self).__name__} did "
-                "not converge"
-            )
-            warn_user(
-                f"{said}; their largest duality gap is {max(gaps):.2g}. Lower C or the weights of "
-                "the rows.",
-                ConvergenceWarning,
-            )
-
-
-@documented
-class GMKLRegressor(Numbers, KernelModel):
-    r"""Kernel regressor that learns which kernels matter: sparse generalized multiple kernel
-    learning with an insensitive loss.
-
-    Weights of the kernels and the support vector regression over their sum are the saddle point of
-
-    .. math:: \min_{\theta \in \Theta} \max_{\alpha, \alpha'} \sum_i y_i \beta_i - \epsilon \sum_i
-    (\alpha_i + \alpha'_i)
-        - \tfrac12 \sum_q \theta_q \beta^T K_q \beta, \qquad \beta = \alpha - \alpha', \quad 0 \le
-          \alpha, \alpha' \le C s, \quad \sum_i \beta_i = 0
-
-    over :math:`\Theta = \{\theta \ge 0 : v \sum_q \theta_q + (1 - v) \sum_q \theta_q^2 \le 1\}`
-    with v the parameter `mix`. It is solved by the level method to a certified relative gap of
-    `tol`; at v = 0 by closed-form steps.
-
-    Choose it for up to a few thousand rows whose target depends on few columns in ways that are not
-    linear, if one wants to see on which. Scale the target to about unit deviation, or set `epsilon`
-    and C to its scale. Where prediction alone counts, Gaussian processes and trees are often as
-    good; for linear effects of many columns use `SieveRegressor`.
-
-    Parameters
-    ----------
-    {shared}
-    epsilon : float, default=0.1
-        Errors up to this size cost nothing.
-    {rest}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    GMKLClassifier : The same for classes.
-    kernel_dictionary : Makes the kernels.
-    KernelWeightsDisplay : Draws the weights.
-
-    Notes
-    -----
-    {notes}
-
-    References
-    ----------
-    H. Yang, Z. Xu, J. Ye, I. King and M. R. Lyu, "Efficient Sparse Generalized Multiple Kernel
-    Learning", IEEE Transactions on Neural Networks 22, 2011; regression is among its future work.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tamis import GMKLRegressor
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.uniform(-1, 1, size=(150, 4))
-    >>> y = np.sin(4 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=150)
-    >>> model = GMKLRegressor(mix=0.9, C=1000).fit(X[:100], y[:100])
-    >>> model.score(X[100:], y[100:]) > 0.9
-    True
-    """
-
-    _parameter_constraints: ClassVar[dict] = {**SHARED, "epsilon": [NUMBER]}
-    partial_fit = available_if(_never)(Numbers.partial_fit)
-
-    def __init__(
-        self,
-        kernels="auto",
-        mix=0.5,
-        p=2,
-        C=100.0,
-        *,
-        weights="learned",
-        normalize="trace",
-        standardize=True,
-        share_weights=True,
-        epsilon=0.1,
-        tol=1e-3,
-        max_iter=500,
-        max_kernel_bytes=2147483648,
-        max_rows=20000,
-        n_components=1000,
-        random_state=None,
-    ):
-        self.kernels = kernels
-        self.mix = mix
-        self.p = p
-        self.C = C
-        self.weights = weights
-        self.normalize = normalize
-        self.standardize = standardize
-        self.share_weights = share_weights
-        self.epsilon = epsilon
-        self.tol = tol
-        self.max_iter = max_iter
-        self.max_kernel_bytes = max_kernel_bytes
-        self.max_rows = max_rows
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def _problems(self, targets, caps):
-        return [
-            tube_entries(np.ascontiguousarray(column), caps, float(self.epsilon))
-            for column in targets.T
-        ]

@@ -18,9 +18,8 @@ from tamis.methods.kernels.matrices.store import KernelStore
 from tamis.solvers.support_vector.dual import SvmOutcome, solve_svm
 
 FINEST = 1e-9
-TIGHTENINGS = (
-    10  # tenfold, of the machines' tolerance: more than lie between any start and the finest
-)
+# Tenfold, of the machines' tolerance: more than lie between any start and the finest.
+TIGHTENINGS = 10
 
 
 class Entries(NamedTuple):
@@ -30,6 +29,8 @@ class Entries(NamedTuple):
     linear: np.ndarray
     caps: np.ndarray
     rows: np.ndarray | None = None
+    epsilon: float = 0.0
+    """Half the width of the tube of rows with numbers."""
 
 
 def hinge_entries(signs: np.ndarray, caps: np.ndarray) -> Entries:
@@ -41,7 +42,8 @@ def tube_entries(targets: np.ndarray, caps: np.ndarray, epsilon: float) -> Entri
     """Rows with numbers as targets, errors up to `epsilon` free: one entry for each side."""
     n = len(targets)
     signs, rows = np.r_[np.ones(n), -np.ones(n)], np.r_[np.arange(n), np.arange(n)]
-    return Entries(signs, signs * np.r_[targets, targets] - epsilon, np.r_[caps, caps], rows)
+    linear = signs * np.r_[targets, targets] - epsilon
+    return Entries(signs, linear, np.r_[caps, caps], rows, epsilon)
 
 
 class Machines:
@@ -69,15 +71,12 @@ class Machines:
                 float(p.linear @ f.alpha) for p, f in zip(self.problems, found, strict=True)
             )
             value, slack = sum(f.objective for f in found), sum(max(f.gap, 0.0) for f in found)
-            if (
-                slack <= tol * abs(value)
-                or self.tol <= FINEST
-                or not all(f.converged for f in found)
-            ):
+            settled = all(f.converged for f in found)
+            if slack <= tol * abs(value) or self.tol <= FINEST or not settled:
                 break
             self.tol = max(0.1 * self.tol, FINEST)
         forms = self.store.forms(np.array([f.beta for f in found]))
-        return Cut(constant, forms[self.places], slack, found, all(f.converged for f in found))
+        return Cut(constant, forms[self.places], slack, found, settled)
 
     def _solve(self, kernel, k: int) -> SvmOutcome:
         p = self.problems[k]
@@ -89,12 +88,18 @@ class Machines:
 
 
 def learn_weights(
-    machines: Machines, mix: float, p: float, tol: float, max_iter: int, *, uniform: bool = False
+    machines: Machines,
+    l1_ratio: float,
+    p: float,
+    tol: float,
+    max_iter: int,
+    *,
+    uniform: bool = False,
 ) -> Weighing:
-    """Weights of the kernels: learnt for `mix` and `p`, or equal ones."""
+    """Weights of the kernels: learnt for `l1_ratio` and `p`, or equal ones."""
     count = len(machines.places)
     if uniform:
         return fixed_weights(machines, np.full(count, 1.0 / count), tol)
-    if mix == 0.0:
+    if l1_ratio == 0.0:
         return norm_method(machines, p, count, tol, max_iter)
-    return level_method(machines, Mix(mix), count, tol, max_iter)
+    return level_method(machines, Mix(l1_ratio), count, tol, max_iter)

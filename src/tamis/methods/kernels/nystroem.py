@@ -5,10 +5,20 @@ mixture becomes features (Nyström).
 import numpy as np
 from sklearn.svm import LinearSVC, LinearSVR
 
+from tamis.methods.kernels.fit import Group
+from tamis.methods.kernels.machines import Entries
+from tamis.methods.kernels.rows import KernelRows
+
 LEAST = 1e-10  # share of the largest eigenvalue below which a direction is noise
 
 
-def spread_to_all(model, fits, rows, matrix, problems, scales):
+def spread_to_all(
+    groups: list[Group],
+    rows: KernelRows,
+    matrix,
+    problems: list[Entries],
+    scales: np.ndarray,
+) -> list[Group]:
     """Machines over all rows, each as weights of the sampled rows.
 
     The mixture of the sample has the eigenvectors U and values L; the features of a row x are K(x,
@@ -16,19 +26,18 @@ def spread_to_all(model, fits, rows, matrix, problems, scales):
     approximation; its intercept is a feature, weakly penalised.
     """
     done, at = [], 0
-    for fit in fits:
-        factors = fit.theta * scales
+    for group in groups:
+        factors = group.theta * scales
         values, vectors = np.linalg.eigh(rows.mixture(rows.matrix, factors))
         kept = values > LEAST * values.max()
         basis = vectors[:, kept] / np.sqrt(values[kept])
         features = _features(rows, matrix, factors, basis)
-        own = problems[at : at + len(fit.betas)]
+        own = problems[at : at + len(group.betas)]
         at += len(own)
-        lines = [_linear(problem, features, model) for problem in own]
+        lines = [_linear(problem, features) for problem in own]
         betas = np.array([basis @ slopes for slopes, _ in lines])
-        done.append(
-            fit._replace(betas=betas, intercepts=np.array([intercept for _, intercept in lines]))
-        )
+        intercepts = np.array([intercept for _, intercept in lines])
+        done.append(group._replace(betas=betas, intercepts=intercepts))
     return done
 
 
@@ -42,7 +51,7 @@ def _features(rows, matrix, factors, basis) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _linear(problem, features, model) -> tuple[np.ndarray, float]:
+def _linear(problem: Entries, features) -> tuple[np.ndarray, float]:
     """Slopes and intercept of a linear machine with the caps of a problem's entries as costs."""
     count = len(features)
     unit = float(np.sqrt(np.einsum("ij,ij->i", features, features).mean()))
@@ -55,8 +64,9 @@ def _linear(problem, features, model) -> tuple[np.ndarray, float]:
         "tol": 1e-3,
     }
     if problem.rows is not None:
-        machine = LinearSVR(epsilon=model.epsilon, **common).fit(
-            features, problem.linear[:count] + model.epsilon, sample_weight=problem.caps[:count]
+        numbers = problem.linear[:count] + problem.epsilon
+        machine = LinearSVR(epsilon=problem.epsilon, **common).fit(
+            features, numbers, sample_weight=problem.caps[:count]
         )
     elif np.ptp(problem.signs) == 0.0:  # one class alone: nothing to tell apart
         return np.zeros(features.shape[1]), float(problem.signs[0])

@@ -2,7 +2,7 @@
 predict with.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,22 +14,35 @@ from tamis.solvers.mercer import alike
 from tamis.solvers.standard import StandardRows, standard_units
 
 
-def merged(matrix, targets: np.ndarray, weights: np.ndarray, loads: np.ndarray):
-    """Rows in an order of their own, equal rows of equal targets as one of their summed weights,
-    without rows of weight 0.
-
-    So a row of weight 2 and a row that comes twice are the same problem, to the bit.
+class Sample(NamedTuple):
+    """Rows to learn from: as given, the columns of their targets, their weights, and what their
+    loss costs.
     """
-    count = matrix.shape[0]
-    weights = np.asarray(weights) if len(weights) else np.ones(count)
-    loads = np.asarray(loads) if len(loads) else weights
-    groups: dict[bytes, list[int]] = {}
-    for i in np.flatnonzero(loads > 0.0).tolist():
-        groups.setdefault(_key(matrix, i) + targets[i].tobytes(), []).append(i)
-    order = [groups[key] for key in sorted(groups)]
-    first = np.array([same[0] for same in order], dtype=np.intp)
-    sums = [np.array([part[same].sum() for same in order]) for part in (weights, loads)]
-    return matrix[first], targets[first], *sums
+
+    matrix: Any
+    columns: np.ndarray
+    weights: np.ndarray
+    costs: np.ndarray
+
+    def picked(self, rows: np.ndarray) -> "Sample":
+        """Some rows."""
+        return Sample(*(part[rows] for part in self))
+
+    def merged(self) -> "Sample":
+        """Rows in an order of their own, equal rows of equal targets as one of their summed
+        weights.
+
+        So a row of weight 2 and a row that comes twice are the same problem, to the bit.
+        """
+        groups: dict[bytes, list[int]] = {}
+        for i in range(len(self.weights)):
+            groups.setdefault(_key(self.matrix, i) + self.columns[i].tobytes(), []).append(i)
+        order = [groups[key] for key in sorted(groups)]
+        first = np.array([same[0] for same in order], dtype=np.intp)
+        weights, costs = (
+            np.array([part[same].sum() for same in order]) for part in (self.weights, self.costs)
+        )
+        return Sample(self.matrix[first], self.columns[first], weights, costs)
 
 
 def _key(matrix, i: int) -> bytes:

@@ -6,25 +6,17 @@ import numpy as np
 from scipy.linalg.lapack import dpstrf
 
 from tamis.base.rows import frozen
-from tamis.solvers.support_vector.active_set import exchange
-from tamis.solvers.support_vector.loop import descend, leap_entries, score_rows
+from tamis.solvers.support_vector.loop import Entries, descend, leap_entries, score_rows
+from tamis.solvers.support_vector.loop_active_set import exchange
 
-MOST_STEPS, MOST_EACH = (
-    1_000_000,
-    100,
-)  # most steps of a problem, and of every entry where that is more
+MOST_STEPS, MOST_EACH = 1_000_000, 100  # of a problem, and of every entry where that is more
 IDLE = 10  # turns in a row that may leave the dual where it is
 PATIENCE = 2  # steps an entry before all free entries are moved at once
 REST = 1  # steps a free entry between two such moves
 MOST_FREE = 500  # more of them make systems too large
-SWAPS, ROUNDS = (
-    1000,
-    5,
-)  # most active set steps before their inverse is made anew, and how often it is
+SWAPS, ROUNDS = 1000, 5  # active set steps before their inverse is made anew, and how often
 SPAN = 1e-9  # least share of a row that others do not span, for it to count as independent
-LOOKS = (
-    4  # times that a solution is looked at with scores made anew, and mended where they had drifted
-)
+LOOKS = 4  # at a solution with scores made anew, to mend it where they had drifted
 EXACT_LEAPS, ROUNDING = 6, 1e-12
 
 
@@ -54,9 +46,9 @@ def solve_svm(
     r"""Solve one support vector problem over a kernel matrix, by sequential minimal optimisation;
     active set steps end it where that creeps.
 
-    .. math:: \max_\alpha \; p \cdot \alpha - \tfrac12 \beta^T K \beta, \quad \beta_i = \sum_{e
-    \text{ of row } i} s_e \alpha_e,
-        \quad 0 \le \alpha_e \le c_e, \quad \sum_e s_e \alpha_e = 0
+    .. math:: \max_\alpha \; p \cdot \alpha - \tfrac12 \beta^T K \beta,
+       \quad \beta_i = \sum_{e \text{ of row } i} s_e \alpha_e,
+       \quad 0 \le \alpha_e \le c_e, \quad \sum_e s_e \alpha_e = 0
 
     An entry e stands for the loss :math:`c_e \max(0, p_e - s_e f)` of the score f of its row. A
     hinge row of label y is the entry (y, 1, c); a tube around 0 is the entries (+1, -eps, c) and
@@ -95,59 +87,50 @@ def solve_svm(
     signs, linear, caps = (
         np.ascontiguousarray(part, dtype=np.float64) for part in (signs, linear, caps)
     )
-    rows = (
-        np.arange(len(signs), dtype=np.uint64)
-        if rows is None
-        else np.ascontiguousarray(rows).astype(np.uint64)
-    )
+    rows = np.arange(len(signs)) if rows is None else np.ascontiguousarray(rows)
+    entries = Entries(rows.astype(np.uint64), signs, signs * linear, caps)
     alpha = np.zeros(len(signs)) if start is None else feasible(start, signs, caps)
-    targets, scores = signs * linear, np.zeros(len(kernel))
+    scores = np.zeros(len(kernel))
     if start is not None:
-        score_rows(kernel, row_weights(alpha, signs, rows, len(kernel)), scores)
+        score_rows(kernel, row_weights(alpha, entries, len(kernel)), scores)
     max_iter = max(MOST_STEPS, MOST_EACH * len(signs)) if max_iter is None else int(max_iter)
     steps, patience, leaps, looks = 0, PATIENCE * len(signs), EXACT_LEAPS if exact else 0, LOOKS
     best, idle = -np.inf, 0
     while True:
-        goal, beta = (
-            float(tol if leaps == EXACT_LEAPS or not exact else ROUNDING),
-            row_weights(alpha, signs, rows, len(kernel)),
-        )
+        goal = float(tol if leaps == EXACT_LEAPS or not exact else ROUNDING)
+        beta = row_weights(alpha, entries, len(kernel))
         allowed = min(patience, max_iter - steps)
-        taken, high, least = descend(
-            kernel, rows, signs, targets, caps, alpha, beta, scores, goal, allowed
-        )
+        taken, high, least = descend(kernel, entries, alpha, beta, scores, goal, allowed)
         steps += taken
         close = not high - least > tol
         value = float(linear @ alpha - 0.5 * beta @ scores)
         idle = 0 if value > best + ROUNDING * abs(best) else idle + 1
         best = max(best, value)
-        stuck = not close and (
-            taken < allowed or idle == IDLE
-        )  # no step is left that a float64 can show
+        # Stuck: no step is left that a float64 can show.
+        stuck = not close and (taken < allowed or idle == IDLE)
         if steps >= max_iter or stuck or (close and not (leaps and high - least > ROUNDING)):
+            # Anew: sums of many steps drift in their last bits.
             alpha = feasible(alpha, signs, caps)
-            beta = row_weights(
-                alpha, signs, rows, len(kernel)
-            )  # anew: sums of many steps drift in their last bits
+            beta = row_weights(alpha, entries, len(kernel))
             score_rows(kernel, beta, scores)
-            high, least = extremes(rows, signs, targets, caps, alpha, scores)
+            high, least = extremes(entries, alpha, scores)
             looks -= 1
             if steps >= max_iter or stuck or not (looks and high - least > tol):
                 break
             continue
         leaps -= close
-        patience = REST * leap(kernel, rows, signs, targets, caps, alpha, scores) + 10
+        patience = REST * leap(kernel, entries, alpha, scores) + 10
         if not close:
-            steps += swap(kernel, rows, signs, targets, caps, alpha, scores, float(tol))
+            steps += swap(kernel, entries, alpha, scores, float(tol))
     intercept = _middle(high, least)
     quadratic, gain = float(beta @ scores), float(linear @ alpha)
-    gap = _gap(linear - signs * (scores[rows] + intercept), alpha, caps)
+    gap = _gap(linear - signs * (scores[entries.rows] + intercept), alpha, caps)
     return SvmOutcome(
         alpha, beta, scores, intercept, gain - 0.5 * quadratic, gap, steps, not high - least > tol
     )
 
 
-def leap(kernel, rows, signs, targets, caps, alpha, scores) -> int:
+def leap(kernel, entries: Entries, alpha, scores) -> int:
     """Move entries between their bounds at once, by Newton steps, until they are optimal together;
     one that hits a bound stays there.
 
@@ -155,25 +138,24 @@ def leap(kernel, rows, signs, targets, caps, alpha, scores) -> int:
     steps for what a linear system says. Changes `alpha` and the scores; returns how many entries
     were free.
     """
+    rows, signs, targets, caps = entries
     free = between(alpha, caps)
     moved, before = free, alpha[free]
-    pull = targets - scores[rows]
+    gradients = targets - scores[rows]
     while 2 <= len(free) <= MOST_FREE:
         base, inside, inverse, _ = independent(kernel, rows, free)
-        mine, own = alpha[base], pull[base]
+        mine, own = alpha[base], gradients[base]
         done = leap_entries(inside, inverse, signs[base], caps[base], mine, own)
-        alpha[base], pull[base] = mine, own
+        alpha[base], gradients[base] = mine, own
         still = free[(alpha[free] > 0.0) & (alpha[free] < caps[free])]
-        if done and len(still) == len(
-            free
-        ):  # else once more, for entries that left took digits from the inverse
+        if done and len(still) == len(free):
             break
-        free = still
+        free = still  # once more, for entries that left took digits from the inverse
     scores += (signs[moved] * (alpha[moved] - before)) @ kernel[rows[moved].astype(np.intp)]
     return len(moved)
 
 
-def swap(kernel, rows, signs, targets, caps, alpha, scores, tol: float) -> int:
+def swap(kernel, entries: Entries, alpha, scores, tol: float) -> int:
     """Active set steps from free entries that are optimal together, until no entry is on the wrong
     side.
 
@@ -182,46 +164,31 @@ def swap(kernel, rows, signs, targets, caps, alpha, scores, tol: float) -> int:
     every step, so it is made anew while that still raises the dual. Changes `alpha` and the scores,
     but not where rounding errors would let the dual fall; returns the steps.
     """
-    steps = 0
+    steps, room = 0, min(len(entries.caps), MOST_FREE)
     for _ in range(ROUNDS):
-        free = between(alpha, caps)
+        free = between(alpha, entries.caps)
         if len(free) > MOST_FREE:
             break
-        base, _, part, shift = independent(kernel, rows, free)
-        members, inverse = (
-            np.zeros(min(len(caps), MOST_FREE), dtype=np.uint64),
-            np.zeros((min(len(caps), MOST_FREE),) * 2),
-        )
+        base, _, part, shift = independent(kernel, entries.rows, free)
+        members, inverse = np.zeros(room, dtype=np.uint64), np.zeros((room, room))
         members[: len(base)], inverse[: len(base), : len(base)] = base, part
-        after, scored = alpha.copy(), scores.copy()
+        after, scored, count = alpha.copy(), scores.copy(), np.uint64(len(base))
         steps += exchange(
-            kernel,
-            rows,
-            signs,
-            targets,
-            caps,
-            after,
-            scored,
-            members,
-            inverse,
-            np.uint64(len(base)),
-            shift,
-            0.25 * tol,
-            SWAPS,
+            kernel, entries, after, scored, members, inverse, count, shift, 0.25 * tol, SWAPS
         )
-        after = feasible(after, signs, caps)
-        score_rows(kernel, row_weights(after, signs, rows, len(kernel)), scored)
+        after = feasible(after, entries.signs, entries.caps)
+        score_rows(kernel, row_weights(after, entries, len(kernel)), scored)
         values = [
-            targets @ (signs * a) - 0.5 * row_weights(a, signs, rows, len(kernel)) @ f
+            entries.targets @ (entries.signs * a) - 0.5 * row_weights(a, entries, len(kernel)) @ f
             for a, f in ((alpha, scores), (after, scored))
         ]
         if not values[1] > values[0]:
             break
         alpha[:], scores[:] = after, scored
-        high, least = extremes(rows, signs, targets, caps, alpha, scores)
+        high, least = extremes(entries, alpha, scores)
         if not high - least > tol:
             break
-        leap(kernel, rows, signs, targets, caps, alpha, scores)
+        leap(kernel, entries, alpha, scores)
     return steps
 
 
@@ -251,19 +218,20 @@ def independent(kernel, rows, entries) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return entries, inside, np.linalg.inv(inside), shift
 
 
-def extremes(rows, signs, targets, caps, alpha, scores) -> tuple[float, float]:
-    """Highest pull of the entries through which the weight of a row may rise, and lowest of those
-    through which it may fall.
+def extremes(entries: Entries, alpha, scores) -> tuple[float, float]:
+    """Highest gradient of the entries through which the weight of a row may rise, and lowest of
+    those through which it may fall.
     """
-    pull, below, above = targets - scores[rows], alpha < caps, alpha > 0.0
+    rows, signs, targets, caps = entries
+    gradients, below, above = targets - scores[rows], alpha < caps, alpha > 0.0
     up, low = np.where(signs > 0.0, below, above), np.where(signs > 0.0, above, below)
-    live = caps > 0.0
-    return float(pull[up & live].max(initial=-np.inf)), float(pull[low & live].min(initial=np.inf))
+    up, low = up & (caps > 0.0), low & (caps > 0.0)
+    return float(gradients[up].max(initial=-np.inf)), float(gradients[low].min(initial=np.inf))
 
 
-def row_weights(alpha, signs, rows, n_rows: int) -> np.ndarray:
+def row_weights(alpha, entries: Entries, n_rows: int) -> np.ndarray:
     """Weights of the rows: signed sums over their entries."""
-    return np.bincount(rows.astype(np.intp), signs * alpha, n_rows)
+    return np.bincount(entries.rows.astype(np.intp), entries.signs * alpha, n_rows)
 
 
 def feasible(start, signs, caps) -> np.ndarray:
@@ -273,15 +241,14 @@ def feasible(start, signs, caps) -> np.ndarray:
     alpha = np.clip(np.nan_to_num(np.asarray(start, dtype=np.float64)), 0.0, caps)
     side = signs > 0
     plus, minus = alpha[side].sum(), alpha[~side].sum()
-    if abs(plus - minus) > ROUNDING * max(
-        plus, minus
-    ):  # less than that would only move entries off their caps
+    # Less than that would only move entries off their caps.
+    if abs(plus - minus) > ROUNDING * max(plus, minus):
         alpha[side if plus > minus else ~side] *= min(plus, minus) / max(plus, minus)
     return alpha
 
 
 def _middle(high: float, least: float) -> float:
-    """Intercept between the two pulls; with one side only, that side's."""
+    """Intercept between the two gradients; with one side only, that side's."""
     if np.isfinite(high) and np.isfinite(least):
         return 0.5 * (high + least)
     return float(high if np.isfinite(high) else least if np.isfinite(least) else 0.0)

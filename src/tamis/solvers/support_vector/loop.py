@@ -1,15 +1,31 @@
 """Sequential minimal optimisation of one dual for hinge, tube and regression rows: two entries a
 step.
+
+The gradient of an entry is that of the dual in the weight of its row: its target less the score of
+the row.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tamis.base.jit import compiled, helper
 
-ZERO, ONE = np.uint64(0), np.uint64(1)
-FLOOR = (
-    1e-12  # least curvature of a step: two entries of one row have none, and cancel at their bounds
-)
+ZERO: Any = np.uint64(0)
+ONE: Any = np.uint64(1)
+# Least curvature of a step: two entries of one row have none, and cancel at their bounds.
+FLOOR = 1e-12
+
+
+class Entries(NamedTuple):
+    """Entries of a dual: the row of each, its sign, its target (the sign times the linear term),
+    and its cap.
+    """
+
+    rows: np.ndarray
+    signs: np.ndarray
+    targets: np.ndarray
+    caps: np.ndarray
 
 
 @helper
@@ -43,17 +59,17 @@ def score_rows(kernel, beta, scores):
 
 @helper
 def widest(active, count, rows, targets, scores, up, low):
-    """Entry of the highest pull among those that may rise, that pull, and the lowest pull among
+    """Entry of the highest gradient among those that may rise, that gradient, and the lowest among
     those that may fall.
     """
     best, high, least = ZERO, -np.inf, np.inf
     for k in range(count):
         e = active[k]
-        pull = targets[e] - scores[rows[e]]
-        if up[e] and pull > high:
-            best, high = e, pull
-        if low[e] and pull < least:
-            least = pull
+        gradient = targets[e] - scores[rows[e]]
+        if up[e] and gradient > high:
+            best, high = e, gradient
+        if low[e] and gradient < least:
+            least = gradient
     return best, high, least
 
 
@@ -64,7 +80,7 @@ def partner(kernel, active, count, rows, targets, scores, low, diagonal, first, 
     """
     row = rows[first]
     own = diagonal[row]
-    best, gain, bend = first, 0.0, 1.0
+    best, gain, curved = first, 0.0, 1.0
     for k in range(count):
         e = active[k]
         if low[e]:
@@ -72,8 +88,8 @@ def partner(kernel, active, count, rows, targets, scores, low, diagonal, first, 
             short = high - (targets[e] - scores[r])
             if short > 0.0:
                 curvature = max(FLOOR, own + diagonal[r] - 2.0 * kernel[row, r])
-                if short * short * bend > gain * curvature:
-                    best, gain, bend = e, short * short, curvature
+                if short * short * curved > gain * curvature:
+                    best, gain, curved = e, short * short, curvature
     return best
 
 
@@ -94,12 +110,12 @@ def shifted(value, change, room, cap):
 
 @helper
 def narrow(active, count, rows, targets, scores, up, low, high, least):
-    """Leave out entries at a bound that pull away from it harder than any entry that could move."""
+    """Leave out entries at a bound whose gradients lead out of it, beyond those that could move."""
     kept = ZERO
     for k in range(count):
         e = active[k]
-        pull = targets[e] - scores[rows[e]]
-        if not ((pull > high and not up[e]) or (pull < least and not low[e])):
+        gradient = targets[e] - scores[rows[e]]
+        if not ((gradient > high and not up[e]) or (gradient < least and not low[e])):
             active[kept] = e
             kept += ONE
     return kept
@@ -117,27 +133,27 @@ def fill(active, caps):
 
 
 @compiled
-def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_iter):
+def descend(kernel, entries, alpha, beta, scores, tol, max_iter):
     """Solve max p.alpha - 0.5 beta'K beta under 0 <= alpha <= caps and sum signs alpha = 0, from a
     feasible `alpha`.
 
-    `targets` is signs * p, `beta` the weights of the rows that belong to `alpha`, `scores` the
-    kernel times these. The pull of an entry is its target less the score of its row. Shrinking
-    narrows only the search for a pair: scores of all rows stay true, since that update is one
-    straight walk through memory. Returns steps, the highest pull upwards and the lowest downwards;
-    their difference is at most `tol` at a solution. Ends before `max_iter` above that only where no
-    step is left that changes a number.
+    `beta` is the weights of the rows that belong to `alpha`, `scores` the kernel times these.
+    Shrinking narrows only the search for a pair: scores of all rows stay true, since that update is
+    one straight walk through memory. Returns steps, the highest gradient upwards and the lowest
+    downwards; their difference is at most `tol` at a solution. Ends before `max_iter` above that
+    only where no step is left that changes a number.
     """
-    n, entries = np.uint64(scores.shape[0]), np.uint64(caps.shape[0])
+    rows, signs, targets, caps = entries
+    n, many = np.uint64(scores.shape[0]), np.uint64(caps.shape[0])
     diagonal = np.empty(n)
     for i in range(n):
         diagonal[i] = kernel[i, i]
-    up, low = np.empty(entries, np.bool_), np.empty(entries, np.bool_)
-    for e in range(entries):
+    up, low = np.empty(many, np.bool_), np.empty(many, np.bool_)
+    for e in range(many):
         mark(e, signs, caps, alpha, up, low)
-    active = np.empty(entries, np.uint64)
+    active = np.empty(many, np.uint64)
     count = fill(active, caps)
-    whole, period = count, min(entries, np.uint64(500))
+    whole, period = count, min(many, np.uint64(500))
     wait, steps = period, 0
     while True:
         i, high, least = widest(active, count, rows, targets, scores, up, low)
@@ -154,13 +170,11 @@ def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_it
         j = partner(kernel, active, count, rows, targets, scores, low, diagonal, i, high)
         first, second = rows[i], rows[j]
         curvature = max(FLOOR, diagonal[first] + diagonal[second] - 2.0 * kernel[first, second])
-        pull = high - (targets[j] - scores[second])
+        descent = high - (targets[j] - scores[second])
         room = caps[i] - alpha[i] if signs[i] > 0.0 else alpha[i]
         other = alpha[j] if signs[j] > 0.0 else caps[j] - alpha[j]
-        step = min(pull / curvature, room, other)
-        if (
-            not step > 0.0
-        ):  # numbers too far apart for one float64: the caller sees that the tolerance is not met
+        step = min(descent / curvature, room, other)
+        if not step > 0.0:  # too far apart for float64: the caller sees the tolerance is not met
             return steps, high, least
         alpha[i] = shifted(alpha[i], signs[i] * step, room, caps[i])
         alpha[j] = shifted(alpha[j], -signs[j] * step, other, caps[j])
@@ -170,9 +184,8 @@ def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_it
         beta[second] -= step
         if first != second:
             for r in range(n):
-                scores[r] += (
-                    step * kernel[first, r] - step * kernel[second, r]
-                )  # no difference of single precision
+                # Not a difference of single precision.
+                scores[r] += step * kernel[first, r] - step * kernel[second, r]
         steps += 1
         wait -= ONE
         if wait == ZERO:
@@ -181,7 +194,7 @@ def descend(kernel, rows, signs, targets, caps, alpha, beta, scores, tol, max_it
 
 
 @compiled
-def leap_entries(inside, inverse, signs, caps, alpha, pull):
+def leap_entries(inside, inverse, signs, caps, alpha, gradients):
     """Newton steps of free entries, `inside` being their kernel and `inverse` its inverse, until
     they are optimal or half of them sit at bounds.
 
@@ -192,31 +205,28 @@ def leap_entries(inside, inverse, signs, caps, alpha, pull):
     alive, even = count, np.zeros(count)
     add_rows(inverse, np.ones(count), even)
     for _ in range(count // np.uint64(2)):
-        direct, bent = np.zeros(count), np.zeros(count)
-        add_rows(inverse, pull, direct)
-        move = direct - even * (
-            direct.sum() / even.sum()
-        )  # of the rows' weights, which must keep their sum
+        direct, turned = np.zeros(count), np.zeros(count)
+        add_rows(inverse, gradients, direct)
+        # The weights of the rows must keep their sum, to the last bit, however ill the system.
+        move = direct - even * (direct.sum() / even.sum())
         drift = move.sum() / alive
         for k in range(count):
-            move[k] = (
-                move[k] - drift if inverse[k, k] != 0.0 else 0.0
-            )  # to the last bit, however ill the system
-        add_rows(inside, move, bent)
-        gain, bend, room, hit = 0.0, 0.0, np.inf, ZERO
+            move[k] = move[k] - drift if inverse[k, k] != 0.0 else 0.0
+        add_rows(inside, move, turned)
+        gain, curvature, room, hit = 0.0, 0.0, np.inf, ZERO
         for k in range(count):
-            gain += pull[k] * move[k]
-            bend += bent[k] * move[k]
+            gain += gradients[k] * move[k]
+            curvature += turned[k] * move[k]
             change = signs[k] * move[k]
             free = (caps[k] - alpha[k] if change > 0.0 else alpha[k]) / max(abs(change), 1e-300)
             if change != 0.0 and free < room:
                 room, hit = free, k
         if not gain > 0.0:
             return True
-        size = min(gain / max(bend, 1e-300), room)
+        size = min(gain / max(curvature, 1e-300), room)
         for k in range(count):
             alpha[k] = min(max(alpha[k] + size * signs[k] * move[k], 0.0), caps[k])
-            pull[k] -= size * bent[k]
+            gradients[k] -= size * turned[k]
         if size < room:
             return True
         alpha[hit] = caps[hit] if signs[hit] * move[hit] > 0.0 else 0.0

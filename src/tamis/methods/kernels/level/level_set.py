@@ -60,10 +60,8 @@ def nearest_below(
         bound = max(bound, planes.bound(mix, shares))
         if bound >= level:
             return LevelPoint(None, bound)
-        if (
-            here.over.max() <= slack
-            and np.abs(here.over[shares > 0.0]).max(initial=0.0) <= 1e3 * slack
-        ):
+        loose = np.abs(here.over[shares > 0.0]).max(initial=0.0)
+        if here.over.max() <= slack and loose <= 1e3 * slack:
             return LevelPoint(here.theta, bound, shares)
         move, size, found = _direction(mix, half, here, shares), min(8.0 * size, 1.0), None
         while size > 1e-12:
@@ -146,9 +144,8 @@ def conic_nearest_below(
     )
     found = solver.solve()
     bound = max(bound, planes.bound(mix, np.maximum(np.asarray(found.z)[:count], 0.0)))
-    if (
-        "Solved" not in str(found.status) or bound >= level
-    ):  # proved empty, or no answer: the bound says no more than it can
+    # Proved empty, or no answer: the bound says no more than it can.
+    if "Solved" not in str(found.status) or bound >= level:
         return LevelPoint(None, bound, conic=True)
     theta = np.maximum(np.asarray(found.x), 0.0)
     theta[theta < 1e-9 * theta.max(initial=0.0)] = 0.0

@@ -20,9 +20,9 @@ def shrunk(point, v, theta):
     n, multiplier = np.uint64(point.shape[0]), 0.0
     for _ in range(100):
         shrink = 1.0 + 2.0 * multiplier * (1.0 - v)
-        toll, excess, slope = multiplier * v, -1.0, 0.0
+        threshold, excess, slope = multiplier * v, -1.0, 0.0
         for q in range(n):
-            kept = max(point[q] - toll, 0.0) / shrink
+            kept = max(point[q] - threshold, 0.0) / shrink
             theta[q] = kept
             if kept > 0.0:
                 lean = v + 2.0 * (1.0 - v) * kept
@@ -53,8 +53,8 @@ def dual_point(center, half, constants, level, shares, v, theta, over):
                 point[q] += shares[i] * half[i, q]
     multiplier, value = shrunk(point, v, theta), 0.0
     for q in range(n):
-        apart = theta[q] - center[q]
-        value += 0.5 * apart * apart
+        moved = theta[q] - center[q]
+        value += 0.5 * moved * moved
     for i in range(planes):
         over[i] = constants[i] - product(half[i], theta) - level
         value += shares[i] * over[i]

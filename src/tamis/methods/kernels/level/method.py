@@ -159,17 +159,16 @@ def norm_method(evaluate: Evaluate, p: float, count: int, tol: float, max_iter: 
         cut = evaluate(theta, 0.1 * tol)
         best.take(theta, cut)
         top = max(float(cut.forms.max()), 1e-300)
-        dual = top * float(
-            ((cut.forms.clip(0.0) / top) ** (p / (p - 1.0))).sum() ** (1.0 - 1.0 / p)
-        )
+        shares = (cut.forms.clip(0.0) / top) ** (p / (p - 1.0))
+        dual = top * float(shares.sum() ** (1.0 - 1.0 / p))
         best.lower = max(best.lower, cut.constant - 0.5 * dual)
         best.note()
         if best.closed(tol) or best.stuck():
             break
-        loads = theta**2 * cut.forms.clip(0.0)
-        if not loads.any():
+        norms = theta**2 * cut.forms.clip(0.0)  # squared, of the machine in each kernel's space
+        if not norms.any():
             break
-        theta = (loads / loads.max()) ** (1.0 / (p + 1.0))
+        theta = (norms / norms.max()) ** (1.0 / (p + 1.0))
         theta /= (theta**p).sum() ** (1.0 / p)
     return best.outcome(tol)
 

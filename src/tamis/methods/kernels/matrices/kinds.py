@@ -51,23 +51,20 @@ class Shared:
         order = sorted(range(len(kernels)), key=lambda k: (kernels[k].kind, -kernels[k].parameter))
         self.columns = None if columns is None else np.array(columns, dtype=np.intp)
         self.places = np.array([places[k] for k in order], dtype=np.intp)
-        kinds = [kernels[k].kind for k in order]
-        self.widths = np.array(
-            [kernels[k].parameter for k in order if kernels[k].kind == "gaussian"]
-        )
-        self.degrees = np.array(
-            [kernels[k].parameter for k in order if kernels[k].kind == "polynomial"]
-        )
-        self.gaussian = np.array([kind == "gaussian" for kind in kinds], dtype=bool)
+        self.gaussian = np.array([kernels[k].kind == "gaussian" for k in order], dtype=bool)
+        parameters = np.array([kernels[k].parameter for k in order], dtype=np.float64)
+        self.widths, self.degrees = parameters[self.gaussian], parameters[~self.gaussian]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether they look at one column."""
+        return self.columns is not None and len(self.columns) == 1
 
     def without_polynomials(self) -> "Shared":
         """Only the Gaussians."""
         other = copy(self)
-        other.places, other.degrees, other.gaussian = (
-            self.places[self.gaussian],
-            self.degrees[:0],
-            self.gaussian[self.gaussian],
-        )
+        other.places, other.degrees = self.places[self.gaussian], self.degrees[:0]
+        other.gaussian = self.gaussian[self.gaussian]
         return other
 
     def of(self, rows: StandardRows) -> StandardRows:
@@ -79,10 +76,11 @@ class Shared:
         inner = rows.products(others)
         total = np.zeros(inner.shape)
         if factors[self.gaussian].any():
-            apart = np.maximum(rows.squares()[:, None] + others.squares() - 2.0 * inner, 0.0)
+            squares = rows.squares()[:, None] + others.squares()
+            distances = np.maximum(squares - 2.0 * inner, 0.0)
             for width, factor in zip(self.widths, factors[self.gaussian], strict=True):
                 if factor:
-                    total += factor * np.exp(apart / (-2.0 * width**2))
+                    total += factor * np.exp(distances / (-2.0 * width**2))
         for degree, factor in zip(self.degrees, factors[~self.gaussian], strict=True):
             if factor:
                 total += factor * (inner + 1.0) ** degree

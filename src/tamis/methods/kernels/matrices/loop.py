@@ -7,6 +7,7 @@ time, so that what is written or multiplied stays in the nearest cache.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +50,8 @@ def column_distances(values, first, last, out):
     n, at = np.uint64(values.shape[0]), np.uint64(0)
     for i in range(first, last):
         for j in range(i, n):
-            apart = values[i] - values[j]
-            out[at] = apart * apart
+            difference = values[i] - values[j]
+            out[at] = difference * difference
             at += ONE
 
 
@@ -86,10 +87,8 @@ def add_mixture(stack, factors, first, last, kernel):
             factor = factors[k]
             if factor != 0.0:
                 for i in range(start, stop):
-                    part, row = (
-                        stack[k, begins(i, n) - origin : begins(i + ONE, n) - origin],
-                        kernel[i, i:],
-                    )
+                    part = stack[k, begins(i, n) - origin : begins(i + ONE, n) - origin]
+                    row = kernel[i, i:]
                     for j in range(np.uint64(row.shape[0])):
                         row[j] += factor * part[j]
         start = stop
@@ -98,7 +97,8 @@ def add_mixture(stack, factors, first, last, kernel):
 @compiled
 def mirror(kernel):
     """Copy the upper triangle of a square matrix to the lower one, tile by tile."""
-    n, tile = np.uint64(kernel.shape[0]), np.uint64(32)
+    n: Any = np.uint64(kernel.shape[0])
+    tile: Any = np.uint64(32)
     for rows in range(np.uint64(0), n, tile):
         for columns in range(np.uint64(0), rows + tile, tile):
             for i in range(rows, min(rows + tile, n)):
@@ -128,7 +128,6 @@ def add_forms(stack, betas, first, last, out):
                 at = begins(i, n)
                 if weights[at - place] != 0.0:  # the diagonal: a row without weight has none
                     end = begins(i + ONE, n)
-                    out[k] += product(
-                        stack[k, at - origin : end - origin], weights[at - place : end - place]
-                    )
+                    part = stack[k, at - origin : end - origin]
+                    out[k] += product(part, weights[at - place : end - place])
         start = stop

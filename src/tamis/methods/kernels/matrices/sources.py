@@ -25,19 +25,16 @@ class ColumnSource:
         self.rates = rates
         self.chained = np.r_[False, rates[1:] == 4.0 * rates[:-1]][: len(rates)]
         self.norms = self.rows.squares()
-        self.tops = np.r_[
-            np.ones(len(rates)), (self.norms.max(initial=0.0) + 1.0) ** shared.degrees
-        ]
+        largest = self.norms.max(initial=0.0) + 1.0
+        self.tops = np.r_[np.ones(len(rates)), largest**shared.degrees]
 
     def traces(self, weights: np.ndarray, stack=None) -> np.ndarray:
         """Weighted trace of each kernel."""
-        return np.r_[
-            np.full(len(self.rates), weights.sum()),
-            (self.norms + 1.0) ** self.shared.degrees[:, None] @ weights,
-        ]
+        powers = (self.norms + 1.0) ** self.shared.degrees[:, None]
+        return np.r_[np.full(len(self.rates), weights.sum()), powers @ weights]
 
     def fill(self, first: int, last: int, out: np.ndarray, at: int) -> None:
-        """Write the packed entries of some rows from the entry `at` on, each kernel over its top."""
+        """Write the packed entries of some rows from entry `at` on, each kernel over its top."""
         start, stop, place = np.uint64(first), np.uint64(last), np.uint64(at)
         inner = np.empty(entries(first, last, len(self.rows)))
         if self.rows.width == 1 and not len(self.shared.degrees):
@@ -45,12 +42,8 @@ class ColumnSource:
             gaussians(inner, self.rates, self.chained, out, place)
             return
         block = self.rows.cut(first, last).products(self.rows)
-        for k, degree in enumerate(self.shared.degrees):
-            pack(
-                (block + 1.0) ** degree / self.tops[len(self.rates) + k],
-                start,
-                out[len(self.rates) + k, at:],
-            )
+        for k, degree in enumerate(self.shared.degrees, start=len(self.rates)):
+            pack((block + 1.0) ** degree / self.tops[k], start, out[k, at:])
         if len(self.rates):
             block *= -2.0
             block += self.norms
@@ -84,11 +77,8 @@ class MatrixSource:
 
     def fill(self, first: int, last: int, out: np.ndarray, at: int) -> None:
         """Write the packed entries of some rows from the entry `at` on."""
-        pack(
-            np.ascontiguousarray(self.block(first, last), dtype=np.float64),
-            np.uint64(first),
-            out[0, at:],
-        )
+        block = np.ascontiguousarray(self.block(first, last), dtype=np.float64)
+        pack(block, np.uint64(first), out[0, at:])
 
 
 class PowerSource:

@@ -1,4 +1,4 @@
-"""All kernels of a fit: packed in memory as far as they may, made again block by block beyond that."""
+"""All kernels of a fit: packed in memory as far as they may, made again in blocks beyond that."""
 
 import numpy as np
 
@@ -40,9 +40,8 @@ class KernelStore:
         if normalize == "mean_diag":
             traces /= weights.sum()
         self.usable = traces > 0.0
-        self.scales = np.where(
-            self.usable, 1.0 if normalize is None else 1.0 / np.where(self.usable, traces, 1.0), 0.0
-        )
+        units = 1.0 if normalize is None else 1.0 / np.where(self.usable, traces, 1.0)
+        self.scales = np.where(self.usable, units, 0.0)
 
     @classmethod
     def of(cls, rows: StandardRows, n: int, kernels, **options) -> "KernelStore":
@@ -51,19 +50,13 @@ class KernelStore:
         """
         places = [k for k, kernel in enumerate(kernels) if isinstance(kernel, Kernel)]
         shared = by_columns([kernels[k] for k in places], places)
-        single = [
-            s for s in shared if s.columns is not None and len(s.columns) == 1 and len(s.degrees)
-        ]
+        single = [s for s in shared if s.is_single and len(s.degrees)]
         rest = [s.without_polynomials() if s in single else s for s in shared]
         sources: list = [ColumnSource(rows, s) for s in rest if len(s.places)]
-        sources += [
-            MatrixSource(kernel, n, k)
-            for k, kernel in enumerate(kernels)
-            if not isinstance(kernel, Kernel)
-        ]
-        return cls(
-            n, len(kernels), sources, PowerSource(rows, single) if single else None, **options
-        )
+        others = [k for k, kernel in enumerate(kernels) if not isinstance(kernel, Kernel)]
+        sources += [MatrixSource(kernels[k], n, k) for k in others]
+        powers = PowerSource(rows, single) if single else None
+        return cls(n, len(kernels), sources, powers, **options)
 
     def _stack(self, source, max_bytes: float):
         """The packed entries of a source, or None if they would take more memory than is left."""

@@ -12,21 +12,21 @@ NEW = 1e-10  # least share of a row that the members do not span, for it to join
 
 @helper
 def highest(rows, signs, targets, caps, alpha, scores):
-    """Entry of the highest pull among those through which the weight of a row may rise, and whether
-    there is one.
+    """Entry of the highest gradient among those through which the weight of a row may rise, and
+    whether there is one.
     """
     best, high, found = ZERO, -np.inf, False
     for e in range(np.uint64(caps.shape[0])):
         if (alpha[e] < caps[e]) if signs[e] > 0.0 else (alpha[e] > 0.0):
-            pull = targets[e] - scores[rows[e]]
-            if pull > high:
-                best, high, found = e, pull, True
+            gradient = targets[e] - scores[rows[e]]
+            if gradient > high:
+                best, high, found = e, gradient, True
     return best, found
 
 
 @helper
 def violator(member, rows, signs, targets, caps, alpha, scores, level, goal):
-    """Entry that is no member whose pull is farthest on the wrong side of their common pull, its
+    """Entry that is no member whose gradient is farthest on the wrong side of their common one, its
     way (1, -1), and 0 where none is.
     """
     best, way, worst = ZERO, 0.0, goal
@@ -70,8 +70,8 @@ def dropped(inverse, members, count, gone):
 
 @helper
 def steered(kernel, rows, inverse, members, count, e, shift, near, column, move):
-    """Changes of the free entries' rows that keep their pulls equal while the row of `e` gains 1;
-    curvature, and what is new in that row.
+    """Changes of the free entries' rows that keep their gradients equal while the row of `e` gains
+    1; curvature, and what is new in that row.
     """
     own = rows[e]
     whole, total = 0.0, 0.0
@@ -86,16 +86,16 @@ def steered(kernel, rows, inverse, members, count, e, shift, near, column, move)
     for i in range(count):
         whole += move[i]
         total += column[i]
-    drift, bend, rest = (total - 1.0) / whole, kernel[own, own] + shift, kernel[own, own] + shift
-    excess = 1.0
+    curvature = rest = kernel[own, own] + shift
+    drift, excess = (total - 1.0) / whole, 1.0
     for i in range(count):
         move[i] = drift * move[i] - column[i]
         excess += move[i]
     for i in range(count):
         move[i] -= excess / count  # the sum of all weights stays, to the last bit
-        bend += near[i] * move[i]
+        curvature += near[i] * move[i]
         rest -= near[i] * column[i]
-    return bend - drift, rest
+    return curvature - drift, rest
 
 
 @helper
@@ -122,9 +122,7 @@ def add_row(kernel, row, weight, scores):
 
 
 @compiled
-def exchange(
-    kernel, rows, signs, targets, caps, alpha, scores, members, inverse, count, shift, goal, most
-):
+def exchange(kernel, entries, alpha, scores, members, inverse, count, shift, goal, most):
     """Active set steps: one entry moves, the members follow so that they stay optimal together, and
     one of them may stop at a bound.
 
@@ -132,10 +130,11 @@ def exchange(
     room for more; `inverse` is that of their kernel plus `shift`, a constant that changes no step
     (weights keep their sum) and makes the inverse exist. Free entries that are no members depend on
     them, and move like those at bounds, either way. Where no member is left, the entry of the
-    highest pull begins a new list: it may rise, and follows one that falls. Changes all from
+    highest gradient begins a new list: it may rise, and follows one that falls. Changes all from
     `alpha` to `inverse`. Returns the steps taken: fewer than `most` where no entry is more than
     `goal` on the wrong side, or the members are too many.
     """
+    rows, signs, targets, caps = entries
     room_for = np.uint64(members.shape[0])
     near, column, move = np.empty(room_for), np.empty(room_for), np.empty(room_for)
     member = np.zeros(caps.shape[0], np.bool_)
@@ -158,10 +157,13 @@ def exchange(
             if way == 0.0:
                 return steps
         steps += 1
-        bend, rest = steered(kernel, rows, inverse, members, count, e, shift, near, column, move)
+        curvature, rest = steered(
+            kernel, rows, inverse, members, count, e, shift, near, column, move
+        )
         own, floor = rows[e], FLOOR * (kernel[rows[e], rows[e]] + shift)
         room = caps[e] - alpha[e] if signs[e] * way > 0.0 else alpha[e]
-        wanted = max(way * (targets[e] - scores[own] - level), 0.0) / max(bend, floor, 1e-300)
+        short = max(way * (targets[e] - scores[own] - level), 0.0)
+        wanted = short / max(curvature, floor, 1e-300)
         size, hit = farthest(signs, caps, alpha, members, count, way, move, min(wanted, room))
         alpha[e] = shifted(alpha[e], signs[e] * way * size, room, caps[e])
         add_row(kernel, own, way * size, scores)
@@ -175,10 +177,8 @@ def exchange(
             member[m] = False
             dropped(inverse, members, count, hit)
             count -= ONE
-            joins, rest = (
-                count == ZERO and 0.0 < alpha[e] < caps[e],
-                kernel[own, own] + shift,
-            )  # the last one gone, it takes its place
+            # The last one gone, it takes its place.
+            joins, rest = count == ZERO and 0.0 < alpha[e] < caps[e], kernel[own, own] + shift
         else:
             joins, way = wanted < room and rest > NEW * (kernel[own, own] + shift), 0.0
         if joins:

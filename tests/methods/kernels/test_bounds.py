@@ -9,11 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from tamis import GMKLClassifier
 from tamis.methods.kernels import fit
 from tamis.methods.kernels.level.method import FAILED, STALLED, Cut, level_method, norm_method
-from tamis.methods.kernels.level.mixes import Mix
+from tamis.methods.kernels.level.weight_set import WeightSet
 
 pytestmark = pytest.mark.usefixtures("bounded")
 METHODS = {
-    "level": lambda evaluate: level_method(evaluate, Mix(0.5), 3, 1e-6, 10_000),
+    "level": lambda evaluate: level_method(evaluate, WeightSet(0.5), 3, 1e-6, 10_000),
     "norm": lambda evaluate: norm_method(evaluate, 2.0, 3, 1e-6, 10_000),
 }
 

@@ -9,7 +9,7 @@ from methods.kernels.data import N, X, Y, gaussian, machines_of, some_kernels, s
 from sklearn.svm import SVC, SVR
 
 from tamis.methods.kernels.level.method import fixed_weights, level_method
-from tamis.methods.kernels.level.mixes import Mix
+from tamis.methods.kernels.level.weight_set import WeightSet
 from tamis.methods.kernels.machines import Machines, learn_weights, tube_entries
 
 pytestmark = pytest.mark.delicate
@@ -18,8 +18,8 @@ KERNELS = some_kernels()
 CAPS = np.full(N, 20.0)
 
 
-def learnt(mix, kernels=KERNELS, tol=1e-4, p=2.0, **options):
-    return learn_weights(machines_of(kernels, **options), mix, p, tol, 500)
+def learnt(l1_ratio, kernels=KERNELS, tol=1e-4, p=2.0, **options):
+    return learn_weights(machines_of(kernels, **options), l1_ratio, p, tol, 500)
 
 
 @pytest.mark.parametrize("v", [0.0, 0.3, 0.5, 0.9, 1.0])
@@ -82,9 +82,9 @@ def test_another_kernel_never_raises_the_optimum(v):
 @pytest.mark.parametrize("v", [0.2, 0.5, 0.8])
 def test_weights_follow_from_the_machine_in_closed_form(v):
     machines = machines_of(KERNELS)
-    found = level_method(machines, Mix(v), len(KERNELS), 1e-7, 500)
+    found = level_method(machines, WeightSet(v), len(KERNELS), 1e-7, 500)
     forms = machines.store.forms(np.array([machine.beta for machine in found.machine]))
-    assert Mix(v).support(forms)[1] == pytest.approx(found.theta, abs=2e-3)
+    assert WeightSet(v).support(forms)[1] == pytest.approx(found.theta, abs=2e-3)
 
 
 @pytest.mark.parametrize("p", [1.2, 1.5, 2.0, 4.0, 16.0])
@@ -96,7 +96,7 @@ def test_norm_balls(p):
 
 def test_both_ways_to_the_ball_agree():
     assert learnt(0.0, tol=1e-5).upper == pytest.approx(
-        level_method(machines_of(KERNELS), Mix(0.0), len(KERNELS), 1e-5, 500).upper, rel=2e-5
+        level_method(machines_of(KERNELS), WeightSet(0.0), len(KERNELS), 1e-5, 500).upper, rel=2e-5
     )
 
 

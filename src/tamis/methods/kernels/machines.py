@@ -13,7 +13,7 @@ from tamis.methods.kernels.level.method import (
     level_method,
     norm_method,
 )
-from tamis.methods.kernels.level.mixes import Mix
+from tamis.methods.kernels.level.weight_set import WeightSet
 from tamis.methods.kernels.matrices.store import KernelStore
 from tamis.solvers.support_vector.dual import SvmOutcome, solve_svm
 
@@ -102,4 +102,4 @@ def learn_weights(
         return fixed_weights(machines, np.full(count, 1.0 / count), tol)
     if l1_ratio == 0.0:
         return norm_method(machines, p, count, tol, max_iter)
-    return level_method(machines, Mix(l1_ratio), count, tol, max_iter)
+    return level_method(machines, WeightSet(l1_ratio), count, tol, max_iter)

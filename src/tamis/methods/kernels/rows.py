@@ -92,11 +92,6 @@ class KernelRows:
         return cls(matrix, np.zeros(matrix.shape[1]), np.ones(matrix.shape[1]), kernels)
 
     @property
-    def count(self) -> int:
-        """Number of kernels."""
-        return len(self.kernels)
-
-    @property
     def standard(self) -> StandardRows:
         """The rows in standard units."""
         return StandardRows.of(self.matrix, self.mean, self.spread)

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.methods.kernels.level.loop import dual_point
-from tamis.methods.kernels.level.mixes import Mix
+from tamis.methods.kernels.level.weight_set import WeightSet
 
 
 class Planes(NamedTuple):
@@ -22,7 +22,7 @@ class Planes(NamedTuple):
         """The highest plane at some weights."""
         return float((self.constants - 0.5 * self.forms @ theta).max())
 
-    def bound(self, mix: Mix, shares: np.ndarray) -> float:
+    def bound(self, allowed: WeightSet, shares: np.ndarray) -> float:
         """A lower bound on the least height over the set, from any nonnegative shares of the
         planes.
         """
@@ -30,7 +30,7 @@ class Planes(NamedTuple):
         if total <= 0.0:
             return -np.inf
         shares = shares / total
-        return float(shares @ self.constants) - 0.5 * mix.support(shares @ self.forms)[0]
+        return float(shares @ self.constants) - 0.5 * allowed.support(shares @ self.forms)[0]
 
 
 class LevelPoint(NamedTuple):
@@ -45,7 +45,12 @@ class LevelPoint(NamedTuple):
 
 
 def nearest_below(
-    mix: Mix, planes: Planes, center: np.ndarray, level: float, start=None, steps: int = 60
+    allowed: WeightSet,
+    planes: Planes,
+    center: np.ndarray,
+    level: float,
+    start=None,
+    steps: int = 60,
 ) -> LevelPoint:
     """Project `center` onto the level set by Newton's method on the dual, one multiplier a plane.
 
@@ -54,26 +59,26 @@ def nearest_below(
     half = 0.5 * planes.forms
     slack = 1e-9 * max(abs(level), 1e-12)
     shares = np.zeros(len(half)) if start is None else start
-    here = _DualPoint.at(mix, planes, half, center, level, shares)
+    here = _DualPoint.at(allowed, planes, half, center, level, shares)
     bound, size = -np.inf, 1.0
     for _ in range(steps):
-        bound = max(bound, planes.bound(mix, shares))
+        bound = max(bound, planes.bound(allowed, shares))
         if bound >= level:
             return LevelPoint(None, bound)
         loose = np.abs(here.over[shares > 0.0]).max(initial=0.0)
         if here.over.max() <= slack and loose <= 1e3 * slack:
             return LevelPoint(here.theta, bound, shares)
-        move, size, found = _direction(mix, half, here, shares), min(8.0 * size, 1.0), None
+        move, size, found = _direction(allowed, half, here, shares), min(8.0 * size, 1.0), None
         while size > 1e-12:
             trial = np.maximum(shares + size * move, 0.0)
-            found = _DualPoint.at(mix, planes, half, center, level, trial)
+            found = _DualPoint.at(allowed, planes, half, center, level, trial)
             if found.value >= here.value + 1e-4 * float(here.over @ (trial - shares)):
                 break
             size, found = 0.5 * size, None
         if found is None or np.array_equal(trial, shares):
             break
         shares, here = trial, found
-    return conic_nearest_below(mix, planes, center, level, bound)
+    return conic_nearest_below(allowed, planes, center, level, bound)
 
 
 class _DualPoint(NamedTuple):
@@ -87,24 +92,24 @@ class _DualPoint(NamedTuple):
     value: float
 
     @classmethod
-    def at(cls, mix, planes, half, center, level, shares):
+    def at(cls, allowed, planes, half, center, level, shares):
         theta, over = np.empty(len(center)), np.empty(len(half))
         multiplier, value = dual_point(
-            center, half, planes.constants, level, shares, float(mix.v), theta, over
+            center, half, planes.constants, level, shares, float(allowed.v), theta, over
         )
         return cls(theta, multiplier, over, value)
 
 
-def _direction(mix, half, here: _DualPoint, shares):
+def _direction(allowed, half, here: _DualPoint, shares):
     """Newton's step on the multipliers that are positive or want to be."""
     theta, multiplier, over = here.theta, here.multiplier, here.over
     move, free, on = np.zeros(len(shares)), (shares > 0.0) | (over > 0.0), theta > 0.0
     rows = half[np.ix_(free, on)]
-    shrink = 1.0 + 2.0 * multiplier * (1.0 - mix.v)
+    shrink = 1.0 + 2.0 * multiplier * (1.0 - allowed.v)
     curve = rows @ rows.T / shrink
     ridge = 1e-10 * max(float(np.trace(curve)), 1e-30)
     if multiplier > 0.0:
-        normal = mix.v + 2.0 * (1.0 - mix.v) * theta[on]
+        normal = allowed.v + 2.0 * (1.0 - allowed.v) * theta[on]
         leaning = rows @ normal
         curve -= np.outer(leaning, leaning) / (shrink * float(normal @ normal))
     move[free] = np.linalg.solve(curve + ridge * np.eye(len(curve)), over[free])
@@ -112,7 +117,7 @@ def _direction(mix, half, here: _DualPoint, shares):
 
 
 def conic_nearest_below(
-    mix: Mix, planes: Planes, center: np.ndarray, level: float, bound: float = -np.inf
+    allowed: WeightSet, planes: Planes, center: np.ndarray, level: float, bound: float = -np.inf
 ) -> LevelPoint:
     """The same projection by Clarabel, as a cone program: slower, never stuck."""
     count, size = planes.forms.shape
@@ -120,11 +125,11 @@ def conic_nearest_below(
     blocks = [sp.csc_array(-0.5 * planes.forms / unit), -sp.eye_array(size, format="csc")]
     sides = [(level - planes.constants) / unit, np.zeros(size)]
     cones = [clarabel.NonnegativeConeT(count + size)]
-    ones = np.full((1, size), mix.v)
-    if mix.v < 1.0:
+    ones = np.full((1, size), allowed.v)
+    if allowed.v < 1.0:
         blocks += [
             sp.csc_array(np.vstack([ones, ones])),
-            -2.0 * np.sqrt(1.0 - mix.v) * sp.eye_array(size, format="csc"),
+            -2.0 * np.sqrt(1.0 - allowed.v) * sp.eye_array(size, format="csc"),
         ]
         sides += [np.array([2.0, 0.0]), np.zeros(size)]
         cones.append(clarabel.SecondOrderConeT(size + 2))
@@ -143,10 +148,10 @@ def conic_nearest_below(
         settings,
     )
     found = solver.solve()
-    bound = max(bound, planes.bound(mix, np.maximum(np.asarray(found.z)[:count], 0.0)))
+    bound = max(bound, planes.bound(allowed, np.maximum(np.asarray(found.z)[:count], 0.0)))
     # Proved empty, or no answer: the bound says no more than it can.
     if "Solved" not in str(found.status) or bound >= level:
         return LevelPoint(None, bound, conic=True)
     theta = np.maximum(np.asarray(found.x), 0.0)
     theta[theta < 1e-9 * theta.max(initial=0.0)] = 0.0
-    return LevelPoint(theta / max(mix.used(theta), 1.0), bound, conic=True)
+    return LevelPoint(theta / max(allowed.used(theta), 1.0), bound, conic=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.methods.kernels.level.level_set import Planes, nearest_below
-from tamis.methods.kernels.level.mixes import Mix
+from tamis.methods.kernels.level.weight_set import WeightSet
 
 TAU = 0.5  # place of the level between the bounds; 0.9 and above stalls
 PROBES = 12
@@ -101,29 +101,31 @@ class _Best:
         )
 
 
-def level_method(evaluate: Evaluate, mix: Mix, count: int, tol: float, max_iter: int) -> Weighing:
+def level_method(
+    evaluate: Evaluate, allowed: WeightSet, count: int, tol: float, max_iter: int
+) -> Weighing:
     """Minimise over the weights by projections onto level sets of the highest cutting plane."""
-    best, theta = _Best(), mix.uniform(count)
+    best, theta = _Best(), allowed.uniform(count)
     constants, forms = np.zeros(0), np.zeros((0, count))
     for _ in range(max_iter):
         cut = evaluate(theta, 0.1 * tol)
         best.take(theta, cut)
         constants, forms = np.append(constants, cut.constant), np.vstack([forms, cut.forms])
         planes = Planes(constants, forms)
-        best.lower = max(best.lower, cut.constant - 0.5 * mix.support(cut.forms)[0])
+        best.lower = max(best.lower, cut.constant - 0.5 * allowed.support(cut.forms)[0])
         if not best.closed(tol):
-            shares = _raise_lower(best, mix, planes, theta)
+            shares = _raise_lower(best, allowed, planes, theta)
         best.note()
         if best.closed(tol) or best.stuck():
             break
-        after = _next_weights(best, mix, planes, theta, shares)
+        after = _next_weights(best, allowed, planes, theta, shares)
         if after is None or np.array_equal(after, theta):
             break
         theta = after
     return best.outcome(tol)
 
 
-def _raise_lower(best: _Best, mix: Mix, planes: Planes, theta):
+def _raise_lower(best: _Best, allowed: WeightSet, planes: Planes, theta):
     """Bring the lower bound to within a tenth of the gap of what the planes allow, by bisection;
     multipliers to start the next search from.
     """
@@ -131,24 +133,24 @@ def _raise_lower(best: _Best, mix: Mix, planes: Planes, theta):
     for _ in range(PROBES):
         if high - best.lower <= 0.1 * (best.upper - best.lower):
             break
-        point = nearest_below(mix, planes, theta, 0.5 * (best.lower + high), shares)
+        point = nearest_below(allowed, planes, theta, 0.5 * (best.lower + high), shares)
         best.lower = max(best.lower, point.bound)
         if point.theta is not None:
             high, shares = min(high, max(planes.height(point.theta), best.lower)), point.shares
     return shares
 
 
-def _next_weights(best: _Best, mix: Mix, planes: Planes, theta, shares):
+def _next_weights(best: _Best, allowed: WeightSet, planes: Planes, theta, shares):
     """The projection onto the level set; where that is empty, the lower bound has risen, and
     another level is tried.
     """
     for _ in range(PROBES):
         point = nearest_below(
-            mix, planes, theta, best.lower + TAU * (best.upper - best.lower), shares
+            allowed, planes, theta, best.lower + TAU * (best.upper - best.lower), shares
         )
         best.lower = max(best.lower, point.bound)
         if point.theta is not None:
-            return mix.lifted(point.theta)  # already there, but for the cone solver's tolerance
+            return allowed.lifted(point.theta)  # already there, but for the cone solver's tolerance
     return None
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from tamis.methods.kernels.level.loop import project
 
 
-class Mix(NamedTuple):
+class WeightSet(NamedTuple):
     """The set of weights for one `v`: a ball of radius 1 at 0, a simplex at 1, sparse corners
     rounded off between.
     """

@@ -37,7 +37,7 @@ if (
     from tamis.methods.low_rank.lasso import LowRankLasso
     from tamis.methods.low_rank.rank_one import RankOneLasso
     from tamis.methods.low_rank.words import associations
-    from tamis.methods.metric.estimator import SDist, SDistClassifier
+    from tamis.methods.metric.sdist import SDist, SDistClassifier
     from tamis.methods.online.dual_averaging import RDAClassifier, RDARegressor
     from tamis.methods.online.fobos import FOBOSClassifier, FOBOSRegressor
     from tamis.methods.online.ftrl import FTRLClassifier, FTRLRegressor
@@ -115,8 +115,8 @@ _HOMES = {
     "RobustRegressor": "tamis.methods.robust.regressor",
     "RobustSVC": "tamis.methods.robust.estimator",
     "SCWClassifier": "tamis.methods.confidence.confidence_weighted",
-    "SDist": "tamis.methods.metric.estimator",
-    "SDistClassifier": "tamis.methods.metric.estimator",
+    "SDist": "tamis.methods.metric.sdist",
+    "SDistClassifier": "tamis.methods.metric.sdist",
     "SecondOrderPerceptron": "tamis.methods.confidence.arow",
     "SieveClassifier": "tamis.methods.sieve.estimator",
     "SieveRegressor": "tamis.methods.sieve.estimator",

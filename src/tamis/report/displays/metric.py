@@ -84,7 +84,7 @@ class MetricSurfaceDisplay:
     >>> from tamis import MetricSurfaceDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(300, 10))
     >>> y = (X[:, 2] * X[:, 5] > 0).astype(int)
-    >>> display = MetricSurfaceDisplay.from_estimator(SDist(n_steps=200, random_state=0).fit(X, y), X, y)
+    >>> display = MetricSurfaceDisplay.from_estimator(SDist(max_iter=200, random_state=0).fit(X, y), X, y)
     >>> sorted(display.names)
     ['x2', 'x5']
     """
@@ -249,7 +249,7 @@ class MetricHistogramDisplay:
     >>> from tamis import MetricHistogramDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(200, 10))
     >>> y = (X[:, 2] > 0).astype(int)
-    >>> display = MetricHistogramDisplay.from_estimator(SDist(n_steps=100, random_state=0).fit(X, y), X, y)
+    >>> display = MetricHistogramDisplay.from_estimator(SDist(max_iter=100, random_state=0).fit(X, y), X, y)
     >>> len(display.values)
     200
     """
@@ -368,7 +368,7 @@ class MetricStepsDisplay:
     >>> from tamis import MetricStepsDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(200, 10))
     >>> y = (X[:, 2] > 0).astype(int)
-    >>> display = MetricStepsDisplay.from_estimator(SDist(n_steps=100, refresh_every=0, random_state=0).fit(X, y))
+    >>> display = MetricStepsDisplay.from_estimator(SDist(max_iter=100, refresh_every=0, random_state=0).fit(X, y))
     >>> bool(display.loss[-1] < display.loss[0])
     True
     """
@@ -408,7 +408,10 @@ class MetricStepsDisplay:
             if step["complexity"] and number in last
         ]
         return cls(
-            steps=steps, loss=loss, complexity=pairs, kept=last.get(estimator.n_steps_, len(steps))
+            steps=steps,
+            loss=loss,
+            complexity=pairs,
+            kept=last.get(len(estimator.steps_), len(steps)),
         ).plot(ax=ax, **kwargs)
 
     def plot(self, ax=None, **kwargs):

@@ -42,7 +42,7 @@ class PixelDisplay:
     >>> from tamis import PixelDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(200, 16))
     >>> y = (X[:, 5] > 0).astype(int)
-    >>> display = PixelDisplay.from_estimator(SDist(n_steps=100, random_state=0).fit(X, y), (4, 4))
+    >>> display = PixelDisplay.from_estimator(SDist(max_iter=100, random_state=0).fit(X, y), (4, 4))
     >>> np.unravel_index(display.importances.argmax(), (4, 4))
     (np.int64(1), np.int64(1))
     """
@@ -167,7 +167,7 @@ class InteractionDisplay:
     >>> from tamis import InteractionDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(400, 8))
     >>> y = (X[:, 2] * X[:, 5] > 0.2).astype(int)
-    >>> model = SDist(max_order=2, n_steps=200, random_state=0).fit(X, y)
+    >>> model = SDist(max_order=2, max_iter=200, random_state=0).fit(X, y)
     >>> display = InteractionDisplay.from_estimator(model, n_terms=6)
     >>> max(display.products, key=display.products.get)
     ('x2', 'x5')

@@ -124,7 +124,7 @@ QUICK = {
     "StabilizedSGDClassifierCV": _FEW_FITS,
     "StabilizedSGDRegressorCV": _FEW_FITS,
     "StabilitySelector": {"n_pairs": 4},
-    "SparseFourierFeatures": {"n_iter": 120},
+    "SparseFourierFeatures": {"max_iter": 120},
 }
 
 

@@ -24,7 +24,7 @@ SMALL = {
     "SDistClassifier": {"max_iter": 5, "rho": 0.5},
     "SieveClassifier": {"n_paths": 2, "n_folds": 2, "n_sample": 20},
     "SieveRegressor": {"n_paths": 2, "n_folds": 2, "n_sample": 20},
-    "SparseFourierFeatures": {"n_iter": 300, "n_components": 8},
+    "SparseFourierFeatures": {"max_iter": 300, "n_components": 8},
     "StabilitySelector": {"n_pairs": 2, "param_values": 3},
     "StabilizedSGDClassifier": {"n_paths": 3, "max_iter": 2},
     "StabilizedSGDClassifierCV": {

@@ -1,16 +1,15 @@
 """What the transformer and the classifier share: parameters, and the walk from rows to a metric."""
 
 from numbers import Integral, Real
-from typing import ClassVar, cast
+from typing import cast
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from tamis.base.border import warn_user
-from tamis.base.contents import early, part
 from tamis.base.estimator import take
 from tamis.base.machine.progress import Progress
 from tamis.base.parameters import (
@@ -143,9 +142,6 @@ class MetricLearner(Boosted):
     )
     max_iter: int = parameter(500, [COUNT], "Directions tried.")
     learning_rate: float = parameter(0.1, [WHOLE], "What the weight of a step is multiplied by.")
-    _contents: ClassVar[dict] = {
-        "_targets": early(part(ClassTargets, "outputs", "targets", "classes"))
-    }
 
     def fit(self, X, y, sample_weight=None):
         """Learn the metric.
@@ -175,15 +171,6 @@ class MetricLearner(Boosted):
         return self
 
     # ------------------------------------------------------------------ preparation
-    def _code(self, y, n_rows: int, **known):
-        """Classes, one a row."""
-        y = y if y is None else column_or_1d(y, warn=True)
-        return ClassTargets.of(y, n_rows, self, **known)
-
-    def _weigh(self, targets, columns, weights, **stream):
-        """Row weights as they are."""
-        return targets, weights
-
     def _check_counts(self, codes, weights, classes) -> None:
         """Refuse classes whose rows have no neighbour of their own class; one row of weight 2 is
         two equal rows.
@@ -292,11 +279,3 @@ class MetricLearner(Boosted):
 
     def _remember(self, rows: Distinct) -> None:
         """What a model keeps of the rows: nothing."""
-
-    @property
-    def classes_(self):
-        """Class labels."""
-        targets = vars(self).get("_targets")
-        if targets is None:
-            raise AttributeError(f"{type(self).__name__} has no attribute 'classes_' before fit.")
-        return targets.classes

@@ -6,12 +6,11 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from tamis.base.border import take_blocks
 from tamis.base.contents import array, count, index_tuple, indices, listing, part, records, rows
-from tamis.base.estimator import Estimator
+from tamis.base.estimator import ClassTransformer
 from tamis.base.parameters import COUNT, estimator, parameter
 from tamis.base.rows import Csr
 from tamis.methods.metric.boosting import Metric
@@ -20,7 +19,7 @@ from tamis.methods.metric.steps import components_of
 
 
 @estimator(kw_only=True)
-class LearntMetric(TransformerMixin, Estimator):
+class LearntMetric(ClassTransformer):
     """A metric W = L L' over terms, each a column or a product of columns."""
 
     n_components: int | None = parameter(
@@ -64,8 +63,6 @@ class LearntMetric(TransformerMixin, Estimator):
             Columns that passed the screening.
         support_ : ndarray of int
             Columns that the metric looks at.
-        classes_ : ndarray
-            Class labels.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str

@@ -75,11 +75,6 @@ class SDist(MetricLearner):
     True
     """
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
 
 @estimator
 class SDistClassifier(MetricLearner, Classifier):

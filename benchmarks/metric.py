@@ -26,7 +26,7 @@ from tamis.methods.metric.candidates import Scaling
 TIMES = 20.0
 ROOM = 300 * MEBI
 # Chosen on a quarter of 2,000 training digits of USPS.
-FAST = {"learning_rate": 0.3, "kappa": 8, "rule": "margin"}
+FAST = {"learning_rate": 0.3, "cardinality": 8, "rule": "margin"}
 LARGEST = (20_000, 5_000)
 USPS_ROWS = 3_000  # NCA needs a number for every pair of rows
 
@@ -45,12 +45,12 @@ def race(X, y, X_test, y_test) -> list[tuple[str, float, float]]:
     """
     scaler = StandardScaler().fit(X)
     Z, Z_test = scaler.transform(X), scaler.transform(X_test)
-    SDistClassifier(n_steps=5, random_state=0).fit(X[::4], y[::4])  # loads the code
+    SDistClassifier(max_iter=5, random_state=0).fit(X[::4], y[::4])  # loads the code
     found = []
     for name, model in (
         ("tamis sDist", SDistClassifier(random_state=0)),
         *(
-            (f"tamis sDist, {n} longer steps", SDistClassifier(n_steps=n, **FAST, random_state=0))
+            (f"tamis sDist, {n} longer steps", SDistClassifier(max_iter=n, **FAST, random_state=0))
             for n in (80, 120, 160)
         ),
         ("scikit-learn NCA", NeighborhoodComponentsAnalysis(random_state=0)),
@@ -82,7 +82,7 @@ def step_time(rows: int, columns: int, steps: int = 60) -> tuple[float, float]:
         split.y,
         np.ones(rows),
         np.arange(rows),
-        model._wishes(rows, columns),
+        model._options(rows, columns),
         scaling,
         np.random.default_rng(0),
     )
@@ -100,10 +100,10 @@ def child(rows: int, columns: int) -> None:
     split = simulate("fixed2", "rings", 10, columns, 0, test=0)
     X = np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32)
     y = ((X[:, 0] ** 2 + X[:, 1] ** 2) > 2.0).astype(int)
-    SDist(n_steps=5).fit(split.X[:, :50], split.y)
+    SDist(max_iter=5).fit(split.X[:, :50], split.y)
     forget_peak()
     before, begin = peak(), time.process_time()
-    model = SDist(n_steps=200, max_order=2, random_state=0).fit(X, y)
+    model = SDist(max_iter=200, max_order=2, random_state=0).fit(X, y)
     taken = time.process_time() - begin
     print(
         json.dumps(
@@ -122,7 +122,7 @@ FIRST = (
     "SDistClassifier; "
     "r = np.random.default_rng(0); X = r.normal(size=(300, 40)); y = r.integers(0, 2, 300); b = "
     "time.process_time(); "
-    "SDistClassifier(n_steps=20, random_state=0).fit(X, y); print(time.process_time() - b); "
+    "SDistClassifier(max_iter=20, random_state=0).fit(X, y); print(time.process_time() - b); "
     f"{MISSES}"
 )
 
@@ -141,11 +141,11 @@ def run(quick: bool) -> Page:
     opening = """
         sDist with its defaults against scikit-learn's NCA and an LMNN in factor form (section
         *rivals* of benchmarks/papers/metric), on Madelon (70 % of its rows) and on USPS (3,000
-        training digits, all 2,007 test digits). *Longer steps* have learning rate 0.3, kappa=8 and
-        the margin rule, chosen on a quarter of the training digits; how many of them suffice for a
-        rival's error is read off the test error. Seconds of one core. Then what a step costs as
-        rows and columns grow, the memory of the largest fit beside X, and the first fit of a
-        process."""
+        training digits, all 2,007 test digits). *Longer steps* have learning rate 0.3,
+        cardinality=8 and the margin rule, chosen on a quarter of the training digits; how many of
+        them suffice for a rival's error is read off the test error. Seconds of one core. Then what
+        a step costs as rows and columns grow, the memory of the largest fit beside X, and the first
+        fit of a process."""
     page = Page("metric", "Metric learning", opening)
     folder = os.environ.get("TAMIS_DATA")
     for name, read in (("Madelon", lambda f: madelon(f, 0)[:4]), ("USPS", lambda f: usps(f, 0))):

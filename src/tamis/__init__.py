@@ -31,7 +31,7 @@ _PUBLIC = {
     "methods.low_rank.lasso": "LowRankLasso",
     "methods.low_rank.rank_one": "RankOneLasso",
     "methods.low_rank.words": "associations",
-    "methods.metric.estimator": "SDist SDistClassifier",
+    "methods.metric.sdist": "SDist SDistClassifier",
     "methods.online.composed": "OnlineClassifier OnlineRegressor",
     "methods.online.dual_averaging": "RDAClassifier RDARegressor",
     "methods.online.fobos": "FOBOSClassifier FOBOSRegressor",

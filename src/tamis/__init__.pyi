@@ -33,8 +33,8 @@ from tamis.methods.low_rank.factorization import LowRankFactorization as LowRank
 from tamis.methods.low_rank.lasso import LowRankLasso as LowRankLasso
 from tamis.methods.low_rank.rank_one import RankOneLasso as RankOneLasso
 from tamis.methods.low_rank.words import associations as associations
-from tamis.methods.metric.estimator import SDist as SDist
-from tamis.methods.metric.estimator import SDistClassifier as SDistClassifier
+from tamis.methods.metric.sdist import SDist as SDist
+from tamis.methods.metric.sdist import SDistClassifier as SDistClassifier
 from tamis.methods.online.composed import OnlineClassifier as OnlineClassifier
 from tamis.methods.online.composed import OnlineRegressor as OnlineRegressor
 from tamis.methods.online.dual_averaging import RDAClassifier as RDAClassifier

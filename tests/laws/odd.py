@@ -124,7 +124,7 @@ QUICK = {
     "StabilizedSGDClassifierCV": _FEW_FITS,
     "StabilizedSGDRegressorCV": _FEW_FITS,
     "StabilitySelector": {"n_pairs": 4},
-    "SparseFourierFeatures": {"n_iter": 120},
+    "SparseFourierFeatures": {"max_iter": 120},
 }
 
 
@@ -151,7 +151,6 @@ def quick(cls):
     known = model.get_params(deep=False)
     wanted = {
         "max_iter": 20,
-        "n_steps": 20,
         "n_paths": 4,
         "random_state": 0,
         **QUICK.get(cls.__name__, {}),

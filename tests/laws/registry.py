@@ -124,7 +124,7 @@ CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
 SMALL = {
     "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-4},
     "GroupLassoRegressorCV": {"alphas": 4, "cv": 2},
-    "SparseFourierFeatures": {"n_iter": 1000},
+    "SparseFourierFeatures": {"max_iter": 1000},
     "StabilitySelector": {"n_pairs": 4},
     "StabilizedSGDClassifierCV": {
         "eta_factors": (1.0, 16.0),

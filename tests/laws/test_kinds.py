@@ -57,7 +57,7 @@ def inner(A, B):
 
 # Choices beside the defaults that lead through other code.
 CHOICES = [
-    *((cls, {"n_iter": 100} if cls is tamis.SparseFourierFeatures else {}) for cls in ESTIMATORS),
+    *((cls, {"max_iter": 100} if cls is tamis.SparseFourierFeatures else {}) for cls in ESTIMATORS),
     *((tamis.TriClassSVC, {"kernel": kernel}) for kernel in ("rbf", "poly", inner)),
     *(
         (tamis.GMKLClassifier, {"kernels": kernels})

@@ -151,11 +151,11 @@ def figures(store: Store, repeats=5) -> None:
                     f"figure 2.2/{shape}/{steps}/{repeat}",
                     shape,
                     repeat,
-                    {"n_steps": steps, "screen": None},
+                    {"max_iter": steps, "screen": None},
                 )
             for parameter, values in SENSITIVITY.items():
                 for value in values:
-                    given = {**PUBLISHED, "oob_z": "auto", "n_steps": 300, parameter: value}
+                    given = {**PUBLISHED, "oob_z": "auto", "max_iter": 300, parameter: value}
                     _figure(
                         store,
                         f"figure 2.5/{shape}/{parameter}={value}/{repeat}",

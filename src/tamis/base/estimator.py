@@ -6,7 +6,8 @@ import inspect
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 
 from tamis.base.border import half_fitted, take_blocks, take_columns, take_matrix, take_weights
@@ -77,6 +78,45 @@ def take(
     return Taken(rows, targets, np.asarray(columns), weights, kept, count, own)
 
 
+# ---------------------------------------------------------------- transformers
+class ClassTransformer(TransformerMixin, Estimator):
+    """A transformer that is learnt from classes, one a row; a method adds `fit` and `transform`."""
+
+    _contents: ClassVar[dict] = {
+        "_targets": early(part(ClassTargets, "outputs", "targets", "classes"))
+    }
+    _attributes: ClassVar[str] = """\
+        classes_ : ndarray
+            Class labels."""
+
+    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, Coded]:
+        """Targets, and the columns that loops read."""
+        y = y if y is None else column_or_1d(y, warn=True)
+        return ClassTargets.of(y, n_rows, self, **known)
+
+    def _weigh(self, targets, columns, weights, **stream):
+        """Targets, and row weights as they are."""
+        return targets, weights
+
+    @property
+    def classes_(self):
+        """Class labels."""
+        return targets_of(self, "classes_").classes
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def targets_of(model, name: str) -> Any:
+    """The targets of a fitted model, which its attribute of that name shows."""
+    targets = vars(model).get("_targets")
+    if targets is None:
+        raise AttributeError(f"{type(model).__name__} has no attribute {name!r} before fit.")
+    return targets
+
+
 # ---------------------------------------------------------------- classifiers
 def gives_probabilities(model) -> bool:
     """Probabilities come from the logistic loss alone."""
@@ -126,18 +166,12 @@ class Classifier(ClassifierMixin, Estimator):
     @property
     def classes_(self):
         """Class labels."""
-        return self._told("classes_").classes
+        return targets_of(self, "classes_").classes
 
     @property
     def multilabel_(self):
         """Whether the targets were a matrix of labels."""
-        return self._told("multilabel_").labels
-
-    def _told(self, name: str) -> ClassTargets:
-        targets = vars(self).get("_targets")
-        if targets is None:
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return targets
+        return targets_of(self, "multilabel_").labels
 
     def _scored(self, X, *beside) -> tuple[ClassTargets, np.ndarray]:
         """Scores and the targets that they are of; asked again where a stream has met a class

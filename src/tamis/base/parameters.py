@@ -179,7 +179,7 @@ def _shown(cls) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        text = inspect.cleandoc("\n" + vars(base).get("_attributes", ""))  # all lines alike
+        text = textwrap.dedent(vars(base).get("_attributes", "")).strip()
         for entry in re.split(r"\n(?=\S)", text) if text else ():
             found[entry.partition(" : ")[0]] = entry
     return found

@@ -197,6 +197,11 @@ class ClassTargets:
             return np.where(columns == np.arange(len(self.classes)), 1.0, -1.0)
         return np.ascontiguousarray(columns)
 
+    def codes_of(self, columns: np.ndarray) -> np.ndarray:
+        """The number of each row's class."""
+        codes = columns[:, 0] if len(self.classes) > 2 else columns[:, 0] > 0
+        return codes.astype(np.int64)
+
     def strata(self, columns: np.ndarray) -> np.ndarray | None:
         """What a split of the rows should keep in balance."""
         return None if self.labels else columns[:, 0]
@@ -211,8 +216,7 @@ class ClassTargets:
         """
         if class_weight is None or self.labels:
             return self, weights
-        codes = columns[:, 0] if len(self.classes) > 2 else columns[:, 0] > 0
-        codes, after = codes.astype(np.int64), self
+        codes, after = self.codes_of(columns), self
         if not isinstance(class_weight, str):
             given = self._spread(class_weight, grow)
             factors = compute_class_weight(given, classes=self.classes, y=self.classes)[codes]

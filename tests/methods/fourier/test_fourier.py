@@ -11,14 +11,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from tamis import SparseFourierFeatures, load, save
-from tamis.methods.fourier.chain import _new_chain, _new_draft, effective_size, split_r_hat
+from tamis.methods.fourier.chain import _new_chain, _new_draft
 from tamis.methods.fourier.loop import Prior, begin
+from tamis.methods.fourier.posterior import effective_size, split_r_hat
 
 pytestmark = [
     pytest.mark.delicate,
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
 ]
-SHORT = {"n_iter": 2000, "n_refreshes": 0, "random_state": 0}
+SHORT = {"max_iter": 2000, "n_refreshes": 0, "random_state": 0}
 
 
 def checkers(n=300, p=10, seed=0):
@@ -39,7 +40,7 @@ def test_without_labels_the_chain_returns_the_prior():
         sharpness=0.0,
         mean_frequencies=5.0,
         max_frequencies=12,
-        n_iter=40_000,
+        max_iter=40_000,
         thin=1,
         n_chains=1,
         burn_in=0.05,
@@ -127,13 +128,13 @@ def test_threads_and_storage_change_nothing():
 @pytest.mark.long
 def test_planted_columns_rank_first_and_permuted_labels_find_nothing():
     X, y = checkers(400, 20)
-    found = SparseFourierFeatures(n_iter=6000, random_state=0).fit(X, y)
+    found = SparseFourierFeatures(max_iter=6000, random_state=0).fit(X, y)
     assert set(np.argsort(-found.inclusion_share_)[:2]) == {2, 5}
     Z = found.transform(X)
     fresh, truth = checkers(400, 20, seed=1)
     near = y[np.argmax(found.transform(fresh) @ Z.T, axis=1)]
     assert np.mean(near == truth) > 0.75
-    shuffled = SparseFourierFeatures(n_iter=6000, random_state=0).fit(
+    shuffled = SparseFourierFeatures(max_iter=6000, random_state=0).fit(
         X, np.random.default_rng(0).permutation(y)
     )
     near = y[np.argmax(shuffled.transform(fresh) @ shuffled.transform(X).T, axis=1)]
@@ -156,7 +157,7 @@ def test_pipeline_save_and_load(tmp_path):
     X, y = checkers()
     frame = pd.DataFrame(X, columns=[f"gene{k}" for k in range(10)])
     model = make_pipeline(
-        SparseFourierFeatures(n_components=200, n_iter=4000, random_state=0),
+        SparseFourierFeatures(n_components=200, max_iter=4000, random_state=0),
         LogisticRegression(C=100),
     ).fit(frame, y)
     assert model.score(frame, y) > 0.85
@@ -174,7 +175,7 @@ def test_chains_that_disagree_are_said():
     X, y = checkers()
     with pytest.warns(ConvergenceWarning, match="split R-hat of the log-likelihood"):
         SparseFourierFeatures(
-            sharpness=60.0, n_iter=400, n_refreshes=0, burn_in=0.1, random_state=0
+            sharpness=60.0, max_iter=400, n_refreshes=0, burn_in=0.1, random_state=0
         ).fit(X, y)
 
 

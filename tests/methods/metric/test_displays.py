@@ -31,7 +31,7 @@ def _closed():
 
 @pytest.fixture(scope="module")
 def model():
-    return SDistClassifier(max_order=2, n_steps=150, refresh_every=0, random_state=0).fit(
+    return SDistClassifier(max_order=2, max_iter=150, refresh_every=0, random_state=0).fit(
         pd.DataFrame(X, columns=list("abcdefghi")), Y
     )
 
@@ -47,14 +47,14 @@ def test_the_surface_shows_the_rule(model):
     pair = ["abcdefghi".index(name) for name in display.names]
     asked[:, pair] = np.column_stack([part.ravel() for part in np.meshgrid(*display.grid)])
     margin = SDistClassifier(
-        rule="margin", max_order=2, n_steps=150, refresh_every=0, random_state=0
+        rule="margin", max_order=2, max_iter=150, refresh_every=0, random_state=0
     ).fit(frame(X), Y)
     assert display.surface.ravel() == pytest.approx(
         margin.decision_function(frame(asked)), rel=1e-6
     )
     assert display.ax_.get_xlabel() == display.names[0]
     classes = np.digitize(X[:, 0], (-0.5, 0.5))
-    three = SDist(n_steps=50, random_state=0).fit(X, classes)
+    three = SDist(max_iter=50, random_state=0).fit(X, classes)
     shown = MetricSurfaceDisplay.from_estimator(three, X, classes, resolution=5, columns=(0, 1))
     assert set(np.unique(shown.surface)) <= {0.0, 1.0, 2.0}
     assert shown.names == ["x0", "x1"]

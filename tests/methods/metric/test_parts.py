@@ -10,8 +10,7 @@ from methods.metric.textbook import best_of_all, brute_neighbours, explicit_form
 from tamis.methods.metric import edges as sdist_edges
 from tamis.methods.metric import screening as sdist_screen
 from tamis.methods.metric.candidates import Candidates, Scaling
-from tamis.methods.metric.edges import Pull, Quadratic, margins_of
-from tamis.methods.metric.oja import stabilized_direction
+from tamis.methods.metric.edges import Laplacian, Quadratic, margins_of
 from tamis.methods.metric.screening import passing_columns
 from tamis.methods.metric.sparse_eigen import (
     Explicit,
@@ -113,13 +112,13 @@ def test_the_form_equals_the_sum_over_rows(classes):
     mass = np.random.default_rng(1).random(40)
     bag = np.arange(0, 40, 2)
     inside = np.where(np.isin(np.arange(40), bag), mass, 0.0)
-    pull, wanted = Pull(edges, bag, mass[bag]), explicit_form(X, edges, inside)
-    assert sdist_edges.explicit_form(X, pull) == pytest.approx(wanted, abs=1e-10)
-    assert sdist_edges.explicit_form(X + 7.0, pull) == pytest.approx(wanted, abs=1e-10)
-    assert pull.times(np.ones((40, 1))) == pytest.approx(0.0, abs=1e-12)
+    laplacian, wanted = Laplacian(edges, bag, mass[bag]), explicit_form(X, edges, inside)
+    assert sdist_edges.explicit_form(X, laplacian) == pytest.approx(wanted, abs=1e-10)
+    assert sdist_edges.explicit_form(X + 7.0, laplacian) == pytest.approx(wanted, abs=1e-10)
+    assert laplacian.times(np.ones((40, 1))) == pytest.approx(0.0, abs=1e-12)
     factors = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
     for form in (X, sp.csc_array(X)):
-        operator = Quadratic(form, factors, pull)
+        operator = Quadratic(form, factors, laplacian)
         scaled = wanted * np.outer(factors, factors)
         v = np.arange(6.0)
         assert operator.times(v) == pytest.approx(scaled @ v, abs=1e-10)
@@ -177,24 +176,11 @@ def test_power_steps_never_fall_with_the_shift():
 
 def test_the_operator_gives_the_direction_of_the_matrix():
     X, codes = rows(60, 30)
-    pull = Pull(class_edges(X, codes, 3), np.arange(60), np.full(60, 1 / 60))
-    a = leading_direction(Explicit(sdist_edges.explicit_form(X, pull)), 5)
-    b = leading_direction(Quadratic(sp.csc_array(X), np.ones(30), pull), 5)
+    laplacian = Laplacian(class_edges(X, codes, 3), np.arange(60), np.full(60, 1 / 60))
+    a = leading_direction(Explicit(sdist_edges.explicit_form(X, laplacian)), 5)
+    b = leading_direction(Quadratic(sp.csc_array(X), np.ones(30), laplacian), 5)
     assert np.array_equal(a.places, b.places)
     assert a.entries == pytest.approx(b.entries, abs=1e-6)
-
-
-@pytest.mark.long
-def test_the_stabilized_engine_finds_a_planted_direction():
-    rng = np.random.default_rng(0)
-    X, codes = rng.normal(size=(200, 40)), np.arange(200) % 2
-    X[:, :3] += 1.5 * (2 * codes - 1)[:, None]
-    pull = Pull(class_edges(X, codes, 3), np.arange(200), np.full(200, 1 / 200))
-    best = leading_direction(Explicit(sdist_edges.explicit_form(X, pull)), 3)
-    for block in (X, sp.csr_array(X)):
-        found = stabilized_direction(block, pull, 3, np.random.default_rng(0))
-        assert found.places.tolist() == best.places.tolist() == [0, 1, 2]
-        assert found.value == pytest.approx(best.value)
 
 
 # --------------------------------------------------------------- line search, screening, complexity

@@ -23,8 +23,8 @@ PLAIN = {
     "max_features": None,
     "refresh_every": 0,
     "oob_z": None,
-    "n_steps": 30,
-    "kappa": 3,
+    "max_iter": 30,
+    "cardinality": 3,
     "screen": None,
     "random_state": 0,
 }
@@ -37,14 +37,14 @@ def xor():
 
 @pytest.fixture(scope="module")
 def squared(xor):
-    return SDist(n_steps=150, kappa=2, max_order=2, max_features=8, random_state=0).fit(*xor)
+    return SDist(max_iter=150, cardinality=2, max_order=2, max_features=8, random_state=0).fit(*xor)
 
 
 # --------------------------------------------------------------------------- a metric
 def test_the_metric_is_psd_sparse_and_of_low_rank(squared, xor):
     W = squared.metric_.toarray()
     assert np.linalg.eigvalsh(W)[0] > -1e-12 * np.trace(W)
-    assert len(squared.components_) <= squared.n_steps_
+    assert len(squared.components_) <= len(squared.steps_)
     for step in squared.steps_:
         assert 1 <= len(step["terms"]) == len(step["loadings"]) <= 2
         assert np.linalg.norm(step["loadings"]) == pytest.approx(1.0)
@@ -88,8 +88,8 @@ def test_importances_and_names(squared, xor):
 
 
 def test_n_components_keeps_the_leading_ones(xor):
-    whole = SDist(n_steps=60, random_state=0).fit(*xor)
-    two = SDist(n_steps=60, n_components=2, random_state=0).fit(*xor)
+    whole = SDist(max_iter=60, random_state=0).fit(*xor)
+    two = SDist(max_iter=60, n_components=2, random_state=0).fit(*xor)
     assert np.array_equal(two.components_, whole.components_[:2])
     assert two.transform(xor[0]).shape == (300, 2)
     assert two.metric_.toarray() == pytest.approx(two.components_.T @ two.components_)
@@ -118,7 +118,7 @@ def test_margins_after_a_refresh_are_those_from_scratch(xor, monkeypatch):
             seen.append((self.margins, margins_of(edges, Z)))
 
     monkeypatch.setattr(Boost, "find_neighbours", spy)
-    SDist(n_steps=100, refresh_every=25, kappa=2, random_state=0).fit(*xor)
+    SDist(max_iter=100, refresh_every=25, cardinality=2, random_state=0).fit(*xor)
     assert len(seen) >= 2
     for found, wanted in seen:
         assert found == pytest.approx(wanted, abs=1e-10)
@@ -130,7 +130,7 @@ def test_refreshes_wait_for_ten_steps(xor, monkeypatch):
     monkeypatch.setattr(
         Boost, "find_neighbours", lambda self: (counts.append(len(self.steps)), plain(self))
     )
-    SDist(n_steps=40, refresh_every=2, random_state=0).fit(*xor)
+    SDist(max_iter=40, refresh_every=2, random_state=0).fit(*xor)
     assert counts[0] == 0
     assert min(counts[1:]) >= 10
 
@@ -158,7 +158,7 @@ def test_the_order_of_rows_does_not_matter_with_bags_either(xor):
     X, y = xor
     rows = np.random.default_rng(1).permutation(300)
     a, b = (
-        SDistClassifier(n_steps=60, random_state=0).fit(X[r], y[r]) for r in (np.arange(300), rows)
+        SDistClassifier(max_iter=60, random_state=0).fit(X[r], y[r]) for r in (np.arange(300), rows)
     )
     assert a.terms_ == b.terms_
     assert a.components_ == pytest.approx(b.components_, rel=1e-8, abs=1e-12)
@@ -169,11 +169,13 @@ def test_sparse_input_equals_dense(max_order):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 30)) * (rng.random((200, 30)) < 0.3)
     y = (X[:, 0] + X[:, 1] ** 2 > 0.3).astype(int)
-    dense = SDistClassifier(n_steps=60, kappa=2, max_order=max_order, random_state=0).fit(X, y)
+    dense = SDistClassifier(max_iter=60, cardinality=2, max_order=max_order, random_state=0).fit(
+        X, y
+    )
     for form in (sp.csr_array(X), sp.csc_matrix(X), sp.coo_array(X)):
-        model = SDistClassifier(n_steps=60, kappa=2, max_order=max_order, random_state=0).fit(
-            form, y
-        )
+        model = SDistClassifier(
+            max_iter=60, cardinality=2, max_order=max_order, random_state=0
+        ).fit(form, y)
         assert model.terms_ == dense.terms_
         assert model.components_ == pytest.approx(dense.components_, rel=1e-6, abs=1e-9)
         assert np.array_equal(model.predict(form), dense.predict(X))
@@ -196,7 +198,7 @@ def test_many_columns_go_through_the_operator(monkeypatch, xor):
 def test_two_classes_are_a_case_of_several(xor):
     X, y = xor
     a, b = (
-        SDist(n_steps=40, opp_per_class=each, random_state=0).fit(X, y) for each in (False, True)
+        SDist(max_iter=40, opp_per_class=each, random_state=0).fit(X, y) for each in (False, True)
     )
     assert a.terms_ == b.terms_
     assert np.array_equal(a.components_, b.components_)
@@ -208,8 +210,8 @@ def test_weights_are_repeated_rows(xor):
     weights = np.random.default_rng(0).integers(0, 3, 300)
     repeated = np.repeat(np.arange(300), weights)
     for rule in ("knn", "margin"):
-        a = SDistClassifier(n_steps=60, rule=rule, random_state=0).fit(X, y, sample_weight=weights)
-        b = SDistClassifier(n_steps=60, rule=rule, random_state=0).fit(X[repeated], y[repeated])
+        a = SDistClassifier(max_iter=60, rule=rule, random_state=0).fit(X, y, sample_weight=weights)
+        b = SDistClassifier(max_iter=60, rule=rule, random_state=0).fit(X[repeated], y[repeated])
         assert a.components_ == pytest.approx(b.components_, rel=1e-9, abs=1e-12)
         assert a.decision_function(X) == pytest.approx(b.decision_function(X), rel=1e-9, abs=1e-12)
 
@@ -236,13 +238,13 @@ def test_attributes_described_exist(squared):
 def test_rules_equal_their_definitions():
     X, codes = fixed2("rings", 200, 5, 0)
     y = np.array(["no", "yes"])[codes]
-    model = SDistClassifier(n_steps=80, random_state=0).fit(X, y)
+    model = SDistClassifier(max_iter=80, random_state=0).fit(X, y)
     Z = model.transform(X)
     peer = KNeighborsClassifier(3).fit(Z, y)
     new = np.random.default_rng(1).normal(size=(50, 5))
     assert np.array_equal(model.predict(new), peer.predict(model.transform(new)))
     assert model.predict_proba(new) == pytest.approx(peer.predict_proba(model.transform(new)))
-    margin = SDistClassifier(n_steps=80, rule="margin", random_state=0).fit(X, y)
+    margin = SDistClassifier(max_iter=80, rule="margin", random_state=0).fit(X, y)
     asked = margin.transform(new)
     distance = [
         np.sort(((asked[:, None] - Z[codes == c]) ** 2).sum(axis=2), axis=1)[:, :3].mean(axis=1)
@@ -263,7 +265,7 @@ def test_several_classes(rule, opp_per_class):
     X[:, 2] += 3.5 * (y % 2)
     X[:, 5] += 3.5 * (y // 2)
     model = SDistClassifier(
-        n_steps=100, rule=rule, opp_per_class=opp_per_class, random_state=0
+        max_iter=100, rule=rule, opp_per_class=opp_per_class, random_state=0
     ).fit(X[:400], y[:400])
     assert (
         model.score(X[400:], y[400:])
@@ -280,9 +282,9 @@ def test_several_classes(rule, opp_per_class):
 # --------------------------------------------------------------------------- stopping, screening
 def test_the_complexity_price_shortens(xor):
     long, short = (
-        SDist(n_steps=100, complexity=price, random_state=0).fit(*xor) for price in (0.0, 1e4)
+        SDist(max_iter=100, complexity=price, random_state=0).fit(*xor) for price in (0.0, 1e4)
     )
-    assert short.n_steps_ == 10 < long.n_steps_
+    assert len(short.steps_) == 10 < len(long.steps_)
     costs = [
         300 * s["loss"] + 1e4 * s["complexity"] for s in long.steps_ if s["complexity"] is not None
     ]
@@ -292,7 +294,7 @@ def test_the_complexity_price_shortens(xor):
 def test_early_stopping_keeps_the_best_look(xor):
     models = [
         SDistClassifier(
-            n_steps=300, early_stopping=True, n_iter_no_change=3, random_state=seed
+            max_iter=300, early_stopping=True, n_iter_no_change=3, random_state=seed
         ).fit(*xor)
         for seed in range(3)
     ]
@@ -305,7 +307,7 @@ def test_early_stopping_keeps_the_best_look(xor):
 
 def test_screening_keeps_noise_out():
     X, y = fixed2("xor", 400, 40, 1)
-    loose, strict = (SDist(oob_z=z, n_steps=200, random_state=0).fit(X, y) for z in (None, 2.0))
+    loose, strict = (SDist(oob_z=z, max_iter=200, random_state=0).fit(X, y) for z in (None, 2.0))
     assert len(strict.support_) < 0.6 * len(loose.support_)
     assert strict.feature_importances_[:2].sum() > loose.feature_importances_[:2].sum()
     words = {record["status"] for record in strict.history_}
@@ -328,20 +330,11 @@ def test_screening_mends_as_many_columns_as_rows():
     assert plain.score(X[300:], y[300:]) < oracle - 0.05
 
 
-@pytest.mark.long
-def test_the_stabilized_engine_learns_too(xor):
-    X, y = xor
-    model = SDistClassifier(engine="stabilized", n_steps=40, kappa=2, random_state=0).fit(
-        X[:200], y[:200]
-    )
-    assert set(np.argsort(-model.feature_importances_)[:2]) == {0, 1}
-
-
 def test_nothing_to_find_is_said(monkeypatch):
     X, y = fixed2("xor", 60, 5, 0)
     with pytest.warns(UserWarning, match="no step passed in 20"):
-        model = SDist(oob_z=50.0, n_steps=20, random_state=0).fit(X, y)
-    assert model.n_steps_ == 1
+        model = SDist(oob_z=50.0, max_iter=20, random_state=0).fit(X, y)
+    assert len(model.steps_) == 1
     assert model.steps_[0]["status"] == "fallback"
 
 
@@ -351,7 +344,6 @@ def test_nothing_to_find_is_said(monkeypatch):
     [
         ({"oob_z": 1.0, "subsample": 1.0}, "needs rows outside the bag"),
         ({"rho": 0.0}, "'rho' parameter"),
-        ({"engine": "other"}, "'engine' parameter"),
         ({"max_features": "log"}, "'max_features' parameter"),
     ],
 )
@@ -376,7 +368,7 @@ def test_a_users_path(tmp_path, xor):
 
     X, y = fixed2("rings", 500, 8, 3)
     frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(8)])
-    model = SDistClassifier(max_order=2, n_steps=200, random_state=0).fit(frame[:300], y[:300])
+    model = SDistClassifier(max_order=2, max_iter=200, random_state=0).fit(frame[:300], y[:300])
     plain = make_pipeline(StandardScaler(), KNeighborsClassifier(3)).fit(X[:300], y[:300])
     assert model.score(frame[300:], y[300:]) > plain.score(X[300:], y[300:]) + 0.05
     assert any(name in ("c0^2", "c1^2", "c0", "c1") for name in model.get_term_names()[:3])
@@ -385,19 +377,19 @@ def test_a_users_path(tmp_path, xor):
     assert np.array_equal(again.decision_function(frame), model.decision_function(frame))
     assert again.terms_ == model.terms_
     assert again.get_term_names() == model.get_term_names()
-    metric = SDist(n_steps=50, random_state=0).set_output(transform="pandas").fit(frame, y)
+    metric = SDist(max_iter=50, random_state=0).set_output(transform="pandas").fit(frame, y)
     assert metric.transform(frame).columns[0] == "sdist0"
     save(metric, tmp_path / "metric.tamis")
     assert np.array_equal(load(tmp_path / "metric.tamis").transform(frame), metric.transform(frame))
 
 
 def test_threads_do_not_change_the_result(xor):
-    a, b = (SDistClassifier(n_steps=60, n_jobs=n, random_state=0).fit(*xor) for n in (1, 2))
+    a, b = (SDistClassifier(max_iter=60, n_jobs=n, random_state=0).fit(*xor) for n in (1, 2))
     assert a.components_ == pytest.approx(b.components_, rel=1e-9)
 
 
 def test_verbose_shows_a_bar(xor, capsys):
-    SDist(n_steps=20, verbose=True, random_state=0).fit(*xor)
+    SDist(max_iter=20, verbose=True, random_state=0).fit(*xor)
     said = capsys.readouterr()
     assert said.err
     assert not said.out

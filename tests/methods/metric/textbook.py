@@ -27,9 +27,11 @@ def explicit_form(X, edges, mass):
     return total
 
 
-def best_of_all(A, kappa):
+def best_of_all(A, cardinality):
     """The largest eigenvalue over all supports."""
-    return max(np.linalg.eigvalsh(A[np.ix_(s, s)])[-1] for s in combinations(range(len(A)), kappa))
+    return max(
+        np.linalg.eigvalsh(A[np.ix_(s, s)])[-1] for s in combinations(range(len(A)), cardinality)
+    )
 
 
 def fixed2(shape, n, p, seed):

@@ -1,4 +1,4 @@
-"""Chains over sparse random frequencies: run, thinned, pooled, and judged."""
+"""One chain over sparse random frequencies: run, thinned, and what it left."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from tamis.methods.fourier.loop import Chain, Draft, Prior, begin, move
 
 LONGEST = 32  # columns of a walk; the prior halves with each further one
-MOVES = ("birth", "death", "walk", "replacement")
 
 
 class Rows(NamedTuple):
@@ -21,6 +20,23 @@ class Rows(NamedTuple):
     other: np.ndarray
     weights: np.ndarray
     n_columns: int
+
+
+class Course(NamedTuple):
+    """How long a chain runs, and at which of its moves it is looked at."""
+
+    max_frequencies: int
+    max_iter: int
+    burn_in: float
+    thin: int
+
+    def looks(self) -> int:
+        """Number of looks."""
+        return max(1, self.max_iter // self.thin)
+
+    def first_kept(self) -> int:
+        """The first look after the burn-in."""
+        return min(self.looks() - 1, int(self.burn_in * self.looks()))
 
 
 class Sample(NamedTuple):
@@ -39,31 +55,18 @@ class Sample(NamedTuple):
     taken: np.ndarray
 
 
-def run_chain(
-    rows: Rows, prior: Prior, most: int, n_iter: int, burn_in: float, thin: int, seed: int, tell
-) -> Sample:
+def run_chain(rows: Rows, prior: Prior, course: Course, seed: int, tell) -> Sample:
     """One chain from a draw of the prior; `tell(moves)` after each look."""
-    n, key = len(rows.own), np.uint64(seed)
-    chain, draft = _new_chain(most, n), _new_draft(n)
-    start = max(1, min(most, round(prior.mean)))
-    begin(
-        chain,
-        draft,
-        start,
-        rows.columns,
-        rows.own,
-        rows.other,
-        rows.n_columns,
-        prior,
-        key ^ np.uint64(1 << 63),
-    )
-    looks = max(1, n_iter // thin)
-    first_kept = min(looks - 1, int(burn_in * looks))
+    n, key, thin = len(rows.own), np.uint64(seed), course.thin
+    chain, draft = _new_chain(course.max_frequencies, n), _new_draft(n)
+    start = max(1, min(course.max_frequencies, round(prior.mean)))
+    first = key ^ np.uint64(1 << 63)
+    begin(chain, draft, start, *rows[:3], rows.n_columns, prior, first)
+    looks, first_kept = course.looks(), course.first_kept()
     counts, likelihoods = np.zeros(looks, np.int64), np.zeros(looks)
     used, share = np.zeros(rows.n_columns), np.zeros(rows.n_columns)
-    found: dict[
-        bytes, list
-    ] = {}  # a frequency stays over many looks: keep it once, and add up its weight
+    # A frequency stays over many looks: keep it once, and add up its weight.
+    found: dict[bytes, list] = {}
     for look in range(looks):
         if look == first_kept:
             chain.tried[:] = chain.taken[:] = 0
@@ -147,35 +150,3 @@ def _as_rows(found: dict, n_columns: int) -> sp.csr_array:
     )
     rows.sort_indices()
     return rows
-
-
-# --------------------------------------------------------------------------- judging
-def split_r_hat(courses: np.ndarray) -> float:
-    """Gelman and Rubin's ratio over the halves of all courses (rows); 1 where the chains agree, nan
-    for too few looks.
-    """
-    half = courses.shape[1] // 2
-    if half < 2:
-        return float("nan")
-    halves = np.concatenate([courses[:, :half], courses[:, -half:]])
-    within = halves.var(axis=1, ddof=1).mean()
-    between = halves.mean(axis=1).var(ddof=1)
-    if within == 0.0:
-        return 1.0 if between == 0.0 else float("inf")
-    return float(np.sqrt((half - 1) / half + between / within))
-
-
-def effective_size(courses: np.ndarray) -> float:
-    """Number of independent looks that all courses are worth, by Geyer's initial positive sums of
-    autocovariances.
-    """
-    n = courses.shape[1]
-    centred = courses - courses.mean(axis=1, keepdims=True)
-    spectrum = np.fft.rfft(centred, 2 * n, axis=1)
-    covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :n].mean(axis=0)
-    if covariance[0] <= 0.0:
-        return float(courses.size)
-    rho = covariance / covariance[0]
-    pairs = rho[0 : n - 1 : 2] + rho[1:n:2]
-    stop = int(np.argmax(pairs < 0)) if (pairs < 0).any() else len(pairs)
-    return float(courses.size / max(1.0, 2.0 * pairs[:stop].sum() - 1.0))

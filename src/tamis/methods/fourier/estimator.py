@@ -2,34 +2,109 @@
 Carlo.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import check_classes, half_fitted, take_blocks, warn_user
-from tamis.base.contents import array, count, early, labels, plain, rows
-from tamis.base.estimator import Estimator
+from tamis.base.border import half_fitted, take_blocks, warn_user
+from tamis.base.contents import array, count, plain, rows
+from tamis.base.estimator import ClassTransformer, take
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import count_threads
-from tamis.base.parameters import ABOVE, COUNT, NUMBER, SHARE
-from tamis.methods.fourier.chain import MOVES, Rows, Sample, effective_size, run_chain, split_r_hat
+from tamis.base.parameters import (
+    ABOVE,
+    BOOL,
+    COUNT,
+    NUMBER,
+    RANDOM,
+    SHARE,
+    Seed,
+    at_least,
+    estimator,
+    parameter,
+)
+from tamis.base.targets import ClassTargets
+from tamis.methods.fourier.chain import Course
 from tamis.methods.fourier.loop import Prior
-from tamis.solvers.neighbours import class_edges
+from tamis.methods.fourier.posterior import evenly_drawn, features, posterior_of, scaled
 from tamis.solvers.standard import standard_units
 
-REFRESH = 512  # frequencies that a search for neighbours in the learnt kernel looks at
 AGREED = 1.2  # split R-hat of the likelihood up to which chains count as agreed
 
 
-class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+@estimator(kw_only=True)
+class Sampled(ClassTransformer):
+    """What is asked of the chains by name."""
+
+    scale: float = parameter(
+        1.0,
+        [ABOVE],
+        "Prior standard deviation of a frequency's numbers, for columns of unit deviation.",
+    )
+    mean_frequencies: float = parameter(
+        20.0,
+        [ABOVE],
+        "Mean of the Poisson prior of the number of frequencies, before it is cut to 1 .. "
+        "`max_frequencies`.",
+    )
+    max_frequencies: int = parameter(100, [COUNT], "Most frequencies at a time.")
+    concentration: float = parameter(
+        1.0, [ABOVE], "Weight of a fresh first column against those in use."
+    )
+    stop: float = parameter(
+        0.5,
+        # below, nearly all walks would be longer than the longest
+        [Interval(Real, 0.1, 1.0, closed="both")],
+        "From 0.1 to 1. Prior chance that a fresh step of a walk ends it: the larger, the fewer "
+        "columns a frequency uses.",
+    )
+    sharpness: float = parameter(
+        8.0,
+        [NUMBER],
+        "The factor a of the likelihood. 0 ignores the labels: the chain then draws from the "
+        "prior.",
+    )
+    max_iter: int = parameter(20000, [COUNT], "Moves of each chain, in each round.")
+    burn_in: float = parameter(0.5, [SHARE], "Share of the moves that is left out.")
+    thin: int = parameter(20, [COUNT], "Moves between two looks at a chain.")
+    n_chains: int = parameter(
+        2, [COUNT], "Chains from different starts; their agreement is the diagnosis."
+    )
+    n_refreshes: int = parameter(
+        1,
+        [at_least(0)],
+        "How often the neighbours are sought again, in the learnt kernel, and the chains are run "
+        "anew.",
+    )
+    standardize: bool = parameter(
+        True, [BOOL], "Whether columns are divided by their standard deviation."
+    )
+    random_state: Seed = parameter(
+        None, [RANDOM], "Decides the draws. The result does not depend on `n_jobs`."
+    )
+    n_jobs: int | None = parameter(None, [Integral, None], "Threads over the chains.")
+
+    def _prior(self) -> Prior:
+        """Constants of the prior and of the likelihood; a step of a walk is half a deviation."""
+        return Prior(
+            float(self.mean_frequencies),
+            float(self.concentration),
+            float(self.stop),
+            float(self.scale),
+            0.5 * float(self.scale),
+            float(self.sharpness),
+        )
+
+
+@estimator
+class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
     r"""Random Fourier features whose frequencies use few columns, learnt from labels.
 
     The kernel is a mean of cosines, :math:`k(x, x') = \frac{1}{D} \sum_l \cos(\omega_l \cdot (x -
@@ -50,66 +125,9 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     costs the number of moves times the number of rows. For wide data and for named interactions
     choose `SDist`.
 
-    Parameters
-    ----------
-    n_components : int or None, default=1000
-        Most columns that `transform` gives: half as many frequencies are drawn from all, evenly by
-        their weights. None uses all.
-    scale : float, default=1.0
-        Prior standard deviation of a frequency's numbers, for columns of unit deviation.
-    mean_frequencies : float, default=20.0
-        Mean of the Poisson prior of the number of frequencies, before it is cut to 1 ..
-        `max_frequencies`.
-    max_frequencies : int, default=100
-        Most frequencies at a time.
-    concentration : float, default=1.0
-        Weight of a fresh first column against those in use.
-    stop : float, default=0.5
-        From 0.1 to 1. Prior chance that a fresh step of a walk ends it: the larger, the fewer
-        columns a frequency uses.
-    sharpness : float, default=8.0
-        The factor a of the likelihood. 0 ignores the labels: the chain then draws from the prior.
-    n_iter : int, default=20000
-        Moves of each chain, in each round.
-    burn_in : float, default=0.5
-        Share of the moves that is left out.
-    thin : int, default=20
-        Moves between two looks at a chain.
-    n_chains : int, default=2
-        Chains from different starts; their agreement is the diagnosis.
-    n_refreshes : int, default=1
-        How often the neighbours are sought again, in the learnt kernel, and the chains are run
-        anew.
-    standardize : bool, default=True
-        Whether columns are divided by their standard deviation.
-    random_state : int, RandomState instance or None, default=None
-        Decides the draws. The result does not depend on `n_jobs`.
-    n_jobs : int or None, default=None
-        Threads over the chains.
+    {parameters}
 
-    Attributes
-    ----------
-    frequencies_ : sparse array of shape (n_frequencies, n_features)
-        Distinct frequencies met after the burn-in, for columns as they come.
-    frequency_weights_ : ndarray of shape (n_frequencies,)
-        Weight of each in the mean kernel; they sum to 1.
-    inclusion_probability_ : ndarray of shape (n_features,)
-        Posterior chance that some frequency uses the column.
-    inclusion_share_ : ndarray of shape (n_features,)
-        Posterior mean of the share of frequencies that use the column: the better ranking, since
-        with many frequencies most columns are used by one now and then.
-    trace_ : dict
-        By look (chains, looks): `n_frequencies` and `log_likelihood`, burn-in included, of the last
-        round.
-    diagnostics_ : dict
-        After the burn-in: `acceptance` of each kind of move, `r_hat` and `effective_size` of the
-        two courses of `trace_`.
-    classes_ : ndarray
-        Labels.
-    n_features_in_ : int
-        Number of columns.
-    feature_names_in_ : ndarray
-        Their names, if X had names.
+    {attributes}
 
     See Also
     --------
@@ -138,7 +156,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(300, 10))
     >>> y = X[:, 2] * X[:, 5] > 0
-    >>> model = SparseFourierFeatures(n_iter=4000, random_state=0).fit(X, y)
+    >>> model = SparseFourierFeatures(max_iter=4000, random_state=0).fit(X, y)
     >>> sorted(np.argsort(model.inclusion_share_)[-2:].tolist())
     [2, 5]
     >>> Z = model.transform(X)
@@ -146,51 +164,44 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     True
     """
 
-    _parameter_constraints = {  # noqa: RUF012
-        "n_components": [COUNT, None],
-        "scale": [ABOVE],
-        "mean_frequencies": [ABOVE],
-        "max_frequencies": [COUNT],
-        "concentration": [ABOVE],
-        "stop": [
-            Interval(Real, 0.1, 1.0, closed="both")
-        ],  # below, nearly all walks would be longer than the longest
-        "sharpness": [NUMBER],
-        "n_iter": [COUNT],
-        "burn_in": [SHARE],
-        "thin": [COUNT],
-        "n_chains": [COUNT],
-        "n_refreshes": [Interval(Integral, 0, None, closed="left")],
-        "standardize": ["boolean"],
-        "random_state": ["random_state"],
-        "n_jobs": [Integral, None],
+    n_components: int | None = parameter(
+        1000,
+        [COUNT, None],
+        "Most columns that `transform` gives: half as many frequencies are drawn from all, evenly "
+        "by their weights. None uses all.",
+    )
+    _contents: ClassVar[dict] = {
+        "frequencies_": rows("frequencies", "columns"),
+        "frequency_weights_": array("f8", "frequencies", least=0.0),
+        "inclusion_probability_": array("f8", "columns", least=0.0, most=1.0),
+        "inclusion_share_": array("f8", "columns", least=0.0),
+        "trace_": plain(),
+        "diagnostics_": plain(),
+        "n_iter_": count(),
+        "_n_features_out": count(),
     }
-
-    def __init__(
-        self,
-        n_components=1000,
-        *,
-        scale=1.0,
-        mean_frequencies=20.0,
-        max_frequencies=100,
-        concentration=1.0,
-        stop=0.5,
-        sharpness=8.0,
-        n_iter=20000,
-        burn_in=0.5,
-        thin=20,
-        n_chains=2,
-        n_refreshes=1,
-        standardize=True,
-        random_state=None,
-        n_jobs=None,
-    ):
-        self.n_components, self.scale = n_components, scale
-        self.mean_frequencies, self.max_frequencies = mean_frequencies, max_frequencies
-        self.concentration, self.stop, self.sharpness = concentration, stop, sharpness
-        self.n_iter, self.burn_in, self.thin = n_iter, burn_in, thin
-        self.n_chains, self.n_refreshes = n_chains, n_refreshes
-        self.standardize, self.random_state, self.n_jobs = standardize, random_state, n_jobs
+    _attributes: ClassVar[str] = """\
+        frequencies_ : sparse array of shape (n_frequencies, n_features)
+            Distinct frequencies met after the burn-in, for columns as they come.
+        frequency_weights_ : ndarray of shape (n_frequencies,)
+            Weight of each in the mean kernel; they sum to 1.
+        inclusion_probability_ : ndarray of shape (n_features,)
+            Posterior chance that some frequency uses the column.
+        inclusion_share_ : ndarray of shape (n_features,)
+            Posterior mean of the share of frequencies that use the column: the better ranking,
+            since with many frequencies most columns are used by one now and then.
+        trace_ : dict
+            By look (chains, looks): `n_frequencies` and `log_likelihood`, burn-in included, of the
+            last round.
+        diagnostics_ : dict
+            After the burn-in: `acceptance` of each kind of move, `r_hat` and `effective_size` of
+            the two courses of `trace_`.
+        n_iter_ : int
+            Moves of each chain in the last round.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray
+            Their names, if X had names."""
 
     # ------------------------------------------------------------------ learning
     def fit(self, X, y):
@@ -209,143 +220,53 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             The fitted transformer.
         """
         self._validate_params()
-        X = self._taken(X, reset=True)
-        y = column_or_1d(y, warn=True)
-        check_classes(y)
-        if len(y) != X.shape[0]:
-            raise ValueError(
-                "Found input variables with inconsistent numbers of samples: "
-                f"{[X.shape[0], len(y)]}"
-            )
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "SparseFourierFeatures needs samples of at least 2 classes in the data, but the "
-                "data contains only one class."
-            )
-        deviations = (
-            standard_units(X, np.ones(len(y)))[1] if self.standardize else np.ones(X.shape[1])
-        )
-        scaled = _scaled(X, deviations)
+        taken = take(self, X, y, None)
+        targets, deviations = cast(ClassTargets, taken.targets), np.ones(taken.rows.shape[1])
+        if self.standardize:
+            deviations = standard_units(taken.rows, taken.weights)[1]
         seeds = check_random_state(self.random_state).randint(
             0, 2**62, size=(1 + self.n_refreshes, self.n_chains), dtype=np.int64
         )
-        place, total = scaled, self.n_iter * seeds.size
-        with Progress("drawing frequencies", total) as progress:
-            for turn in range(len(seeds)):
-                rows = self._rows(scaled, place, labels)
-                samples = self._run(rows, seeds[turn], progress)
-                frequencies = sp.vstack([sample.frequencies for sample in samples], format="csr")
-                weights = np.concatenate([sample.weights for sample in samples]) / len(samples)
-                if turn + 1 < len(seeds):
-                    place = _features(scaled, frequencies, weights, REFRESH)
-        # In a single step, at the end: a thread that transforms meanwhile never sees a draft.
-        vars(self).update(
-            frequencies_=sp.csr_array(frequencies @ sp.diags_array(1.0 / deviations)),
-            frequency_weights_=weights,
-            _n_features_out=2 * len(_drawn(weights, self._pairs())[0]),
-        )
-        self._pool(samples)
-        self._judge(samples)
-        return self
-
-    _contents: ClassVar[dict] = {
-        "classes_": early(labels("classes", least=2)),
-        "frequencies_": rows("frequencies", "columns"),
-        "frequency_weights_": array("f8", "frequencies", least=0.0),
-        "inclusion_probability_": array("f8", "columns", least=0.0, most=1.0),
-        "inclusion_share_": array("f8", "columns", least=0.0),
-        "trace_": plain(),
-        "diagnostics_": plain(),
-        "_n_features_out": count(),
-    }
-
-    def _taken(self, X, reset: bool):
-        """X as a dense array or as SciPy's CSR, checked."""
-        X = take_blocks(self, X, reset=reset)
-        return X if isinstance(X, np.ndarray) else X.scipy()
-
-    def _rows(self, scaled, place, labels) -> Rows:
-        """Neighbours in `place`, columns of `scaled`; rows alone in their class have no neighbour
-        and no say.
-        """
-        edges = class_edges(place, labels, 1)
-        own, other = edges.nearest[:, 0], edges.nearest[:, 1]
-        columns = sp.csc_array(scaled, dtype=np.float64)
-        alone = own == np.arange(len(own))
-        if alone.all():
-            raise ValueError(
-                "SparseFourierFeatures needs a class of at least 2 rows; every row is alone in its "
-                "class."
-            )
-        parts = (columns.data, columns.indices.astype(np.int64), columns.indptr.astype(np.int64))
-        return Rows(parts, own, other, 1.0 - alone, scaled.shape[1])
-
-    def _run(self, rows: Rows, seeds, progress) -> list[Sample]:
-        """All chains of a round."""
-        prior = Prior(
-            float(self.mean_frequencies),
-            float(self.concentration),
-            float(self.stop),
-            float(self.scale),
-            0.5 * float(self.scale),
-            float(self.sharpness),
-        )
-
-        def one(seed):
-            return run_chain(
-                rows,
-                prior,
-                self.max_frequencies,
-                self.n_iter,
-                self.burn_in,
-                self.thin,
-                int(seed),
+        course = Course(self.max_frequencies, self.max_iter, self.burn_in, self.thin)
+        with Progress("drawing frequencies", self.max_iter * seeds.size) as progress:
+            found = posterior_of(
+                scaled(taken.rows, deviations),
+                targets.codes_of(taken.columns),
+                self._prior(),
+                course,
+                seeds,
+                count_threads(self.n_jobs),
                 progress.advance,
             )
-
-        with ThreadPoolExecutor(min(len(seeds), count_threads(self.n_jobs))) as pool:
-            return list(pool.map(one, seeds))
-
-    def _pool(self, samples: list[Sample]) -> None:
-        """The mean over chains."""
-        self.inclusion_probability_ = np.mean([sample.used for sample in samples], axis=0)
-        self.inclusion_share_ = np.mean([sample.share for sample in samples], axis=0)
-        courses: dict[str, Any] = {
-            "n_frequencies": np.array([sample.counts for sample in samples]),
-            "log_likelihood": np.array([sample.likelihoods for sample in samples]),
-        }
-        self.trace_ = courses
-
-    def _judge(self, samples: list[Sample]) -> None:
-        """Agreement of the chains, and a warning where they disagree."""
-        kept = samples[0].kept
-        tried, taken = (
-            np.sum([getattr(sample, name) for sample in samples], axis=0)
-            for name in ("tried", "taken")
+        # In a single step, at the end: a thread that transforms meanwhile never sees a draft.
+        self.__dict__.update(
+            _targets=targets,
+            frequencies_=sp.csr_array(found.frequencies @ sp.diags_array(1.0 / deviations)),
+            frequency_weights_=found.weights,
+            inclusion_probability_=found.used,
+            inclusion_share_=found.share,
+            trace_=found.trace,
+            diagnostics_=found.diagnostics,
+            n_iter_=course.looks() * course.thin,
+            _n_features_out=2 * len(evenly_drawn(found.weights, self._pairs())[0]),
         )
-        courses = {name: course[:, -kept:].astype(float) for name, course in self.trace_.items()}
-        self.diagnostics_ = {
-            "acceptance": {
-                move: float(taken[k] / tried[k]) if tried[k] else 0.0
-                for k, move in enumerate(MOVES)
-            },
-            "r_hat": {name: split_r_hat(course) for name, course in courses.items()},
-            "effective_size": {name: effective_size(course) for name, course in courses.items()},
-        }
+        self._warn_apart()
+        return self
+
+    def _warn_apart(self) -> None:
+        """Say where the chains disagree."""
         apart = self.diagnostics_["r_hat"]["log_likelihood"]
         if np.isnan(apart):
             warn_user(
-                f"SparseFourierFeatures: n_iter={self.n_iter} leaves too few looks at the chains "
-                "to tell whether they agree: r_hat is nan in "
-                "diagnostics_. Raise n_iter.",
+                f"SparseFourierFeatures: max_iter={self.max_iter} leaves too few looks at the "
+                "chains to tell whether they agree: r_hat is nan in diagnostics_. Raise max_iter.",
                 ConvergenceWarning,
             )
         elif apart > AGREED:
             warn_user(
                 "SparseFourierFeatures: the chains do not agree yet: split R-hat of the "
-                f"log-likelihood is {apart:.2f}, above {AGREED}. "
-                "Raise n_iter, or lower sharpness; see diagnostics_.",
+                f"log-likelihood is {apart:.2f}, above {AGREED}. Raise max_iter, or lower "
+                "sharpness; see diagnostics_.",
                 ConvergenceWarning,
             )
 
@@ -369,48 +290,14 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             k(x, x').
         """
         check_is_fitted(self)
-        X, frequencies, weights = (
-            self._taken(X, reset=False),
-            self.frequencies_,
-            self.frequency_weights_,
-        )
-        if frequencies.shape != (len(weights), X.shape[1]):
+        given = take_blocks(self, X, reset=False)
+        frequencies, weights = self.frequencies_, self.frequency_weights_
+        if frequencies.shape != (len(weights), self.n_features_in_):
             raise half_fitted(self)
-        return _features(X, frequencies, weights, self._pairs())
+        matrix = given if isinstance(given, np.ndarray) else given.scipy()
+        return features(matrix, frequencies, weights, self._pairs())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
         return tags
-
-
-# --------------------------------------------------------------------------- rows and columns
-def _drawn(weights: np.ndarray, n: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """At most n frequencies, drawn evenly by weight, and their weights.
-
-    (The heaviest would be those that the chain got stuck at.)
-    """
-    if n is None or n >= len(weights):
-        return np.arange(len(weights)), weights
-    reached = np.cumsum(weights)
-    places = np.searchsorted(reached, (np.arange(n) + 0.5) / n * reached[-1])
-    drawn, times = np.unique(places, return_counts=True)
-    return drawn, times / n
-
-
-def _features(X, frequencies, weights: np.ndarray, n: int | None) -> np.ndarray:
-    """Cosines and sines of at most n frequencies, side by side; each row has length 1."""
-    drawn, shares = _drawn(weights, n)
-    angles = X @ frequencies[drawn].T
-    angles = angles.toarray() if sp.issparse(angles) else angles
-    heights = np.sqrt(shares)
-    return np.hstack([np.cos(angles) * heights, np.sin(angles) * heights])
-
-
-def _scaled(X, deviations):
-    """Columns divided by their deviations; not centred, since differences of rows are all that
-    matters.
-    """
-    return sp.csr_array(X @ sp.diags_array(1.0 / deviations)) if sp.issparse(X) else X / deviations

@@ -15,11 +15,8 @@ from tamis.base.jit import compiled, helper
 from tamis.base.random import GOLDEN, ONE, mixed
 
 S11 = np.uint64(11)
-BIRTH, DEATH, WALK = (
-    0.25,
-    0.5,
-    0.85,
-)  # shares of the moves, summed up; the rest replaces a frequency
+# shares of the moves, summed up; the rest replaces a frequency
+BIRTH, DEATH, WALK = 0.25, 0.5, 0.85
 DRAWS = 1000  # walks that may be drawn for each of the first frequencies
 
 
@@ -162,9 +159,8 @@ def contrast(draft, size, columns, own, other):
         for k in range(indptr[j], indptr[j + 1]):
             draft.line[indices[k]] += draft.waves[q] * data[k]
     for i in range(own.shape[0]):
-        draft.contrast[i] = math.cos(draft.line[i] - draft.line[own[i]]) - math.cos(
-            draft.line[i] - draft.line[other[i]]
-        )
+        near, far = draft.line[i] - draft.line[own[i]], draft.line[i] - draft.line[other[i]]
+        draft.contrast[i] = math.cos(near) - math.cos(far)
 
 
 @helper
@@ -173,9 +169,10 @@ def likelihood(total, count, weights, sharpness):
     out = 0.0
     for i in range(total.shape[0]):
         margin = sharpness * total[i] / count
-        out -= weights[i] * (
-            math.log1p(math.exp(-margin)) if margin > 0.0 else math.log1p(math.exp(margin)) - margin
-        )
+        if margin > 0.0:
+            out -= weights[i] * math.log1p(math.exp(-margin))
+        else:
+            out -= weights[i] * (math.log1p(math.exp(margin)) - margin)
     return out
 
 
@@ -253,10 +250,8 @@ def move(chain, draft, columns, own, other, weights, n_columns, prior, key, firs
             which, after = 3, count
             length, size = draw(chain, draft, l, n_columns, prior, key, dice)
         chain.tried[which] += 1
-        if (
-            length == 0
-            # no room, nothing to take away, or a walk beyond the longest: the prior gives it no chance
-        ):
+        # No room, nothing to take away, or a walk beyond the longest: no chance under the prior.
+        if length == 0:
             continue
         if which != 1:
             contrast(draft, size, columns, own, other)

@@ -8,8 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.methods.metric.candidates import Candidates, Scaling
-from tamis.methods.metric.edges import EXPLICIT, Pull, Quadratic, explicit_form, margins_of
-from tamis.methods.metric.oja import stabilized_direction
+from tamis.methods.metric.edges import EXPLICIT, Laplacian, Quadratic, explicit_form, margins_of
 from tamis.methods.metric.screening import passing_columns
 from tamis.methods.metric.sparse_eigen import Direction, Explicit, leading_direction
 from tamis.methods.metric.steps import (
@@ -27,13 +26,15 @@ RECORD = 10  # accepted steps between two looks at the complexity
 SETTLED = 10
 
 
-class Wishes(NamedTuple):
-    """What the user asked for."""
+class Options(NamedTuple):
+    """What the user asked for; `bag` counts rows, `each` is whether neighbours are sought in every
+    other class.
+    """
 
     n_neighbors: int
     rho: float
-    kappa: int | None
-    n_steps: int
+    cardinality: int | None
+    max_iter: int
     learning_rate: float
     bag: int
     max_features: int | float | str | None
@@ -42,7 +43,6 @@ class Wishes(NamedTuple):
     max_order: int
     max_terms: int
     oob_z: float | None
-    engine: str
     each: bool
     screen: bool
     n_jobs: int
@@ -62,25 +62,18 @@ class Metric(NamedTuple):
 
 
 class Boost:
-    """The state of a fit."""
+    """The state of a fit; `order` is that in which rows are drawn into bags."""
 
-    def __init__(self, matrix, codes, weights, order, wishes: Wishes, scaling: Scaling, random):
-        self.matrix, self.codes, self.weights, self.order, self.wishes, self.random = (
-            matrix,
-            codes,
-            weights,
-            order,
-            wishes,
-            random,
-        )
-        self.scaling = scaling
+    def __init__(
+        self, matrix, codes, weights, order, options: Options, scaling: Scaling, random
+    ) -> None:
+        self.matrix, self.codes, self.weights, self.order = matrix, codes, weights, order
+        self.options, self.scaling, self.random = options, scaling, random
         self.columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
-        wanted = (
-            passing_columns(matrix, codes, weights, self.scaling, random)
-            if wishes.screen
-            else self.scaling.usable
-        )
-        self.candidates = Candidates(wanted, wishes.max_order, wishes.max_terms)
+        wanted = scaling.usable
+        if options.screen:
+            wanted = passing_columns(matrix, codes, weights, scaling, random)
+        self.candidates = Candidates(wanted, options.max_order, options.max_terms)
         self.steps: list[dict] = []
         self.numbers: list[list[int]] = []  # of the terms of each step
         self.history: list[dict] = []
@@ -92,42 +85,28 @@ class Boost:
         """Neighbours in the metric so far, and all margins from scratch: the old ones belong to the
         old edges.
         """
-        if not self.steps:
-            points = euclidean_points(
-                self.matrix,
-                self.scaling.center,
-                self.scaling.scale,
-                self.candidates.columns,
-                self.random,
+        if self.steps:
+            points = self.points()
+            self.edges = self._edges(narrow(points))
+            self.margins = margins_of(self.edges, points)
+        else:
+            center, scale = self.scaling.center, self.scaling.scale
+            self.edges = self._edges(
+                euclidean_points(self.matrix, center, scale, self.candidates.columns, self.random)
             )
-            self.edges = class_edges(
-                points,
-                self.codes,
-                self.wishes.n_neighbors,
-                each=self.wishes.each,
-                n_jobs=self.wishes.n_jobs,
-            )
-            return
-        points = self.points()
-        self.edges = class_edges(
-            narrow(points),
-            self.codes,
-            self.wishes.n_neighbors,
-            each=self.wishes.each,
-            n_jobs=self.wishes.n_jobs,
+
+    def _edges(self, points) -> Edges:
+        asked = self.options
+        return class_edges(
+            points, self.codes, asked.n_neighbors, each=asked.each, n_jobs=asked.n_jobs
         )
-        self.margins = margins_of(self.edges, points)
 
     def points(self, matrix=None) -> np.ndarray:
         """Rows as points whose distances are the metric's."""
         terms = list(self.candidates.selected)
         components = components_of(self.loadings().toarray())
-        return self.scaling.projected(
-            self.columns if matrix is None else matrix,
-            terms,
-            self.candidates.spreads(terms),
-            components,
-        )
+        columns = self.columns if matrix is None else matrix
+        return self.scaling.projected(columns, terms, self.candidates.spreads(terms), components)
 
     def loadings(self, steps: int | None = None) -> sp.csc_array:
         """The matrix B of shape (terms, steps), W = BB'."""
@@ -142,71 +121,60 @@ class Boost:
     # ------------------------------------------------------------------ steps
     def step(self) -> str:
         """Draw a bag and columns, find a direction, weigh it; the word says what came of it."""
-        mass = masses(self.weights, self.margins)
-        drawn = (
-            self.order[self.random.permutation(len(self.order))]
-            if self.wishes.bag < len(self.order)
-            else self.order
-        )
-        bag, outside = np.sort(drawn[: self.wishes.bag]), drawn[self.wishes.bag :]
+        mass, size = masses(self.weights, self.margins), self.options.bag
+        drawn = self.order
+        if size < len(drawn):
+            drawn = drawn[self.random.permutation(len(drawn))]
+        bag, outside = np.sort(drawn[:size]), drawn[size:]
         places = self._draw()
-        found, projection = self._direction(Pull(self.edges, bag, mass[bag]), places)
+        found, projection = self._direction(Laplacian(self.edges, bag, mass[bag]), places)
         if not found.value > 0.0:
             return self._note("no gain")
         gains = margins_of(self.edges, projection)
-        judges = slice(None)
+        judges: slice | np.ndarray = slice(None)
         test = None
-        if self.wishes.oob_z is not None and len(outside) > 1:
+        if self.options.oob_z is not None and len(outside) > 1:
             test = surplus(mass[outside] * gains[outside])
             judges = outside
-            if not test >= self.wishes.oob_z:
+            if not test >= self.options.oob_z:
                 return self._note("screened", test)
         weight, word = line_search(mass[judges], gains[judges])
-        if weight == 0.0:
-            return self._note(word, test)
-        self.accept(places, found, self.wishes.learning_rate * weight, gains)
+        if weight > 0.0:
+            self.accept(places, found, self.options.learning_rate * weight, gains)
         return self._note(word, test)
 
     def _draw(self) -> np.ndarray:
         """Places of the candidates that this step may use."""
-        count, asked = len(self.candidates), self.wishes.max_features
+        count, asked = len(self.candidates), self.options.max_features
         if asked is None:
             return np.arange(count)
-        size = (
-            int(np.ceil(np.sqrt(count)))
-            if asked == "sqrt"
-            else asked
-            if isinstance(asked, int)
-            else int(np.ceil(asked * count))
-        )
-        return (
-            np.arange(count)
-            if size >= count
-            else np.sort(self.random.choice(count, size, replace=False))
-        )
-
-    def kappa(self, width: int) -> int:
-        """Most entries of a direction among so many columns."""
-        return min(width, self.wishes.kappa or max(1, int(np.ceil(self.wishes.rho * width))))
-
-    def _direction(self, pull: Pull, places) -> tuple[Direction, np.ndarray]:
-        """The sparse direction of the drawn columns, and all rows along it."""
-        kappa = self.kappa(len(places))
-        if self.wishes.engine == "stabilized":
-            block = self._block(places)
-            found = stabilized_direction(block, pull, kappa, self.random)
-        elif len(places) <= EXPLICIT:
-            block = self._block(places)
-            found = leading_direction(Explicit(explicit_form(block, pull)), kappa)
+        if asked == "sqrt":
+            size = int(np.ceil(np.sqrt(count)))
         else:
-            found = leading_direction(self._quadratic(pull, places), kappa)
+            size = asked if isinstance(asked, int) else int(np.ceil(asked * count))
+        if size >= count:
+            return np.arange(count)
+        return np.sort(self.random.choice(count, size, replace=False))
+
+    def cardinality(self, width: int) -> int:
+        """Most entries of a direction among so many columns."""
+        asked = self.options.cardinality
+        return min(width, asked or max(1, int(np.ceil(self.options.rho * width))))
+
+    def _direction(self, laplacian: Laplacian, places) -> tuple[Direction, np.ndarray]:
+        """The sparse direction of the drawn columns, and all rows along it."""
+        cardinality = self.cardinality(len(places))
+        if len(places) > EXPLICIT:
+            found = leading_direction(self._quadratic(laplacian, places), cardinality)
             return found, self._block(places[found.places]) @ found.entries
+        block = self._block(places)
+        found = leading_direction(Explicit(explicit_form(block, laplacian)), cardinality)
         return found, block[:, found.places] @ found.entries
 
     def _block(self, places) -> np.ndarray:
         return self.candidates.values(self.scaling, self.columns, self.weights, places)
 
-    def _quadratic(self, pull, places) -> Quadratic:
+    def _quadratic(self, laplacian: Laplacian, places) -> Quadratic:
         """The form over many columns: over X itself where all of it is asked for, and sparse where
         X is.
         """
@@ -215,14 +183,14 @@ class Boost:
         block = self.columns if whole else self.columns[:, self.candidates.columns[singles]]
         factors = 1.0 / self.scaling.scale[self.candidates.columns[singles]]
         if len(singles) == len(places):
-            return Quadratic(block, factors, pull)
+            return Quadratic(block, factors, laplacian)
         products = self._block(places[len(singles) :])
         block = (
             sp.csc_array(sp.hstack([block, sp.csc_array(products)]))
             if sp.issparse(block)
             else np.hstack([block, products])
         )
-        return Quadratic(block, np.concatenate([factors, np.ones(products.shape[1])]), pull)
+        return Quadratic(block, np.concatenate([factors, np.ones(products.shape[1])]), laplacian)
 
     def accept(self, places, found: Direction, weight: float, gains: np.ndarray) -> None:
         """Add the direction to the metric."""
@@ -252,15 +220,8 @@ class Boost:
         """All steps; `watch` looks at the metric now and then, and may end the fit."""
         self.find_neighbours()
         fresh = True
-        for number in range(self.wishes.n_steps):
-            every = self.wishes.refresh_every
-            if (
-                every
-                and number
-                and number % every == 0
-                and len(self.steps) >= SETTLED
-                and not fresh
-            ):
+        for number in range(self.options.max_iter):
+            if not fresh and len(self.steps) >= SETTLED and self._is_due(number):
                 self.find_neighbours()
                 fresh = True
             done = self.step() in ("accepted", "capped")
@@ -278,18 +239,21 @@ class Boost:
         if watch is not None and len(self.steps) % RECORD:
             watch(self)
 
+    def _is_due(self, number: int) -> bool:
+        every = self.options.refresh_every
+        return every > 0 and number > 0 and number % every == 0
+
     def _record(self) -> None:
+        """Look at the complexity of the metric so far."""
         if self.steps[-1]["complexity"] is None:
             self.steps[-1]["complexity"] = complexity_of(self.loadings())
 
     def _fall_back(self) -> None:
         """No step was good enough: the best direction of all rows and columns, alone."""
-        every = np.arange(len(self.codes))
+        everything, mass = np.arange(len(self.codes)), masses(self.weights, self.margins)
         places = np.arange(len(self.candidates.columns))
-        found = leading_direction(
-            self._quadratic(Pull(self.edges, every, masses(self.weights, self.margins)), places),
-            self.kappa(len(places)),
-        )
+        form = self._quadratic(Laplacian(self.edges, everything, mass), places)
+        found = leading_direction(form, self.cardinality(len(places)))
         gains = margins_of(self.edges, self._block(places[found.places]) @ found.entries)
         self.accept(places, found, 1.0, gains)
         self.steps[-1] |= {
@@ -303,7 +267,7 @@ class Boost:
         total = self.weights.sum()
         recorded = [at for at, step in enumerate(self.steps) if step["complexity"] is not None]
         costs = [
-            total * self.steps[at]["loss"] + self.wishes.complexity * self.steps[at]["complexity"]
+            total * self.steps[at]["loss"] + self.options.complexity * self.steps[at]["complexity"]
             for at in recorded
         ]
         return recorded[int(np.argmin(costs))] + 1

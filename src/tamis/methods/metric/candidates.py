@@ -1,16 +1,47 @@
-"""Terms of sDist: columns and products of columns, by the multiset of their indices, and the values
-of both.
+"""What steps may draw from: distinct rows, scaled columns, and terms, which are columns and
+products of columns, by the multiset of their indices.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.contents import array, flag, indices
+from tamis.base.rows import settle
 
 CHUNK = 1 << 21  # numbers of a piece of rows
 FLAT = 1e-10  # a column whose deviation is below this share of its size is constant
+
+
+class Distinct(NamedTuple):
+    """Rows of which no two have one content and one class, their class numbers and weights, and an
+    order of them that hangs on their content alone.
+    """
+
+    matrix: Any
+    codes: np.ndarray
+    weights: np.ndarray
+    order: np.ndarray
+
+    @classmethod
+    def of(cls, matrix, codes, weights, n_classes: int) -> "Distinct":
+        """Equal rows of one class as one row of their summed weight."""
+        signs = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+        matrix, signs, weights, order = settle(matrix, signs, weights)
+        return cls(matrix, signs.argmax(axis=1), weights, order)
+
+    def picked(self, order: np.ndarray) -> "Distinct":
+        """Some rows, given in the order to draw them."""
+        if len(order) == len(self.codes):
+            return self._replace(order=order)
+        inside = np.sort(order)
+        return Distinct(
+            self.matrix[inside],
+            self.codes[inside],
+            self.weights[inside],
+            np.searchsorted(inside, order),
+        )
 
 
 class Scaling:
@@ -28,11 +59,10 @@ class Scaling:
     def __init__(self, matrix, weights: np.ndarray, standardize: bool):
         mean, deviation, size = _moments(matrix, weights)
         self.standardize = standardize
-        self.usable = np.flatnonzero(deviation > FLAT * size)
+        varies = deviation > FLAT * size
+        self.usable = np.flatnonzero(varies)
         self.center = mean if standardize else np.zeros(len(mean))
-        self.scale = (
-            np.where(deviation > FLAT * size, deviation, 1.0) if standardize else np.ones(len(mean))
-        )
+        self.scale = np.where(varies & standardize, deviation, 1.0)
 
     def columns(self, matrix, columns) -> np.ndarray:
         """Some columns as a dense standardised array."""
@@ -52,9 +82,10 @@ class Scaling:
         for at, term in enumerate(terms):
             inside = place[begin : begin + len(term)]
             begin += len(term)
-            found[:, at] = (
-                part[:, inside[0]] if len(term) == 1 else part[:, inside].prod(axis=1) / spreads[at]
-            )
+            if len(term) == 1:
+                found[:, at] = part[:, inside[0]]
+            else:
+                found[:, at] = part[:, inside].prod(axis=1) / spreads[at]
         return found
 
     def projected(self, matrix, terms, spreads, components: np.ndarray) -> np.ndarray:
@@ -64,9 +95,8 @@ class Scaling:
         if step < rows and sp.issparse(matrix):
             matrix = sp.csr_array(matrix)
         for begin in range(0, rows, step):
-            found[begin : begin + step] = (
-                self.values(matrix[begin : begin + step], terms, spreads) @ components.T
-            )
+            part = slice(begin, begin + step)
+            found[part] = self.values(matrix[part], terms, spreads) @ components.T
         return found
 
 
@@ -81,15 +111,21 @@ def _moments(matrix, weights):
     mean, size = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
     step = max(1, CHUNK // matrix.shape[1])
     for begin in range(0, len(matrix), step):
-        part = matrix[begin : begin + step]
-        mean += weights[begin : begin + step] @ part / total
-        size = np.maximum(size, np.abs(part).max(axis=0))
+        part = slice(begin, begin + step)
+        mean += weights[part] @ matrix[part] / total
+        size = np.maximum(size, np.abs(matrix[part]).max(axis=0))
     variance = np.zeros(matrix.shape[1])
     for begin in range(0, len(matrix), step):
-        variance += (
-            weights[begin : begin + step] @ (matrix[begin : begin + step] - mean) ** 2 / total
-        )
+        part = slice(begin, begin + step)
+        variance += weights[part] @ (matrix[part] - mean) ** 2 / total
     return mean, np.sqrt(variance), size
+
+
+def _deviation(values, weights) -> float:
+    """Weighted deviation of a product; infinite where it does not vary."""
+    mean = np.average(values, weights=weights)
+    deviation = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
+    return deviation if deviation > FLAT * np.abs(values).max() else np.inf
 
 
 class Candidates:
@@ -121,19 +157,11 @@ class Candidates:
         for at in np.flatnonzero(places >= len(self.columns)):
             which = places[at] - len(self.columns)
             if np.isnan(self.spread[which]):
-                self.spread[which] = (
-                    self._deviation(found[:, at], weights) if scaling.standardize else 1.0
-                )
-            found[:, at] = (
-                found[:, at] / self.spread[which] if np.isfinite(self.spread[which]) else 0.0
-            )
+                standard = scaling.standardize
+                self.spread[which] = _deviation(found[:, at], weights) if standard else 1.0
+            spread = self.spread[which]
+            found[:, at] = found[:, at] / spread if np.isfinite(spread) else 0.0
         return found
-
-    @staticmethod
-    def _deviation(values, weights) -> float:
-        mean = np.average(values, weights=weights)
-        deviation = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
-        return deviation if deviation > FLAT * np.abs(values).max() else np.inf
 
     def spreads(self, terms) -> np.ndarray:
         """Deviations of terms, 1 for columns."""

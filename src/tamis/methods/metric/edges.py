@@ -19,13 +19,15 @@ def margins_of(edges: Edges, points: np.ndarray) -> np.ndarray:
         return np.einsum("ij,ij->i", edges.share, (points[edges.nearest] - points[:, None]) ** 2)
     found = np.zeros(len(points))
     for place in range(edges.nearest.shape[1]):
-        apart = points[edges.nearest[:, place]] - points
-        found += edges.share[:, place] * np.einsum("ij,ij->i", apart, apart)
+        gap = points[edges.nearest[:, place]] - points
+        found += edges.share[:, place] * np.einsum("ij,ij->i", gap, gap)
     return found
 
 
-class Pull:
-    """The matrix M of weighted edges that leave the rows of a bag."""
+class Laplacian:
+    """The matrix M of weighted edges that leave the rows of a bag: a graph's Laplacian, but for the
+    signs of the edges.
+    """
 
     def __init__(self, edges: Edges, bag: np.ndarray, mass: np.ndarray):
         rows, width = len(edges.nearest), edges.nearest.shape[1]
@@ -36,9 +38,8 @@ class Pull:
             (data, indices, np.arange(0, len(data) + 1, width)), shape=(len(bag), rows)
         )
         self.into = np.bincount(indices, weights=data, minlength=rows)
-        self.outof = data.reshape(-1, width).sum(
-            axis=1
-        )  # 0, but for rows without neighbours on one side
+        # 0, but for rows without neighbours on one side
+        self.outof = data.reshape(-1, width).sum(axis=1)
 
     def times(self, points: np.ndarray) -> np.ndarray:
         """M times points of shape (rows, columns)."""
@@ -55,17 +56,19 @@ class Quadratic:
     `block` is a dense or CSC array and `factors` what its columns are multiplied by.
     """
 
-    def __init__(self, block, factors: np.ndarray, pull: Pull):
-        self.block, self.factors, self.pull, self.width = block, factors, pull, block.shape[1]
+    def __init__(self, block, factors: np.ndarray, laplacian: Laplacian):
+        self.block, self.factors, self.laplacian = block, factors, laplacian
+        self.width = block.shape[1]
         self.cached: np.ndarray | None = None
 
     def _dense(self, places) -> np.ndarray:
         part = self.block[:, places]
         return (part.toarray() if sp.issparse(part) else part) * self.factors[places]
 
-    def _pushed(self, points: np.ndarray) -> np.ndarray:
-        pushed = self.block.T @ self.pull.times(points)
-        return np.asarray(pushed) * self.factors[:, None]
+    def _product(self, points: np.ndarray) -> np.ndarray:
+        """X'M times points."""
+        product = self.block.T @ self.laplacian.times(points)
+        return np.asarray(product) * self.factors[:, None]
 
     def diagonal(self) -> np.ndarray:
         """The diagonal, a piece of columns at a time."""
@@ -74,24 +77,23 @@ class Quadratic:
             self.cached = np.empty(self.width)
             for begin in range(0, self.width, step):
                 part = self._dense(np.arange(begin, min(begin + step, self.width)))
-                self.cached[begin : begin + step] = np.einsum(
-                    "ij,ij->j", part, self.pull.times(part)
-                )
+                product = self.laplacian.times(part)
+                self.cached[begin : begin + step] = np.einsum("ij,ij->j", part, product)
         return self.cached
 
     def columns(self, places) -> np.ndarray:
         """Some columns."""
-        return self._pushed(self._dense(np.asarray(places)))
+        return self._product(self._dense(np.asarray(places)))
 
     def times(self, vector: np.ndarray) -> np.ndarray:
         """The product with a vector."""
-        return self._pushed((self.block @ (self.factors * vector))[:, None])[:, 0]
+        return self._product((self.block @ (self.factors * vector))[:, None])[:, 0]
 
     def sparse_times(self, places, entries) -> np.ndarray:
         """The product with a sparse vector."""
-        return self._pushed((self._dense(places) @ entries)[:, None])[:, 0]
+        return self._product((self._dense(places) @ entries)[:, None])[:, 0]
 
 
-def explicit_form(block: np.ndarray, pull: Pull) -> np.ndarray:
+def explicit_form(block: np.ndarray, laplacian: Laplacian) -> np.ndarray:
     """X'MX of a dense block of columns."""
-    return block.T @ pull.times(block)
+    return block.T @ laplacian.times(block)

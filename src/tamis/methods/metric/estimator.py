@@ -1,329 +1,281 @@
-"""sDist: sparse nonlinear metric learning by boosting, as a transformer and as a nearest-neighbour
-classifier.
-"""
+"""What the transformer and the classifier share: parameters, and the walk from rows to a metric."""
 
-from typing import ClassVar
+from numbers import Integral, Real
+from typing import cast
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
-from tamis.base.border import take_blocks
-from tamis.base.contents import array, indices
-from tamis.base.rows import Csr
-from tamis.methods.metric.docs import described
-from tamis.methods.metric.model import SHARED, SDistBase
-from tamis.methods.metric.rules import Rules
+from tamis.base.border import warn_user
+from tamis.base.estimator import take
+from tamis.base.machine.progress import Progress
+from tamis.base.parameters import (
+    AUTO,
+    BOOL,
+    COUNT,
+    FRACTION,
+    NUMBER,
+    RANDOM,
+    Auto,
+    Seed,
+    at_least,
+    estimator,
+    one_of,
+    parameter,
+)
+from tamis.base.targets import ClassTargets
+from tamis.methods.metric.boosting import Boost, Options
+from tamis.methods.metric.candidates import Distinct, Scaling
+from tamis.methods.metric.learnt_metric import LearntMetric
+from tamis.methods.metric.rules import Watch
+from tamis.solvers.neighbours import MANY_ROWS
+
+ENOUGH = 10  # rows a column above which steps find their columns unaided
+WHOLE = Interval(Real, 0, 1, closed="right")
+ANY = Interval(Real, None, None, closed="neither")
 
 
-@described
-class SDist(SDistBase):
-    r"""Sparse low-rank metric on columns and their products, learnt from classes (sDist).
+@estimator(kw_only=True)
+class Boosted(LearntMetric):
+    """What is asked of the steps by name."""
 
-    With the k nearest rows of the own class and of the others, and terms :math:`\phi(x)` (columns,
-    and products of columns), it grows :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit vectors
-    :math:`\xi_m` to lower
-
-    .. math:: \sum_i \exp(-m_i(W)), \qquad m_i(W) = \frac1k \sum_{j \in \mathrm{other}(i)} |\phi_i -
-    \phi_j|_W^2
-       - \frac1k \sum_{j \in \mathrm{own}(i)} |\phi_i - \phi_j|_W^2 .
-
-    Each step takes the sparse leading eigenvector of :math:`\sum_i u_i D_i` (weights :math:`u_i
-    \propto e^{-m_i}`) over a bag of rows and drawn columns, by products with X alone, and an exact
-    line search.
-
-    Choose it for classes that neighbours can tell but linear models cannot (XOR, rings, clusters)
-    among columns that mostly do not matter, with at least some ten rows a column that does; it also
-    names the columns and products. Choose `SieveClassifier` where a linear score is enough: it
-    needs fewer rows.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    SDistClassifier : The same metric with a nearest-neighbour rule behind it.
-    sklearn.neighbors.NeighborhoodComponentsAnalysis : A dense linear metric.
-
-    Notes
-    -----
-    Equal rows of one class are one row of their summed weight, and the order of the rows does not
-    matter. Above 10,000 rows and 200 columns the first neighbours are found on 64 random
-    projections. A class needs two distinct rows; one with fewer than k + 1 has fewer neighbours.
-
-    References
-    ----------
-    Y. Ma and T. Zheng, "Boosted Sparse Non-linear Distance Metric Learning", arXiv:1512.03396,
-    2015, equations (2.6) to (2.15). X.-T. Yuan and T. Zhang, "Truncated Power Method for Sparse
-    Eigenvalue Problems", Journal of Machine Learning Research 14, 2013.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tamis import SDist
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(600, 20))
-    >>> y = (X[:, 3] * X[:, 7] > 0).astype(int)  # XOR of two columns
-    >>> model = SDist(random_state=0).fit(X, y)
-    >>> sorted(np.argsort(-model.feature_importances_)[:2].tolist())
-    [3, 7]
-    >>> model.transform(X).shape == (600, len(model.components_))
-    True
-    """
-
-    def __init__(
-        self,
-        n_neighbors=3,
-        rho=0.1,
-        kappa=None,
-        n_steps=500,
-        learning_rate=0.1,
-        *,
-        subsample="auto",
-        max_features="sqrt",
-        refresh_every=25,
-        complexity=0.01,
-        max_order=1,
-        max_terms=3000,
-        oob_z="auto",
-        screen="auto",
-        engine="power",
-        opp_per_class=False,
-        standardize=True,
-        n_components=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        n_jobs=None,
-        random_state=None,
-        verbose="auto",
-    ):
-        self.n_neighbors = n_neighbors
-        self.rho = rho
-        self.kappa = kappa
-        self.n_steps = n_steps
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.max_features = max_features
-        self.refresh_every = refresh_every
-        self.complexity = complexity
-        self.max_order = max_order
-        self.max_terms = max_terms
-        self.oob_z = oob_z
-        self.screen = screen
-        self.engine = engine
-        self.opp_per_class = opp_per_class
-        self.standardize = standardize
-        self.n_components = n_components
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+    subsample: float | Auto = parameter(
+        "auto",
+        [WHOLE, AUTO],
+        'Share of the rows in the bag of a step, drawn without replacement. "auto" is 0.5, and 0.3 '
+        "above 10,000 rows.",
+    )
+    max_features: str | int | float | None = parameter(
+        "sqrt",
+        [one_of("sqrt"), COUNT, FRACTION, None],
+        "Candidate columns drawn for a step: the root of their number, a number, a share, or all "
+        "(None).",
+    )
+    refresh_every: int = parameter(
+        25,
+        [at_least(0)],
+        "Steps after which neighbours are found anew in the metric so far, once 10 steps were "
+        "accepted. 0 keeps the first ones.",
+    )
+    complexity: float = parameter(
+        0.01,
+        [NUMBER],
+        "Price of the trace of the root of W. The steps kept are those of least total loss plus "
+        "this price. Values that matter grow with the number of rows: try 1 to 100 a 500 rows.",
+    )
+    max_order: int = parameter(
+        1,
+        [COUNT],
+        "Most columns in a product: 1 is the linear metric, 2 adds squares and products of "
+        "selected columns.",
+    )
+    max_terms: int = parameter(3000, [at_least(0)], "Most products among the candidates.")
+    oob_z: float | Auto | None = parameter(
+        "auto",
+        [ANY, AUTO, None],
+        "Out-of-bag screening: a step counts only if its mean gain on the rows outside the bag is "
+        "so many standard errors above 0, and these rows set its weight. None accepts every step "
+        'that lowers the loss, as published. "auto" is 1, or None where the bag holds all rows.',
+    )
+    screen: str | None = parameter(
+        "auto",
+        [one_of("auto", "moments"), None],
+        'Which columns may be drawn at all. "moments": those whose mean, square or product with '
+        "another column differs between classes beyond chance (5 % for all together; all columns "
+        'where none does). Effects of three columns alone escape it. "auto" screens where there '
+        "are fewer than 10 rows a column, None never, as published.",
+    )
+    opp_per_class: bool = parameter(
+        False,
+        [BOOL],
+        "With several classes, whether a row has k neighbours in every other class instead of k in "
+        "all of them together.",
+    )
+    standardize: bool = parameter(
+        True,
+        [BOOL],
+        "Whether columns (and products) are brought to deviation 1. Sparse columns are never made "
+        "dense for it.",
+    )
+    early_stopping: bool = parameter(
+        False,
+        [BOOL],
+        "Whether to hold out rows and keep the steps of least error on them, in place of "
+        "`complexity`.",
+    )
+    validation_fraction: float = parameter(
+        0.1, [FRACTION], "Share of each class that is held out with `early_stopping`."
+    )
+    n_iter_no_change: int = parameter(
+        10,
+        [COUNT],
+        "With `early_stopping`, looks (every 10 accepted steps) without improvement after which "
+        "the fit ends.",
+    )
+    n_jobs: int | None = parameter(
+        None,
+        [Integral, None],
+        "Threads of the neighbour search and of BLAS; None is 1, and -1 all cores.",
+    )
+    random_state: Seed = parameter(None, [RANDOM], "Seed of the bags and of the drawn columns.")
+    verbose: bool | Auto = parameter(
+        "auto", [BOOL, AUTO], 'Progress bar: "auto" shows it on a terminal after three seconds.'
+    )
 
 
-@described
-class SDistClassifier(ClassifierMixin, SDistBase):
-    r"""Nearest neighbours in a learnt sparse metric on columns and their products (sDist).
+@estimator
+class MetricLearner(Boosted):
+    """A metric learnt by sDist."""
 
-    With the k nearest rows of the own class and of the others, and terms :math:`\phi(x)` (columns,
-    and products of columns), it grows :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit vectors
-    :math:`\xi_m` to lower
+    n_neighbors: int = parameter(3, [COUNT], "Neighbours of each side, k.")
+    rho: float = parameter(
+        0.1, [WHOLE], "Share of the drawn columns that a direction may use; at least one."
+    )
+    cardinality: int | None = parameter(
+        None,
+        [COUNT, None],
+        "Most columns of a direction; None leaves it to `rho`. 1 makes a weighted sum of squared "
+        "differences; more find oblique directions.",
+    )
+    max_iter: int = parameter(500, [COUNT], "Directions tried.")
+    learning_rate: float = parameter(0.1, [WHOLE], "What the weight of a step is multiplied by.")
 
-    .. math:: \sum_i \exp(-m_i(W)), \qquad m_i(W) = \frac1k \sum_{j \in \mathrm{other}(i)} |\phi_i -
-    \phi_j|_W^2
-       - \frac1k \sum_{j \in \mathrm{own}(i)} |\phi_i - \phi_j|_W^2 ,
-
-    and classifies by neighbours in that metric: by their votes, or by the class of the nearest
-    ones.
-
-    Choose it where nearest neighbours would do but for the many columns that do not matter, and
-    where boundaries are not linear. Choose `SieveClassifier` where a linear score is enough: it
-    needs fewer rows, and less memory, since here the training rows stay in the model.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    {attributes}
-
-    See Also
-    --------
-    SDist : The metric alone, as a transformer.
-    sklearn.neighbors.KNeighborsClassifier : Votes in the metric of the columns as they are.
-
-    Notes
-    -----
-    Equal rows of one class are one row of their summed weight, and weights count in the votes.
-    `predict_proba` is not calibrated: shares of the votes, or with ``rule="margin"`` and two
-    classes 1 / (1 + exp(-2 f)) of the score f, with more the softmax of minus the distances.
-
-    References
-    ----------
-    Y. Ma and T. Zheng, "Boosted Sparse Non-linear Distance Metric Learning", arXiv:1512.03396,
-    2015, equations (2.6) to (2.15).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from tamis import SDistClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(1000, 20))
-    >>> y = (X[:, 3] * X[:, 7] > 0).astype(int)  # XOR of two columns
-    >>> KNeighborsClassifier(3).fit(X[:600], y[:600]).score(X[600:], y[600:]) < 0.7
-    True
-    >>> model = SDistClassifier(random_state=0).fit(X[:600], y[:600])
-    >>> model.score(X[600:], y[600:]) > 0.9
-    True
-    """
-
-    _parameter_constraints: ClassVar[dict] = {**SHARED, "rule": [StrOptions({"knn", "margin"})]}
-
-    def __init__(
-        self,
-        n_neighbors=3,
-        rho=0.1,
-        kappa=None,
-        n_steps=500,
-        learning_rate=0.1,
-        *,
-        subsample="auto",
-        max_features="sqrt",
-        refresh_every=25,
-        complexity=0.01,
-        max_order=1,
-        max_terms=3000,
-        oob_z="auto",
-        screen="auto",
-        engine="power",
-        opp_per_class=False,
-        rule="knn",
-        standardize=True,
-        n_components=None,
-        early_stopping=False,
-        validation_fraction=0.1,
-        n_iter_no_change=10,
-        n_jobs=None,
-        random_state=None,
-        verbose="auto",
-    ):
-        self.n_neighbors = n_neighbors
-        self.rho = rho
-        self.kappa = kappa
-        self.n_steps = n_steps
-        self.learning_rate = learning_rate
-        self.subsample = subsample
-        self.max_features = max_features
-        self.refresh_every = refresh_every
-        self.complexity = complexity
-        self.max_order = max_order
-        self.max_terms = max_terms
-        self.oob_z = oob_z
-        self.screen = screen
-        self.engine = engine
-        self.opp_per_class = opp_per_class
-        self.rule = rule
-        self.standardize = standardize
-        self.n_components = n_components
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    _contents: ClassVar[dict] = {
-        "_reference": array("f8", "rows", "components", order=None),
-        "_reference_codes": indices("rows", below="classes"),
-        "_reference_weights": array("f8", "rows", least=0.0),
-    }
-
-    def _store(self, metric, scaling, matrix, codes, weights) -> None:
-        super()._store(metric, scaling, matrix, codes, weights)
-        self._reference, self._reference_codes, self._reference_weights = (
-            self._points(matrix),
-            codes,
-            weights,
-        )
-
-    def decision_function(self, X):
-        """Scores of the rows: with the votes their shares, of two classes the second less the
-        first; with margins, distances in their place.
+    def fit(self, X, y, sample_weight=None):
+        """Learn the metric.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
+        y : array-like of shape (n_samples,)
+            Classes.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing, one of weight 2 is two equal
+            rows.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+        self : object
         """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        self._validate_params()
+        taken = take(self, X, y, sample_weight)
+        targets = cast(ClassTargets, taken.targets)
+        codes = targets.codes_of(taken.columns)
+        self._check_counts(codes, taken.weights, targets.classes)
+        rows = Distinct.of(taken.rows, codes, taken.weights, len(targets.classes))
+        with threadpool_limits(effective_n_jobs(self.n_jobs)):
+            self._learn(rows, targets)
+        return self
 
-    def predict(self, X):
-        """Classes of the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
+    # ------------------------------------------------------------------ preparation
+    def _check_counts(self, codes, weights, classes) -> None:
+        """Refuse classes whose rows have no neighbour of their own class; one row of weight 2 is
+        two equal rows.
         """
-        best = self._scores(X).argmax(axis=1)
-        return self.classes_[best]
-
-    def predict_proba(self, X):
-        """Shares of the votes, or the scores of ``rule="margin"`` through a logistic curve; not
-        calibrated.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
-        scores = self._scores(X)
-        if self.rule == "knn":
-            return scores
-        scores = (2.0 if len(self.classes_) == 2 else 1.0) * (
-            scores - scores.max(axis=1, keepdims=True)
-        )
-        likely = np.exp(scores)
-        return likely / likely.sum(axis=1, keepdims=True)
-
-    def _scores(self, X) -> np.ndarray:
-        check_is_fitted(self)
-        rows = take_blocks(self, X, reset=False)
-        jobs = effective_n_jobs(self.n_jobs)
-        with threadpool_limits(jobs):
-            asked = self._points(rows.scipy() if isinstance(rows, Csr) else rows)
-            rules = Rules(
-                self._reference,
-                self._reference_codes,
-                self._reference_weights,
-                len(self.classes_),
-                self.n_neighbors,
-                self.rule,
-                jobs,
+        name = type(self).__name__
+        mass = np.bincount(codes, weights=weights, minlength=len(classes))
+        if np.count_nonzero(mass) < 2:
+            raise ValueError(
+                f"{name} needs samples of at least 2 classes in the data, but y holds only one "
+                f"class: {classes.tolist()[mass.argmax()]!r}."
             )
-            return rules.scores(asked)
+        rows = np.bincount(codes, minlength=len(classes))
+        lonely = classes[(rows < 2) & (mass < 2.0)]
+        if len(lonely):
+            raise ValueError(
+                f"{name}: class {lonely.tolist()[0]!r} has fewer than 2 rows of weight above 0; a "
+                "row needs a neighbour of its own class. Merge or drop such classes."
+            )
+
+    def _options(self, rows: int, columns: int) -> Options:
+        """What is asked of the steps on so many rows and columns."""
+        share = self.subsample if self.subsample != "auto" else 0.3 if rows > MANY_ROWS else 0.5
+        bag = rows if share == 1.0 else min(rows, max(2 * self.n_neighbors, round(share * rows)))
+        z = self.oob_z
+        if z == "auto":
+            z = None if bag == rows else 1.0
+        elif z is not None and share == 1.0:
+            raise ValueError(
+                f"oob_z={z} needs rows outside the bag, but subsample=1.0 leaves none. Set "
+                "oob_z=None or a smaller subsample."
+            )
+        features = self.max_features
+        few = self.screen == "auto" and rows < ENOUGH * columns
+        return Options(
+            n_neighbors=self.n_neighbors,
+            rho=float(self.rho),
+            cardinality=self.cardinality,
+            max_iter=self.max_iter,
+            learning_rate=float(self.learning_rate),
+            bag=bag,
+            max_features=int(features) if isinstance(features, Integral) else features,
+            refresh_every=self.refresh_every,
+            complexity=float(self.complexity),
+            max_order=self.max_order,
+            max_terms=self.max_terms,
+            oob_z=z,
+            each=self.opp_per_class,
+            screen=self.screen == "moments" or few,
+            n_jobs=effective_n_jobs(self.n_jobs),
+        )
+
+    def _split(self, rows: Distinct, classes, random) -> tuple[np.ndarray, np.ndarray | None]:
+        """Rows to learn from and rows to hold out, class by class, or all and None."""
+        order, held = rows.order, []
+        if not self.early_stopping:
+            return order, None
+        for c, label in enumerate(classes.tolist()):
+            mine = order[rows.codes[order] == c]
+            count = min(max(1, round(self.validation_fraction * len(mine))), len(mine) - 2)
+            if count < 1:
+                raise ValueError(
+                    f"early_stopping holds out rows of every class, but class {label!r} has "
+                    f"{len(mine)} distinct rows; it needs 3."
+                )
+            held.append(random.permutation(mine)[:count])
+        outside = np.concatenate(held)
+        return order[~np.isin(order, outside)], np.sort(outside)
+
+    # ------------------------------------------------------------------ the fit
+    def _learn(self, rows: Distinct, targets: ClassTargets) -> None:
+        """Run all steps and store the metric."""
+        random = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        learnt, held = self._split(rows, targets.classes, random)
+        boost = self._begun(rows.picked(learnt), random)
+        watch = None
+        if held is not None:
+            outside = rows.matrix[held], rows.codes[held], rows.weights[held]
+            watch = Watch(*outside, self._rule(), self.n_iter_no_change)
+        with Progress(type(self).__name__, self.max_iter, self.verbose) as progress:
+            boost.run(progress, watch)
+        if boost.steps[0]["status"] == "fallback":
+            warn_user(
+                f"{type(self).__name__}: no step passed in {self.max_iter}; the metric is the one "
+                "best direction of all rows and columns, which may be noise. Lower oob_z, raise "
+                "max_iter, or give more rows.",
+                UserWarning,
+            )
+        length = boost.best_length() if watch is None else watch.length
+        self._keep(boost.metric(length), boost.scaling)
+        self._targets = targets
+        self._remember(rows)
+
+    def _begun(self, rows: Distinct, random) -> Boost:
+        """The state of a fit on some rows."""
+        scaling = Scaling(rows.matrix, rows.weights, self.standardize)
+        if not len(scaling.usable):
+            raise ValueError(
+                f"{type(self).__name__}: all {rows.matrix.shape[1]} columns are constant, so no "
+                "two rows differ. Check X."
+            )
+        return Boost(*rows, self._options(*rows.matrix.shape), scaling, random)
+
+    def _rule(self) -> str:
+        """How held-out rows are classified."""
+        return "knn"
+
+    def _remember(self, rows: Distinct) -> None:
+        """What a model keeps of the rows: nothing."""

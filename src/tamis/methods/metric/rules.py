@@ -1,7 +1,11 @@
-"""Classes from distances: votes of the nearest rows, or the class whose nearest rows are nearest."""
+"""Classes from distances: votes of the nearest rows, or the class whose nearest rows are nearest;
+and early stopping by the errors of such a rule.
+"""
 
 import numpy as np
+import scipy.sparse as sp
 
+from tamis.methods.metric.boosting import Boost
 from tamis.solvers.neighbours import Search
 
 
@@ -37,3 +41,33 @@ class Rules:
             )
             found[:, c] = (distance**2).mean(axis=1)
         return found
+
+
+class Watch:
+    """Errors of the metric so far on held-out rows, and the steps where they were least."""
+
+    def __init__(self, matrix, codes, weights, rule: str, patience: int):
+        self.columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
+        self.codes, self.weights, self.rule, self.patience = codes, weights, rule, patience
+        self.error, self.length, self.idle = np.inf, 0, 0
+
+    def __call__(self, boost: Boost) -> bool:
+        """Look; True when the error has not improved for long."""
+        count, options = int(boost.codes.max()) + 1, boost.options
+        rules = Rules(
+            boost.points(),
+            boost.codes,
+            boost.weights,
+            count,
+            options.n_neighbors,
+            self.rule,
+            options.n_jobs,
+        )
+        guesses = rules.scores(boost.points(self.columns)).argmax(axis=1)
+        error = float(np.average(guesses != self.codes, weights=self.weights))
+        boost.steps[-1]["validation_error"] = error
+        if error < self.error:
+            self.error, self.length, self.idle = error, len(boost.steps), 0
+        else:
+            self.idle += 1
+        return self.idle >= self.patience

@@ -42,7 +42,7 @@ def _contrasts(codes) -> int:
 
 
 def _pair_scores(values: np.ndarray, codes, weights) -> np.ndarray:
-    """Largest contrast of each column: of its mean, its square, and its products with all others."""
+    """Largest contrast of each column: of its mean, its square, its products with all others."""
     found = _contrast(_moments(values, values**2, codes, weights), codes, weights)
     width = values.shape[1]
     step = max(1, NUMBERS // (width * len(np.unique(codes))))
@@ -51,9 +51,9 @@ def _pair_scores(values: np.ndarray, codes, weights) -> np.ndarray:
         means, second = [], []
         for c in np.unique(codes):
             mine = codes == c
-            load = (weights[mine] / weights[mine].sum())[:, None]
-            means.append((values[mine] * load).T @ values[mine, begin : begin + step])
-            second.append((squares[mine] * load).T @ squares[mine, begin : begin + step])
+            share = (weights[mine] / weights[mine].sum())[:, None]
+            means.append((values[mine] * share).T @ values[mine, begin : begin + step])
+            second.append((squares[mine] * share).T @ squares[mine, begin : begin + step])
         found = np.maximum(
             found, _contrast((np.array(means), np.array(second)), codes, weights).max(axis=1)
         )
@@ -73,10 +73,10 @@ def _single_scores(matrix, codes, weights) -> np.ndarray:
 
 def _moments(values, squares, codes, weights):
     """Means of values and of their squares, class by class."""
-    loads = np.array(
+    shares = np.array(
         [np.where(codes == c, weights, 0.0) / weights[codes == c].sum() for c in np.unique(codes)]
     )
-    return np.asarray((values.T @ loads.T).T), np.asarray((squares.T @ loads.T).T)
+    return np.asarray((values.T @ shares.T).T), np.asarray((squares.T @ shares.T).T)
 
 
 def _contrast(moments, codes, weights) -> np.ndarray:
@@ -92,20 +92,14 @@ def _contrast(moments, codes, weights) -> np.ndarray:
     best = np.zeros(means.shape[1:])
     for at in range(_contrasts(codes)):
         rest = np.arange(len(classes)) != at
-        load = share[rest] / share[rest].sum()
-        other, square = np.tensordot(load, means[rest], 1), np.tensordot(load, second[rest], 1)
+        part = share[rest] / share[rest].sum()
+        other, square = np.tensordot(part, means[rest], 1), np.tensordot(part, second[rest], 1)
         error = (
             np.maximum(second[at] - means[at] ** 2, 0.0) / count[at]
             + np.maximum(square - other**2, 0.0) / count[rest].sum()
         )
-        apart = np.abs(means[at] - other)
+        gap = np.abs(means[at] - other)
+        real = gap > 1e-12 * np.sqrt(np.maximum(second[at], square))
         with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.maximum(
-                best,
-                np.where(
-                    apart > 1e-12 * np.sqrt(np.maximum(second[at], square)),
-                    apart / np.sqrt(error),
-                    0.0,
-                ),
-            )
+            best = np.maximum(best, np.where(real, gap / np.sqrt(error), 0.0))
     return best

@@ -1,5 +1,5 @@
-"""The sparse leading eigenvector: max v'Av over |v| = 1 with at most kappa entries, by a greedy
-start, truncated power steps and a polish.
+"""The sparse leading eigenvector: max v'Av over |v| = 1 with a bounded number of entries (the
+cardinality), by a greedy start, truncated power steps and a polish.
 """
 
 from typing import NamedTuple
@@ -45,33 +45,31 @@ class Explicit:
         return self.matrix[:, places] @ entries
 
 
-def leading_direction(form, kappa: int) -> Direction:
+def leading_direction(form, cardinality: int) -> Direction:
     """The best direction found; `form` has the verbs of `Explicit`."""
-    kappa = min(kappa, form.width)
-    found = greedy_start(form, kappa)
-    if kappa == 1:
+    cardinality = min(cardinality, form.width)
+    found = greedy_start(form, cardinality)
+    if cardinality == 1:
         return found
     if isinstance(form, Explicit) and form.width <= SMALL:
         values, vectors = np.linalg.eigh(form.matrix)
-        shift, starts = (
-            max(0.0, -1.05 * float(values[0])),
-            [found, truncated(vectors[:, -1], kappa)],
-        )
+        shift = max(0.0, -1.05 * float(values[0]))
+        starts = [found, truncated(vectors[:, -1], cardinality)]
     else:
         shift, starts = shift_of(form), [found]
     return max(
-        (power_steps(form, start, kappa, shift)[0] for start in starts),
+        (power_steps(form, start, cardinality, shift)[0] for start in starts),
         key=lambda direction: direction.value,
     )
 
 
-def truncated(vector: np.ndarray, kappa: int) -> Direction:
+def truncated(vector: np.ndarray, cardinality: int) -> Direction:
     """The largest entries of a vector, as a start."""
-    places = np.argsort(-np.abs(vector), kind="stable")[:kappa]
+    places = np.argsort(-np.abs(vector), kind="stable")[:cardinality]
     return Direction(places, vector[places] / np.linalg.norm(vector[places]), -np.inf)
 
 
-def greedy_start(form, kappa: int) -> Direction:
+def greedy_start(form, cardinality: int) -> Direction:
     """Add, one by one, the place that makes the largest eigenvalue of the two-by-two problem with
     the vector so far.
     """
@@ -79,7 +77,7 @@ def greedy_start(form, kappa: int) -> Direction:
     places = np.array([int(np.argmax(diagonal))])
     columns = form.columns(places).reshape(form.width, 1)
     entries, value = np.ones(1), float(diagonal[places[0]])
-    for _ in range(kappa - 1):
+    for _ in range(cardinality - 1):
         product = columns @ entries
         rise = 0.5 * (value + diagonal) + np.sqrt(0.25 * (value - diagonal) ** 2 + product**2)
         rise[places] = -np.inf
@@ -94,9 +92,8 @@ def top_pair(matrix: np.ndarray):
     """The largest eigenvalue of a small symmetric matrix and its vector."""
     last = len(matrix) - 1
     if last < SMALL:
-        values, vectors = np.linalg.eigh(
-            0.5 * (matrix + matrix.T)
-        )  # less to set up than LAPACK's driver for one of them
+        # less to set up than LAPACK's driver for one of them
+        values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
         return float(values[-1]), vectors[:, -1]
     values, vectors = eigh(
         0.5 * (matrix + matrix.T), subset_by_index=(last, last), check_finite=False
@@ -135,7 +132,7 @@ def shift_of(form) -> float:
     return max(0.0, -1.05 * float(least))
 
 
-def power_steps(form, start: Direction, kappa: int, shift: float):
+def power_steps(form, start: Direction, cardinality: int, shift: float):
     """Truncated power steps from a start, then the best vector on the last support; also the values
     on the way, which never fall.
     """
@@ -145,7 +142,7 @@ def power_steps(form, start: Direction, kappa: int, shift: float):
     best = (values[0], places)
     for _ in range(MOST):
         product[places] += shift * entries
-        places = np.argpartition(np.abs(product), -kappa)[-kappa:]
+        places = np.argpartition(np.abs(product), -cardinality)[-cardinality:]
         norm = np.linalg.norm(product[places])
         if not norm > 0.0:
             break

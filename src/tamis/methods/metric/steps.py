@@ -24,9 +24,9 @@ def line_search(mass: np.ndarray, gains: np.ndarray) -> tuple[float, str]:
     for _ in range(MOST):
         if not high - low > PRECISION * high:
             break
-        slope, bend = _slopes(mass, gains, w)
+        slope, curvature = _slopes(mass, gains, w)
         low, high = (w, high) if slope > 0.0 else (low, w)
-        newton = w + slope / bend if bend > 0.0 else low
+        newton = w + slope / curvature if curvature > 0.0 else low
         w, last = (newton if low < newton < high else 0.5 * (low + high)), w
         if abs(w - last) <= PRECISION * w:
             break
@@ -55,22 +55,17 @@ def mean_loss(weights: np.ndarray, margins: np.ndarray) -> float:
 def surplus(gains: np.ndarray) -> float:
     """The mean of weighted gains in units of its standard error."""
     spread = gains.std(ddof=1) / np.sqrt(len(gains)) if len(gains) > 1 else 0.0
-    return (
-        float(gains.mean() / spread)
-        if spread > 0.0
-        else float(np.sign(gains.sum()) * np.inf)
-        if gains.any()
-        else 0.0
-    )
+    if spread > 0.0:
+        return float(gains.mean() / spread)
+    return float(np.sign(gains.sum()) * np.inf) if gains.any() else 0.0
 
 
 def complexity_of(loadings: sp.csc_array) -> float:
     """Trace of the root of W = BB': the sum of the singular values of B, by its smaller Gram
     matrix.
     """
-    used = (
-        loadings[np.unique(loadings.indices)] if loadings.shape[0] > loadings.shape[1] else loadings
-    )
+    tall = loadings.shape[0] > loadings.shape[1]
+    used = loadings[np.unique(loadings.indices)] if tall else loadings
     gram = used @ used.T if used.shape[0] < used.shape[1] else used.T @ used
     return float(np.sqrt(np.maximum(np.linalg.eigvalsh(gram.toarray()), 0.0)).sum())
 

@@ -83,7 +83,7 @@ class MetricSurfaceDisplay(_MetricDisplay, drawn_by="`contourf`"):
     >>> from tamis import MetricSurfaceDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(300, 10))
     >>> y = (X[:, 2] * X[:, 5] > 0).astype(int)
-    >>> model = SDist(n_steps=200, random_state=0).fit(X, y)
+    >>> model = SDist(max_iter=200, random_state=0).fit(X, y)
     >>> display = MetricSurfaceDisplay.from_estimator(model, X, y)
     >>> sorted(display.names)
     ['x2', 'x5']
@@ -198,7 +198,7 @@ class MetricHistogramDisplay(_MetricDisplay, drawn_by="`hist`"):
     >>> from tamis import MetricHistogramDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(200, 10))
     >>> y = (X[:, 2] > 0).astype(int)
-    >>> model = SDist(n_steps=100, random_state=0).fit(X, y)
+    >>> model = SDist(max_iter=100, random_state=0).fit(X, y)
     >>> display = MetricHistogramDisplay.from_estimator(model, X, y)
     >>> len(display.values)
     200
@@ -269,7 +269,7 @@ class MetricStepsDisplay(_MetricDisplay, shows="the steps of a metric", drawn_by
     >>> from tamis import MetricStepsDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(200, 10))
     >>> y = (X[:, 2] > 0).astype(int)
-    >>> model = SDist(n_steps=100, refresh_every=0, random_state=0).fit(X, y)
+    >>> model = SDist(max_iter=100, refresh_every=0, random_state=0).fit(X, y)
     >>> display = MetricStepsDisplay.from_estimator(model)
     >>> bool(display.loss[-1] < display.loss[0])
     True
@@ -292,7 +292,7 @@ class MetricStepsDisplay(_MetricDisplay, shows="the steps of a metric", drawn_by
             for number, step in enumerate(estimator.steps_, 1)
             if step["complexity"] and number in last
         ]
-        kept = last.get(estimator.n_steps_, len(steps))
+        kept = last.get(len(estimator.steps_), len(steps))
         return cls(steps=steps, loss=loss, complexity=pairs, kept=kept).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
@@ -340,7 +340,7 @@ class InteractionDisplay(
     >>> from tamis import InteractionDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(400, 8))
     >>> y = (X[:, 2] * X[:, 5] > 0.2).astype(int)
-    >>> model = SDist(max_order=2, n_steps=200, random_state=0).fit(X, y)
+    >>> model = SDist(max_order=2, max_iter=200, random_state=0).fit(X, y)
     >>> display = InteractionDisplay.from_estimator(model, n_terms=6)
     >>> max(display.products, key=display.products.get)
     ('x2', 'x5')

@@ -260,7 +260,7 @@ class PixelDisplay(
     >>> from tamis import PixelDisplay, SDist
     >>> X = np.random.default_rng(0).normal(size=(200, 16))
     >>> y = (X[:, 5] > 0).astype(int)
-    >>> display = PixelDisplay.from_estimator(SDist(n_steps=100, random_state=0).fit(X, y), (4, 4))
+    >>> display = PixelDisplay.from_estimator(SDist(max_iter=100, random_state=0).fit(X, y), (4, 4))
     >>> np.unravel_index(display.importances.argmax(), (4, 4))
     (np.int64(1), np.int64(1))
     """

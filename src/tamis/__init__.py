@@ -46,7 +46,7 @@ if (
         TruncatedGradientClassifier,
         TruncatedGradientRegressor,
     )
-    from tamis.methods.robust.estimator import RobustSVC
+    from tamis.methods.robust.classifier import RobustSVC
     from tamis.methods.robust.regressor import RobustRegressor
     from tamis.methods.sieve.estimator import SieveClassifier, SieveRegressor
     from tamis.methods.stabilized.estimator import StabilizedSGDClassifier, StabilizedSGDRegressor
@@ -113,7 +113,7 @@ _HOMES = {
     "RDAClassifier": "tamis.methods.online.dual_averaging",
     "RDARegressor": "tamis.methods.online.dual_averaging",
     "RobustRegressor": "tamis.methods.robust.regressor",
-    "RobustSVC": "tamis.methods.robust.estimator",
+    "RobustSVC": "tamis.methods.robust.classifier",
     "SCWClassifier": "tamis.methods.confidence.confidence_weighted",
     "SDist": "tamis.methods.metric.estimator",
     "SDistClassifier": "tamis.methods.metric.estimator",

@@ -37,7 +37,7 @@ _PUBLIC = {
     "methods.online.fobos": "FOBOSClassifier FOBOSRegressor",
     "methods.online.ftrl": "FTRLClassifier FTRLRegressor",
     "methods.online.truncated": "TruncatedGradientClassifier TruncatedGradientRegressor",
-    "methods.robust.estimator": "RobustSVC",
+    "methods.robust.classifier": "RobustSVC",
     "methods.robust.regressor": "RobustRegressor",
     "methods.sieve.estimator": "SieveClassifier SieveRegressor",
     "methods.stabilized.estimator": "StabilizedSGDClassifier StabilizedSGDRegressor",

@@ -45,7 +45,7 @@ from tamis.methods.online.ftrl import FTRLClassifier as FTRLClassifier
 from tamis.methods.online.ftrl import FTRLRegressor as FTRLRegressor
 from tamis.methods.online.truncated import TruncatedGradientClassifier as TruncatedGradientClassifier
 from tamis.methods.online.truncated import TruncatedGradientRegressor as TruncatedGradientRegressor
-from tamis.methods.robust.estimator import RobustSVC as RobustSVC
+from tamis.methods.robust.classifier import RobustSVC as RobustSVC
 from tamis.methods.robust.regressor import RobustRegressor as RobustRegressor
 from tamis.methods.sieve.estimator import SieveClassifier as SieveClassifier
 from tamis.methods.sieve.estimator import SieveRegressor as SieveRegressor

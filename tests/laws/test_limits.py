@@ -210,5 +210,5 @@ def test_the_place_is_that_in_the_users_own_rows():
 
 
 def test_matrices_among_the_parameters_have_a_limit():
-    with pytest.raises(ValueError, match=r"covariance holds a number of size 1e\+60"):
-        RobustSVC("ellipsoid", covariance=np.full(6, 1e60)).fit(X, targets(RobustSVC()))
+    with pytest.raises(ValueError, match=r"ellipsoid holds a number of size 1e\+60"):
+        RobustSVC("ellipsoid", ellipsoid=np.full(6, 1e60)).fit(X, targets(RobustSVC()))

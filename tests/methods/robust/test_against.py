@@ -12,9 +12,9 @@ from sklearn.linear_model import Ridge
 from sklearn.svm import SVC
 
 from tamis import RobustRegressor, RobustSVC
-from tamis.methods.robust.planes import minimise, touch
-from tamis.methods.robust.residuals import residual_oracle
-from tamis.methods.robust.sets import hinge_oracle
+from tamis.methods.robust.cutting_planes import minimise, tangent_plane
+from tamis.methods.robust.hinge_oracles import hinge_oracle
+from tamis.methods.robust.residual_oracles import residual_oracle
 
 pytestmark = pytest.mark.delicate
 
@@ -51,7 +51,7 @@ def residuals_of(kind, radius=None, intercept=True):
 
 def fitted(kind, radius=None, cls=RobustSVC, **given):
     radius = RADII[kind] if radius is None else radius
-    extra = {"covariance": SIGMA} if kind == "ellipsoid" else {}
+    extra = {"ellipsoid": SIGMA} if kind == "ellipsoid" else {}
     return cls(kind, radius=radius, **{"C": 0.5, **extra, **given}).fit(
         X, Y if cls is RobustSVC else T
     )
@@ -176,7 +176,7 @@ def test_planes_lie_below_and_touch(make, kind, intercept):
         return
     oracle, rng = make(kind, intercept=intercept), np.random.default_rng(6)
     points = [np.zeros(D), *(rng.normal(size=(6, D)) * rng.choice([0.1, 1.0, 5.0], size=(6, 1)))]
-    found = [touch(oracle, w, 0.0) for w in points]
+    found = [tangent_plane(oracle, w, 0.0) for w in points]
     for w, (value, bias, slope, offset) in zip(points, found, strict=True):
         assert value == pytest.approx(slope @ w + offset, rel=1e-7, abs=1e-9)
         oracle.move(w)
@@ -220,7 +220,7 @@ def test_a_large_radius_leaves_no_weights(kind):
 def test_weights_are_repetitions(kind):
     counts = np.random.default_rng(7).integers(0, 3, N)
     again = np.repeat(np.arange(N), counts)
-    extra = {"covariance": SIGMA} if kind == "ellipsoid" else {}
+    extra = {"ellipsoid": SIGMA} if kind == "ellipsoid" else {}
     for rows in (X, sp.csr_array(X)):
         weighted = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(
             rows, Y, sample_weight=counts
@@ -253,7 +253,7 @@ def test_copies_are_rows_of_their_own_to_the_oracles():
                 (residual_oracle(kind, float(RADII[kind]), SIGMA, X[rows], T[rows], loads, True))
                 for rows, loads in ((slice(None), counts), (again, np.ones(len(again))))
             ]
-        found = [touch(oracle, w, 0.0) for oracle in pairs]
+        found = [tangent_plane(oracle, w, 0.0) for oracle in pairs]
         for one, two in zip(found[::2], found[1::2], strict=True):
             assert one[0] == pytest.approx(two[0])
             assert one[2] == pytest.approx(two[2], abs=1e-6)
@@ -289,7 +289,7 @@ def test_movements_shared_by_all_rows_are_a_norm_penalty():
 
 @pytest.mark.parametrize("kind", SETS)
 def test_sparse_and_dense_agree(kind):
-    extra = {"covariance": SIGMA} if kind == "ellipsoid" else {}
+    extra = {"ellipsoid": SIGMA} if kind == "ellipsoid" else {}
     for form in (sp.csr_array, sp.csc_matrix):
         model = RobustSVC(kind, radius=RADII[kind], C=0.5, **extra).fit(form(X), Y)
         assert model.objective_ == pytest.approx(fitted(kind).objective_, rel=2e-4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tamis import RobustRegressor, RobustSVC
-from tamis.methods.robust.planes import STALLED
+from tamis.methods.robust.cutting_planes import STALLED
 
 pytestmark = pytest.mark.usefixtures("bounded")
 RNG = np.random.default_rng(0)

@@ -180,7 +180,7 @@ def test_the_default_ellipsoid_is_that_of_the_columns():
         model = RobustSVC("ellipsoid", radius=0.3, tol=1e-7).fit(form(X), Y)
         assert np.allclose(
             model.coef_,
-            RobustSVC("ellipsoid", radius=0.3, covariance=X.var(axis=0), tol=1e-7).fit(X, Y).coef_,
+            RobustSVC("ellipsoid", radius=0.3, ellipsoid=X.var(axis=0), tol=1e-7).fit(X, Y).coef_,
             atol=1e-3,
         )
 
@@ -214,9 +214,9 @@ def test_the_radius_can_be_searched():
         ({"uncertainty": "labels", "radius": 1.5}, "takes a number of rows as radius"),
         ({"uncertainty": "l3"}, "'uncertainty' parameter"),
         ({"radius": -1.0}, "'radius' parameter"),
-        ({"covariance": np.ones(D)}, "covariance is for uncertainty='ellipsoid'"),
-        ({"uncertainty": "ellipsoid", "covariance": np.ones(D + 1)}, "covariance has shape"),
-        ({"uncertainty": "ellipsoid", "covariance": -np.eye(D)}, "no eigenvalue below 0"),
+        ({"ellipsoid": np.ones(D)}, "ellipsoid is for uncertainty='ellipsoid'"),
+        ({"uncertainty": "ellipsoid", "ellipsoid": np.ones(D + 1)}, "ellipsoid has shape"),
+        ({"uncertainty": "ellipsoid", "ellipsoid": -np.eye(D)}, "no eigenvalue below 0"),
         ({"uncertainty": "spectral", "class_weight": {"yes": 1.5}}, "whole numbers as weights"),
     ],
 )

@@ -76,12 +76,12 @@ def find_deleted(data, indices, indptr, signs, weights, most, losses, gone):
 
 
 @compiled
-def push_kept(data, indices, indptr, gone, pulls, total):
-    """Add to `total` the rows times `pulls`, without the entries that are gone."""
+def add_kept_rows(data, indices, indptr, gone, slopes, total):
+    """Add to `total` the rows times `slopes`, without the entries that are gone."""
     one = np.uint64(1)
-    for i in range(pulls.shape[0]):
-        if pulls[i] != 0.0:
+    for i in range(slopes.shape[0]):
+        if slopes[i] != 0.0:
             row = np.uint64(i)
             for k in range(indptr[row], indptr[row + one]):
                 if gone[k] == 0:
-                    total[indices[k]] += pulls[i] * data[k]
+                    total[indices[k]] += slopes[i] * data[k]

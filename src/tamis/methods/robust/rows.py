@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.rows import settle
-from tamis.methods.robust.loop import find_deleted, push_kept
+from tamis.methods.robust.loop import add_kept_rows, find_deleted
 
 
 class Table:
@@ -24,9 +24,9 @@ class Table:
         """Inner products with the weights."""
         return self.matrix @ weights
 
-    def push(self, pulls):
-        """Sum of the rows, each times its pull."""
-        return self.matrix.T @ pulls
+    def combined(self, slopes):
+        """Sum of the rows, each times its slope."""
+        return self.matrix.T @ slopes
 
 
 class Deleted:
@@ -46,24 +46,18 @@ class Deleted:
     def move(self, signs, weights) -> np.ndarray:
         """What each row's margin loses at most."""
         if self.most:
-            find_deleted(
-                *self.csr,
-                np.asarray(signs, dtype=float),
-                np.ascontiguousarray(weights),
-                self.most,
-                self.losses,
-                self.gone,
-            )
+            signs, weights = np.asarray(signs, dtype=float), np.ascontiguousarray(weights)
+            find_deleted(*self.csr, signs, weights, self.most, self.losses, self.gone)
         return self.losses
 
-    def push(self, pulls):
-        """Sum of the rows that are left, each times its pull."""
+    def combined(self, slopes):
+        """Sum of the rows that are left, each times its slope."""
         total = np.zeros(self.width)
-        push_kept(*self.csr, self.gone, pulls, total)
+        add_kept_rows(*self.csr, self.gone, slopes, total)
         return total
 
 
-def dual_norm(kind: str, weights, covariance=None) -> tuple[float, np.ndarray]:
+def dual_norm(kind: str, weights, ellipsoid=None) -> tuple[float, np.ndarray]:
     """How far a row moves a score from inside the unit ball of a set, and a slope of that in the
     weights.
     """
@@ -73,13 +67,9 @@ def dual_norm(kind: str, weights, covariance=None) -> tuple[float, np.ndarray]:
         slope, place = np.zeros_like(weights), int(np.abs(weights).argmax())
         slope[place] = np.sign(weights[place])
         return float(np.abs(weights[place])), slope
-    spread = (
-        weights
-        if kind in ("l2", "spectral")
-        else covariance * weights
-        if covariance.ndim == 1
-        else covariance @ weights
-    )
+    spread = weights
+    if kind == "ellipsoid":
+        spread = ellipsoid * weights if ellipsoid.ndim == 1 else ellipsoid @ weights
     norm = float(np.sqrt(max(weights @ spread, 0.0)))
     return norm, spread / norm if norm > 0.0 else np.zeros_like(weights)
 

@@ -27,7 +27,7 @@ STALLED = 100
 
 
 class Outcome(NamedTuple):
-    """The best weights met, their objective, what no weights can be below, and each turn's figures."""
+    """The best weights met, their objective, what none can be below, and each turn's figures."""
 
     weights: np.ndarray
     intercept: float
@@ -42,20 +42,20 @@ class Outcome(NamedTuple):
         return (self.objective - self.lower) / self.objective if self.objective > 0.0 else 0.0
 
 
-class Touch(NamedTuple):
+class Tangent(NamedTuple):
     """R at one intercept: its value, its slopes in the scores, and its slope in the norm of the
     weights.
     """
 
     bias: float
     value: float
-    pulls: np.ndarray
-    mass: float
+    slopes: np.ndarray
+    norm_slope: float
 
     @property
-    def tilt(self) -> float:
+    def bias_slope(self) -> float:
         """Slope in the intercept."""
-        return float(self.pulls.sum())
+        return float(self.slopes.sum())
 
 
 def minimise(oracle, width: int, cost: float, tol: float, max_iter: int) -> Outcome:
@@ -67,7 +67,7 @@ def minimise(oracle, width: int, cost: float, tol: float, max_iter: int) -> Outc
         # Halfway between the best weights and those that the planes ask for, planes cut deeper;
         # unless they do not cut at all.
         for weights in (best[1] + 0.5 * (goal - best[1]), goal):
-            value, bias, slope, offset = touch(oracle, weights, bias)
+            value, bias, slope, offset = tangent_plane(oracle, weights, bias)
             level = 0.5 * float(weights @ weights) + cost * value
             best = (level, weights, bias) if level < best[0] else best
             stack.add(slope, offset)
@@ -129,61 +129,61 @@ class _Planes:
         self.shares = np.maximum(self.shares, 0.0) / np.maximum(self.shares, 0.0).sum()
         self.idle = np.where(self.shares > 0.0, 0, self.idle + 1)
         weights = -self.cost * (self.shares @ self.slopes)
-        return weights, self.cost * float(self.offsets @ self.shares) - 0.5 * float(
-            weights @ weights
-        )
+        bound = self.cost * float(self.offsets @ self.shares) - 0.5 * float(weights @ weights)
+        return weights, bound
 
 
-def touch(oracle, weights, start: float):
-    """Value of R, the best intercept, and a plane below R that touches it there: slope and offset."""
+def tangent_plane(oracle, weights, start: float):
+    """Value of R, the best intercept, and the slope and offset of a plane that touches R there."""
     oracle.move(weights)
     if not oracle.intercept:
         point = oracle.at(0.0)
-        slope = oracle.push(point.pulls, point.mass)
+        slope = oracle.gradient(point.slopes, point.norm_slope)
         return point.value, 0.0, slope, point.value - float(slope @ weights)
     low, high, best = _around(oracle, start)
     # A mixture of two tangents that is level in the intercept bounds R from below whatever the
     # intercept is.
-    part = 1.0 if low is high else high.tilt / (high.tilt - low.tilt)
+    part = 1.0 if low is high else high.bias_slope / (high.bias_slope - low.bias_slope)
     mix = [(part, low), (1.0 - part, high)]
-    slope = oracle.push(sum(p * one.pulls for p, one in mix), sum(p * one.mass for p, one in mix))
-    level = sum(p * (one.value - one.tilt * one.bias) for p, one in mix)
+    slopes = sum(p * one.slopes for p, one in mix)
+    slope = oracle.gradient(slopes, sum(p * one.norm_slope for p, one in mix))
+    level = sum(p * (one.value - one.bias_slope * one.bias) for p, one in mix)
     return best.value, best.bias, slope, level - float(slope @ weights)
 
 
-def _around(oracle, start: float) -> tuple[Touch, Touch, Touch]:
+def _around(oracle, start: float) -> tuple[Tangent, Tangent, Tangent]:
     """Two tangents that fall and rise, meeting at the least value over the intercept, and the best
     point met.
     """
     first = oracle.at(start)
     if _level(first):
         return first, first, first
-    step, last = (1.0 if first.tilt < 0.0 else -1.0), first
+    step, last = (1.0 if first.bias_slope < 0.0 else -1.0), first
     for _ in range(DOUBLINGS):
         other = oracle.at(last.bias + step)
         if _level(other):
             return other, other, other
-        if (other.tilt < 0.0) != (first.tilt < 0.0):
+        if (other.bias_slope < 0.0) != (first.bias_slope < 0.0):
             break
         last, step = other, 2.0 * step
     else:
         raise FloatingPointError(TOO_LARGE)
-    low, high = (last, other) if last.tilt < 0.0 else (other, last)
+    low, high = (last, other) if last.bias_slope < 0.0 else (other, last)
     best = low if low.value <= high.value else high
     for _ in range(TRIES):
-        bias = (low.value - low.tilt * low.bias - high.value + high.tilt * high.bias) / (
-            high.tilt - low.tilt
-        )
-        least = low.value + low.tilt * (bias - low.bias)
+        bias = (
+            low.value - low.bias_slope * low.bias - high.value + high.bias_slope * high.bias
+        ) / (high.bias_slope - low.bias_slope)
+        least = low.value + low.bias_slope * (bias - low.bias)
         if best.value - least <= NEAR * abs(best.value) or not low.bias < bias < high.bias:
             break
         point = oracle.at(bias)
         best = point if point.value < best.value else best
         if _level(point):
             return point, point, point
-        low, high = (point, high) if point.tilt < 0.0 else (low, point)
+        low, high = (point, high) if point.bias_slope < 0.0 else (low, point)
     return low, high, best
 
 
-def _level(point: Touch) -> bool:
-    return abs(point.tilt) <= 1e-13 * float(np.abs(point.pulls).sum())
+def _level(point: Tangent) -> bool:
+    return abs(point.bias_slope) <= 1e-13 * float(np.abs(point.slopes).sum())

@@ -147,7 +147,7 @@ class Sieve(SelectorMixin, Estimator):
         """Check, settle the order of the rows, sieve, store."""
         self._validate_params()
         task = task_of(self)
-        rows, targets, columns, weights, _ = take(self, X, y, sample_weight, layout="rows")
+        rows, targets, columns, weights, *_ = take(self, X, y, sample_weight, layout="rows")
         options = options_of(self, rows.n_features, is_classifier(self))
         sample = sample_of(rows, columns, weights, targets.outputs, options, self.fit_intercept)
         result = self._warned(sieve(sample, task, options))

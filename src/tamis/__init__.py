@@ -53,8 +53,7 @@ _PUBLIC = {
     "report.displays.kernels": "KernelWeightsDisplay",
     "report.displays.low_rank": "RankOnePathDisplay SingularValueDisplay",
     "report.displays.metric": (
-        "InteractionDisplay MetricHistogramDisplay MetricStepsDisplay "
-        "MetricSurfaceDisplay"
+        "InteractionDisplay MetricHistogramDisplay MetricStepsDisplay MetricSurfaceDisplay"
     ),
     "report.displays.selection": "PixelDisplay SelectionPathDisplay SelectionProbabilityDisplay",
     "report.displays.stability": "StabilityDisplay",

@@ -93,7 +93,12 @@ def difference(one, other) -> str:
     """How far two results of one name are apart; nothing where their bits agree."""
     if one == other:
         return ""
-    if isinstance(one, str) or isinstance(other, str) or None in (one, other) or len(one) != len(other):
+    if (
+        isinstance(one, str)
+        or isinstance(other, str)
+        or None in (one, other)
+        or len(one) != len(other)
+    ):
         return "another shape, or another refusal"
     a, b = np.array(one), np.array(other)
     return f"apart by {np.abs(a - b).max() / max(np.abs(a).max(), 1e-300):.1e} of the largest"

@@ -15,7 +15,8 @@ def stub() -> str:
     lines = ["from . import datasets as datasets, terms as terms, testing as testing"]
     for home, names in sorted(homes.items()):
         lines += [f"from {home} import {name} as {name}" for name in sorted(names)]
-    return "\n".join([*lines, "", "__version__: str", "__all__: list[str]", ""])
+    every = [f'    "{name}",' for name in tamis.__all__]
+    return "\n".join([*lines, "", "__version__: str", "__all__ = [", *every, "]", ""])
 
 
 if __name__ == "__main__":

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 
 import tamis
 from tamis import terms
+from tamis.base.estimators.stream import Stream
 from tamis.base.jit import VERBS
-from tamis.base.stream import Stream
 from tamis.base.stream_old import OnlineLinear
 
 pytestmark = pytest.mark.quick

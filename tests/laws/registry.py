@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
 import tamis.terms
-from tamis.base.stream import Stream
+from tamis.base.estimators.stream import Stream
 from tamis.base.stream_old import OnlineLinear
 from tamis.methods.confidence.estimator import SecondOrder
 from tamis.terms import (

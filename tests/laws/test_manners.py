@@ -13,7 +13,7 @@ from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STE
 
 import tamis.terms
 from tamis.base import jit as _jit
-from tamis.base.border import as_floats, take_term
+from tamis.base.parameters import as_floats, take_term
 from tamis.terms import (
     Averaged,
     Constant,

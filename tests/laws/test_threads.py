@@ -19,7 +19,7 @@ from tiny import quiet
 from two_threads import FEW, targets
 
 from tamis import FOBOSClassifier, SieveClassifier, save, train
-from tamis.base.estimator import TRAINING, Estimator
+from tamis.base.estimators.estimator import TRAINING, Estimator
 from tamis.base.machine.threads import _turns
 
 SENTENCE = (

@@ -12,7 +12,6 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
-from tamis.base.jit import has_verbs, is_term
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -33,9 +32,7 @@ _RESCALE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsS
 
 
 def _limits(word, number) -> tuple:
-    """(type, mask, smallest, largest) for the passes of the border: the limits as integers, as far
-    as the type of numbers reaches.
-    """
+    """Type, mask, smallest and largest as integers, as far as the type of numbers reaches."""
     reach = np.finfo(number)
     ends = [
         number(max(SMALLEST, float(reach.smallest_subnormal))),
@@ -78,24 +75,16 @@ def take_matrix(model, X, *, reset: bool, grow: bool = False, chunk: bool = Fals
     where a fit (`reset`) has no others that is refused as well. A `chunk` of a stream may be all
     that small: its neighbours need not be.
     """
-    X = _validated(model, X, reset, grow)
-    return (
-        _from_csr(X, fit=reset and not chunk)
-        if sp.issparse(X)
-        else _from_dense(_sized(model, X, fit=reset and not chunk))
-    )
+    X, fit = _validated(model, X, reset, grow), reset and not chunk
+    return _from_csr(X, fit=fit) if sp.issparse(X) else _from_dense(_sized(model, X, fit=fit))
 
 
 def take_blocks(model, X, *, reset: bool, chunk: bool = False):
     """Like `take_matrix`, but dense X stays a dense array, read-only: for methods that hand it to
     BLAS.
     """
-    X = _validated(model, X, reset, False)
-    return (
-        _from_csr(X, fit=reset and not chunk)
-        if sp.issparse(X)
-        else frozen(_sized(model, X, fit=reset and not chunk))
-    )
+    X, fit = _validated(model, X, reset, False), reset and not chunk
+    return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_sized(model, X, fit=fit))
 
 
 def _validated(model, X, reset: bool, grow: bool):
@@ -108,32 +97,24 @@ def _validated(model, X, reset: bool, grow: bool):
         "order": "C",
         "ensure_all_finite": False,
     }
-    return (
-        _take_grown(model, X, options)
-        if grow and not reset
-        else validate_data(model, X, reset=reset, **options)
-    )
+    if grow and not reset:
+        return _take_grown(model, X, options)
+    return validate_data(model, X, reset=reset, **options)
 
 
 def take_columns(model, X, *, reset: bool):
     """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array
     without duplicates or stored zeros.
     """
-    if (
-        sp.issparse(X) and X.format == "csc"
-    ):  # the rows of its transpose are looked at, and nothing is sorted anew
-        _check_pointers(X)
-        X = validate_data(
-            model, X, reset=reset, accept_sparse="csc", dtype=np.float64, ensure_all_finite=False
-        )
-        return _from_csr(X.T, fit=reset, turned=True).scipy().T
-    if sp.issparse(X):
+    options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
+    if not sp.issparse(X):
+        return _sized(model, validate_data(model, X, **options), fit=reset)
+    if X.format != "csc":
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
-    return _sized(
-        model,
-        validate_data(model, X, reset=reset, dtype=np.float64, ensure_all_finite=False),
-        fit=reset,
-    )
+    # The rows of its transpose are looked at, and nothing is sorted anew.
+    _check_pointers(X)
+    X = validate_data(model, X, accept_sparse="csc", **options)
+    return _from_csr(X.T, fit=reset, turned=True).scipy().T
 
 
 def _take_grown(model, X, options):
@@ -416,39 +397,3 @@ def check_classes(y) -> None:
     """Refuse targets that are no classes, in scikit-learn's words."""
     with np.errstate(invalid="ignore"):
         check_classification_targets(y)
-
-
-def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
-    """A term from its name or from a term, every number in it made a float."""
-    if isinstance(given, str):
-        if given not in named:
-            raise ValueError(
-                f"The {name!r} parameter must be one of {', '.join(map(repr, sorted(named)))}, or "
-                f"a term. Got {given!r} instead."
-            )
-        return named[given]
-    if not is_term(given):
-        kind = (
-            "a bare number"
-            if isinstance(given, Real)
-            else f"an object of type {type(given).__name__}"
-        )
-        names = ", ".join(map(repr, sorted(named)))
-        raise TypeError(
-            f"The {name!r} parameter must be a name ({names}) or a term such as "
-            f"tamis.terms.Hinge(margin=1.0). Got {kind}, {given!r}."
-        )
-    missing = has_verbs(given, *verbs)
-    if missing:
-        raise TypeError(
-            f"{given!r} cannot serve as {name}: it lacks the verb{'s' if len(missing) > 1 else ''} "
-            f"{', '.join(missing)}."
-        )
-    return as_floats(given)
-
-
-def as_floats(given):
-    """The term with every numeric field as a float, so that Hinge(1) is not a second compilation."""
-    return type(given)(
-        *(as_floats(v) if is_term(v) else float(v) if isinstance(v, Real) else v for v in given)
-    )

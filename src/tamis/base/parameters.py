@@ -18,6 +18,8 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from tamis.base.jit import has_verbs, is_term
+
 Auto = Literal["auto"]
 TermLike = str | tuple[Any, ...]  # a name, or a term
 Seed = int | np.random.RandomState | None
@@ -110,7 +112,7 @@ def loss_parameter(default: str, sentence: str | None = None) -> Any:
 
 
 # ---------------------------------------------------------------- classes
-@dataclass_transform(field_specifiers=(parameter, loss_parameter))
+@dataclass_transform()  # any right side counts as a default
 def estimator(cls: type | None = None, *, kw_only: bool = False):
     """Make a class's constructor, constraints and docstring from its declared parameters."""
 
@@ -185,7 +187,38 @@ def _shown(cls) -> dict[str, str]:
     return found
 
 
-# ---------------------------------------------------------------- until all is declared
-STRENGTH = {"alpha": [NUMBER, AUTO], "l1_ratio": [SHARE], "loss": TERM}
-STEPPING = {"step": TERM, "eta": [ABOVE, AUTO]}
-COVARIANCE = {"covariance": [StrOptions({"diagonal", "full"})]}
+# ---------------------------------------------------------------- terms as parameters
+def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
+    """A term from its name or from a term, every number in it made a float."""
+    if isinstance(given, str):
+        if given not in named:
+            raise ValueError(
+                f"The {name!r} parameter must be one of {', '.join(map(repr, sorted(named)))}, or "
+                f"a term. Got {given!r} instead."
+            )
+        return named[given]
+    if not is_term(given):
+        kind = (
+            "a bare number"
+            if isinstance(given, Real)
+            else f"an object of type {type(given).__name__}"
+        )
+        names = ", ".join(map(repr, sorted(named)))
+        raise TypeError(
+            f"The {name!r} parameter must be a name ({names}) or a term such as "
+            f"tamis.terms.Hinge(margin=1.0). Got {kind}, {given!r}."
+        )
+    missing = has_verbs(given, *verbs)
+    if missing:
+        raise TypeError(
+            f"{given!r} cannot serve as {name}: it lacks the verb{'s' if len(missing) > 1 else ''} "
+            f"{', '.join(missing)}."
+        )
+    return as_floats(given)
+
+
+def as_floats(given):
+    """The term with every numeric field as a float, so that Hinge(1) is not a second compilation."""
+    return type(given)(
+        *(as_floats(v) if is_term(v) else float(v) if isinstance(v, Real) else v for v in given)
+    )

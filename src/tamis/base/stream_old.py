@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import half_fitted, note_columns, take_matrix, take_weights, warn_user
 from tamis.base.contents import count, flag, optional, part, records
-from tamis.base.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import count_threads
-from tamis.base.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 from tamis.base.rows import Csr, frozen
 from tamis.solvers.first_order.state import Engine
 

@@ -7,7 +7,7 @@ from sklearn.utils.metaestimators import available_if
 
 from tamis.base.contents import array
 from tamis.base.contents import one_of as any_of
-from tamis.base.estimator import Classifier, WeightedClassifier
+from tamis.base.estimators.classifier import Classifier, WeightedClassifier
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
 from tamis.solvers.sigmoid import sigmoid
 

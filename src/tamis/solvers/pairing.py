@@ -4,7 +4,7 @@ import math
 
 from sklearn.base import is_regressor
 
-from tamis.base.border import take_term
+from tamis.base.parameters import take_term
 from tamis.terms.losses import LOSSES
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 from tamis.terms.rules import Averaged

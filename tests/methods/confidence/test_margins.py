@@ -16,7 +16,7 @@ from tiny import one_pass, quiet
 
 import tamis
 from tamis import AROWClassifier, CWClassifier, NAROWClassifier, PAClassifier, SCWClassifier
-from tamis.base.margins import Margins
+from tamis.base.estimators.margins import Margins
 
 N = 60
 X = tiny.matrix(N, 6)

@@ -156,11 +156,8 @@ def test_special_cases(interpreted):
     dual = quiet(
         one_pass(RDAClassifier, alpha=0.02, eta=1.0 / 7.0, fit_intercept=False).fit, X, Y
     ).coef_
-    # L1-RDA.
-    assert np.allclose(
-    # Trimmed by 0, norms summed anew.
-    assert np.allclose(fitted(l1_weights=0.0), group, rtol=0, atol=1e-15)
-    assert np.array_equal(fitted(l1_weights=1.0, fading_threshold=0.0), fitted(l1_weights=1.0))
+    alone = fitted(l1_ratio=1.0, eta=1.0 / 7.0, fit_intercept=False)
+    assert np.allclose(alone, dual, rtol=0, atol=1e-14)  # L1-RDA
 
 
 def test_a_larger_fading_threshold_keeps_fewer():

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_blocks, warn_user
 from tamis.base.contents import count, figure, records
-from tamis.base.estimator import WeightedClassifier, take
-from tamis.base.margins import Margins
+from tamis.base.estimators.classifier import WeightedClassifier
+from tamis.base.estimators.estimator import take
+from tamis.base.estimators.margins import Margins
 from tamis.base.parameters import ABOVE, BOOL, NUMBER, RANDOM, Seed, estimator, parameter
 from tamis.base.rows import Csr
 from tamis.methods.batch_confidence.dual import Dual, Outcome, make_dual

@@ -6,11 +6,12 @@ from typing import Any, ClassVar, NamedTuple
 
 from tamis.base.border import warn_user
 from tamis.base.contents import part
-from tamis.base.estimator import Classifier, Regressor, WeightedClassifier
-from tamis.base.margins import Margins
+from tamis.base.estimators.classifier import Classifier, ClassStream, WeightedClassifier
+from tamis.base.estimators.margins import Margins
+from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.stream import Stream
 from tamis.base.parameters import BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.base.rows import frozen
-from tamis.base.stream import ClassStream, NumberStream, Stream
 from tamis.methods.confidence.state import ConfidenceEngine
 from tamis.terms.gains import Sides
 

@@ -66,8 +66,9 @@ class PAClassifier(_Passive, WeightedConfidentClassifier):
     --------
     AROWClassifier : Second order: rare columns take longer steps than frequent ones.
     OnlineClassifier : ``step="passive_aggressive"`` takes the same steps, with an intercept outside
-    the norm. sklearn.linear_model.SGDClassifier : ``learning_rate="pa1"`` without intercept takes
-    the same steps, to the bit.
+        the norm.
+    sklearn.linear_model.SGDClassifier : ``learning_rate="pa1"`` without intercept takes the same
+        steps, to the bit.
 
     References
     ----------

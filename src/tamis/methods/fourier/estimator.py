@@ -15,7 +15,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import half_fitted, take_blocks, warn_user
 from tamis.base.contents import array, count, plain, rows
-from tamis.base.estimator import ClassTransformer, take
+from tamis.base.estimators.classifier import ClassTransformer
+from tamis.base.estimators.estimator import take
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import (

@@ -7,7 +7,9 @@ import numpy as np
 from sklearn.base import clone
 
 from tamis.base.contents import apart, indices, listing
-from tamis.base.estimator import LikelyClassifier, Regressor, Taken, take
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.estimator import Taken, take
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import BOOL, TermLike, estimator, one_of, parameter
 from tamis.base.targets import Targets
 from tamis.methods.groups.declared import GroupsOf, GroupWeights, blocks_of

@@ -4,9 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.estimator import LikelyClassifier, Regressor
+from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
+from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.stream import HeldOut
 from tamis.base.parameters import TermLike, estimator, loss_parameter
-from tamis.base.stream import ClassStream, HeldOut, NumberStream
 from tamis.methods.groups.declared import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.online_blocks.estimator import OnlineBlocks, Strength
 

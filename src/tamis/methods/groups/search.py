@@ -11,7 +11,9 @@ from sklearn.model_selection import check_cv
 
 from tamis.base.border import warn_user
 from tamis.base.contents import array, figure, number, record
-from tamis.base.estimator import LikelyClassifier, Regressor, take
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.estimator import take
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
 from tamis.methods.groups.declared import GroupsOf, GroupWeights
 from tamis.methods.groups.estimator import GroupedColumns

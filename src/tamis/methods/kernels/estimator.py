@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import take_blocks, warn_user
 from tamis.base.contents import array, count, figure, flag, names, part, records
 from tamis.base.contents import one_of as any_of
-from tamis.base.estimator import Estimator, take
+from tamis.base.estimators.estimator import Estimator, take
 from tamis.base.parameters import (
     ABOVE,
     BOOL,

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from tamis.base.border import warn_user
-from tamis.base.estimator import Regressor
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import BOOL, NUMBER, estimator, parameter
 from tamis.methods.kernels.estimator import KernelModel
 from tamis.methods.kernels.fit import Learnt, calibrate

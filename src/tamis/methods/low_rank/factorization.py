@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from tamis.base.border import take_blocks, take_weights
 from tamis.base.contents import array, number, size
-from tamis.base.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator
 from tamis.base.parameters import COUNT
 from tamis.base.rows import Csr
 from tamis.methods.low_rank.svd import Operator, certified, factors_of_product, truncated_svd

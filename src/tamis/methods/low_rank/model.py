@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_weights, warn_user
 from tamis.base.contents import array, count, early, part, records, rows
-from tamis.base.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import COUNT, SHARE
 from tamis.methods.low_rank.factorization import FACTORING, LowRankFactorization, take_plain

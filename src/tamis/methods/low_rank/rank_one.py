@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_weights
 from tamis.base.contents import array, count, early, number, part, records
-from tamis.base.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator
 from tamis.base.parameters import AUTO, NUMBER, SHARE
 from tamis.base.regressor import Numbers
 from tamis.methods.low_rank.factorization import LowRankFactorization, take_plain

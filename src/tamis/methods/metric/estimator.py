@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from tamis.base.border import warn_user
-from tamis.base.estimator import take
+from tamis.base.estimators.estimator import take
 from tamis.base.machine.progress import Progress
 from tamis.base.parameters import (
     AUTO,

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from tamis.base.border import take_blocks
 from tamis.base.contents import array, count, index_tuple, indices, listing, part, records, rows
-from tamis.base.estimator import ClassTransformer
+from tamis.base.estimators.classifier import ClassTransformer
 from tamis.base.parameters import COUNT, estimator, parameter
 from tamis.base.rows import Csr
 from tamis.methods.metric.boosting import Metric

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from tamis.base.border import take_blocks
 from tamis.base.contents import array, indices
-from tamis.base.estimator import Classifier
+from tamis.base.estimators.classifier import Classifier
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.rows import Csr
 from tamis.methods.metric.candidates import Distinct

@@ -1,6 +1,5 @@
 """The composed model: any loss, penalty, rule and step that go together."""
 
-from tamis.base.border import take_term
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -12,6 +11,7 @@ from tamis.base.parameters import (
     is_auto,
     loss_parameter,
     parameter,
+    take_term,
 )
 from tamis.methods.online.estimator import FirstOrderClassifier, FirstOrderRegressor, Penalised
 from tamis.solvers.pairing import (

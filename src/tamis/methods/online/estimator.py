@@ -6,7 +6,9 @@ from numbers import Integral
 from typing import ClassVar, NamedTuple
 
 from tamis.base.contents import part
-from tamis.base.estimator import LikelyClassifier, Regressor
+from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
+from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.stream import Growing, HeldOut
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import (
     ABOVE,
@@ -20,7 +22,6 @@ from tamis.base.parameters import (
     estimator,
     parameter,
 )
-from tamis.base.stream import ClassStream, Growing, HeldOut, NumberStream
 from tamis.solvers.first_order.state import Engine
 from tamis.solvers.pairing import loss_of
 

@@ -4,7 +4,8 @@ from itertools import combinations
 
 import numpy as np
 
-from tamis.base.estimator import Taken, WeightedClassifier
+from tamis.base.estimators.classifier import WeightedClassifier
+from tamis.base.estimators.estimator import Taken
 from tamis.base.parameters import NUMBER, estimator, one_of, parameter
 from tamis.base.targets import check_length
 from tamis.methods.robust.estimator import SETS, RobustLinear

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import check_matrix_size, take_blocks, take_weights, warn_user
 from tamis.base.contents import array, count, figure, one_of, records
-from tamis.base.estimator import Estimator, Taken, take
+from tamis.base.estimators.estimator import Estimator, Taken, take
 from tamis.base.parameters import ABOVE, ARRAY, BOOL, COUNT, NUMBER, estimator, parameter
 from tamis.base.parameters import one_of as word
 from tamis.base.rows import Csr

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamis.base.border import take_numbers
-from tamis.base.estimator import Regressor
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ABOVE, estimator, one_of, parameter
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.residual_oracles import residual_oracle

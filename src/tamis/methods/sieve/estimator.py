@@ -12,7 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import half_fitted, take_matrix, take_weights, warn_user
 from tamis.base.contents import optional, part
-from tamis.base.estimator import Estimator, LikelyClassifier, Regressor, take
+from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
+from tamis.base.estimators.estimator import Estimator, take
+from tamis.base.estimators.regressor import NumberStream, Regressor
 from tamis.base.parameters import (
     AUTO,
     BOOL,
@@ -29,7 +31,6 @@ from tamis.base.parameters import (
     loss_parameter,
     parameter,
 )
-from tamis.base.stream import ClassStream, NumberStream
 from tamis.methods.sieve.columns import sample_of
 from tamis.methods.sieve.fit import Result, sieve
 from tamis.methods.sieve.loop import score_given

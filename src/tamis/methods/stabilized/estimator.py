@@ -1,6 +1,7 @@
 """Stabilized truncated descent: many paths, bursts, votes, and features that leave for good."""
 
-from tamis.base.estimator import LikelyClassifier, Regressor
+from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
+from tamis.base.estimators.regressor import NumberStream, Regressor
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -14,7 +15,6 @@ from tamis.base.parameters import (
     loss_parameter,
     parameter,
 )
-from tamis.base.stream import ClassStream, NumberStream
 from tamis.methods.stabilized.stream import Setting, Stabilized
 
 

@@ -11,7 +11,8 @@ from sklearn.model_selection import check_cv
 
 from tamis.base.border import take_matrix, take_weights
 from tamis.base.contents import count, early, number, one_of, plain, record
-from tamis.base.estimator import LikelyClassifier, Regressor
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ARRAY, NUMBER, TermLike, estimator, loss_parameter, parameter
 from tamis.methods.stabilized.stream import Setting, Stabilized
 

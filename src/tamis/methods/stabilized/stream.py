@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from tamis.base.border import warn_user
 from tamis.base.contents import part
-from tamis.base.linear import LinearStream
+from tamis.base.estimators.linear import LinearStream
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import (

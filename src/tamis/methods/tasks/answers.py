@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from tamis.base.contents import early, part
-from tamis.base.estimator import gives_probabilities
+from tamis.base.estimators.classifier import gives_probabilities
 from tamis.methods.tasks.labels import TaskTargets, take_labels
 
 Left: Any = object  # of a class that stands left of others, which hold what it asks for

@@ -7,7 +7,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import half_fitted, take_matrix
 from tamis.base.contents import array, one_of
-from tamis.base.estimator import LikelyClassifier, Regressor, Taken
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.estimator import Taken
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import TermLike, estimator
 from tamis.methods.tasks.answers import ClassesByTask, NumbersByTask
 from tamis.methods.tasks.declared import L1Weight, TaskPenalty, blocks_of

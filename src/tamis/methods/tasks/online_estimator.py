@@ -2,7 +2,8 @@
 
 from typing import ClassVar
 
-from tamis.base.estimator import LikelyClassifier, Regressor
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.tasks.answers import ClassesByTask, NumbersByTask
 from tamis.methods.tasks.stream import TaskBlocks, TaskClassStream, TaskNumberStream

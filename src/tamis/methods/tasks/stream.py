@@ -7,8 +7,9 @@ import numpy as np
 
 from tamis.base.border import half_fitted
 from tamis.base.contents import part
+from tamis.base.estimators.classifier import ClassStream
+from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
-from tamis.base.stream import ClassStream, NumberStream
 from tamis.methods.tasks.declared import L1Weight, TaskPenalty, blocks_of, prices
 from tamis.methods.tasks.labels import TaskTargets, first_ones, of_rows, take_labels
 from tamis.methods.tasks.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine

@@ -9,7 +9,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_blocks, warn_user
 from tamis.base.contents import array, count, number, plain, records
-from tamis.base.estimator import LikelyClassifier, take
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.estimator import take
 from tamis.base.parameters import (
     ABOVE,
     AUTO,

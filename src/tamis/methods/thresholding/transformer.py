@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_blocks
 from tamis.base.contents import number
-from tamis.base.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator
 from tamis.base.parameters import AUTO, NUMBER, SHARE, Auto, estimator, is_auto, parameter
 from tamis.base.rows import Csr
 from tamis.methods.thresholding.thresholds import drop_small, keeping, sizes_of

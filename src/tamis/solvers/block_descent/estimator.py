@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import take_columns, take_term, warn_user
+from tamis.base.border import take_columns, warn_user
 from tamis.base.contents import array, count, figure, indices, number, one_of, records
-from tamis.base.estimator import Estimator, Taken, take
+from tamis.base.estimators.estimator import Estimator, Taken, take
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -23,6 +23,7 @@ from tamis.base.parameters import (
     is_auto,
     loss_parameter,
     parameter,
+    take_term,
 )
 from tamis.solvers.block_descent.problem import Outcome, Problem
 from tamis.solvers.block_descent.solver import largest_alpha, solve

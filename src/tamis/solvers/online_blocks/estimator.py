@@ -7,8 +7,8 @@ from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 from tamis.base.contents import part
+from tamis.base.estimators.stream import Growing
 from tamis.base.parameters import ABOVE, AUTO, NUMBER, Auto, estimator, is_auto, parameter
-from tamis.base.stream import Growing
 from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.online_blocks.state import GroupEngine
 from tamis.solvers.pairing import AUTO_ALPHA, loss_of

@@ -10,12 +10,12 @@ from sklearn.model_selection import train_test_split
 
 from tamis.base.border import warn_user
 from tamis.base.contents import records
-from tamis.base.linear import LinearStream
+from tamis.base.estimators.linear import LinearStream
+from tamis.base.estimators.passes import Patience
 from tamis.base.machine.progress import Progress
 from tamis.base.parameters import BOOL, COUNT, FRACTION, NUMBER, estimator, parameter
-from tamis.base.passes import Patience
 from tamis.base.rows import Csr, frozen
-from tamis.base.targets import Coded, class_spans
+from tamis.base.targets import Coded
 
 
 @estimator(kw_only=True)
@@ -174,62 +174,6 @@ class HeldOut(Stream):
         marks = weights[held].copy()
         weights[held] = 0.0
         return (rows.picked(held), coded.columns[held], marks), frozen(weights)
-
-
-# ---------------------------------------------------------------- streams of classes and numbers
-class ClassStream:
-    """Stands left of a classifier: it learns from a stream."""
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
-        does not matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            Classes, or one column a label.
-        classes : array-like, default=None
-            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._partial_fit(X, y, sample_weight, classes=classes)
-
-    def _spans(self, y, n_rows: int, again: bool, classes=None, **beside):
-        """Cut where a class is met for the first time."""
-        if not self._may_grow():
-            return [(0, n_rows)]
-        known = self._targets.classes if again else [] if classes is None else classes
-        return class_spans(y, n_rows, known, self.positive)
-
-
-class NumberStream:
-    """Stands left of a regressor: it learns from a stream."""
-
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
-        does not matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
-        return self._partial_fit(X, y, sample_weight)
 
 
 def _key(seed: int, turn: int) -> int:

@@ -1,84 +1,19 @@
-"""The base of all estimators: one thread at a time, what comes in, what classifiers and regressors
-answer.
-"""
+"""Classifiers: what they are given, and what they answer."""
 
-import inspect
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.border import half_fitted, take_blocks, take_columns, take_matrix, take_weights
+from tamis.base.border import half_fitted
 from tamis.base.contents import early, part
-from tamis.base.machine.threads import alone, is_alone
+from tamis.base.estimators.estimator import Estimator
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.base.rows import Csr
-from tamis.base.targets import ClassTargets, Coded, NumberTargets
-
-TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
-LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
+from tamis.base.targets import ClassTargets, Coded, class_spans
 
 
-class Estimator(BaseEstimator):
-    """Base of all estimators: whatever method of theirs trains, inherited or mixed in, is for one
-    thread at a time.
-    """
-
-    def __init_subclass__(cls, **named):
-        super().__init_subclass__(**named)
-        for name in TRAINING:
-            method = inspect.getattr_static(cls, name, None)
-            if inspect.isfunction(method) and not is_alone(method):
-                setattr(cls, name, alone(method))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-class Taken(NamedTuple):
-    """What a fit learns from: rows of weight above 0 as SciPy or NumPy have them (or as `Csr`),
-    their targets, and weights of which none is 0.
-    """
-
-    rows: Any
-    targets: Any  # ClassTargets or NumberTargets
-    columns: np.ndarray
-    weights: np.ndarray
-    kept: np.ndarray  # numbers of those rows among the user's
-    given: int  # number of the user's rows
-    row_weights: np.ndarray  # as given, without the weights of classes
-
-
-def take(
-    model, X, y, sample_weight, *, layout: str = "dense", whole: bool = True, known=None, **beside
-) -> Taken:
-    """All that a batch method needs from what the user gave; `layout` is "rows" (`Csr`), "columns"
-    (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
-
-    A batch of a stream is not the `whole` of it, and goes on from the targets `known`, if any.
-    """
-    chunk = {} if whole else {"chunk": True}
-    given = LAYOUTS[layout](model, X, reset=known is None, **chunk)
-    count = given.n_rows if isinstance(given, Csr) else given.shape[0]
-    own = take_weights(sample_weight, count, some=whole)
-    targets, coded = model._code(y, count, whole=whole, known=known, **beside)
-    targets, weights = model._weigh(targets, coded.columns, own, whole=whole)
-    rows = given.scipy() if isinstance(given, Csr) and layout != "rows" else given
-    columns, kept = coded.columns, np.arange(count)
-    if len(weights) and not weights.all():
-        kept = np.flatnonzero(weights)
-        rows = rows.picked(kept) if isinstance(rows, Csr) else rows[kept]
-        columns, weights = columns[kept], weights[kept]
-    weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
-    own = np.array(own[kept]) if len(own) else np.ones(len(kept))
-    return Taken(rows, targets, np.asarray(columns), weights, kept, count, own)
-
-
-# ---------------------------------------------------------------- transformers
 class ClassTransformer(TransformerMixin, Estimator):
     """A transformer that is learnt from classes, one a row; a method adds `fit` and `transform`."""
 
@@ -117,7 +52,6 @@ def targets_of(model, name: str) -> Any:
     return targets
 
 
-# ---------------------------------------------------------------- classifiers
 def gives_probabilities(model) -> bool:
     """Probabilities come from the logistic loss alone."""
     if model._is_likelihood():
@@ -283,21 +217,21 @@ class LikelyClassifier(WeightedClassifier):
             return np.log(self.predict_proba(X))
 
 
-# ---------------------------------------------------------------- regressors
-class Regressor(RegressorMixin, Estimator):
-    """What regressors answer; a method adds `_fit` and `_scores`."""
+class ClassStream:
+    """Stands left of a classifier: it learns from a stream."""
 
-    _contents: ClassVar[dict] = {"_targets": early(part(NumberTargets, "outputs", "targets"))}
-
-    def fit(self, X, y, sample_weight=None):
-        """Learn from all rows.
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
+        does not matter.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows; a row of weight 0 changes nothing.
 
@@ -305,37 +239,11 @@ class Regressor(RegressorMixin, Estimator):
         -------
         self : object
         """
-        return self._fit(X, y, sample_weight)
+        return self._partial_fit(X, y, sample_weight, classes=classes)
 
-    def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, Coded]:
-        """Targets, and the columns that loops read."""
-        return NumberTargets.of(y, n_rows, self, **known)
-
-    def _weigh(self, targets, columns, weights, **stream):
-        """Row weights as they are."""
-        return targets, weights
-
-    def predict(self, X):
-        """Predictions for the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
-        targets, scores = self._scored(X)
-        return targets.predict(scores)
-
-    def _scored(self, X, *beside) -> tuple[NumberTargets, np.ndarray]:
-        """Scores and the targets that they are of."""
-        scores = self._scores(X, *beside)
-        return self._targets, scores
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    def _spans(self, y, n_rows: int, again: bool, classes=None, **beside):
+        """Cut where a class is met for the first time."""
+        if not self._may_grow():
+            return [(0, n_rows)]
+        known = self._targets.classes if again else [] if classes is None else classes
+        return class_spans(y, n_rows, known, self.positive)

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import half_fitted, note_columns, take_matrix, take_weights, warn_user
 from tamis.base.contents import count, flag, optional
-from tamis.base.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.passes import CallbackSupportMixin, Passes, with_callbacks
 from tamis.base.parameters import (
     AUTO,
     BOOL,
@@ -23,7 +24,6 @@ from tamis.base.parameters import (
     estimator,
     parameter,
 )
-from tamis.base.passes import CallbackSupportMixin, Passes, with_callbacks
 from tamis.base.rows import Csr
 from tamis.base.targets import Coded
 

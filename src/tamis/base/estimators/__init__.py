@@ -1,0 +1,8 @@
+"""What fits, streams and answers: the bases of all estimators.
+
+- `estimator.py`: `Estimator`, and `take`, which checks all that a batch fit is given;
+- `classifier.py`, `regressor.py`: what they answer, in batch and on streams;
+- `linear.py`: linear models of a stream; `stream.py`: those that pass over the rows until the loss
+  no longer falls, and what they may offer; `passes.py`: when to stop, and callbacks;
+- `margins.py`: margins and confidences of models that know a distribution of their weights.
+"""

@@ -1,0 +1,76 @@
+"""The base of all estimators: one thread at a time, what comes in, what classifiers and regressors
+answer.
+"""
+
+import inspect
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from tamis.base.border import take_blocks, take_columns, take_matrix, take_weights
+from tamis.base.machine.threads import alone, is_alone
+from tamis.base.rows import Csr
+
+TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
+LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
+
+
+class Estimator(BaseEstimator):
+    """Base of all estimators: whatever method of theirs trains, inherited or mixed in, is for one
+    thread at a time.
+    """
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        for name in TRAINING:
+            method = inspect.getattr_static(cls, name, None)
+            if inspect.isfunction(method) and not is_alone(method):
+                setattr(cls, name, alone(method))
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class Taken(NamedTuple):
+    """What a fit learns from: rows of weight above 0 as SciPy or NumPy have them (or as `Csr`),
+    their targets, and weights of which none is 0.
+    """
+
+    rows: Any
+    targets: Any  # ClassTargets or NumberTargets
+    columns: np.ndarray
+    weights: np.ndarray
+    kept: np.ndarray  # numbers of those rows among the user's
+    given: int  # number of the user's rows
+    row_weights: np.ndarray  # as given, without the weights of classes
+
+
+def take(
+    model, X, y, sample_weight, *, layout: str = "dense", whole: bool = True, known=None, **beside
+) -> Taken:
+    """All that a batch method needs from what the user gave; `layout` is "rows" (`Csr`), "columns"
+    (a NumPy array or CSC) or "dense" (a NumPy array or CSR).
+
+    A batch of a stream is not the `whole` of it, and goes on from the targets `known`, if any.
+    """
+    chunk = {} if whole else {"chunk": True}
+    given = LAYOUTS[layout](model, X, reset=known is None, **chunk)
+    count = given.n_rows if isinstance(given, Csr) else given.shape[0]
+    own = take_weights(sample_weight, count, some=whole)
+    targets, coded = model._code(y, count, whole=whole, known=known, **beside)
+    targets, weights = model._weigh(targets, coded.columns, own, whole=whole)
+    rows = given.scipy() if isinstance(given, Csr) and layout != "rows" else given
+    columns, kept = coded.columns, np.arange(count)
+    if len(weights) and not weights.all():
+        kept = np.flatnonzero(weights)
+        rows = rows.picked(kept) if isinstance(rows, Csr) else rows[kept]
+        columns, weights = columns[kept], weights[kept]
+    weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
+    own = np.array(own[kept]) if len(own) else np.ones(len(kept))
+    return Taken(rows, targets, np.asarray(columns), weights, kept, count, own)
+
+
+# ---------------------------------------------------------------- transformers

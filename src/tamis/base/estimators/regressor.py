@@ -1,0 +1,90 @@
+"""Regressors: what they are given, and what they answer."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from tamis.base.contents import early, part
+from tamis.base.estimators.estimator import Estimator
+from tamis.base.targets import Coded, NumberTargets
+
+
+class Regressor(RegressorMixin, Estimator):
+    """What regressors answer; a method adds `_fit` and `_scores`."""
+
+    _contents: ClassVar[dict] = {"_targets": early(part(NumberTargets, "outputs", "targets"))}
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, Coded]:
+        """Targets, and the columns that loops read."""
+        return NumberTargets.of(y, n_rows, self, **known)
+
+    def _weigh(self, targets, columns, weights, **stream):
+        """Row weights as they are."""
+        return targets, weights
+
+    def predict(self, X):
+        """Predictions for the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
+        targets, scores = self._scored(X)
+        return targets.predict(scores)
+
+    def _scored(self, X, *beside) -> tuple[NumberTargets, np.ndarray]:
+        """Scores and the targets that they are of."""
+        scores = self._scores(X, *beside)
+        return self._targets, scores
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+class NumberStream:
+    """Stands left of a regressor: it learns from a stream."""
+
+    def partial_fit(self, X, y, sample_weight=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
+        does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight)

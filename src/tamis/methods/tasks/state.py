@@ -13,6 +13,7 @@ from tamis.base.rows import Csr, frozen
 from tamis.base.targets import Coded
 from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.first_order.state import BLOCK
+from tamis.solvers.online_blocks.loop import Form
 from tamis.solvers.online_blocks.loop_walks import learn_rounds
 from tamis.solvers.online_blocks.state import GroupEngine
 
@@ -56,10 +57,9 @@ class TaskEngine(GroupEngine):
         every = [q * old + s if s >= 0 else -1 for q in range(tasks) for s in sources]
         super()._regroup(every, np.tile(signs, tasks))
 
-    def _form(self) -> tuple[float, float, float, float]:
-        softmax, _, overlap, _ = super()._form()
+    def _form(self) -> Form:
         share = 1.0 if self.protocol == ROUNDS else 1.0 / self.tasks
-        return softmax, share, overlap, float(self.width)
+        return super()._form()._replace(share=share, width=float(self.width))
 
     def learn(
         self, rows: Csr, coded: Coded, weights, key: int = 0, n_jobs: int = 1, tell=None
@@ -72,7 +72,7 @@ class TaskEngine(GroupEngine):
         order = self._order(coded.tasks, weights, key)
         for start in range(0, len(order), BLOCK):
             part = order[start : start + BLOCK]
-            self._walked(learn_rounds, rows, coded.columns, weights, part)
+            self._walked(learn_rounds, rows, coded, weights, part)
             if tell is not None:
                 tell(rows.n_rows * len(part) // len(order))
 

@@ -170,36 +170,37 @@ class Design:
         X = self.X.tocsr()[rows].tocsc() if self.sparse else self.X[rows]
         return Design(X, weights, self.outputs, self.centred)
 
-    def gram(self, load: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def gram(self, curvature: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Products of two sets of columns under a weight of each row, centred under it."""
-        product, sums = self.products(load, left, right)
-        return product - np.outer(*sums) / load.sum() if self.centred else product
+        product, sums = self.products(curvature, left, right)
+        return product - np.outer(*sums) / curvature.sum() if self.centred else product
 
     def products(
-        self, load: np.ndarray, left: np.ndarray, right: np.ndarray
+        self, curvature: np.ndarray, left: np.ndarray, right: np.ndarray
     ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
         """The same without centring, and the weighted sums of both sets."""
         if self.sparse:
             A, B = self.X[:, left], self.X[:, right]
-            return (A.T @ B.multiply(load[:, None]).tocsc()).toarray(), (A.T @ load, B.T @ load)
+            product = A.T @ B.multiply(curvature[:, None]).tocsc()
+            return product.toarray(), (A.T @ curvature, B.T @ curvature)
         same = left is right
         sums = np.zeros(len(left)), np.zeros(len(right))
-        if self.by_columns and load.min() == load.max():
+        if self.by_columns and curvature.min() == curvature.max():
             # One product of BLAS, of a matrix with itself where both sets are one.
             A = self.X.T[left]
             B = A if same else self.X.T[right]
-            weight = load[0] * np.ones(self.n_rows)
-            return load[0] * (A @ B.T), (A @ weight, B @ weight) if self.centred else sums
+            weight = curvature[0] * np.ones(self.n_rows)
+            return curvature[0] * (A @ B.T), (A @ weight, B @ weight) if self.centred else sums
         product = np.zeros((len(left), len(right)))
         for start in range(0, self.n_rows, ROWS):
             rows = slice(start, start + ROWS)
             A = self.X[rows][:, left]
             B = A if same else self.X[rows][:, right]
-            weighted = A.T * load[rows]
+            weighted = A.T * curvature[rows]
             product += weighted @ B
             sums[0][:] += weighted.sum(axis=1)
             if not same:
-                sums[1][:] += B.T @ load[rows]
+                sums[1][:] += B.T @ curvature[rows]
         return product, (sums[0], sums[0]) if same else sums
 
 

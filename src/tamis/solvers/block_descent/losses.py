@@ -33,7 +33,7 @@ class RowLosses:
     """A loss term for every row and output."""
 
     def __init__(self, loss, targets: np.ndarray, weights: np.ndarray):
-        self.loss, self.weights, self.bend = loss, weights, float(loss.bend())
+        self.loss, self.weights, self.lipschitz = loss, weights, float(loss.bend())
         self.targets = np.ascontiguousarray(targets, dtype=float)
 
     def cut(self, rows: np.ndarray, weights: np.ndarray) -> "RowLosses":
@@ -45,7 +45,7 @@ class RowLosses:
         """Whether one quadratic model is the loss itself."""
         return type(self.loss) is Squared
 
-    def load(self, scores, first: int, second: int) -> np.ndarray | None:
+    def curvature(self, scores, first: int, second: int) -> np.ndarray | None:
         """Weighted second derivatives of the rows by two outputs; None where there are none.
 
         Rows without curvature get a little of the mean one, so that every direction has some.
@@ -53,10 +53,10 @@ class RowLosses:
         if first != second:
             return None
         if self.quadratic:
-            return self.weights * self.bend
+            return self.weights * self.lipschitz
         curves = self.curves(scores)[:, first]
         mean = float(self.weights @ curves) / self.weights.sum()
-        return self.weights * np.maximum(curves, 1e-3 * (mean if mean > 0.0 else self.bend))
+        return self.weights * np.maximum(curves, 1e-3 * (mean if mean > 0.0 else self.lipschitz))
 
     def value(self, scores) -> float:
         """Weighted loss."""
@@ -86,12 +86,14 @@ class RowLosses:
         least = LEAST * min(1.0, float(np.abs(self.targets).max(initial=0.0)))
         for _ in range(50):
             residuals = self.weights[:, None] * self.slopes(scores)
-            pull = design.total(residuals)
-            if np.abs(pull).max() <= 1e-13 * np.abs(residuals).sum():
+            gradient = design.total(residuals)
+            if np.abs(gradient).max() <= 1e-13 * np.abs(residuals).sum():
                 break
             curve = design.total(self.weights[:, None] * self.curves(scores))
             # Where all rows lie on straight parts there is no curvature.
-            step = -pull / np.where(curve > 1e-12 * self.bend, curve, 1e-3 * self.bend)
+            step = -gradient / np.where(
+                curve > 1e-12 * self.lipschitz, curve, 1e-3 * self.lipschitz
+            )
             step = _halved(self, design, scores, step, least)
             if np.abs(step).max() <= least:
                 break
@@ -102,7 +104,7 @@ class RowLosses:
 class Softmax:
     """Multinomial logistic loss, log sum_k exp(f_k) - f_y, of class numbers."""
 
-    bend, quadratic = 0.5, False
+    lipschitz, quadratic = 0.5, False
 
     def __init__(self, classes: np.ndarray, n_classes: int, weights: np.ndarray):
         self.weights, self.mine = weights, np.eye(n_classes)[classes]
@@ -122,7 +124,7 @@ class Softmax:
         """Probabilities less the indicator of the class."""
         return softmax(scores) - self.mine
 
-    def load(self, scores, first: int, second: int) -> np.ndarray:
+    def curvature(self, scores, first: int, second: int) -> np.ndarray:
         """Weighted second derivatives of the rows by two classes."""
         share = softmax(scores)
         return self.weights * share[:, first] * ((first == second) - share[:, second])
@@ -137,32 +139,32 @@ class Softmax:
         """Best intercepts for scores that hold the present ones, and the new scores."""
         for _ in range(100):
             share = softmax(scores)
-            pull = design.total(self.weights[:, None] * (share - self.mine))
-            pull = pull.reshape(-1, share.shape[1])
-            if np.abs(pull).max() <= 1e-14:
+            gradient = design.total(self.weights[:, None] * (share - self.mine))
+            gradient = gradient.reshape(-1, share.shape[1])
+            if np.abs(gradient).max() <= 1e-14:
                 break
-            step = np.clip(self._newton(design, share, pull), -5.0, 5.0).ravel()
+            step = np.clip(self._newton(design, share, gradient), -5.0, 5.0).ravel()
             step = _halved(self, design, scores, step, LEAST)
             bias, scores = bias + step, scores + design.level(step)
             if np.abs(step).max() <= LEAST:
                 break
         return bias, scores
 
-    def _newton(self, design, share, pull) -> np.ndarray:
+    def _newton(self, design, share, gradient) -> np.ndarray:
         """Newton's steps of the intercepts (tasks, classes); scaled by the classes' shares, so that
         rare classes are no trouble.
 
         One constant for all classes of a task moves nothing; its direction is filled in.
         """
-        tasks, classes = pull.shape
+        tasks, classes = gradient.shape
         mass = design.total(self.weights[:, None] * share).reshape(tasks, classes)
         weighted = self.weights[:, None] * share
-        loads = [design.total(weighted * share[:, [c]]) for c in range(classes)]
-        cross = np.stack([load.reshape(tasks, classes) for load in loads], axis=2)
+        products = [design.total(weighted * share[:, [c]]) for c in range(classes)]
+        cross = np.stack([part.reshape(tasks, classes) for part in products], axis=2)
         root = np.sqrt(np.maximum(mass, 1e-300))
         outer = root[:, :, None] * root[:, None, :]
-        bend = (1.0 + 1e-10) * np.eye(classes) - cross / outer + outer
-        return -np.linalg.solve(bend, (pull / root)[:, :, None])[:, :, 0] / root
+        hessian = (1.0 + 1e-10) * np.eye(classes) - cross / outer + outer
+        return -np.linalg.solve(hessian, (gradient / root)[:, :, None])[:, :, 0] / root
 
 
 def smooth_of(

@@ -71,7 +71,7 @@ def look(problem: Problem, penalty, done: float, loss: float, w, bias, scores=No
     gap = max(objective - dual, 0.0) + _free_slack(problem, penalty, w, slope)
     excess, safe = np.empty(blocks.n_groups), np.zeros(blocks.n_groups, dtype=np.int64)
     if done < gap <= NEAR * loss:
-        radius = np.sqrt(2.0 * smooth.bend * (gap + ROUNDING * abs(objective)))
+        radius = np.sqrt(2.0 * smooth.lipschitz * (gap + ROUNDING * abs(objective)))
         norms, feasible = blocks.stacked(design.norms()), (shrink * slope).ravel()
         weigh_blocks(feasible, *parts, norms, radius, penalty, many, excess, safe)
     none = np.zeros(len(slope))

@@ -2,18 +2,13 @@
 members of touched groups).
 
 A cell holds the sum of its negative slopes, and a weight is a function of that sum and of the
-clock, so cells that a row does not touch need no care. ``clock = (pull, toll, pace, bias pace)``:
-what each unit of a group's weight takes from its norm, what L1 takes beside its own weight (the
-enhanced variant), and the factors from sums to weights and to intercepts.
-
-`blocks` is (members, starts, prices, owners, owner_starts): the columns of each group, none where
-they are those from ``starts[g]`` on; its two weights, of the norm and of L1; and for each column
-the groups that hold it, without `owner_starts` the one group ``owners[j]``. With `squares`, the
-squared norms of the groups are kept by each step (only where no cell is trimmed); else `scratch`
-remembers what was computed for a row.
+clock, so cells that a row does not touch need no care. With `Memory.squares`, the squared norms of
+the groups are kept by each step (only where no cell is trimmed); else `Memory.scratch` remembers
+what was computed for a row, with the stamp of that row.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,33 +19,72 @@ from tamis.solvers.first_order.loop import CALM, EIGHT, ONE, observe, observe_nu
 WIDE = 1 << 14  # cells beyond which a row's groups are fetched before they are read
 
 
-@helper
-def clock_of(penalty, rule, step, ledger, stats, flags, form):
-    """The clock after ``ledger[0]`` steps.
+class Groups(NamedTuple):
+    """Which columns each group holds, and which groups hold each column."""
 
-    `form` is (softmax, part of alpha charged a step, most groups of a column, outputs of a task).
+    members: np.ndarray  # columns, group after group; none where group g's are those from starts[g]
+    starts: np.ndarray
+    prices: np.ndarray  # weights of the norm and of L1, a row a group
+    owners: np.ndarray  # groups of each column, column after column
+    owner_starts: np.ndarray  # none where column j has the one group owners[j]
+
+
+class Memory(NamedTuple):
+    """What a walk changes: cells, intercepts, losses, squared norms of the groups, and room for a
+    row.
     """
+
+    state: np.ndarray
+    bias: np.ndarray
+    costs: np.ndarray
+    squares: np.ndarray
+    scratch: np.ndarray
+
+
+class Form(NamedTuple):
+    """The form of a model, in floats."""
+
+    intercept: float
+    auto_eta: float
+    auto_alpha: float
+    softmax: float  # whether outputs are classes that exclude each other
+    share: float  # of alpha that a step charges
+    overlap: float  # most groups of a column
+    width: float  # outputs of a task
+
+
+class Clock(NamedTuple):
+    """What turns sums into weights after some steps."""
+
+    threshold: float  # what each unit of a group's weight takes from its norm
+    fading: float  # what L1 takes beside its own weight (the enhanced variant)
+    pace: float  # from sums to weights
+    bias_pace: float
+
+
+@helper
+def clock_of(penalty, rule, step, ledger, stats, form):
+    """The clock after ``ledger[0]`` steps."""
     t, total, longest = ledger[0], stats[2], ledger[3]
     if t == 0.0 or total == 0.0:
-        return 0.0, 0.0, 0.0, 0.0
+        return Clock(0.0, 0.0, 0.0, 0.0)
     pace = size(step, t, 0.0, 0.0) / (total / t)  # in units of the mean row weight
     bias_pace = pace
-    if flags[1]:
+    if form.auto_eta:
         # Copies of a cell add up, so that steps grow with the overlap; the intercept is a column of
         # a 16th of the longest row's square.
-        room = 1.0 + CALM * flags[0]
-        pace, bias_pace = (
-            pace / (longest * form[2] * room) if longest > 0.0 else 0.0,
-            pace * CALM / room,
-        )
-    alpha = penalty.alpha * (stats[1] * stats[0] if flags[2] else 1.0)
-    return alpha * ledger[2], rule.rho / pace if pace > 0.0 else 0.0, pace, bias_pace
+        room = 1.0 + CALM * form.intercept
+        bias_pace = pace * CALM / room
+        pace = pace / (longest * form.overlap * room) if longest > 0.0 else 0.0
+    alpha = penalty.alpha * (stats[1] * stats[0] if form.auto_alpha else 1.0)
+    return Clock(alpha * ledger[2], rule.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
 
 
 @helper
 def toll_of(weight, l1_weight, clock):
     """What L1 takes from each cell of a group; nothing where the group is not penalised."""
-    return clock[0] * l1_weight + clock[1] if weight > 0.0 or l1_weight > 0.0 else 0.0
+    priced = weight > 0.0 or l1_weight > 0.0
+    return clock.threshold * l1_weight + clock.fading if priced else 0.0
 
 
 @helper
@@ -65,55 +99,45 @@ def block_norm(members, first, last, state, penalty, toll, many):
     return math.sqrt(square)
 
 
+# ---------------------------------------------------------------- reading a row
 @helper
-def fetch_groups(indices, first, last, state, squares, scratch, prices, starts, owners, many):
+def fetch_groups(indices, first, last, memory, groups, many):
     """Bring into the cache what a row of a wide model touches: all at once, where the walk would
     wait for each.
     """
+    state, squares = memory.state, memory.squares
     for k in range(first, last):
         cell = np.uint64(indices[k]) * many
-        prefetch(owners, indices[k])
+        prefetch(groups.owners, indices[k])
         prefetch(state, cell)
         if not squares.shape[0]:
             prefetch(state, cell - EIGHT)
             prefetch(state, cell + EIGHT)
     for k in range(first, last):
-        g = np.uint64(owners[indices[k]])
-        prefetch(prices, g + g)
+        g = np.uint64(groups.owners[indices[k]])
+        prefetch(groups.prices, g + g)
         if squares.shape[0]:
             prefetch(squares, g)
         else:
-            prefetch(scratch, g + g)
-            prefetch(starts, g)
+            prefetch(memory.scratch, g + g)
+            prefetch(groups.starts, g)
 
 
 @helper
-def add_scores(
-    data,
-    indices,
-    first,
-    last,
-    state,
-    squares,
-    scratch,
-    stamp,
-    blocks,
-    penalty,
-    clock,
-    low,
-    high,
-    many,
-    scores,
-):
-    """Add a row's products with the weights of outputs low to high to `scores`; returns the row's
-    squared norm.
+def read_row(rows, i, memory, stamp, groups, penalty, clock, intercept, low, high, many, scores):
+    """Fill the row's scores of outputs low to high; returns its squared norm.
 
     All is done in place: a call for each nonzero would count references to all these arrays.
     """
-    members, starts, prices, owners, owner_starts = blocks
+    data, indices, indptr = rows
+    state, bias, _, squares, scratch = memory
+    members, starts, prices, owners, owner_starts = groups
+    first, last = indptr[i], indptr[i + ONE]
     sqnorm = 0.0
+    for c in range(low, high):
+        scores[c] = clock.bias_pace * bias[0, c] if intercept else 0.0
     if state.shape[1] > WIDE and not owner_starts.shape[0]:
-        fetch_groups(indices, first, last, state, squares, scratch, prices, starts, owners, many)
+        fetch_groups(indices, first, last, memory, groups, many)
     for k in range(first, last):
         x, j = np.float64(data[k]), np.uint64(indices[k])
         sqnorm += x * x
@@ -123,32 +147,34 @@ def add_scores(
         for o in range(begin, end):
             g = np.uint64(owners[o])
             weight, toll = prices[g, 0], 0.0
+            price = clock.threshold * weight
             if squares.shape[0]:
-                factor = keep(penalty, math.sqrt(max(squares[g], 0.0)), clock[0] * weight)
+                factor = keep(penalty, math.sqrt(max(squares[g], 0.0)), price)
             else:
                 toll = toll_of(weight, prices[g, 1], clock)
                 factor = scratch[g, 0]
                 if weight == 0.0:
                     factor = 1.0
                 elif scratch[g, 1] != stamp:
-                    factor = keep(
-                        penalty,
-                        block_norm(members, starts[g], starts[g + ONE], state, penalty, toll, many),
-                        clock[0] * weight,
-                    )
+                    begun, done = starts[g], starts[g + ONE]
+                    norm = block_norm(members, begun, done, state, penalty, toll, many)
+                    factor = keep(penalty, norm, price)
                     scratch[g, 0], scratch[g, 1] = factor, stamp
             if factor > 0.0:
                 for c in range(low, high):
-                    scores[c] += clock[2] * factor * trim(penalty, state[0, j * many + c], toll) * x
+                    cell = trim(penalty, state[0, j * many + c], toll)
+                    scores[c] += clock.pace * factor * cell * x
     return sqnorm
 
 
+# ---------------------------------------------------------------- learning from it
 @helper
-def absorb_row(
-    data, indices, first, last, state, squares, owners, owner_starts, low, high, many, slopes
-):
-    """Take a row's slopes into the cells of outputs low to high."""
-    for k in range(first, last):
+def write_row(rows, i, memory, groups, intercept, low, high, many, slopes):
+    """Take the row's slopes into cells and intercepts of outputs low to high."""
+    data, indices, indptr = rows
+    state, bias, _, squares, _ = memory
+    owners, owner_starts = groups.owners, groups.owner_starts
+    for k in range(indptr[i], indptr[i + ONE]):
         x, j = np.float64(data[k]), np.uint64(indices[k])
         grown = 0.0
         for c in range(low, high):
@@ -162,13 +188,17 @@ def absorb_row(
                 begin, end = owner_starts[j], owner_starts[j + ONE]
             for o in range(begin, end):
                 squares[owners[o]] += grown
+    if intercept:
+        for c in range(low, high):
+            bias[0, c] -= slopes[c]
 
 
 @helper
-def renew(state, squares, members, starts, penalty, many):
+def renew(memory, groups, penalty, many):
     """Sum the squares of every group anew."""
+    state, squares, starts = memory.state, memory.squares, groups.starts
     for g in range(np.uint64(squares.shape[0])):
-        norm = block_norm(members, starts[g], starts[g + ONE], state, penalty, 0.0, many)
+        norm = block_norm(groups.members, starts[g], starts[g + ONE], state, penalty, 0.0, many)
         squares[g] = norm * norm
 
 
@@ -217,76 +247,9 @@ def judge_row(targets, i, weight, scores, low, high, loss, softmax, costs, slope
 def outputs_of(tasks, i, form, many):
     """First output that a row is about, and the one after the last: all, or those of its task."""
     if tasks.shape[0]:
-        low = tasks[i] * np.uint64(form[3])
-        return low, low + np.uint64(form[3])
+        low = tasks[i] * np.uint64(form.width)
+        return low, low + np.uint64(form.width)
     return np.uint64(0), many
-
-
-@helper
-def read_row(
-    data,
-    indices,
-    indptr,
-    i,
-    state,
-    bias,
-    squares,
-    scratch,
-    stamp,
-    blocks,
-    penalty,
-    clock,
-    intercept,
-    low,
-    high,
-    many,
-    scores,
-):
-    """Fill the row's scores of outputs low to high; returns its squared norm."""
-    for c in range(low, high):
-        scores[c] = clock[3] * bias[0, c] if intercept else 0.0
-    first, last = indptr[i], indptr[i + ONE]
-    return add_scores(
-        data,
-        indices,
-        first,
-        last,
-        state,
-        squares,
-        scratch,
-        stamp,
-        blocks,
-        penalty,
-        clock,
-        low,
-        high,
-        many,
-        scores,
-    )
-
-
-@helper
-def write_row(
-    data, indices, indptr, i, state, bias, squares, blocks, intercept, low, high, many, slopes
-):
-    """Take the row's slopes into cells and intercepts."""
-    absorb_row(
-        data,
-        indices,
-        indptr[i],
-        indptr[i + ONE],
-        state,
-        squares,
-        blocks[3],
-        blocks[4],
-        low,
-        high,
-        many,
-        slopes,
-    )
-    if intercept:
-        for c in range(low, high):
-            bias[0, c] -= slopes[c]
 
 
 @helper
@@ -294,13 +257,6 @@ def count_row(ledger, stats, sqnorm, weight, null, longest, share):
     """Ledger, with what the penalty has charged and the squared norm of the longest row, and
     statistics, with one more step.
     """
-    t = ledger[0] + 1.0
+    t, charged, longest = ledger[0] + 1.0, ledger[2] + share * weight, max(ledger[3], longest)
     stats = observe_null(observe(stats, t, sqnorm, weight), t, null)
-    return (
-        t,
-        ledger[1],
-        ledger[2] + share * weight,
-        max(ledger[3], longest),
-        ledger[4],
-        ledger[5],
-    ), stats
+    return (t, ledger[1], charged, longest, ledger[4], ledger[5]), stats

@@ -13,6 +13,7 @@ from tamis.base.targets import NO_TASKS, Coded
 from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.first_order.loop import CALM
 from tamis.solvers.first_order.state import CELLS, STEP, Engine
+from tamis.solvers.online_blocks.loop import Form, Groups, Memory
 from tamis.solvers.online_blocks.loop_walks import (
     learn_groups,
     score_groups,
@@ -21,6 +22,8 @@ from tamis.solvers.online_blocks.loop_walks import (
 )
 from tamis.terms.blocks import GroupL2, SparseGroup
 from tamis.terms.rules import DualAveraging
+
+NO_SQUARES = np.zeros(0)  # a look at the weights sums what it needs anew
 
 
 class GroupEngine(Engine):
@@ -100,22 +103,23 @@ class GroupEngine(Engine):
         self.squares = np.zeros(len(self.prices) if self.quick else 0)
         if len(self.squares) and self.state.any():
             many = np.uint64(self.outputs)
-            sum_squares(self.state, self.squares, self._blocks(), self.terms[1], many)
+            sum_squares(self._memory(), self._groups(), self.terms[1], many)
 
-    def _blocks(self) -> tuple:
+    def _groups(self) -> Groups:
         members = self.members[:0] if self.ordered else self.members
-        return members, self.starts, self.prices, self.owners, self.owner_starts
+        return Groups(members, self.starts, self.prices, self.owners, self.owner_starts)
 
-    def _form(self) -> tuple[float, float, float, float]:
+    def _memory(self) -> Memory:
+        # Zeros cost nothing before they are touched.
+        scratch = np.zeros((len(self.prices), 2))
+        return Memory(self.state, self.bias, self.costs, self.squares, scratch)
+
+    def _form(self) -> Form:
         softmax = self.softmax and getattr(self.terms[0], "is_likelihood", False)
-        return float(softmax), 1.0, float(self.overlap), float(self.outputs)
+        return Form(*self.flags, float(softmax), 1.0, float(self.overlap), float(self.outputs))
 
     def _clocks(self) -> tuple:
-        return self.ledger, self.stats, self.flags, self._form()
-
-    def _scratch(self) -> np.ndarray:
-        """Zeros that cost nothing before they are touched."""
-        return np.zeros((len(self.prices), 2))
+        return self.ledger, self.stats, self._form()
 
     def _restored(self) -> None:
         """Refuse groups that leave a column out; make what follows from them."""
@@ -128,21 +132,21 @@ class GroupEngine(Engine):
             raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
     def _walk(self, rows, coded: Coded, weights, span, n_jobs):
-        self._walked(learn_groups, rows, coded.columns, weights, span, coded.tasks)
+        self._walked(learn_groups, rows, coded, weights, span)
 
     def _walked(self, walk, rows: Csr, *given) -> None:
         """Make a walk over rows, and take its clocks."""
-        memory = (self.state, self.bias, self.costs, self.squares, self._scratch(), self._blocks())
-        after = walk(*rows[:3], *given, *memory, *self.terms, *self._clocks())
+        engine = (self._memory(), self._groups(), *self.terms, *self._clocks())
+        after = walk(rows[:3], *given, *engine)
         clocks: Any = (tuple(map(float, clock)) for clock in after)
         self.ledger, self.stats = clocks
 
     def score(self, rows: Csr, tasks=NO_TASKS) -> np.ndarray:
         """Scores of the rows, (rows, outputs), or those of each row's task."""
-        form = self._form()
-        scores = np.empty((rows.n_rows, int(form[3]) if len(tasks) else self.outputs))
-        memory = (self.state, self.bias, self._scratch(), self._blocks())
-        score_groups(*rows[:3], tasks, *memory, *self.terms[1:], *self._clocks(), scores)
+        width = int(self._form().width) if len(tasks) else self.outputs
+        scores, memory = np.empty((rows.n_rows, width)), self._memory()._replace(squares=NO_SQUARES)
+        given = (self._groups(), *self.terms[1:], *self._clocks())
+        score_groups(rows[:3], tasks, memory, *given, scores)
         return scores
 
     def weights(self) -> np.ndarray:
@@ -155,7 +159,7 @@ class GroupEngine(Engine):
 
     def _written(self) -> tuple[np.ndarray, np.ndarray]:
         weights, factors = np.zeros((self.outputs, self.features)), np.zeros(len(self.prices))
-        given = (self._blocks(), *self.terms[1:], *self._clocks())
+        given = (self._groups(), *self.terms[1:], *self._clocks())
         write_group_weights(self.state, *given, weights, factors)
         return weights, factors
 

@@ -38,32 +38,34 @@ def fista(
     that was too low). Momentum is dropped when it points uphill (O'Donoghue and Candes).
     """
     parts, many = (blocks.starts, blocks.weights, blocks.l1_weights), np.uint64(w.shape[1])
-    bend = smooth.bend * max(spectral_bound(design) * blocks.overlap, 1.0 if fit_intercept else 0.0)
+    lipschitz = smooth.lipschitz * max(
+        spectral_bound(design) * blocks.overlap, 1.0 if fit_intercept else 0.0
+    )
     if not smooth.quadratic:
-        bend *= EASY
+        lipschitz *= EASY
     ahead, level, speed = w.copy(), bias.copy(), 1.0
     # At w, and ahead of it; they are linear in the weights.
     here = scores = design.scores(blocks.gathered(w)) + design.level(bias)
     for turn in range(1, turns + 1):
         value = smooth.value(scores)
         residuals = smooth.weights[:, None] * smooth.slopes(scores)
-        slope, pull = blocks.stacked(design.slopes(residuals)), design.total(residuals)
+        slope, gradient = blocks.stacked(design.slopes(residuals)), design.total(residuals)
         for _ in range(DOUBLINGS):
-            moved = np.ascontiguousarray(ahead - slope / bend)
-            prox_blocks(moved.ravel(), 1.0 / bend, *parts, penalty, many, moved.ravel())
-            raised = level - pull / bend if fit_intercept else level
+            moved = np.ascontiguousarray(ahead - slope / lipschitz)
+            prox_blocks(moved.ravel(), 1.0 / lipschitz, *parts, penalty, many, moved.ravel())
+            raised = level - gradient / lipschitz if fit_intercept else level
             step, lift = moved - ahead, raised - level
-            rise = (slope * step).sum() + pull @ lift
-            bound = value + rise + 0.5 * bend * ((step**2).sum() + lift @ lift)
+            rise = (slope * step).sum() + gradient @ lift
+            bound = value + rise + 0.5 * lipschitz * ((step**2).sum() + lift @ lift)
             there = design.scores(blocks.gathered(moved)) + design.level(raised)
             if smooth.value(there) <= bound + 1e-12 * abs(value):
                 break
-            bend *= 2.0
+            lipschitz *= 2.0
         else:
             return w, bias
         if turn % LOOK == 0:
-            apart = distance_blocks(ahead.ravel(), slope.ravel(), *parts, penalty, many)
-            if apart <= enough:
+            distance = distance_blocks(ahead.ravel(), slope.ravel(), *parts, penalty, many)
+            if distance <= enough:
                 return ahead, level
         if (-step * (moved - w)).sum() - lift @ (raised - bias) > 0.0:
             speed = 1.0

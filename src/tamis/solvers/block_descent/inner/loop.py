@@ -1,4 +1,10 @@
-"""Block coordinate descent on a quadratic model, from a Gram matrix or from columns."""
+"""Block coordinate descent on a quadratic model, from a Gram matrix or from columns.
+
+A block takes one proximal step of its own length, 1 over its Lipschitz constant: the largest
+eigenvalue of its part of the Gram matrix, or a bound of it.
+"""
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -8,32 +14,62 @@ from tamis.base.verbs import block_prox
 ONE, STRETCH = np.uint64(1), np.uint64(1024)
 
 
+class Priced(NamedTuple):
+    """Blocks of places: where each begins, the weights of its norm and of L1, and its Lipschitz
+    constant.
+    """
+
+    starts: np.ndarray
+    weights: np.ndarray
+    l1_weights: np.ndarray
+    lipschitz: np.ndarray
+
+
+class DenseColumns(NamedTuple):
+    """Rows of `columns` that places name, less their means; all rows have one curvature. The
+    residuals sum to 0 where there are means.
+    """
+
+    columns: np.ndarray
+    place_column: np.ndarray
+    means: np.ndarray
+    curvature: float
+    residuals: np.ndarray
+
+
+class SparseColumns(NamedTuple):
+    """CSC columns that places name, with the curvature of each row, and means under it (0 without
+    an intercept): with the intercept at its best the residuals' weighted sum stays 0, so a column's
+    mean only moves a shift of them all, which is kept beside them.
+    """
+
+    data: np.ndarray
+    indices: np.ndarray
+    indptr: np.ndarray
+    place_column: np.ndarray
+    curvature: np.ndarray
+    means: np.ndarray
+    residuals: np.ndarray
+
+
 @compiled
-def sweep_gram(gram, slope, w, picks, starts, weights, l1_weights, bends, penalty, turns):
+def sweep_gram(gram, slope, w, picks, blocks, penalty, turns):
     """Sweeps over the blocks `picks`; `slope` (places, outputs) is kept that of the quadratic model
     at `w`.
-
-    A block takes one proximal step of its own length, 1 over its `bends`, the largest eigenvalue of
-    its part of the Gram matrix.
     """
+    starts, weights, l1_weights, lipschitz = blocks
     many, places = np.uint64(w.shape[1]), np.uint64(w.shape[0])
     room, moved = np.empty(places * many), np.empty(places * many)
     for _ in range(turns):
         for g in picks:
             low, size = starts[g], starts[g + ONE] - starts[g]
-            if bends[g] <= 0.0:
+            if lipschitz[g] <= 0.0:
                 continue
             for k in range(size):
                 for c in range(many):
-                    room[k * many + c] = w[low + k, c] - slope[low + k, c] / bends[g]
-            block_prox(
-                penalty,
-                room[: size * many],
-                1.0 / bends[g],
-                weights[g],
-                l1_weights[g],
-                moved[: size * many],
-            )
+                    room[k * many + c] = w[low + k, c] - slope[low + k, c] / lipschitz[g]
+            before, after = room[: size * many], moved[: size * many]
+            block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
             for k in range(size):
                 for c in range(many):
                     change = moved[k * many + c] - w[low + k, c]
@@ -44,40 +80,24 @@ def sweep_gram(gram, slope, w, picks, starts, weights, l1_weights, bends, penalt
 
 
 @compiled
-def sweep_dense(
-    columns,
-    place_column,
-    means,
-    load,
-    rest,
-    w,
-    picks,
-    starts,
-    weights,
-    l1_weights,
-    bends,
-    penalty,
-    turns,
-):
-    """The same for one output from dense columns, the rows of `columns`; `rest` is kept that of the
-    residuals, which sum to 0 where there are means.
+def sweep_dense(table, w, picks, blocks, penalty, turns):
+    """The same for one output from dense columns, whose residuals are kept up.
 
-    `load` is the curvature of every row. A block's changes go into `rest` a stretch of rows at a
-    time, which stays in the cache.
+    A block's changes go into them a stretch of rows at a time, which stays in the cache.
     """
-    room, moved, rows = np.empty(w.shape[0]), np.empty(w.shape[0]), np.uint64(rest.shape[0])
+    columns, place_column, means, curvature, residuals = table
+    starts, weights, l1_weights, lipschitz = blocks
+    room, moved, rows = np.empty(w.shape[0]), np.empty(w.shape[0]), np.uint64(residuals.shape[0])
     for _ in range(turns):
         for g in picks:
             low, size = starts[g], starts[g + ONE] - starts[g]
-            if bends[g] <= 0.0:
+            if lipschitz[g] <= 0.0:
                 continue
             for k in range(size):
-                room[k] = (
-                    w[low + k, 0] - load * np.dot(columns[place_column[low + k]], rest) / bends[g]
-                )
-            block_prox(
-                penalty, room[:size], 1.0 / bends[g], weights[g], l1_weights[g], moved[:size]
-            )
+                product = np.dot(columns[place_column[low + k]], residuals)
+                room[k] = w[low + k, 0] - curvature * product / lipschitz[g]
+            before, after = room[:size], moved[:size]
+            block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
             for k in range(size):
                 moved[k], w[low + k, 0] = moved[k] - w[low + k, 0], moved[k]
             for first in range(np.uint64(0), rows, STRETCH):
@@ -86,75 +106,56 @@ def sweep_dense(
                     change, j = moved[k], place_column[low + k]
                     if change != 0.0:
                         for i in range(first, last):
-                            rest[i] += (columns[j, i] - means[j]) * change
+                            residuals[i] += (columns[j, i] - means[j]) * change
 
 
 @compiled
-def slope_columns(columns, place_column, load, rest, slope):
+def slope_columns(table, slope):
     """Fill `slope` (places, 1) with that of dense columns."""
+    columns, place_column, _, curvature, residuals = table
     for place in range(np.uint64(slope.shape[0])):
-        slope[place, 0] = load * np.dot(columns[place_column[place]], rest)
+        slope[place, 0] = curvature * np.dot(columns[place_column[place]], residuals)
 
 
 @compiled
-def sweep_columns(
-    data,
-    indices,
-    indptr,
-    place_column,
-    load,
-    means,
-    rest,
-    shift,
-    w,
-    picks,
-    starts,
-    weights,
-    l1_weights,
-    bends,
-    penalty,
-    turns,
-):
-    """The same from sparse columns; `rest` holds the residuals but for `shift`, which is returned.
-
-    `load` is the curvature of each row, `means` the columns' means under it (0 without an
-    intercept): with the intercept at its best the residuals' weighted sum stays 0, so a column's
-    mean only moves `shift`.
-    """
+def sweep_columns(table, shift, w, picks, blocks, penalty, turns):
+    """The same from sparse columns; residuals are kept up but for `shift`, which is returned."""
+    data, indices, indptr, place_column, curvature, means, residuals = table
+    starts, weights, l1_weights, lipschitz = blocks
     room, moved = np.empty(w.shape[0]), np.empty(w.shape[0])
-    mass = load.sum()
+    mass = curvature.sum()
     for _ in range(turns):
         for g in picks:
             low, size = starts[g], starts[g + ONE] - starts[g]
-            if bends[g] <= 0.0:
+            if lipschitz[g] <= 0.0:
                 continue
             for k in range(size):
                 j, s = place_column[low + k], 0.0
                 for i in range(indptr[j], indptr[j + ONE]):
-                    s += data[i] * load[indices[i]] * rest[indices[i]]
-                room[k] = w[low + k, 0] - (s + shift * means[j] * mass) / bends[g]
-            block_prox(
-                penalty, room[:size], 1.0 / bends[g], weights[g], l1_weights[g], moved[:size]
-            )
+                    s += data[i] * curvature[indices[i]] * residuals[indices[i]]
+                room[k] = w[low + k, 0] - (s + shift * means[j] * mass) / lipschitz[g]
+            before, after = room[:size], moved[:size]
+            block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
             for k in range(size):
                 change = moved[k] - w[low + k, 0]
                 if change != 0.0:
                     w[low + k, 0] = moved[k]
                     j = place_column[low + k]
                     for i in range(indptr[j], indptr[j + ONE]):
-                        rest[indices[i]] += data[i] * change
+                        residuals[indices[i]] += data[i] * change
                     shift -= means[j] * change
     return shift
 
 
 @compiled
-def bend_columns(data, indices, indptr, place_column, load, means, starts, bends):
-    """Fill `bends` with a bound of the largest eigenvalue of each block's Gram matrix: the largest
-    sum of a row's sizes.
+def bound_lipschitz(table, starts, lipschitz):
+    """Fill `lipschitz` with a bound of the largest eigenvalue of each block's Gram matrix: the
+    largest sum of a row's sizes.
     """
-    mass = load.sum()
-    for g in range(np.uint64(bends.shape[0])):
-        bends[g] = 0.0
+    data, indices, indptr, place_column, curvature, means, _ = table
+    mass = curvature.sum()
+    for g in range(np.uint64(lipschitz.shape[0])):
+        lipschitz[g] = 0.0
         for first in range(starts[g], starts[g + ONE]):
             a, total = place_column[first], 0.0
             for second in range(starts[g], starts[g + ONE]):
@@ -162,11 +163,11 @@ def bend_columns(data, indices, indptr, place_column, load, means, starts, bends
                 i, k = indptr[a], indptr[b]
                 while i < indptr[a + ONE] and k < indptr[b + ONE]:
                     if indices[i] == indices[k]:
-                        product += data[i] * data[k] * load[indices[i]]
+                        product += data[i] * data[k] * curvature[indices[i]]
                         i, k = i + ONE, k + ONE
                     elif indices[i] < indices[k]:
                         i += ONE
                     else:
                         k += ONE
                 total += abs(product - means[a] * means[b] * mass)
-            bends[g] = max(bends[g], total)
+            lipschitz[g] = max(lipschitz[g], total)

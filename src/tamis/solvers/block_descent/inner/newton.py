@@ -11,7 +11,8 @@ from tamis.solvers.block_descent.inner.quadratic import solve_quadratic
 from tamis.solvers.block_descent.loop import Blocks, distance_blocks, value_blocks
 
 LARGEST = 4000  # places above which no Gram matrix is made
-# the same for places times outputs that curve apart, where it costs as much as many steps of FISTA
+# the same for places times outputs with curvatures of their own, where it costs as much as many
+# steps of FISTA
 JOINT = 600
 MOST_KNOWN = 6000  # columns whose Gram matrix is kept
 STEPS, TURNS = 50, 400  # most Newton steps, and turns of sweeps in each
@@ -46,18 +47,18 @@ def newton(
         if step:
             slope = part.stacked(picked.slopes(smooth.weights[:, None] * smooth.slopes(scores)))
         flat = np.ascontiguousarray(slope).ravel()
-        apart = distance_blocks(w.ravel(), flat, *parts, penalty, many)
-        if apart <= enough:
+        distance = distance_blocks(w.ravel(), flat, *parts, penalty, many)
+        if distance <= enough:
             break
         aim = enough
         if not smooth.quadratic:
-            aim = max(0.5 * enough, (0.1 if step == 0 else 0.01) * apart)
+            aim = max(0.5 * enough, (0.1 if step == 0 else 0.01) * distance)
         moved, push = w.copy(), None
         if shares_gram(problem):
             push = _solve_shared(
                 problem, picked, part, columns, kept, penalty, moved, slope, scores, aim
             )
-        else:  # outputs that curve apart: every output of a place is a place
+        else:  # outputs with curvatures of their own: every output of a place is a place
             everywhere = np.arange(w.size, dtype=np.uint64)
             wide = part._replace(starts=part.starts * many, members=everywhere)
             gram = _joint_gram(problem, picked, part, scores)
@@ -102,21 +103,21 @@ def _solve_shared(
     it would take to make one: columns that are nearly orthogonal need only a few.
     """
     smooth, design, many = problem.smooth, problem.design, len(part.members)
-    load, alone = smooth.load(scores, 0, 0), slope.shape[1] == 1
+    curvature, alone = smooth.curvature(scores, 0, 0), slope.shape[1] == 1
     if alone and design.sparse:
         table = picked.X if picked is not design else design.X[:, columns]
         if many > LARGEST or 3 * table.nnz < many * many:
-            rest = _over(smooth.weights * smooth.slopes(scores)[:, 0], load)
-            sparse = SparseModel(table, load, design.centred, rest, part)
+            rest = _over(smooth.weights * smooth.slopes(scores)[:, 0], curvature)
+            sparse = SparseModel(table, curvature, design.centred, rest, part)
             solve_quadratic(sparse, w, part, penalty, aim)
             return None
-    store, known = problem.store, problem.store.bends_of(kept) if smooth.quadratic else None
+    store, known = problem.store, problem.store.lipschitz_of(kept) if smooth.quadratic else None
     if alone and not design.sparse:
         no_gram = many > LARGEST or design.n_rows < many
         in_place = picked is design and design.by_columns
         turns = TURNS if no_gram else _sweeps_first(store, columns) if in_place else 0
         if turns:
-            model = _dense_model(problem, picked, part, columns, load, scores, known)
+            model = _dense_model(problem, picked, part, columns, curvature, scores, known)
             store.learn(kept, known)
             before = model.state()
             if solve_quadratic(model, w, part, penalty, aim, turns) or no_gram:
@@ -124,9 +125,9 @@ def _solve_shared(
             slope = model.slopes()
     everywhere, members = np.arange(len(columns)), part.members.astype(np.int64)
     if smooth.quadratic:
-        gram = store.get(design, load, columns, MOST_KNOWN)
+        gram = store.get(design, curvature, columns, MOST_KNOWN)
     else:
-        gram = picked.gram(load, everywhere, everywhere)
+        gram = picked.gram(curvature, everywhere, everywhere)
     if len(members) != len(columns) or (members != everywhere).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
     exact = GramModel(gram, slope, w, part, known)
@@ -141,20 +142,20 @@ def _sweeps_first(store, columns: np.ndarray) -> int:
     return (len(columns) ** 2 - known**2) // (DEAR * len(columns))
 
 
-def _dense_model(problem, picked, part: Blocks, columns, load, scores, known) -> DenseModel:
+def _dense_model(problem, picked, part: Blocks, columns, curvature, scores, known) -> DenseModel:
     """The columns in place where the table allows it, else a copy of them, centred and scaled by
-    the root of the load.
+    the root of the curvature.
     """
     smooth, design = problem.smooth, problem.design
     residuals, members = smooth.weights * smooth.slopes(scores)[:, 0], part.members.astype(np.int64)
     if picked is design and design.by_columns:
-        rest, at = residuals / load[0], columns[members]
-        return DenseModel(design.X.T, at, design.means, float(load[0]), rest, part, known)
-    root = np.sqrt(load)
+        rest, at = residuals / curvature[0], columns[members]
+        return DenseModel(design.X.T, at, design.means, float(curvature[0]), rest, part, known)
+    root = np.sqrt(curvature)
     table = picked.X if picked is not design else design.X[:, columns]
     rows = np.ascontiguousarray(table.T)[members]
     if design.centred:
-        rows -= (rows @ load)[:, None] / load.sum()
+        rows -= (rows @ curvature)[:, None] / curvature.sum()
     rows *= root
     at, none = np.arange(len(members)), np.zeros(len(members))
     return DenseModel(rows, at, none, 1.0, _over(residuals, root), part, known)
@@ -174,14 +175,14 @@ def _joint_gram(problem, picked, part: Blocks, scores) -> np.ndarray:
     everywhere = np.arange(len(picked.means))
     for table, rows, start in picked.shares():
         for first, second in combinations_with_replacement(range(table.outputs), 2):
-            load = problem.smooth.load(scores, first, second)
-            if load is None:
+            curvature = problem.smooth.curvature(scores, first, second)
+            if curvature is None:
                 continue
-            product, sums = table.products(load[rows], everywhere, everywhere)
+            product, sums = table.products(curvature[rows], everywhere, everywhere)
             a, b = start + first, start + second
             gram[:, a, :, b] = gram[:, b, :, a] = product[np.ix_(members, members)]
             cross[:, a, b] = cross[:, b, a] = sums[0][members]
-            level[a, b] = level[b, a] = load[rows].sum()
+            level[a, b] = level[b, a] = curvature[rows].sum()
     gram = gram.reshape(len(members) * outputs, -1)
     cross = cross.reshape(len(members) * outputs, outputs)
     if problem.fit_intercept:
@@ -191,6 +192,6 @@ def _joint_gram(problem, picked, part: Blocks, scores) -> np.ndarray:
     return gram
 
 
-def _over(residuals, load) -> np.ndarray:
+def _over(residuals, curvature) -> np.ndarray:
     """Residuals over loads; rows of weight 0 have neither."""
-    return residuals / np.where(load > 0.0, load, 1.0)
+    return residuals / np.where(curvature > 0.0, curvature, 1.0)

@@ -21,7 +21,7 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
     """
     parts, many = parts_of(blocks), np.uint64(w.shape[1])
     everywhere, group = np.arange(blocks.n_groups, dtype=np.uint64), group_of(blocks)
-    stiffest, nearest, since = float(model.bends.max(initial=0.0)), np.inf, 0
+    steepest, nearest, since = float(model.blocks.lipschitz.max(initial=0.0)), np.inf, 0
     for turn in range(1, turns + 1):
         model.sweep(w, everywhere, penalty, 1)
         used = np.unique(group[w.any(axis=1)]).astype(np.uint64)
@@ -29,15 +29,15 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
         for _ in range(SWEEPS):
             model.sweep(w, used, penalty, 1)
             trail.append((w.copy(), model.state()))
-            if stiffest * np.abs(trail[-1][0] - trail[-2][0]).max(initial=0.0) <= SETTLED * enough:
+            if steepest * np.abs(trail[-1][0] - trail[-2][0]).max(initial=0.0) <= SETTLED * enough:
                 break
         if len(trail) > SWEEPS:
             _extrapolate(model, w, trail, parts, penalty)
         slope = np.ascontiguousarray(model.slopes())
-        apart = distance_blocks(w.ravel(), slope.ravel(), *parts, penalty, many)
-        if apart <= enough:
+        distance = distance_blocks(w.ravel(), slope.ravel(), *parts, penalty, many)
+        if distance <= enough:
             return True
-        nearest, since = (apart, turn) if apart < 0.99 * nearest else (nearest, since)
+        nearest, since = (distance, turn) if distance < 0.99 * nearest else (nearest, since)
         if turn - since >= PATIENCE:
             return False
         if many == 1 and turn % model.patience == 0:
@@ -81,15 +81,15 @@ def _newton(model, slope, w, blocks: Blocks, group, penalty) -> None:
     toll = penalty.alpha * blocks.l1_weights[mine]
     unit = now / norms[mine]
     stiff = penalty.alpha * (blocks.weights / np.where(norms > 0.0, norms, 1.0))[mine]
-    pull = slope[at] + penalty.alpha * blocks.weights[mine] * unit + toll * np.sign(now)
-    curve = model.bend(at)
+    gradient = slope[at] + penalty.alpha * blocks.weights[mine] * unit + toll * np.sign(now)
+    curve = model.hessian(at)
 
-    def bend(v):  # the norm's curvature lies across the block, not along it
+    def hessian(v):  # the norm's curvature lies across the block, not along it
         along = np.bincount(mine, weights=unit * v, minlength=blocks.n_groups)[mine]
         return curve(v) + stiff * (v - unit * along)
 
-    step = model.solve(at, mine, unit, stiff, -pull)
-    step = _conjugate(bend, -pull) if step is None else step
+    step = model.solve(at, mine, unit, stiff, -gradient)
+    step = _conjugate(hessian, -gradient) if step is None else step
     parts = (*parts_of(blocks), penalty, np.uint64(1))
     before = value_blocks(w.ravel(), *parts)
     for length in (1.0, 0.5, 0.25, 0.1, 0.02):
@@ -106,7 +106,7 @@ def _newton(model, slope, w, blocks: Blocks, group, penalty) -> None:
             return
 
 
-def _conjugate(bend, wanted: np.ndarray) -> np.ndarray:
+def _conjugate(hessian, wanted: np.ndarray) -> np.ndarray:
     """Conjugate gradients, ended early: any number of iterations gives a direction downhill."""
     step, rest = np.zeros_like(wanted), wanted.copy()
     ahead, square = rest.copy(), float(rest @ rest)
@@ -114,7 +114,7 @@ def _conjugate(bend, wanted: np.ndarray) -> np.ndarray:
     for _ in range(CONJUGATE):
         if square <= goal:
             break
-        image = bend(ahead)
+        image = hessian(ahead)
         curve = float(ahead @ image)
         if curve <= 1e-14 * float(ahead @ ahead):
             break

@@ -198,7 +198,7 @@ def _selection_caption(selection: read.Selection, ever: int, model) -> str:
         return f"{text} No threshold applies: features are kept by the size of their weights."
     purged = (
         "; a feature leaves for good when the bursts of one stage keep it less often"
-        if hasattr(model, "purge")
+        if hasattr(model, "n_stages_")
         else ""
     )
     return f"{text} Dashed: the threshold, {fixed(selection.threshold, 2)}{purged}."

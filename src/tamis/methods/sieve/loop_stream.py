@@ -12,9 +12,8 @@ from tamis.base.verbs import slope
 from tamis.methods.sieve.loop import ONE, longest, shrunk
 
 TINY = 1e-300  # a square may underflow, and 0 / 0 is no step
-# Places in the running totals: rows, weight, columns seen, sum of squared norms in standard units;
-# then, an output each, weight of the positives, mean target, sum of absolute deviations from it.
-ROWS, WEIGHT, SEEN, SQUARES, OUTPUTS = 0, 1, 2, 3, 4
+# Running totals: rows, their weight, columns seen, sum of squared norms in standard units.
+CLOCK = np.dtype((np.record, [(name, "f8") for name in ("rows", "weight", "seen", "squares")]))
 
 
 class Chunk(NamedTuple):
@@ -29,13 +28,17 @@ class Chunk(NamedTuple):
 
 
 class Running(NamedTuple):
-    """All that a stream learns: weight and squares of each column, running totals, rows of each
-    group, and the models: states (settings, groups, columns, numbers) and intercepts.
+    """All that a stream learns: weight and squares of each column; totals (a `CLOCK`); of each
+    output the weight of the positives, the mean target and the sum of absolute deviations from it;
+    rows of each group; and the models: states (settings, groups, columns, numbers) and intercepts.
     """
 
     counts: np.ndarray
     squares: np.ndarray
-    totals: np.ndarray
+    clock: np.ndarray
+    positives: np.ndarray
+    means: np.ndarray
+    deviations: np.ndarray
     steps: np.ndarray
     states: np.ndarray
     biases: np.ndarray
@@ -56,14 +59,14 @@ def standard_row(data, indices, first, last, weight, running, z):
     """Fill a row's values in the units of the columns so far (its own where a column is new), and
     count it; its squared norm.
     """
-    counts, squares, totals = running.counts, running.squares, running.totals
+    counts, squares, clock = running.counts, running.squares, running.clock[0]
     norm = 1.0
     for k in range(first, last):
         j, x = indices[k], float(data[k])
         known = counts[j] > 0.0
         value = x / math.sqrt(squares[j] / counts[j]) if known else (1.0 if x > 0.0 else -1.0)
         if not known:
-            totals[SEEN] += 1.0
+            clock.seen += 1.0
         counts[j] += weight
         squares[j] += weight * x * x
         z[k - first] = value
@@ -72,21 +75,21 @@ def standard_row(data, indices, first, last, weight, running, z):
 
 
 @helper
-def standard_target(y, weight, classes, c, many, totals):
+def standard_target(y, weight, classes, c, running):
     """The target in the units of those before it, and the step's divisor for rare classes; counts
     it.
     """
+    total = running.clock[0].weight
     if classes:
-        totals[OUTPUTS + c] += weight * (y > 0.0)
-        share = totals[OUTPUTS + c] / totals[WEIGHT]
+        running.positives[c] += weight * (y > 0.0)
+        share = running.positives[c] / total
         rarity = 4.0 * share * (1.0 - share)
         return y, rarity if rarity > 0.0 else 1.0
-    mean, deviation = totals[OUTPUTS + many + c], totals[OUTPUTS + 2 * many + c]
-    before = totals[WEIGHT] - weight
+    mean, deviation, before = running.means[c], running.deviations[c], total - weight
     unit = deviation / before if deviation > 0.0 else 1.0
     center = mean if before > 0.0 else y
-    totals[OUTPUTS + many + c] += (y - mean) * weight / totals[WEIGHT]
-    totals[OUTPUTS + 2 * many + c] += weight * abs(y - center)
+    running.means[c] += (y - mean) * weight / total
+    running.deviations[c] += weight * abs(y - center)
     return (y - center) / unit, 1.0
 
 
@@ -132,7 +135,7 @@ def stream_rows(chunk, running, bases, loss, manner):
     weight 0 is skipped.
     """
     data, indices, indptr, targets, weights, folds = chunk
-    totals, steps, states, biases = running[2:]
+    clock, steps, states, biases = running.clock[0], running.steps, running.states, running.biases
     settings, groups, many = states.shape[0], states.shape[1], (biases.shape[2] - 1) // 2
     z, scores, wanted, rarity = (
         np.empty(max(longest(indptr), ONE)), np.empty(many), np.empty(many), np.empty(many)
@@ -143,18 +146,18 @@ def stream_rows(chunk, running, bases, loss, manner):
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
-        totals[ROWS] += 1.0
-        totals[WEIGHT] += weight
-        totals[SQUARES] += standard_row(data, indices, first, last, weight, running, z)
+        clock.rows += 1.0
+        clock.weight += weight
+        clock.squares += standard_row(data, indices, first, last, weight, running, z)
         for c in range(many):
             if targets.shape[1] > 1 or many == 1:
                 y = targets[i, c]
             else:
                 y = 1.0 if targets[i, 0] == c else -1.0
-            wanted[c], rarity[c] = standard_target(y, weight, manner.classes, c, many, totals)
-        size = 1.0 / math.sqrt(totals[SQUARES] / totals[ROWS])
-        fewness = math.sqrt(min(1.0, totals[SEEN] / totals[ROWS]))
-        heavy = weight * totals[ROWS] / totals[WEIGHT]
+            wanted[c], rarity[c] = standard_target(y, weight, manner.classes, c, running)
+        size = 1.0 / math.sqrt(clock.squares / clock.rows)
+        fewness = math.sqrt(min(1.0, clock.seen / clock.rows))
+        heavy = weight * clock.rows / clock.weight
         for s in range(settings):
             for c in range(many):
                 follows = rarity[c] if bases[s, 2] else 1.0

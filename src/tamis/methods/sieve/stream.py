@@ -13,15 +13,7 @@ from tamis.base.contents import apart, array, count, flag, listing, number, rows
 from tamis.base.rows import Csr
 from tamis.methods.sieve.columns import Columns, Units, fold_of, hashed, sample_of
 from tamis.methods.sieve.fit import Result, sieve
-from tamis.methods.sieve.loop_stream import (
-    OUTPUTS,
-    ROWS,
-    WEIGHT,
-    Chunk,
-    Manner,
-    Running,
-    stream_rows,
-)
+from tamis.methods.sieve.loop_stream import CLOCK, Chunk, Manner, Running, stream_rows
 from tamis.methods.sieve.paths import Start, Task
 from tamis.methods.sieve.settings import Options, bases_of
 
@@ -48,7 +40,7 @@ class SieveStream:
         "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
         "biases": array("f8", 2, "folds+1", "1+2*outputs"),
         "steps": array("f8", "folds+1", least=0.0),
-        "totals": array("f8", f"{OUTPUTS}+3*outputs"),
+        "totals": array("f8", "4+3*outputs"),
         "keys": array("u8", "sample", increasing=True),
         "bar": number(int, least=0, most=int(LAST)),
         "evicted": flag(),
@@ -76,7 +68,8 @@ class SieveStream:
         self.counts, self.squares = np.zeros(n_columns), np.zeros(n_columns)
         self.states = np.zeros((2, folds + 1, n_columns, width))
         self.biases = np.zeros((2, folds + 1, width))
-        self.steps, self.totals = np.zeros(folds + 1), np.zeros(OUTPUTS + 3 * n_outputs)
+        # A clock, then three numbers an output.
+        self.steps, self.totals = np.zeros(folds + 1), np.zeros(4 + 3 * n_outputs)
         self.keys, self.bar, self.evicted = np.zeros(0, dtype=np.uint64), int(LAST), False
         self.rows = sp.csr_array((0, n_columns))
         self.targets = np.zeros((0, 1))
@@ -94,7 +87,14 @@ class SieveStream:
     @property
     def n_rows(self) -> int:
         """Rows seen, those of weight 0 left out."""
-        return int(self.totals[ROWS])
+        return int(self.running.clock[0].rows)
+
+    @property
+    def running(self) -> Running:
+        """All that the loop changes, by name."""
+        clock, outputs = self.totals[:4].view(CLOCK), self.totals[4:].reshape(3, self.n_outputs)
+        models = (self.steps, self.states, self.biases)
+        return Running(self.counts, self.squares, clock, *outputs, *models)
 
     # ------------------------------------------------------------------ learning
     def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":
@@ -102,12 +102,9 @@ class SieveStream:
         hashes = hashed(rows)
         folds = fold_of(hashes, self.folds)
         bases = [(base.step, base.strength, base.follows) for base in bases_of(task.loss, strength)]
-        running = Running(
-            self.counts, self.squares, self.totals, self.steps, self.states, self.biases
-        )
         stream_rows(
             Chunk(*rows[:3], targets, weights, folds),
-            running,
+            self.running,
             np.array(bases, dtype=float),
             task.loss,
             Manner(task.curvature, task.intercept, float(self.classes)),
@@ -191,9 +188,11 @@ class SieveStream:
         many = self.n_outputs
         if self.classes:
             return np.ones(many), np.zeros(many)
-        means, deviations = self.totals[OUTPUTS + many :].reshape(2, many)
-        running = np.where(deviations > 0.0, deviations / max(self.totals[WEIGHT], 1e-300), 1.0)
-        return running / units.unit, (means - units.center) / units.unit
+        running = self.running
+        means, deviations = running.means, running.deviations
+        weight = max(running.clock[0].weight, 1e-300)
+        own = np.where(deviations > 0.0, deviations / weight, 1.0)
+        return own / units.unit, (means - units.center) / units.unit
 
 
 def _keys(hashes, targets) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from tamis.base.rows import Csr, frozen
 from tamis.methods.stabilized import loop_columns as columns_loop
 from tamis.methods.stabilized import loop_stage as loop
-from tamis.methods.stabilized.loop_stage import Plan
+from tamis.methods.stabilized.loop_stage import Plan, Rows
 from tamis.methods.stabilized.paths import Bundle
 
 BLOCK = 1 << 16  # rows times paths between two looks at the progress bar and at Ctrl-C
@@ -35,15 +35,15 @@ class Fitting:
         self.pace, self.blocks = {True: 0.0, False: 0.0}, 0
         fresh = (counts > 0) & (bundle.status == loop.UNSEEN)
         bundle.status[fresh] = loop.PRESENT
-        bundle.course[[loop.KEPT, loop.SEEN]] += np.count_nonzero(fresh)
-        bundle.course[loop.EMPTY] = 0.0
+        clock, many = bundle.clock, np.count_nonzero(fresh)
+        clock.kept, clock.seen, clock.empty = clock.kept + many, clock.seen + many, 0.0
         gone = int(counts[bundle.status == loop.PURGED].sum())
         present = np.count_nonzero(bundle.status == loop.PRESENT)
         if 2 * present < len(counts) or gone > plan.compaction * len(rows.data):
             self.shrink()
         else:
             self.bundles[c] = bundle.relocated(self.columns)
-            self.bundle.course[loop.EMPTY] = gone
+            self.bundle.clock.empty = gone
 
     @property
     def bundle(self) -> Bundle:
@@ -67,7 +67,7 @@ class Fitting:
         self.matrix = tuple(frozen(part) for part in self.owned)
         self.columns = self.columns[stay]
         self.bundles[self.c] = bundle.relocated(self.columns)
-        self.bundle.course[loop.EMPTY] = 0.0
+        self.bundle.clock.empty = 0.0
 
     def walk(self, loss, source, threads, tell) -> None:
         """One pass. Threads that other programs keep waiting would make it slower: the faster way
@@ -79,11 +79,11 @@ class Fitting:
             before, stop = at, min(n, at + step)
             counts = self.counts[self.columns]
             used, begin = self._threads(threads), time.perf_counter()
-            rows, plan = (*self.matrix, *self.rest), self.plan
+            rows, plan = Rows._make((*self.matrix, *self.rest)), self.plan
             at = self.bundle.run(rows, counts, at, stop, self.room, loss, plan, source, used)
             self.pace[used > 1] = (time.perf_counter() - begin) / max(at - before, 1)
             self.blocks += 1
-            empty, stored = self.bundle.course[loop.EMPTY], len(self.matrix[0])
+            empty, stored = self.bundle.clock.empty, len(self.matrix[0])
             if at < stop or empty > plan.compaction * stored:
                 self.shrink()
             tell(at - before)
@@ -98,7 +98,7 @@ def longest(indptr: np.ndarray, plan: Plan, bundle: Bundle) -> int:
     """Most entries that the rows of a stage can have; the open one may be of an earlier plan."""
     lengths = np.diff(indptr).astype(np.int64)
     growth = loop.LARGEST_BURST if plan.adaptive else 1.0
-    rows = int(max(plan.burst * plan.bursts * growth, bundle.course[loop.LENGTH]))
+    rows = int(max(plan.burst * plan.bursts * growth, bundle.clock.length))
     if rows >= len(lengths):
         return int(lengths.sum())
     return int(np.partition(lengths, len(lengths) - rows)[len(lengths) - rows :].sum())

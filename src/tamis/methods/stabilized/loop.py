@@ -15,24 +15,10 @@ from tamis.base.jit import compiled, compiled_parallel, helper, prange, prefetch
 from tamis.base.random import GOLDEN, mixed, shuffled
 from tamis.base.verbs import slope, value
 from tamis.methods.stabilized.loop_stage import (
-    BIAS,
-    BURST,
-    COST,
     DEAD,
-    DONE,
-    EMPTY,
-    FILL,
-    GRAVITY,
     HALF,
-    INSIDE,
-    LENGTH,
-    MASS,
     NONE,
-    NORM,
     ONE,
-    ROWS,
-    STAGE,
-    STEPS,
     begin_stage,
     count_displacements,
     count_votes,
@@ -101,12 +87,12 @@ def walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
     state, meets, paths, pool_at, pool_value = bundle
     seed, turn, permuted = source
     n, key = np.uint64(targets.shape[0]), key_of(seed, m, turn)
-    bias, norm, steps = paths[m, BIAS], paths[m, NORM], paths[m, STEPS]
-    fill, done = np.uint64(paths[m, FILL]), np.uint64(paths[m, DONE])
-    cost, mass = paths[m, COST], paths[m, MASS]
-    watched, voting = course[STAGE] + 1.0 >= plan.burn, course[STAGE] + 1.0 > plan.burn
-    left = course[BURST] - course[INSIDE] % course[BURST]
-    number, clean = np.uint64(course[ROWS]), course[EMPTY] == 0.0
+    path, clock = paths[m], course[0]
+    bias, norm, steps, cost, mass = path.bias, path.norm, path.steps, path.cost, path.mass
+    fill, done = np.uint64(path.pooled), np.uint64(path.done)
+    watched, voting = clock.stage + 1.0 >= plan.burn, clock.stage + 1.0 > plan.burn
+    left = clock.burst - clock.inside % clock.burst
+    number, clean = np.uint64(clock.rows), clock.empty == 0.0
     order = np.empty(span[1] - span[0], np.uint64)
     for q in range(np.uint64(order.shape[0])):
         order[q] = shuffled(span[0] + q, n, key) if permuted else span[0] + q
@@ -131,9 +117,8 @@ def walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
                     if met != DEAD:
                         now = state[m, j]
                         pool_at[m, fill], pool_value[m, fill] = j, now
-                        fill += np.uint64(
-                            met == 0
-                        )  # no branch: it would be mispredicted every other time
+                        # No branch: it would be mispredicted every other time.
+                        fill += np.uint64(met == 0)
                         meets[m, j] = met + 1
                         score += now * np.float64(data[k])
             else:
@@ -164,25 +149,24 @@ def walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
                 if plan.intercept:
                     bias -= bias_eta * s
         if left == 0.0:
-            left = course[BURST]
-            close_burst(m, group, fill, done, course[GRAVITY], voting, bundle, votes, lists)
+            left = clock.burst
+            close_burst(m, group, fill, done, clock.gravity, voting, bundle, votes, lists)
             done = fill
-    paths[m, BIAS], paths[m, NORM], paths[m, STEPS] = bias, norm, steps
-    paths[m, FILL], paths[m, DONE] = float(fill), float(done)
-    paths[m, COST], paths[m, MASS] = cost, mass
+    path.bias, path.norm, path.steps, path.cost, path.mass = bias, norm, steps, cost, mass
+    path.pooled, path.done = float(fill), float(done)
 
 
 # --------------------------------------------------------------------------- all paths
 @helper
 def next_span(at, stop, course):
     """The rows until the end of the stage or of the block."""
-    return at, min(stop, at + np.uint64(course[LENGTH] - course[INSIDE]))
+    return at, min(stop, at + np.uint64(course[0].length - course[0].inside))
 
 
 @helper
 def walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, source):
     """Take a group of paths over the rows `span`."""
-    many, groups = np.uint64(bundle[0].shape[0]), np.uint64(votes.shape[0])
+    many, groups = np.uint64(bundle.paths.shape[0]), np.uint64(votes.shape[0])
     for m in range(group * many // groups, (group + ONE) * many // groups):
         walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
 
@@ -190,13 +174,13 @@ def walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, sour
 @helper
 def advance(span, rows, shared, course):
     """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
-    taken = float(span[1] - span[0])
-    course[ROWS] += taken
-    course[INSIDE] += taken
-    if not shared[2].shape[0]:
-        meet(span, rows, shared[0], course)
-    ended = course[INSIDE] >= course[LENGTH]
-    course[STAGE] += 1.0 if ended else 0.0
+    clock, taken = course[0], float(span[1] - span[0])
+    clock.rows += taken
+    clock.inside += taken
+    if not shared.counts.shape[0]:
+        meet(span, rows, shared.status, course)
+    ended = clock.inside >= clock.length
+    clock.stage += 1.0 if ended else 0.0
     return ended
 
 
@@ -221,7 +205,7 @@ def run_serial(
             for group in range(groups):
                 count_displacements(group, bins, bundle, shared, course, plan)
             begin_stage(bins, bundle, shared, course, plan)
-            full = course[EMPTY] > plan.compaction * float(rows[0].shape[0])
+            full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at
 
 
@@ -246,5 +230,5 @@ def run_parallel(
             for g in prange(groups):
                 count_displacements(np.uint64(g), bins, bundle, shared, course, plan)
             begin_stage(bins, bundle, shared, course, plan)
-            full = course[EMPTY] > plan.compaction * float(rows[0].shape[0])
+            full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at

@@ -11,9 +11,10 @@ from tamis.base.rows import Csr
 from tamis.methods.stabilized import loop_columns as columns_loop
 from tamis.methods.stabilized import loop_stage as loop
 from tamis.methods.stabilized.loop import run_parallel, run_serial
-from tamis.methods.stabilized.loop_stage import Plan
+from tamis.methods.stabilized.loop_stage import COURSE, PATH, Plan, Shared, State
 
 RECORDS = 1024  # stages that the history keeps
+WHOLE = [name for name in COURSE.names or () if name not in ("gravity", "rejection")]
 NO_COUNTS = np.zeros(0, np.uint32)
 
 
@@ -56,32 +57,42 @@ class Bundle:
 
     def begun(self, plan: Plan) -> "Bundle":
         """The bundle with its first stage under way."""
-        course = self.course
-        if not course[loop.STRIDE]:
-            course[loop.BURST], course[loop.LENGTH] = plan.burst, plan.burst * plan.bursts
-            course[loop.STRIDE], course[loop.REJECTION] = 1.0, plan.rejection
+        clock = self.clock
+        if not clock.stride:
+            clock.burst, clock.length = plan.burst, plan.burst * plan.bursts
+            clock.stride, clock.rejection = 1.0, plan.rejection
             if plan.burn < 1.0:
-                course[loop.GRAVITY] = max(plan.gravity, 0.0)
+                clock.gravity = max(plan.gravity, 0.0)
         return self
+
+    @property
+    def clock(self) -> np.record:
+        """What the paths share, by name; to be written to as well."""
+        return self.course.view(COURSE)[0]
+
+    @property
+    def own(self) -> np.ndarray:
+        """Each path's own numbers, by name."""
+        return self.paths.view(PATH)[:, 0]
 
     def _restored(self) -> None:
         """Refuse clocks and fillings that the loops could not trust."""
-        fills, done, c = self.paths[:, loop.FILL], self.paths[:, loop.DONE], self.course
-        if not (
-            (done >= 0).all() and (done <= fills).all() and (fills <= self.pool_at.shape[1]).all()
-        ):
+        fills, done, clock = self.own["pooled"], self.own["done"], self.clock
+        if not ((done >= 0).all() and (done <= fills).all() and fills.max() <= self.room):
             raise ValueError("the pools are filled beyond their ends")
-        whole = (np.delete(c, [loop.GRAVITY, loop.REJECTION]) % 1 == 0).all() and (
-            self.paths[:, [loop.FILL, loop.DONE]] % 1 == 0
-        ).all()
-        if not (
-            whole
-            and c[loop.INSIDE] < c[loop.LENGTH]
-            and c[loop.BURST] >= 1
-            and c[loop.STRIDE] >= 1
-            and c[loop.RECORDS] <= RECORDS
+        whole = [getattr(clock, name) for name in WHOLE] + [*fills, *done]
+        if (
+            any(number % 1 for number in whole)
+            or not clock.inside < clock.length
+            or min(clock.burst, clock.stride) < 1
+            or clock.records > RECORDS
         ):
             raise ValueError("the clocks of the paths contradict themselves")
+
+    @property
+    def room(self) -> int:
+        """Entries that each pool has room for."""
+        return self.pool_at.shape[1]
 
     def relocated(self, columns: np.ndarray) -> "Bundle":
         """The bundle with its state at other columns (ascending): new ones are empty, those left
@@ -111,7 +122,8 @@ class Bundle:
         if len(self.columns) < width:
             whole = self.relocated(np.arange(width, dtype=np.uint32))
         # 0: no cell needs a look at its word.
-        whole.course[loop.EMPTY] = whole.course[loop.SEEN] - whole.course[loop.KEPT]
+        clock = whole.clock
+        clock.empty = clock.seen - clock.kept
         return whole
 
     def run(self, rows, counts, start, stop, room, loss, plan, source, threads) -> int:
@@ -127,24 +139,24 @@ class Bundle:
         votes[0, self.voted] = self.votes
         lists[0, 1 : len(self.voted) + 1] = self.voted
         lists[0, 0] = len(self.voted)
-        filled = self.pool_at.shape[1]
+        filled = self.room
         room += filled + 1  # the loop writes before it knows whether an entry is new
         pool_at, pool_value = np.empty((many, room), np.uint32), np.empty((many, room))
         pool_at[:, :filled], pool_value[:, :filled] = self.pool_at, self.pool_value
-        bundle = (self.state, self.meets, self.paths, pool_at, pool_value)
+        bundle = State(self.state, self.meets, self.own, pool_at, pool_value)
         status = self.status if not len(counts) else self.status[self.columns]
-        shared = (status, self.ballots, counts)
+        shared = Shared(status, self.ballots, counts)
         at = on_threads(
             run_parallel, run_serial, threads,
             rows, np.uint64(start), np.uint64(stop), bundle, shared, votes, lists, bins,
-            self.course, self.history, loss, plan, source,
+            self.course.view(COURSE), self.history, loss, plan, source,
         )  # fmt: skip
         if len(counts):
             self.status[self.columns] = status
-        filled = int(self.paths[:, loop.FILL].max())
+        filled = int(self.own["pooled"].max())
         # The unused ends are garbage: they are cleared so that equal models are equal files.
         self.pool_at, self.pool_value = pool_at[:, :filled].copy(), pool_value[:, :filled].copy()
-        unused = np.arange(filled) >= self.paths[:, loop.FILL][:, None]
+        unused = np.arange(filled) >= self.own["pooled"][:, None]
         self.pool_at[unused], self.pool_value[unused] = 0, 0.0
         self.voted = np.unique(np.concatenate([part[1 : int(part[0]) + 1] for part in lists]))
         self.votes = votes[:, self.voted].sum(axis=0)
@@ -153,7 +165,7 @@ class Bundle:
     def means(self) -> np.ndarray:
         """Mean weights of the columns that the state has."""
         weights = np.empty(len(self.columns))
-        columns_loop.write_mean(self.state, self.meets, self.gravity, weights)
+        columns_loop.write_mean(self.state, self.meets, self.clock.gravity, weights)
         return weights
 
     def spread(self, values: np.ndarray) -> np.ndarray:
@@ -165,7 +177,7 @@ class Bundle:
     def path_weights(self) -> np.ndarray:
         """Weights of each path, (paths, columns)."""
         weights = np.empty((len(self.paths), len(self.columns)))
-        columns_loop.write_paths(self.state, self.meets, self.gravity, weights)
+        columns_loop.write_paths(self.state, self.meets, self.clock.gravity, weights)
         return self.spread(weights)
 
     def probabilities(self) -> np.ndarray:
@@ -178,7 +190,7 @@ class Bundle:
 
     def told(self) -> list[dict]:
         """What happened, stage by stage."""
-        records = self.history[: int(self.course[loop.RECORDS])].tolist()
+        records = self.history[: int(self.clock.records)].tolist()
         return [
             {
                 "stage": int(stage),
@@ -193,40 +205,20 @@ class Bundle:
         ]
 
     @property
-    def rows(self) -> float:
-        """Rows that each path has walked."""
-        return self.course[loop.ROWS]
-
-    @property
-    def stage(self) -> float:
-        """Stages ended."""
-        return self.course[loop.STAGE]
-
-    @property
-    def kept(self) -> float:
-        """Features that remain."""
-        return self.course[loop.KEPT]
-
-    @property
-    def gravity(self) -> float:
-        """The gravity in force."""
-        return float(self.course[loop.GRAVITY])
-
-    @property
     def norm(self) -> float:
         """Mean norm of the rows, over all paths."""
-        return float(self.paths[:, loop.NORM].mean())
+        return float(self.own["norm"].mean())
 
     @property
     def bias(self) -> float:
         """Mean intercept, summed in the order of the paths."""
-        return float(np.cumsum(self.paths[:, loop.BIAS])[-1] / len(self.paths))
+        return float(np.cumsum(self.own["bias"])[-1] / len(self.paths))
 
     def score(self, rows: Csr, scores: np.ndarray) -> None:
         """Fill the scores of rows."""
         if len(self.columns) == len(self.status) and len(rows.data) < len(self.columns):
             columns_loop.score_direct(
-                *rows[:3], self.state, self.meets, self.gravity, self.bias, scores
+                *rows[:3], self.state, self.meets, self.clock.gravity, self.bias, scores
             )
         else:
             columns_loop.score_dense(*rows[:3], self.spread(self.means()), self.bias, scores)
@@ -252,7 +244,7 @@ class StabilizedEngine:
     @property
     def steps(self) -> float:
         """Rows that each path has walked."""
-        return max(bundle.rows for bundle in self.bundles)
+        return max(bundle.clock.rows for bundle in self.bundles)
 
     @property
     def features(self) -> int:

@@ -212,16 +212,16 @@ class Stabilized(LinearStream):
         rows, columns, weights = _present(rows, coded.columns, weights)
         engine, (loss, plan), norms = self._engine, options, np.empty(rows.n_rows)
         measure(*rows[:3], norms, NO_COUNTS)
-        source = (np.uint64(engine.seed), np.uint64(0), False)
-        full = any(bundle.kept for bundle in engine.bundles)
+        source = loop.Source(np.uint64(engine.seed), np.uint64(0), False)
+        full = any(bundle.clock.kept for bundle in engine.bundles)
         for c in range(engine.outputs):
             bundle = engine.bundles[c] = engine.bundles[c].begun(plan).opened()
-            given = (*rows[:3], self._target(columns, c), weights, frozen(norms))
+            given = loop.Rows(*rows[:3], self._target(columns, c), weights, frozen(norms))
             room = longest(rows.indptr, plan, bundle)
             threads = self._threads()
             bundle.run(given, NO_COUNTS, 0, rows.n_rows, room, loss, plan, source, threads)
             self._check_finite(bundle)
-        if full and not any(bundle.kept for bundle in engine.bundles):
+        if full and not any(bundle.clock.kept for bundle in engine.bundles):
             self._warn_empty()
 
     def _run(self, rows: Csr, coded: Coded, weights, passes) -> None:
@@ -250,14 +250,18 @@ class Stabilized(LinearStream):
             if passes is not None:
                 passes.begin()
             bundle = fitting.bundle
-            before, kept, started = bundle.means(), bundle.kept, bundle.stage >= fitting.plan.burn
-            source = (seed, np.uint64(bundle.rows), self.shuffle)
+            before, kept, started = (
+                bundle.means(),
+                bundle.clock.kept,
+                bundle.clock.stage >= fitting.plan.burn,
+            )
+            source = loop.Source(seed, np.uint64(bundle.clock.rows), self.shuffle)
             fitting.walk(
                 loss, source, threads, lambda n, turn=turn: progress.advance(n, f"pass {turn}")
             )
             self.n_iter_, bundle = max(self.n_iter_, turn), fitting.bundle
             self._check_finite(bundle)
-            quiet = started and kept == bundle.kept and self._settled(before, bundle.means())
+            quiet = started and kept == bundle.clock.kept and self._settled(before, bundle.means())
             if (passes is not None and passes.stopped()) or quiet:
                 break
 
@@ -310,7 +314,7 @@ class Stabilized(LinearStream):
     @property
     def n_stages_(self):
         """Stages ended."""
-        return max(int(bundle.stage) for bundle in self._fitted("n_stages_").bundles)
+        return max(int(bundle.clock.stage) for bundle in self._fitted("n_stages_").bundles)
 
     @property
     def resolved_params_(self):
@@ -319,7 +323,7 @@ class Stabilized(LinearStream):
         norm, eta = bundles[0].norm, self._eta(setting)
         if setting.eta is None:
             eta /= norm**2 if norm else 1.0
-        return {"eta": eta, "gravity": [bundle.gravity for bundle in bundles]}
+        return {"eta": eta, "gravity": [float(bundle.clock.gravity) for bundle in bundles]}
 
 
 def _present(rows: Csr, columns, weights):

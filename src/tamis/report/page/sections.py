@@ -164,7 +164,7 @@ def _selection_caption(selection: read.Selection, ever: int, model) -> str:
     if selection.threshold is None:
         return f"{text} No threshold applies: features are kept by the size of their weights."
     text += f" Dashed: the threshold, {fixed(selection.threshold, 2)}"
-    if hasattr(model, "purge"):
+    if hasattr(model, "n_stages_"):
         text += "; a feature leaves for good when the bursts of one stage keep it less often"
     return f"{text}."
 

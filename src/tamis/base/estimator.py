@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import half_fitted, take_blocks, take_columns, take_matrix, take_weights
 from tamis.base.contents import early, part
@@ -72,6 +73,13 @@ def take(
         columns, weights = columns[kept], weights[kept]
     weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
     return Taken(rows, targets, np.asarray(columns), weights, kept)
+
+
+def take_asked(model, X):
+    """Rows to predict, as SciPy or NumPy have them."""
+    check_is_fitted(model)
+    rows = take_blocks(model, X, reset=False)
+    return rows.scipy() if isinstance(rows, Csr) else rows
 
 
 # ---------------------------------------------------------------- classifiers

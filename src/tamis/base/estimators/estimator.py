@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_blocks, take_columns, take_matrix, take_weights
 from tamis.base.machine.threads import alone, is_alone
@@ -74,3 +75,10 @@ def take(
 
 
 # ---------------------------------------------------------------- transformers
+
+
+def take_asked(model, X):
+    """Rows to predict, as SciPy or NumPy have them."""
+    check_is_fitted(model)
+    rows = take_blocks(model, X, reset=False)
+    return rows.scipy() if isinstance(rows, Csr) else rows

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.base.contents import part
+from tamis.base.estimators.estimator import take_asked
 from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.methods.batch_confidence.belief import Belief
 from tamis.methods.batch_confidence.dual import Outcome, SweepOptions, learn_batch
@@ -31,7 +32,8 @@ class BCWClassifier(BatchModel):
     more of them, until a duality gap, solve the problem.
 
     Choose it for dense rows of up to a few thousand columns, if the order of the rows must not
-    matter or if one wants the uncertainty of a margin. With ``cov_C=None`` (that is, C) and one
+    matter or if one wants the uncertainty of a margin: `predict_confidence` says how sure its sign
+    is, in place of probabilities. With ``cov_C=None`` (that is, C) and one
     sweep it is nearly ridge regression, in cost and in error: where ridge does well, so does it,
     and on digits both are worse than a support vector machine. ``cov_C=C / 100`` with
     ``max_iter=50`` is the accurate mode: close to a linear SVM, in fewer sweeps. For many columns
@@ -144,12 +146,12 @@ class BCWClassifier(BatchModel):
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        matrix, belief = self._matrix(X), self._belief
+        matrix, belief = take_asked(self, X), self._belief
         return Rows(matrix, belief.constant).scores(belief.mean)
 
     def _margin_variance(self, X):
         """Margins of the rows and their variances."""
-        matrix, belief, shape = self._matrix(X), self._belief, self._targets.decision
+        matrix, belief, shape = take_asked(self, X), self._belief, self._targets.decision
         rows = Rows(matrix, belief.constant)
         margin = rows.scores(belief.mean)
         variance = np.repeat(belief.variances(rows)[:, None], margin.shape[1], axis=1)

@@ -7,15 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import take_blocks, warn_user
+from tamis.base.border import warn_user
 from tamis.base.contents import count, figure, records
 from tamis.base.estimators.classifier import WeightedClassifier
 from tamis.base.estimators.estimator import take
 from tamis.base.estimators.margins import Margins
 from tamis.base.parameters import ABOVE, BOOL, NUMBER, RANDOM, Seed, estimator, parameter
-from tamis.base.rows import Csr
 from tamis.methods.batch_confidence.dual import Dual, Outcome, make_dual
 
 COST = "Cost of the loss of a row. The squared hinge costs C times its square, as in liblinear."
@@ -38,11 +36,11 @@ class BatchModel(Margins, WeightedClassifier):
     fit_intercept: bool = parameter(
         True,
         [BOOL],
-        "Whether to append a constant column. It is regularised and takes part in the covariance, "
-        "as in liblinear.",
+        "Whether to append a constant column, to each block where there are blocks. It is "
+        "regularised, as in liblinear, takes part in the covariance, and is not counted.",
     )
     intercept_scaling: float = parameter(1.0, [ABOVE], "Value of the constant column.")
-    random_state: Seed = parameter(None, [RANDOM], "Seed of the shuffles.")
+    random_state: Seed = parameter(None, [RANDOM], "Seed of the order of the rows in each sweep.")
     _contents: ClassVar[dict] = {
         "n_iter_": count(),
         "gap_": figure(finite=False),
@@ -58,9 +56,10 @@ class BatchModel(Margins, WeightedClassifier):
         support_ : ndarray of int
             Indices of the features with a weight other than 0; for several outputs the union.
         gap_ : float
-            Duality gap of the last batch as a share of the objective, of the worst output.
+            Duality gap at the end of the last batch, as a share of the objective, of the worst
+            output.
         n_iter_ : int
-            Sweeps over the last batch.
+            Sweeps over the last batch, of the output with most.
         history_ : list of dict
             What happened in the last batch.
         n_features_in_ : int
@@ -139,12 +138,6 @@ class BatchModel(Margins, WeightedClassifier):
         )
 
     # ------------------------------------------------------------------ what a fit shows
-    def _matrix(self, X):
-        """Rows to predict, as SciPy or NumPy have them."""
-        check_is_fitted(self)
-        rows = take_blocks(self, X, reset=False)
-        return rows.scipy() if isinstance(rows, Csr) else rows
-
     def _fitted(self, name: str):
         if "_belief" not in vars(self):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")

@@ -46,7 +46,6 @@ class State(NamedTuple):
     unscaled: np.ndarray
 
 
-# --------------------------------------------------------------------- the conjugate of the penalty
 @helper
 def fill_shares(lengths, sigma, shares):
     """Lengths t of the maximiser of z.w - sigma |w|^2 / 2 - (sum |w_k|)^2 / 2, for block lengths a
@@ -81,7 +80,6 @@ def share_out(lengths, sigma, shares):
     return fill_shares(lengths, sigma, shares)
 
 
-# ------------------------------------------------------------------------- rows of selected columns
 @compiled
 def join_rows(rows, more, shift, joined):
     """Put the entries of a new block behind those that each row has; its columns are numbered from
@@ -133,7 +131,6 @@ def shift_row(i, move, constant, blocks, state):
             add_covered(scaled, end - ONE, k, blocks, state.unscaled)
 
 
-# --------------------------------------------------------------------------- sweeps
 @helper
 def fill_constant(blocks, column):
     """What a step of 1 on the constant column adds to `unscaled`."""
@@ -142,9 +139,7 @@ def fill_constant(blocks, column):
         begin, end = blocks.starts[k], blocks.starts[k + ONE]
         size = end - begin
         for m in range(size):
-            if constant == 0.0:
-                column[begin + m] = 0.0
-            elif blocks.sigma.shape[0]:
+            if constant != 0.0 and blocks.sigma.shape[0]:
                 place = blocks.places[k] + (size - ONE) * size + m
                 column[begin + m] = constant * blocks.sigma[place]
             else:

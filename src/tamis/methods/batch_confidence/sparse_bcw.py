@@ -11,17 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import warn_user
 from tamis.base.contents import listing, part
-from tamis.base.parameters import (
-    ABOVE,
-    BOOL,
-    COUNT,
-    NUMBER,
-    RANDOM,
-    Seed,
-    estimator,
-    one_of,
-    parameter,
-)
+from tamis.base.estimators.estimator import take_asked
+from tamis.base.parameters import ABOVE, BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.base.rows import settle
 from tamis.methods.batch_confidence.belief import Belief
 from tamis.methods.batch_confidence.blocks import BlockBelief, score_blocks
@@ -67,7 +58,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     A `partial_fit` call is one batch. Blocks without weight make room for new ones, so that at most
     `n_features_to_select` are selected at any time. X is never made dense: what is held beside it
     is a copy of the selected columns, one square matrix a block, and a number a row and block. The
-    variance of a margin is that of all selected features, also of those in blocks without weight.
+    variance of a margin is that of all selected features, also of those in blocks without weight;
+    `predict_confidence` goes by it, and there are no other probabilities.
 
     References
     ----------
@@ -114,7 +106,8 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         "mkl",
         [one_of("mkl", "exact", "online")],
         "How the blocks are solved for: with weights of the blocks that are renewed after each "
-        "sweep, by an exact line search at each row, or in one sweep by the steps of the paper.",
+        "sweep, by an exact line search at each row, or in one sweep by the steps of the paper; "
+        "then `partial_fit` walks the rows in their order.",
     )
     sigma: float | None = parameter(
         None,
@@ -147,27 +140,6 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         "rule). 0 selects all `n_features_to_select`.",
         kw_only=True,
     )
-    tol: float | None = parameter(
-        1e-3,
-        [NUMBER, None],
-        "Largest duality gap, as a share of the objective, at which a round ends. None makes all "
-        "sweeps.",
-        kw_only=True,
-    )
-    fit_intercept: bool = parameter(
-        True,
-        [BOOL],
-        "Whether to append a constant column to each block. It is regularised, and neither scored "
-        "nor counted.",
-        kw_only=True,
-    )
-    random_state: Seed = parameter(
-        None,
-        [RANDOM],
-        'Seed of the order of the rows in each sweep; with ``solver="online"`` `partial_fit` keeps '
-        "the given order.",
-        kw_only=True,
-    )
     # one belief an output
     _contents: ClassVar[dict] = {"_belief": listing(part(BlockBelief, "columns"), "outputs")}
     _attributes: ClassVar[str] = """\
@@ -183,13 +155,9 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
             Number of selected features.
         n_active_ : int
             Number of those in blocks whose weights are not 0.
-        gap_ : float
-            Duality gap of the last round as a share of the objective, of the worst output.
-        n_iter_ : int
-            Sweeps over the last batch, of the output with most.
         history_ : list of dict
-            Per round of the last batch: theta (the dual), objective, gap, sweeps, features selected
-            so far, and the output."""
+            Per output and round of the last batch: theta (the dual), objective, gap, sweeps, and
+            features selected so far."""
 
     def _learn(self, matrix, signs, weights, belief, whole) -> tuple[list[BlockBelief], Outcome]:
         """One batch, output by output."""
@@ -205,16 +173,11 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
         for c, belief in enumerate(beliefs):
             orders = self._orders(len(weights), first=shuffled, later=shuffled)
             dual = self._dual(np.ascontiguousarray(signs[:, [c]]), weights)
-            done.append(
-                learn_sparse(
-                    belief,
-                    matrix,
-                    dual,
-                    row_weights,
-                    options,
-                    lambda turn, orders=orders: settled[orders(turn)],
-                )
-            )
+
+            def order_of(turn, orders=orders):
+                return settled[orders(turn)]
+
+            done.append(learn_sparse(belief, matrix, dual, row_weights, options, order_of))
             if self.refit and belief.blocks:
                 belief.final = self._refitted(matrix, dual, belief, orders)
         return beliefs, self._together(done)
@@ -279,12 +242,12 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        matrix = self._matrix(X)
+        matrix = take_asked(self, X)
         return score_blocks(self._belief, matrix)
 
     def _margin_variance(self, X):
         """Margins of the rows and their variances, those of all selected columns."""
-        matrix, beliefs, shape = self._matrix(X), self._belief, self._targets.decision
+        matrix, beliefs, shape = take_asked(self, X), self._belief, self._targets.decision
         variance = np.column_stack([belief.variances(matrix) for belief in beliefs])
         return shape(score_blocks(beliefs, matrix)), shape(variance)
 

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from tamis.base.estimators.classifier import WeightedClassifier
-from tamis.base.estimators.estimator import Taken
+from tamis.base.estimators.estimator import Taken, take_asked
 from tamis.base.parameters import NUMBER, estimator, one_of, parameter
 from tamis.base.targets import check_length
 from tamis.methods.robust.estimator import SETS, RobustLinear
@@ -110,7 +110,7 @@ class RobustSVC(WeightedClassifier, RobustLinear):
             if radius is not None:
                 raise ValueError("radius is for worst_case=True.")
             return super().score(X, y, sample_weight)
-        radius, matrix, scores = self._asked_radius(radius), self._matrix(X), self._scores(X)
+        radius, matrix, scores = self._asked_radius(radius), take_asked(self, X), self._scores(X)
         weights = self._row_weights(sample_weight, len(scores))
         rivals = self._rivals(y, len(scores))
         safe = [self._safe(matrix, scores, pair, signs, radius) for pair, signs in rivals]

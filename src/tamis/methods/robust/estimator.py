@@ -9,12 +9,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import check_matrix_size, take_blocks, take_weights, warn_user
+from tamis.base.border import check_matrix_size, take_weights, warn_user
 from tamis.base.contents import array, count, figure, one_of, records
-from tamis.base.estimators.estimator import Estimator, Taken, take
+from tamis.base.estimators.estimator import Estimator, Taken, take, take_asked
 from tamis.base.parameters import ABOVE, ARRAY, BOOL, COUNT, NUMBER, estimator, parameter
 from tamis.base.parameters import one_of as word
-from tamis.base.rows import Csr
 from tamis.methods.robust.cutting_planes import Outcome, minimise
 from tamis.methods.robust.rows import merged, variances
 
@@ -190,14 +189,8 @@ class RobustLinear(Estimator):
         )
 
     # ------------------------------------------------------------------ what a fit shows
-    def _matrix(self, X):
-        """Rows to be scored."""
-        check_is_fitted(self)
-        rows = take_blocks(self, X, reset=False)
-        return rows.scipy() if isinstance(rows, Csr) else rows
-
     def _scores(self, X):
-        return self._matrix(X) @ np.atleast_2d(self.coef_).T + self.intercept_
+        return take_asked(self, X) @ np.atleast_2d(self.coef_).T + self.intercept_
 
     def _row_weights(self, sample_weight, n_rows: int) -> np.ndarray:
         """Weights of the rows that are scored."""

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tamis.base.border import take_numbers
+from tamis.base.estimators.estimator import take_asked
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ABOVE, estimator, one_of, parameter
 from tamis.methods.robust.estimator import SETS, RobustLinear
@@ -87,7 +88,7 @@ class RobustRegressor(Regressor, RobustLinear):
             if radius is not None:
                 raise ValueError("radius is for worst_case=True.")
             return super().score(X, y, sample_weight)
-        radius, matrix = self._asked_radius(radius), self._matrix(X)
+        radius, matrix = self._asked_radius(radius), take_asked(self, X)
         y = take_numbers(self, y, whole=False).reshape(matrix.shape[0], -1)
         weights, found = self._row_weights(sample_weight, len(y)), []
         for target, coef, bias in zip(y.T, np.atleast_2d(self.coef_), self.intercept_, strict=True):

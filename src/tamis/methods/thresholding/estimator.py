@@ -7,10 +7,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import take_blocks, warn_user
+from tamis.base.border import warn_user
 from tamis.base.contents import array, count, number, plain, records
 from tamis.base.estimators.classifier import LikelyClassifier
-from tamis.base.estimators.estimator import take
+from tamis.base.estimators.estimator import take, take_asked
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -23,7 +23,6 @@ from tamis.base.parameters import (
     one_of,
     parameter,
 )
-from tamis.base.rows import Csr
 from tamis.methods.thresholding.bounds import AT_ZERO, Problem, safe_threshold
 from tamis.methods.thresholding.certificate import Certificate
 from tamis.methods.thresholding.search import Options, Tried, search, search_path, shown_path
@@ -195,7 +194,8 @@ class ThresholdedClassifier(LikelyClassifier):
         return matrix, problems, taken.targets, mass
 
     def _options(self, mass: float, max_error: float | None) -> Options:
-        return Options(self.estimator, mass, max_error, self.mode, float(self.tol), self.max_iter)
+        tol = float(self.tol)
+        return Options(self.estimator, mass, max_error, self.mode, tol, self.max_iter)
 
     def _target(self) -> float | None:
         """What the certificate has to show."""
@@ -209,20 +209,18 @@ class ThresholdedClassifier(LikelyClassifier):
 
     def _store(self, steps: list[Tried], targets) -> None:
         tried = steps[-1]
-        shown = {
-            name: targets.decision(np.array([[getattr(one, name) for one in tried.certificates]]))
-            for name in Certificate._fields
-        }
+
+        def shown(name: str):
+            values = targets.decision(np.array([[getattr(c, name) for c in tried.certificates]]))
+            return values[0] if values.ndim == 2 else values[0].item()
+
         self._targets = targets
         self.history_ = [one.figures() for one in steps]
         self.coef_ = np.array([fit.weights for fit in tried.fits])
         self.intercept_ = np.array([fit.intercept for fit in tried.fits])
         self.threshold_, self.kept_fraction_ = float(tried.threshold), float(tried.kept.share)
         self.n_iter_ = max(1, *(fit.turns for fit in tried.fits))
-        self.certificate_ = {
-            name: values[0] if values.ndim == 2 else values[0].item()
-            for name, values in shown.items()
-        }
+        self.certificate_ = {name: shown(name) for name in Certificate._fields}
 
     def _warn(self, tried: Tried, options: Options) -> None:
         """Say so where a solver stopped early, or nothing was enough for `max_error`."""
@@ -286,7 +284,7 @@ class ThresholdedClassifier(LikelyClassifier):
             raise ValueError(
                 f"max_error must be above 0: of 0 no certificate is possible. Got {max_error!r}."
             )
-        walker = type(self)(**self.get_params(deep=False))  # which remembers X's columns instead
+        walker = type(self)(**self.get_params(deep=False))  # X's columns are noted there
         matrix, problems, _, mass = walker._prepare(X, y, sample_weight)
         options = self._options(mass, float(max_error))
         steps = search_path(matrix, problems, options, self._first(matrix), alphas)
@@ -294,9 +292,7 @@ class ThresholdedClassifier(LikelyClassifier):
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X):
-        check_is_fitted(self)
-        rows = take_blocks(self, X, reset=False)
-        return (rows.scipy() if isinstance(rows, Csr) else rows) @ self.coef_.T + self.intercept_
+        return take_asked(self, X) @ self.coef_.T + self.intercept_
 
     @property
     def support_(self):

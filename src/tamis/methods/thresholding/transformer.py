@@ -4,11 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_blocks
 from tamis.base.contents import number
-from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator, take_asked
 from tamis.base.parameters import AUTO, NUMBER, SHARE, Auto, estimator, is_auto, parameter
 from tamis.base.rows import Csr
 from tamis.methods.thresholding.thresholds import drop_small, keeping, sizes_of
@@ -92,7 +91,8 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self : object
         """
         self._validate_params()
-        matrix = _plain(take_blocks(self, X, reset=True))
+        rows = take_blocks(self, X, reset=True)
+        matrix = rows.scipy() if isinstance(rows, Csr) else rows
         self.threshold_ = (
             keeping(matrix, float(self.keep)) if is_auto(self.threshold) else float(self.threshold)
         )
@@ -115,14 +115,8 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
         X_new : ndarray or CSR array of shape (n_samples, n_features)
             Sparse where X is.
         """
-        check_is_fitted(self)
-        matrix = _plain(take_blocks(self, X, reset=False))
+        matrix = take_asked(self, X)
         if isinstance(matrix, np.ndarray):
             return np.where(np.abs(matrix) > self.threshold_, matrix, matrix.dtype.type(0))
         kept = drop_small(matrix, self.threshold_).matrix
         return kept.copy() if kept is matrix else kept
-
-
-def _plain(rows):
-    """As SciPy or NumPy have it."""
-    return rows.scipy() if isinstance(rows, Csr) else rows

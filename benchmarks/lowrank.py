@@ -119,8 +119,8 @@ def timed(action):
 def run_targets(quick: bool) -> dict:
     """Seconds a target of tamis, batched and looped, and of the peers."""
     from tamis import LowRankLasso
+    from tamis.methods.low_rank.compression import compress
     from tamis.methods.low_rank.spg.solver import Rules, solve
-    from tamis.methods.low_rank.targets import compress
 
     rows, columns, count = (2_000, 2_000, 60) if quick else (ROWS, COLUMNS, TARGETS)
     X, own, special = topics(rows, columns)

@@ -14,7 +14,6 @@ import tamis
 from tamis import terms
 from tamis.base.estimators.stream import Stream
 from tamis.base.jit import VERBS
-from tamis.base.stream_old import OnlineLinear
 
 pytestmark = pytest.mark.quick
 
@@ -24,9 +23,7 @@ MODELS = {
     for name, thing in PUBLIC.items()
     if isinstance(thing, type) and issubclass(thing, BaseEstimator)
 }
-ONLINE = {
-    name: thing for name, thing in MODELS.items() if issubclass(thing, (OnlineLinear, Stream))
-}
+ONLINE = {name: thing for name, thing in MODELS.items() if issubclass(thing, Stream)}
 FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction(thing)}
 METHODS = [
     (name, method)

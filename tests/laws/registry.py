@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 import tamis
 import tamis.terms
 from tamis.base.estimators.stream import Stream
-from tamis.base.stream_old import OnlineLinear
 from tamis.methods.confidence.estimator import SecondOrder
 from tamis.terms import (
     L1,
@@ -115,7 +114,7 @@ def _estimators():
 
 ESTIMATORS = list(_estimators())
 # Those under the streaming contract.
-STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, (OnlineLinear, Stream))]
+STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, Stream)]
 # Of the first order: with penalties, growth and averages.
 MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]

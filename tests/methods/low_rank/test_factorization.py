@@ -20,9 +20,8 @@ def left_out(model, rows):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("sketch", ["gaussian", "sparse", "srft"])
-def test_near_the_best_rank_and_its_error_within_the_bounds(sketch):
-    model = LowRankFactorization(n_components=10, sketch=sketch, random_state=0).fit(X)
+def test_near_the_best_rank_and_its_error_within_the_bounds():
+    model = LowRankFactorization(n_components=10, random_state=0).fit(X)
     best = np.linalg.svd(CENTRED, compute_uv=False)
     E = left_out(model, CENTRED)
     true = np.linalg.norm(E, 2)
@@ -120,24 +119,6 @@ def test_the_probable_bound_fails_as_rarely_as_promised():
 def test_too_few_steps_certify_nothing_but_the_frobenius_norm():
     model = LowRankFactorization(10, n_lanczos=2, random_state=0).fit(X)
     assert model.error_upper_ == model.error_fro_
-
-
-@pytest.mark.long
-def test_non_negative_factors():
-    model = LowRankFactorization(6, method="nmf", random_state=0).fit(X)
-    best = LowRankFactorization(6, random_state=0).fit(X)
-    E = left_out(model, CENTRED)
-    true = np.linalg.norm(E, 2)
-    assert model.error_lower_ <= true * (1 + 1e-9)
-    assert true <= model.error_upper_
-    assert true >= 0.99 * np.linalg.svd(CENTRED, compute_uv=False)[6]
-    assert model.error_fro_ == pytest.approx(np.linalg.norm(E), rel=1e-6)
-    assert model.error_fro_ >= best.error_fro_
-    assert pytest.approx(np.eye(6), abs=1e-9) == model.U_.T @ model.U_
-    with pytest.raises(
-        ValueError, match=r"method='nmf' needs X without negative entries; the least is -1"
-    ):
-        LowRankFactorization(2, method="nmf").fit(-np.eye(4))
 
 
 def test_saved_and_loaded(tmp_path):

@@ -128,7 +128,7 @@ def test_the_model_solves_its_problem(tmp_path):
     X, y = rows()
     model = RankOneLasso(alpha=2.0, robustness=0.5, random_state=0).fit(X, y)
     p, q = model.factorization_.W_[:, 0], model.factorization_.U_[:, 0] * model.factorization_.S_[0]
-    best, _ = solve_cone(np.outer(q, p), y - y.mean(), model.eps_, None, 2.0)
+    best, _ = solve_cone(np.outer(q, p), y - y.mean(), model.perturbation_, None, 2.0)
     assert model.value_[0] == pytest.approx(best, rel=1e-7)
     assert model.dual_[0] == pytest.approx(model.value_[0], rel=1e-12)
     assert model.predict(X) == pytest.approx(X @ model.coef_ + model.intercept_[0])

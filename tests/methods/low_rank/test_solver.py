@@ -5,10 +5,10 @@ import pytest
 from methods.low_rank.cone import solve_cone
 from sklearn.utils import check_random_state
 
+from tamis.methods.low_rank.compression import Compressed, compress
 from tamis.methods.low_rank.spg.loop import project_rows
 from tamis.methods.low_rank.spg.solver import Rules, solve
 from tamis.methods.low_rank.svd import Operator, certified, truncated_svd
-from tamis.methods.low_rank.targets import Targets, compress
 
 pytestmark = pytest.mark.delicate
 
@@ -21,9 +21,7 @@ def problem(seed, n=40, d=30, rank=6, targets=4, noise=0.5):
         random.normal(size=(d, targets)) * (random.rand(d, targets) < 0.3)
     ) + noise * random.normal(size=(n, targets))
     operator = Operator(X)
-    factors = certified(
-        operator, truncated_svd(operator, rank, 10, 2, "gaussian", random), True, 24, 1e-3, random
-    )
+    factors = certified(operator, truncated_svd(operator, rank, 10, 2, random), 24, 1e-3, random)
     packed, mean = compress(factors.U, Y, np.ones(n), True)
     return X - X.mean(axis=0), Y - mean, factors, packed
 
@@ -136,7 +134,7 @@ def test_threads_do_not_change_the_bits(monkeypatch):
 
 def test_scaling_the_target_and_the_radius_scales_the_weights():
     _, _, factors, packed = problem(5)
-    larger = Targets(8.0 * packed.C, 8.0 * packed.rest, 8.0 * packed.norm, packed.masked)
+    larger = Compressed(8.0 * packed.C, 8.0 * packed.rest, 8.0 * packed.norm, packed.masked)
     one, eight = (
         run(factors, packed, 1.0, 0.1, tol=1e-12),
         run(factors, larger, 8.0, 0.1, tol=1e-12),
@@ -164,7 +162,9 @@ def test_a_column_that_is_the_target_is_left_out():
         c = V[i]
         assert factors.U.T @ X[:, i] == pytest.approx(c, abs=1e-10)
         rest = np.sqrt(max(X[:, i] @ X[:, i] - c @ c, 0.0))
-        one = Targets(c[None], np.array([rest]), np.array([np.linalg.norm(X[:, i])]), np.array([i]))
+        one = Compressed(
+            c[None], np.array([rest]), np.array([np.linalg.norm(X[:, i])]), np.array([i])
+        )
         others = np.delete(np.arange(X.shape[1]), i)
         assert np.linalg.norm((X - near)[:, others], 2) <= factors.upper
         limit = np.linalg.norm(np.delete(V, i, axis=0) @ c) / np.linalg.norm(X[:, i])
@@ -209,7 +209,7 @@ def test_bounds_hold_on_a_thousand_targets():
     for seed in range(250):
         n, d = random.randint(5, 30), random.randint(3, 25)
         X, Y, factors, packed = problem(seed, n, d, rank=random.randint(1, 6), noise=random.rand())
-        whole = truncated_svd(Operator(X), d, 10, 2, "gaussian", random)
+        whole = truncated_svd(Operator(X), d, 10, 2, random)
         radius, eta = 2.0 * random.rand() + 0.05, factors.upper * random.choice([0.0, 0.1, 1.0])
         found = run(factors, packed, radius, eta, tol=1e-6)
         lasso = solve(
@@ -283,7 +283,7 @@ def test_degenerate_targets():
     none = solve(
         np.zeros((5, 0)),
         np.zeros(0),
-        Targets(np.zeros((2, 0)), np.ones(2), np.ones(2), np.full(2, -1)),
+        Compressed(np.zeros((2, 0)), np.ones(2), np.ones(2), np.full(2, -1)),
         np.ones(2),
         Rules(0.1, 1e-4, 10),
     )
@@ -356,7 +356,7 @@ def test_columns_that_vary_by_rounding_alone_have_no_direction(bounded):
     """Centring leaves rounding of the size that it took away: no factor of that, and no weight."""
     random = np.random.RandomState(0)
     for rows in (3.0 + 1e-14 * random.normal(size=(80, 10)), np.full((80, 10), 0.1)):
-        _, sizes, _ = truncated_svd(Operator(rows), 5, 10, 2, "gaussian", random)
+        _, sizes, _ = truncated_svd(Operator(rows), 5, 10, 2, random)
         assert not len(sizes)
 
 

@@ -77,8 +77,13 @@ def take(
 # ---------------------------------------------------------------- transformers
 
 
-def take_asked(model, X):
-    """Rows to predict, as SciPy or NumPy have them."""
-    check_is_fitted(model)
-    rows = take_blocks(model, X, reset=False)
+def plain_rows(model, X, *, reset: bool = False) -> Any:
+    """Checked rows as NumPy or SciPy have them."""
+    rows = take_blocks(model, X, reset=reset)
     return rows.scipy() if isinstance(rows, Csr) else rows
+
+
+def take_asked(model, X) -> Any:
+    """Rows to predict, as NumPy or SciPy have them."""
+    check_is_fitted(model)
+    return plain_rows(model, X)

@@ -13,10 +13,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import half_fitted, take_blocks, warn_user
+from tamis.base.border import half_fitted, warn_user
 from tamis.base.contents import array, count, plain, rows
 from tamis.base.estimators.classifier import ClassTransformer
-from tamis.base.estimators.estimator import take
+from tamis.base.estimators.estimator import plain_rows, take
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import (
@@ -291,11 +291,10 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
             k(x, x').
         """
         check_is_fitted(self)
-        given = take_blocks(self, X, reset=False)
+        matrix = plain_rows(self, X)
         frequencies, weights = self.frequencies_, self.frequency_weights_
         if frequencies.shape != (len(weights), self.n_features_in_):
             raise half_fitted(self)
-        matrix = given if isinstance(given, np.ndarray) else given.scipy()
         return features(matrix, frequencies, weights, self._pairs())
 
     def __sklearn_tags__(self):

@@ -28,10 +28,8 @@ def solve_rank_one(p, q, y, eps: float, alpha: float) -> RankOne:
         return RankOne(np.zeros(len(p)), Y, Y, 0.0)
     sizes, unit = np.abs(p) / P, y / Y
     c = float(q @ unit) / Q
-    cosine, sine = (
-        min(abs(c), 1.0),
-        float(np.linalg.norm(unit - c * q / Q)),
-    )  # not sqrt(1 - c^2): that cancels
+    cosine = min(abs(c), 1.0)
+    sine = float(np.linalg.norm(unit - c * q / Q))  # not sqrt(1 - c^2): that cancels
     e, l = eps / (P * Q), alpha / (P * Q)
     if cosine == 0.0 or np.linalg.norm(np.maximum(cosine * sizes - l, 0.0)) <= e:
         return RankOne(np.zeros(len(p)), Y, Y, cosine)
@@ -73,15 +71,12 @@ def highest_price(p, q, y, eps: float) -> float:
 def _multiplier(sizes, cosine: float, e: float, l: float):
     """The largest allowed mu, and the direction of the minimisers there."""
     if e == 0.0:
-        return (
-            (0.0, sizes) if l == 0.0 else _corner(sizes, l)
-        )  # without a price any direction that p meets would do: the shortest
+        # without a price any direction that p meets would do: the shortest
+        return (0.0, sizes) if l == 0.0 else _corner(sizes, l)
     mu, left = cosine, sizes[cosine * sizes > l]
-    for _ in range(
-        200
-        # Newton's method from the right of a convex function: it never passes the root, columns leave
-        # for good
-    ):
+    # Newton's method from the right of a convex function: it never passes the root, columns leave
+    # for good.
+    for _ in range(200):
         over = mu * left - l
         norm = float(np.linalg.norm(over))
         gain = (norm - e) * norm / float(left @ over)

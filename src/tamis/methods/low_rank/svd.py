@@ -7,10 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.fft import dct
 from scipy.linalg import eigh_tridiagonal, qr, svd
-
-SIGNS = 8  # nonzeros in a row of the sparse sketch
 
 
 class Operator:
@@ -22,11 +19,10 @@ class Operator:
         self.roots = np.ones(matrix.shape[0], dtype) if roots is None else roots.astype(dtype)
         self.shape, self.dtype = matrix.shape, np.dtype(dtype)
         weights = np.square(self.roots, dtype=np.float64)
-        self.mean = (
-            (self.turned @ weights.astype(dtype)).astype(np.float64) / weights.sum()
-            if center
-            else np.zeros(self.shape[1])
-        )
+        self.mean = np.zeros(self.shape[1])
+        if center:
+            sums = self.turned @ weights.astype(dtype)
+            self.mean = sums.astype(np.float64) / weights.sum()
         self._mean, self.weighted = self.mean.astype(dtype), roots is not None
 
     def times(self, block: np.ndarray) -> np.ndarray:
@@ -42,9 +38,8 @@ class Operator:
         if self.weighted:
             block = block * (self.roots if block.ndim == 1 else self.roots[:, None])
         product = self.turned @ block
-        product -= (
-            self._mean * block.sum() if block.ndim == 1 else np.outer(self._mean, block.sum(axis=0))
-        )
+        sums = block.sum(axis=0)
+        product -= self._mean * sums if block.ndim == 1 else np.outer(self._mean, sums)
         return product
 
     def taken(self) -> float:
@@ -76,38 +71,18 @@ class Factors(NamedTuple):
     frobenius: float
 
 
-def sketch_columns(kind: str, rows: int, columns: int, random) -> np.ndarray:
-    """A random matrix, rows x columns, that a product with keeps the range of."""
-    if kind == "gaussian":
-        return random.normal(size=(rows, columns))
-    if kind == "sparse":
-        count = min(SIGNS, columns)
-        block = np.zeros((rows, columns))
-        places = random.random_sample((rows, columns)).argpartition(count - 1, axis=1)[:, :count]
-        np.put_along_axis(block, places, random.choice([-1.0, 1.0], size=(rows, count)), axis=1)
-        return block
-    # Real form of the subsampled transform, its columns made one by one: a fast transform of sparse
-    # rows would fill them.
-    signs, picked = random.choice([-1.0, 1.0], size=rows), random.permutation(rows)[:columns]
-    block = np.zeros((rows, columns))
-    block[picked, np.arange(columns)] = 1.0
-    return math.sqrt(rows / columns) * signs[:, None] * dct(block, type=2, axis=0, norm="ortho")
-
-
 def orthonormal(block: np.ndarray) -> np.ndarray:
     """A basis of the columns."""
     return qr(block, mode="economic", overwrite_a=True, check_finite=False)[0]
 
 
-def truncated_svd(operator: Operator, rank: int, oversamples: int, power: int, kind: str, random):
+def truncated_svd(operator: Operator, rank: int, oversamples: int, power: int, random):
     """Randomised singular value decomposition: U, S, W of at most `rank` columns, values of no size
     left out.
     """
     n, d = operator.shape
     width = min(rank + oversamples, n, d)
-    basis = orthonormal(
-        operator.times(sketch_columns(kind, d, width, random).astype(operator.dtype))
-    )
+    basis = orthonormal(operator.times(random.normal(size=(d, width)).astype(operator.dtype)))
     for _ in range(power):
         basis = orthonormal(operator.times(orthonormal(operator.turned_times(basis))))
     left, values, right = svd(
@@ -118,38 +93,19 @@ def truncated_svd(operator: Operator, rank: int, oversamples: int, power: int, k
     )
 
 
-def trimmed(U, S, W, longer: int, taken: float = 0.0):
+def trimmed(U, S, W, longer: int, taken: float):
     """The same without directions that are rounding alone: of the largest, or of the size that
     centring has `taken` away.
     """
-    kept = int(
-        np.count_nonzero(max(S[0] if len(S) else 0.0, taken) * longer * np.finfo(S.dtype).eps < S)
-    )
-    signs = np.where(
-        W[np.abs(W[:, :kept]).argmax(axis=0), np.arange(kept)] < 0.0, -1.0, 1.0
-    ).astype(S.dtype)
+    size = max(S[0] if len(S) else 0.0, taken)
+    kept = int(np.count_nonzero(size * longer * np.finfo(S.dtype).eps < S))
+    largest = W[np.abs(W[:, :kept]).argmax(axis=0), np.arange(kept)]
+    signs = np.where(largest < 0.0, -1.0, 1.0).astype(S.dtype)
     return (
         np.ascontiguousarray(U[:, :kept] * signs),
         S[:kept].astype(np.float64),
         np.ascontiguousarray(W[:, :kept] * signs),
     )
-
-
-def factors_of_product(left: np.ndarray, right: np.ndarray, longer: int):
-    """U, S, W of ``left @ right`` without making the product."""
-    basis, first = qr(left, mode="economic", check_finite=False)
-    turned, second = qr(right.T, mode="economic", check_finite=False)
-    inner, values, outer = svd(first @ second.T, check_finite=False)
-    return trimmed(basis @ inner, values, turned @ outer.T, longer)
-
-
-def error_squares(operator: Operator, U, S, W, exact: bool) -> tuple[float, float]:
-    """Squared Frobenius norm of the error, and of the rows; `exact` where U'X is S W' and no
-    product is needed.
-    """
-    whole = float(operator.column_squares().sum())
-    met = S if exact else np.einsum("ij,ij->j", operator.times(W), U)
-    return max(whole - 2.0 * float(met @ S) + float(S @ S), 0.0), whole
 
 
 def spectral_error(
@@ -178,9 +134,8 @@ def spectral_error(
             back -= known.T @ (known @ back)
         size = float(np.linalg.norm(back))
         if size <= tiny * max(diagonal):
-            return math.sqrt(_ritz(diagonal, beside)), math.sqrt(_ritz(diagonal, beside)) * (
-                1.0 + tiny
-            )
+            found = math.sqrt(_ritz(diagonal, beside))
+            return found, found * (1.0 + tiny)
         beside.append(size)
         basis.append(back / size)
     xi = _ritz(diagonal, beside[:-1])
@@ -190,20 +145,19 @@ def spectral_error(
 
 def _ritz(diagonal, beside) -> float:
     """Largest eigenvalue of a tridiagonal matrix."""
-    return max(
-        float(eigh_tridiagonal(diagonal, beside[: len(diagonal) - 1], eigvals_only=True)[-1]), 0.0
-    )
+    values = eigh_tridiagonal(diagonal, beside[: len(diagonal) - 1], eigvals_only=True)
+    return max(float(values[-1]), 0.0)
 
 
-def certified(
-    operator: Operator, parts, exact: bool, steps: int, failure: float, random
-) -> Factors:
+def certified(operator: Operator, parts, steps: int, failure: float, random) -> Factors:
     """The factors with their errors.
 
-    The Frobenius norm bounds the spectral one for sure, where it is more than rounding.
+    The Frobenius norm, which follows from U'X = S W', bounds the spectral one for sure, where it is
+    more than rounding.
     """
     U, S, W = parts
-    square, whole = error_squares(operator, U, S, W, exact)
+    whole = float(operator.column_squares().sum())
+    square = max(whole - float(S @ S), 0.0)
     lower, upper = spectral_error(operator, U, S, W, steps, failure, random)
     sure = math.sqrt(square) if square > 1e-6 * whole else math.inf
     return Factors(U, S, W, lower, max(lower, min(upper, sure)), math.sqrt(square))

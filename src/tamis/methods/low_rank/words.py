@@ -11,11 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions, validate_params
 
 from tamis.base.border import warn_user
+from tamis.base.estimators.estimator import plain_rows
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import ABOVE, COUNT, SHARE
-from tamis.methods.low_rank.factorization import FACTORING, LowRankFactorization, take_plain
+from tamis.methods.low_rank.compression import Compressed
+from tamis.methods.low_rank.factorization import DTYPE, LowRankFactorization
 from tamis.methods.low_rank.spg.solver import Rules, solve
-from tamis.methods.low_rank.targets import Targets
 
 MAX_ITER = 2000
 
@@ -31,7 +32,7 @@ class Corpus:
         self.factors = LowRankFactorization(
             n_components=n_components, dtype=dtype, random_state=random_state
         )
-        matrix = take_plain(self.factors, X, reset=True)
+        matrix = plain_rows(self.factors, X, reset=True)
         self.terms = [str(term) for term in terms]
         if len(self.terms) != matrix.shape[1]:
             raise ValueError(
@@ -62,7 +63,7 @@ class Corpus:
         factors = self.factors
         C = (factors.W_[columns] * factors.S_).astype(np.float64)
         rest = np.maximum(self.squares[columns] - np.einsum("ij,ij->i", C, C), 0.0)
-        targets = Targets(C, np.sqrt(rest), np.sqrt(self.squares[columns]), columns)
+        targets = Compressed(C, np.sqrt(rest), np.sqrt(self.squares[columns]), columns)
         rules = Rules(robustness * factors.error_upper_, tol, MAX_ITER)
         radii = np.full(len(columns), float(radius))
         found = solve(
@@ -109,7 +110,7 @@ def _rows_with(matrix) -> np.ndarray:
 
 
 def weighted(matrix, rows_with, dtype="float64"):
-    """Counts as log(1 + count) times the log of the inverse share of rows, each row of unit norm."""
+    """Counts as log(1 + count) times the log of the inverse share of rows; rows of unit norm."""
     if not sp.issparse(matrix):
         matrix = sp.csr_array(matrix)
     if len(matrix.data) and matrix.data.min() < 0.0:
@@ -138,7 +139,7 @@ def weighted(matrix, rows_with, dtype="float64"):
         "robustness": [SHARE],
         "weighting": [StrOptions({"tfidf", "none"})],
         "tol": [ABOVE],
-        "dtype": FACTORING["dtype"],
+        "dtype": [DTYPE],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     },

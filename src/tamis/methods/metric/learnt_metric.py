@@ -8,11 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from tamis.base.border import take_blocks
 from tamis.base.contents import array, count, index_tuple, indices, listing, part, records, rows
 from tamis.base.estimators.classifier import ClassTransformer
+from tamis.base.estimators.estimator import plain_rows
 from tamis.base.parameters import COUNT, estimator, parameter
-from tamis.base.rows import Csr
 from tamis.methods.metric.boosting import Metric
 from tamis.methods.metric.candidates import Scaling
 from tamis.methods.metric.steps import components_of
@@ -88,8 +87,7 @@ class LearntMetric(ClassTransformer):
         Z : ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        rows = take_blocks(self, X, reset=False)
-        return self._points(rows.scipy() if isinstance(rows, Csr) else rows)
+        return self._points(plain_rows(self, X))
 
     def _points(self, matrix) -> np.ndarray:
         columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix

@@ -9,11 +9,10 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from tamis.base.border import take_blocks
 from tamis.base.contents import array, indices
 from tamis.base.estimators.classifier import Classifier
+from tamis.base.estimators.estimator import plain_rows
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.base.rows import Csr
 from tamis.methods.metric.candidates import Distinct
 from tamis.methods.metric.estimator import MetricLearner
 from tamis.methods.metric.rules import Rules
@@ -179,10 +178,9 @@ class SDistClassifier(MetricLearner, Classifier):
     def _class_scores(self, X) -> np.ndarray:
         """Shares of the votes, or minus distances, of all classes."""
         check_is_fitted(self)
-        rows = take_blocks(self, X, reset=False)
-        jobs = effective_n_jobs(self.n_jobs)
+        rows, jobs = plain_rows(self, X), effective_n_jobs(self.n_jobs)
         with threadpool_limits(jobs):
-            asked = self._points(rows.scipy() if isinstance(rows, Csr) else rows)
+            asked = self._points(rows)
             rules = Rules(
                 self._reference,
                 self._reference_codes,

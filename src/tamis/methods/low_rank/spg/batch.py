@@ -49,36 +49,16 @@ class Batch:
     """
 
     def __init__(self, V, targets, radius, rules, rows: int, solved: Solved):
-        self.V, self.turned, self.targets, self.radii, self.rules, self.solved = (
-            V,
-            V.T,
-            targets,
-            radius,
-            rules,
-            solved,
-        )
+        self.V, self.turned, self.targets, self.radii = V, V.T, targets, radius
+        self.rules, self.solved = rules, solved
         self.count, self.turn = 0, 0
         width, k = V.shape
         self.A, self.B, self.D = (np.zeros((rows, width), V.dtype) for _ in range(3))
         self.R, self.C, self.mu, self.VD = (np.zeros((rows, k)) for _ in range(4))
         self.recent = np.zeros((rows, MEMORY))
         self.number, self.masked = np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-        single = (
-            "radius",
-            "rest",
-            "norm",
-            "f",
-            "rho",
-            "bb",
-            "bd",
-            "dd",
-            "pull",
-            "step",
-            "shift",
-            "age",
-            "stuck",
-        )
-        self.single = {name: np.zeros(rows) for name in single}
+        names = "radius rest norm f rho bb bd dd shrinkage step shift age stuck"
+        self.single = {name: np.zeros(rows) for name in names.split()}
         self.marks = np.zeros((rows, 3))
 
     def __getattr__(self, name):
@@ -89,19 +69,8 @@ class Batch:
 
     def _rows(self) -> list:
         """All arrays that hold one row a target."""
-        return [
-            self.A,
-            self.B,
-            self.D,
-            self.R,
-            self.C,
-            self.mu,
-            self.VD,
-            self.recent,
-            self.number,
-            self.masked,
-            *self.single.values(),
-        ]
+        blocks = [self.A, self.B, self.D, self.R, self.C, self.mu, self.VD, self.recent]
+        return [*blocks, self.number, self.masked, *self.single.values()]
 
     # ------------------------------------------------------------------ in
     def admit(self, new, free, share) -> None:
@@ -129,19 +98,13 @@ class Batch:
             start[poor] = slope * (radius[poor] / np.abs(slope).sum(axis=1))[:, None]
             image[poor] = start[poor] @ self.V
             t[poor], value[poor] = _along(targets.picked(poor), image[poor], start[poor], eta)
-        self._enter(
-            new[left],
-            targets,
-            radius,
-            start * t[:, None].astype(self.V.dtype),
-            image * t[:, None],
-            value,
-        )
+        start = start * t[:, None].astype(self.V.dtype)
+        self._enter(new[left], targets, radius, start, image * t[:, None], value)
 
     def _answer(self, which, weights, radius) -> None:
         """Solutions that do not meet their bound."""
-        apart = self.targets.C[which] - (weights @ self.V).astype(np.float64)
-        rho = np.sqrt(np.einsum("ij,ij->i", apart, apart) + self.targets.rest[which] ** 2)
+        left = self.targets.C[which] - (weights @ self.V).astype(np.float64)
+        rho = np.sqrt(np.einsum("ij,ij->i", left, left) + self.targets.rest[which] ** 2)
         length = np.linalg.norm(weights, axis=1).astype(np.float64)
         for k, target in enumerate(which):
             figures = {
@@ -173,9 +136,8 @@ class Batch:
             self.rho[:] = np.sqrt(np.einsum("ij,ij->i", self.R[:m], self.R[:m]) + self.rest**2)
         new = self.R[:m] / self.rho[:, None]
         np.matmul(new.astype(self.V.dtype, copy=False), self.turned, out=self.A[:m])
-        measure_rows(
-            self.A[:m], self.B[:m], self.D[:m], self.shift, eta, self.masked[:m], self.marks[:m]
-        )
+        blocks = self.A[:m], self.B[:m], self.D[:m]
+        measure_rows(*blocks, self.shift, eta, self.masked[:m], self.marks[:m])
         nu, dot, square = self.marks[:m].T
         length = np.sqrt(square)
         gap = self.radius * nu + eta * length - dot
@@ -198,22 +160,22 @@ class Batch:
                 (self.bd + self.shift * self.dd) / length - self.bd / np.sqrt(self.bb),
                 0.0,
             )
-            bend = eta * turned - np.einsum("ij,ij->i", new - self.mu[:m], self.VD[:m])
-            found = np.where(bend > 0.0, np.clip(self.shift * self.dd / bend, LEAST, MOST), MOST)
+            curvature = eta * turned - np.einsum("ij,ij->i", new - self.mu[:m], self.VD[:m])
+            steps = np.clip(self.shift * self.dd / curvature, LEAST, MOST)
+            found = np.where(curvature > 0.0, steps, MOST)
             first = self.age == 0
             if first.any():
-                pull = (eta / length[first])[:, None]
-                found[first] = 1.0 / np.abs(pull * self.B[:m][first] - self.A[:m][first]).max(
-                    axis=1
-                )
+                shrinkage = (eta / length[first])[:, None]
+                gradient = shrinkage * self.B[:m][first] - self.A[:m][first]
+                found[first] = 1.0 / np.abs(gradient).max(axis=1)
         return found
 
     def _move(self) -> None:
         """Directions, their images, and how far to go along them."""
         m = self.count
         A, B, D = self.A[:m], self.B[:m], self.D[:m]
-        self.pull[:] = self.rules.eta / np.sqrt(self.bb)
-        aim_rows(A, B, D, self.step, self.pull, self.radius, self.marks[:m])
+        self.shrinkage[:] = self.rules.eta / np.sqrt(self.bb)
+        aim_rows(A, B, D, self.step, self.shrinkage, self.radius, self.marks[:m])
         slope, self.bd[:], self.dd[:] = self.marks[:m].T
         self.VD[:m] = D @ self.V
         self.recent[np.arange(m), (self.age % MEMORY).astype(int)] = self.f
@@ -227,17 +189,14 @@ class Batch:
     def _search(self, slope, ceiling):
         """Steps that fall enough below the largest of the last values; 0 where none does."""
         m, eta = self.count, self.rules.eta
-        rr, rv = (
-            np.einsum("ij,ij->i", self.R[:m], self.R[:m]),
-            np.einsum("ij,ij->i", self.R[:m], self.VD[:m]),
-        )
+        rr = np.einsum("ij,ij->i", self.R[:m], self.R[:m])
+        rv = np.einsum("ij,ij->i", self.R[:m], self.VD[:m])
         vv = np.einsum("ij,ij->i", self.VD[:m], self.VD[:m])
         e = np.ones(m)
         for _ in range(TRIALS):
             rho = np.sqrt(np.maximum(rr - 2.0 * e * rv + e * e * vv, 0.0) + self.rest**2)
-            value = rho + eta * np.sqrt(
-                np.maximum(self.bb + 2.0 * e * self.bd + e * e * self.dd, 0.0)
-            )
+            square = np.maximum(self.bb + 2.0 * e * self.bd + e * e * self.dd, 0.0)
+            value = rho + eta * np.sqrt(square)
             bad = value > ceiling + ARMIJO * e * slope
             if not bad.any():
                 break

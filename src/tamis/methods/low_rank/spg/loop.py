@@ -118,14 +118,14 @@ def measure_rows(A, B, D, shift, eta, masked, figures):
 
 
 @compiled
-def aim_rows(A, B, D, step, pull, radius, figures):
-    """The direction ``d = P(b - step * g) - b`` with slope ``g = pull * b - a``; g'd, b'd and
+def aim_rows(A, B, D, step, shrinkage, radius, figures):
+    """The direction ``d = P(b - step * g) - b`` with slope ``g = shrinkage * b - a``; g'd, b'd and
     ||d||^2 into `figures`.
     """
     scratch = np.empty(A.shape[1], A.dtype)
     for i in range(A.shape[0]):
         a, b, d = A[i], B[i], D[i]
-        keep, gain = 1.0 - step[i] * pull[i], step[i]
+        keep, gain = 1.0 - step[i] * shrinkage[i], step[i]
         total, top = 0.0, 0.0
         for j in range(a.shape[0]):
             z = keep * b[j] + gain * a[j]
@@ -142,7 +142,7 @@ def aim_rows(A, B, D, step, pull, radius, figures):
             moved = 0.0 if size <= 0.0 else math.copysign(size, d[j])
             change = moved - b[j]
             d[j] = change
-            slope += (pull[i] * b[j] - a[j]) * change
+            slope += (shrinkage[i] * b[j] - a[j]) * change
             dot += b[j] * change
             square += change * change
         figures[i, 0], figures[i, 1], figures[i, 2] = slope, dot, square

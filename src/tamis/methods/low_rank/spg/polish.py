@@ -11,8 +11,8 @@ def polish(weights, V, c, rest: float, radius: float, eta: float, value: float):
     """A better solution with the same signs on some of the same columns, as (columns, weights,
     value), or None.
 
-    With the signs s known the solution on the columns A is ``(V_A V_A' + kappa I) b = V_A c - tau
-    s``, tau being the price of the L1 norm and ``kappa = eta rho / ||b||`` that of the 2-norm, a
+    With the signs s known the solution on the columns A is ``(V_A V_A' + ridge I) b = V_A c - tau
+    s``, tau being the price of the L1 norm and ``ridge = eta rho / ||b||`` that of the 2-norm, a
     fixed point in one number. What is not below `value` is refused, so nothing can go wrong.
     """
     columns = np.flatnonzero(weights)
@@ -22,10 +22,10 @@ def polish(weights, V, c, rest: float, radius: float, eta: float, value: float):
     met = np.abs(b).sum() >= radius * (1.0 - 1e-6)
     rows = V[columns].astype(np.float64)
     part = _Part(rows, np.sign(b), c, rest, radius if met else None, eta)
-    kappa = part.price(b)
+    ridge = part.price(b)
     try:
         for _ in range(ROUNDS):
-            b, after = part.step(kappa)
+            b, after = part.step(ridge)
             wrong = b * part.signs <= 0.0
             if wrong.all():
                 return None
@@ -33,9 +33,9 @@ def polish(weights, V, c, rest: float, radius: float, eta: float, value: float):
                 columns, rows = columns[~wrong], rows[~wrong]
                 part = _Part(rows, part.signs[~wrong], c, rest, part.radius, eta)
                 continue
-            if abs(after - kappa) <= CLOSE * kappa:
+            if abs(after - ridge) <= CLOSE * ridge:
                 break
-            kappa = _accelerated(kappa, after, part.step(after)[1])
+            ridge = _accelerated(ridge, after, part.step(after)[1])
     except np.linalg.LinAlgError:
         return None
     if len(b) != len(columns) or (b * part.signs <= 0.0).any():
@@ -49,39 +49,31 @@ class _Part:
     """The problem on some columns whose weights' signs are known."""
 
     def __init__(self, rows, signs, c, rest, radius, eta):
-        self.rows, self.signs, self.c, self.rest, self.radius, self.eta = (
-            rows,
-            signs,
-            c,
-            rest,
-            radius,
-            eta,
-        )
+        self.rows, self.signs, self.c = rows, signs, c
+        self.rest, self.radius, self.eta = rest, radius, eta
         self.gram, self.sides = rows @ rows.T, np.column_stack([rows @ c, signs])
 
     def rho(self, b) -> float:
-        apart = self.c - b @ self.rows
-        return float(np.sqrt(apart @ apart + self.rest * self.rest))
+        left = self.c - b @ self.rows
+        return float(np.sqrt(left @ left + self.rest * self.rest))
 
     def price(self, b) -> float:
         """Price of the 2-norm at these weights."""
         return self.eta * self.rho(b) / float(np.linalg.norm(b))
 
-    def step(self, kappa: float):
+    def step(self, ridge: float):
         """Weights at a price, and the price at these weights."""
-        ridge = self.gram.copy()
-        ridge.flat[:: len(ridge) + 1] += kappa
-        free, pull = np.linalg.solve(ridge, self.sides).T
-        b = (
-            free
-            if self.radius is None
-            else free - (self.signs @ free - self.radius) / (self.signs @ pull) * pull
-        )
+        matrix = self.gram.copy()
+        matrix.flat[:: len(matrix) + 1] += ridge
+        free, back = np.linalg.solve(matrix, self.sides).T
+        b = free
+        if self.radius is not None:
+            b = free - (self.signs @ free - self.radius) / (self.signs @ back) * back
         return b, self.price(b)
 
 
 def _accelerated(first: float, second: float, third: float) -> float:
     """Aitken's guess of the limit of a sequence, or its last member where that makes no sense."""
-    bend = third - 2.0 * second + first
-    guess = first - (second - first) ** 2 / bend if bend else third
+    curvature = third - 2.0 * second + first
+    guess = first - (second - first) ** 2 / curvature if curvature else third
     return guess if 0.1 * third < guess < 10.0 * third else third

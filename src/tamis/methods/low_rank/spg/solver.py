@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import ThreadpoolController
 
+from tamis.methods.low_rank.compression import Compressed, are_zero, smoothed, unbounded
 from tamis.methods.low_rank.spg.batch import Batch, Solved
-from tamis.methods.low_rank.targets import Targets, are_zero, smoothed, unbounded
 
 CELLS = 2**21  # of one array of a batch: rows times columns
 ROWS = 64  # most targets in a batch
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 def solve(
     W,
     S,
-    targets: Targets,
+    targets: Compressed,
     radius,
     rules: Rules,
     *,
@@ -83,7 +83,7 @@ def solve(
 
 
 def unit_of(S) -> float:
-    """What singular values of an unusual size are divided by: a power of two, which costs no digit."""
+    """What singular values of an unusual size are divided by: a power of two costs no digit."""
     top = float(S.max(initial=0.0))
     return 1.0 if top == 0.0 or 1.0 / USUAL <= top <= USUAL else 2.0 ** round(math.log2(top))
 

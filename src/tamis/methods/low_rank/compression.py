@@ -1,5 +1,5 @@
-"""Targets against a low-rank matrix: k numbers each, the test for zero, and the solution where no
-L1 bound is in the way.
+"""Targets against a low-rank matrix: k numbers each, the test for zero, the solution where no L1
+bound is in the way, and scores of rows.
 """
 
 from typing import NamedTuple
@@ -7,13 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-SMOOTH = (
-    1e-7  # least residual, as a share of the target's norm, at which the norm is taken for smooth
-)
+# least residual, as a share of the target's norm, at which the norm is taken for smooth
+SMOOTH = 1e-7
+COLUMNS = 64  # targets that are made dense together
 CANCELLED = 1e-8  # share below which a difference of squares is not trusted
 
 
-class Targets(NamedTuple):
+class Compressed(NamedTuple):
     """One row a target: ``C = U'y``, the norm of what U leaves of y, and that of y itself; `masked`
     is a column to leave out, or -1.
     """
@@ -23,12 +23,12 @@ class Targets(NamedTuple):
     norm: np.ndarray
     masked: np.ndarray
 
-    def picked(self, rows) -> "Targets":
+    def picked(self, rows) -> "Compressed":
         """Some of the targets."""
-        return Targets(*(part[rows] for part in self))
+        return Compressed(*(part[rows] for part in self))
 
 
-def compress(U, Y, roots, center: bool) -> tuple[Targets, np.ndarray]:
+def compress(U, Y, roots, center: bool) -> tuple[Compressed, np.ndarray]:
     """Targets from the columns of Y (dense or sparse) and the roots of the row weights; and the
     weighted means of Y.
     """
@@ -40,31 +40,29 @@ def compress(U, Y, roots, center: bool) -> tuple[Targets, np.ndarray]:
         raw = np.asarray(Y.power(2).T @ weights).ravel()
         squares = np.maximum(raw - mean**2 * weights.sum(), 0.0)
     else:
-        squares = raw = np.concatenate(
-            [
-                weights @ (Y[:, at : at + 64] - mean[at : at + 64]) ** 2
-                for at in range(0, Y.shape[1], 64)
-            ]
-        )
+        parts = [slice(at, at + COLUMNS) for at in range(0, Y.shape[1], COLUMNS)]
+        squares = raw = np.concatenate([weights @ (Y[:, part] - mean[part]) ** 2 for part in parts])
     left = squares - np.einsum("ij,ij->i", C, C)
     for j in np.flatnonzero((left < CANCELLED * squares) | (squares < CANCELLED * raw)):
         column = Y[:, [j]].toarray().ravel() if sp.issparse(Y) else Y[:, j]
         column = roots * (column - mean[j])
         squares[j] = column @ column
-        apart = column - U @ C[j]
-        left[j] = apart @ apart
+        residual = column - U @ C[j]
+        left[j] = residual @ residual
     squares[squares <= raw * 1e-24] = 0.0
-    return Targets(C, np.sqrt(np.maximum(left, 0.0)), np.sqrt(squares), np.full(len(C), -1)), mean
+    return Compressed(
+        C, np.sqrt(np.maximum(left, 0.0)), np.sqrt(squares), np.full(len(C), -1)
+    ), mean
 
 
-def smoothed(targets: Targets) -> Targets:
+def smoothed(targets: Compressed) -> Compressed:
     """The same with residuals that never vanish: the objective changes by at most `SMOOTH` times
     the norm.
     """
     return targets._replace(rest=np.maximum(targets.rest, SMOOTH * targets.norm))
 
 
-def are_zero(targets: Targets, V, S, eta: float) -> np.ndarray:
+def are_zero(targets: Compressed, V, S, eta: float) -> np.ndarray:
     """Whether zero is the solution at every radius: ``||V c|| <= eta ||y||``."""
     squares = np.einsum("ij,ij->i", targets.C * S, targets.C * S)
     hidden = np.flatnonzero(targets.masked >= 0)
@@ -73,11 +71,11 @@ def are_zero(targets: Targets, V, S, eta: float) -> np.ndarray:
     return np.sqrt(np.maximum(squares, 0.0)) <= eta * targets.norm
 
 
-def unbounded(targets: Targets, S, eta: float) -> np.ndarray:
+def unbounded(targets: Compressed, S, eta: float) -> np.ndarray:
     """Solutions b without an L1 bound, in the coordinates of the columns of W: ``b = S c / (S^2 +
-    kappa)``.
+    ridge)``.
 
-    kappa is where ``kappa ||b|| = eta rho``; the left side over rho rises with kappa, so it is
+    The ridge is where ``ridge ||b|| = eta rho``; the left side over rho rises with it, so it is
     found by bisection.
     """
     C, squares = targets.C, S**2
@@ -87,9 +85,9 @@ def unbounded(targets: Targets, S, eta: float) -> np.ndarray:
     high = np.full(len(C), np.log(squares.max()))
 
     def above(logs):
-        kappa = np.exp(logs)[:, None]
-        shares = C / (squares + kappa)
-        rho = np.sqrt(np.einsum("ij,ij->i", kappa * shares, kappa * shares) + targets.rest**2)
+        ridge = np.exp(logs)[:, None]
+        shares = C / (squares + ridge)
+        rho = np.sqrt(np.einsum("ij,ij->i", ridge * shares, ridge * shares) + targets.rest**2)
         return np.exp(logs) * np.sqrt(np.einsum("ij,ij->i", S * shares, S * shares)) >= eta * rho
 
     for _ in range(60):  # the ratio is at most ||S c|| / ||y||, above eta: a bracket is found
@@ -105,3 +103,12 @@ def unbounded(targets: Targets, S, eta: float) -> np.ndarray:
         if fixed.all():
             break
     return S * C / (squares + np.exp(0.5 * (low + high))[:, None])
+
+
+def scores_of(matrix, weights: sp.csr_array, intercepts) -> np.ndarray:
+    """Rows times weights, a few targets at a time, so that neither is made dense."""
+    scores = np.empty((matrix.shape[0], weights.shape[0]))
+    for at in range(0, weights.shape[0], COLUMNS):
+        part = slice(at, at + COLUMNS)
+        scores[:, part] = matrix @ np.ascontiguousarray(weights[part].toarray().T)
+    return scores + intercepts

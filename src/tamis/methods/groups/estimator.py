@@ -10,7 +10,7 @@ from tamis.base.contents import apart, indices, listing
 from tamis.base.estimator import LikelyClassifier, Regressor, Taken, take
 from tamis.base.parameters import BOOL, TermLike, estimator, one_of, parameter
 from tamis.base.targets import Targets
-from tamis.methods.groups.declared import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.groups.blocks import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.block_descent.design import Design
 from tamis.solvers.block_descent.estimator import BlockModel, Strength, smooth_loss_parameter
 from tamis.solvers.block_descent.inner.models import GramStore

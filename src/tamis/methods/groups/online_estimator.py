@@ -7,7 +7,7 @@ import numpy as np
 from tamis.base.estimator import LikelyClassifier, Regressor
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.base.stream import ClassStream, HeldOut, NumberStream
-from tamis.methods.groups.declared import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.groups.blocks import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.online_blocks.estimator import OnlineBlocks, Strength
 
 

@@ -13,7 +13,7 @@ from tamis.base.border import warn_user
 from tamis.base.contents import array, figure, number, record
 from tamis.base.estimator import LikelyClassifier, Regressor, take
 from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
-from tamis.methods.groups.declared import GroupsOf, GroupWeights
+from tamis.methods.groups.blocks import GroupsOf, GroupWeights
 from tamis.methods.groups.estimator import GroupedColumns
 from tamis.solvers.block_descent.estimator import smooth_loss_parameter
 from tamis.solvers.block_descent.path import shown_path, solve_path, take_alphas

@@ -116,7 +116,9 @@ class GroupEngine(Engine):
 
     def _form(self) -> Form:
         softmax = self.softmax and getattr(self.terms[0], "is_likelihood", False)
-        return Form(*self.flags, float(softmax), 1.0, float(self.overlap), float(self.outputs))
+        sizes = float(self.overlap), float(self.outputs)
+        intercept, eta, alpha = self.flags
+        return Form(intercept, eta, alpha, float(softmax), 1.0, *sizes)
 
     def _clocks(self) -> tuple:
         return self.ledger, self.stats, self._form()

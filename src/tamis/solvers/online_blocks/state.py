@@ -83,7 +83,8 @@ class GroupEngine(Engine):
     @property
     def quick(self) -> bool:
         """Whether no cell is ever trimmed, so that squares of the groups can be kept."""
-        return type(self.terms[1]) is GroupL2 and not self.terms[1].positive
+        penalty = self.terms[1]
+        return not penalty.has_l1 and not penalty.positive
 
     def _invert(self) -> None:
         """For each column the groups that hold it."""

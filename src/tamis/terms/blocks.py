@@ -20,6 +20,7 @@ class GroupL2(NamedTuple):
 
     alpha: float = 0.1
     positive: float = 0.0
+    has_l1 = False
 
     def trim(self, v, toll):
         return 0.0 if self.positive and v < 0.0 else v
@@ -72,6 +73,7 @@ class SparseGroup(NamedTuple):
 
     alpha: float = 0.1
     positive: float = 0.0
+    has_l1 = True
 
     def trim(self, v, toll):
         low = math.inf if self.positive else toll

@@ -84,6 +84,7 @@ class Squared(NamedTuple):
     """Squared loss, scale (f - y)^2 / 2."""
 
     scale: float = 1.0
+    is_quadratic = True  # it is its own quadratic model
 
     def value(self, score, target):
         return 0.5 * self.scale * (score - target) * (score - target)

@@ -6,7 +6,7 @@ of the Royal Statistical Society B 68, 2006; H. Yang, Z. Xu, I. King and M. R. L
 for Group Lasso", ICML 2010.
 
 finding.py              groups from names, from one-hot columns, from correlations
-declared.py             what users say about groups, and the blocks made of it
+blocks.py               what users say about groups, and the blocks made of it
 estimator.py            the batch models of one strength
 search.py               the batch models that choose it by cross-validation
 online_estimator.py     the models of streams

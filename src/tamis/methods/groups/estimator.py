@@ -12,7 +12,7 @@ from tamis.base.estimators.estimator import Taken, take
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import BOOL, TermLike, estimator, one_of, parameter
 from tamis.base.targets import Targets
-from tamis.methods.groups.declared import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.groups.blocks import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.block_descent.design import Design
 from tamis.solvers.block_descent.estimator import BlockModel, Strength, smooth_loss_parameter
 from tamis.solvers.block_descent.inner.models import GramStore

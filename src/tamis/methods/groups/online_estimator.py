@@ -8,7 +8,7 @@ from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
 from tamis.base.estimators.regressor import NumberStream, Regressor
 from tamis.base.estimators.stream import HeldOut
 from tamis.base.parameters import TermLike, estimator, loss_parameter
-from tamis.methods.groups.declared import GroupsOf, GroupWeights, blocks_of
+from tamis.methods.groups.blocks import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.online_blocks.estimator import OnlineBlocks, Strength
 
 

@@ -15,7 +15,7 @@ from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import take
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
-from tamis.methods.groups.declared import GroupsOf, GroupWeights
+from tamis.methods.groups.blocks import GroupsOf, GroupWeights
 from tamis.methods.groups.estimator import GroupedColumns
 from tamis.solvers.block_descent.estimator import smooth_loss_parameter
 from tamis.solvers.block_descent.path import shown_path, solve_path, take_alphas

@@ -6,7 +6,7 @@ for multiple classification problems", Statistics and Computing 20, 2010; H. Yan
 Lyu, "Online Learning for Multi-Task Feature Selection", CIKM 2010.
 
 labels.py               labels of tasks, coded once; targets of rows that each belong to a task
-declared.py             penalties of a feature over the tasks
+blocks.py               penalties of a feature over the tasks
 estimator.py            the batch models
 state.py                the engine of a stream: outputs of all tasks, rounds, weights by task
 stream.py               tasks in a stream: met at their first row

@@ -12,7 +12,7 @@ from tamis.base.estimators.estimator import Taken
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import TermLike, estimator
 from tamis.methods.tasks.answers import ClassesByTask, NumbersByTask
-from tamis.methods.tasks.declared import L1Weight, TaskPenalty, blocks_of
+from tamis.methods.tasks.blocks import L1Weight, TaskPenalty, blocks_of
 from tamis.methods.tasks.labels import TaskTargets, of_rows
 from tamis.solvers.block_descent.design import TaskDesign
 from tamis.solvers.block_descent.estimator import BlockModel, Strength, smooth_loss_parameter

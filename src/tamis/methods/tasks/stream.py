@@ -10,10 +10,10 @@ from tamis.base.contents import part
 from tamis.base.estimators.classifier import ClassStream
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
-from tamis.methods.tasks.declared import L1Weight, TaskPenalty, blocks_of, prices
+from tamis.methods.tasks.blocks import L1Weight, TaskPenalty, blocks_of, prices
 from tamis.methods.tasks.labels import TaskTargets, first_ones, of_rows, take_labels
 from tamis.methods.tasks.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine
-from tamis.solvers.online_blocks.estimator import OnlineBlocks, Options, Strength
+from tamis.solvers.online_blocks.estimator import OnlineBlocks, Options, Strength, excludes
 
 Left: Any = object  # of a class that stands left of others, which hold what it asks for
 
@@ -54,7 +54,8 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
     def _begun(self, options: Options, targets, n_features: int) -> TaskEngine:
         sizes = n_features, targets.outputs, len(targets.tasks)
         engine = TaskEngine(options.terms, options.flags, *sizes, self._blocks(n_features))
-        return self._by_protocol(self._told_classes(engine, targets), options)
+        engine.softmax = excludes(targets)
+        return self._by_protocol(engine, options)
 
     def _renewed(self, engine: TaskEngine, options: Options, targets, n_features: int):
         engine = super()._renewed(engine, options, targets, n_features)
@@ -63,7 +64,7 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
         return self._by_protocol(engine, options)
 
     def _by_protocol(self, engine: TaskEngine, options: Options) -> TaskEngine:
-        """The engine, told how to walk; with one task rounds are a stream."""
+        """The engine as it is to walk; with one task rounds are a stream."""
         if options.whole and self.protocol != "stream" and engine.tasks > 1:
             engine.protocol = ROUNDS
         elif self.balance_tasks:

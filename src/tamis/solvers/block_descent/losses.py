@@ -12,7 +12,6 @@ from tamis.solvers.block_descent.loop import (
     write_curves,
     write_slopes,
 )
-from tamis.terms.losses import Squared
 
 LEAST = 1e-15  # of a step of the intercept, in scores: below it nothing changes
 HALVINGS = 200  # of such a step: from the largest number that the border lets in to the least
@@ -43,7 +42,7 @@ class RowLosses:
     @property
     def quadratic(self) -> bool:
         """Whether one quadratic model is the loss itself."""
-        return type(self.loss) is Squared
+        return getattr(self.loss, "is_quadratic", False)
 
     def curvature(self, scores, first: int, second: int) -> np.ndarray | None:
         """Weighted second derivatives of the rows by two outputs; None where there are none.

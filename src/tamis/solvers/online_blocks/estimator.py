@@ -31,6 +31,11 @@ class Options(NamedTuple):
     whole: bool
 
 
+def excludes(targets) -> float:
+    """Whether outputs are classes that exclude each other."""
+    return float(getattr(targets, "excluding", False))
+
+
 @estimator
 class Strength:
     """A model of one strength; stands left of `OnlineBlocks`."""
@@ -113,7 +118,8 @@ class OnlineBlocks(Growing):
     def _begun(self, options: Options, targets, n_features: int) -> GroupEngine:
         blocks = self._blocks(n_features)
         engine = GroupEngine(options.terms, options.flags, n_features, targets.outputs, blocks)
-        return self._told_classes(engine, targets)
+        engine.softmax = excludes(targets)
+        return engine
 
     def _renewed(self, engine: Any, options: Options, targets, n_features: int) -> Any:
         """An engine with today's terms, columns and groups; on a copy, since its shapes may change.
@@ -128,11 +134,7 @@ class OnlineBlocks(Growing):
             engine.take_blocks(self._blocks(engine.features))
         if quick != engine.quick:
             engine.renew()
-        return self._told_classes(engine, targets)
-
-    def _told_classes(self, engine, targets):
-        """The engine, told whether its outputs are classes that exclude each other."""
-        engine.softmax = float(getattr(targets, "excluding", False))
+        engine.softmax = excludes(targets)
         return engine
 
     # ------------------------------------------------------------------ words and constants

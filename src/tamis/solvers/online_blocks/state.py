@@ -83,7 +83,8 @@ class GroupEngine(Engine):
     @property
     def quick(self) -> bool:
         """Whether no cell is ever trimmed, so that squares of the groups can be kept."""
-        return type(self.terms[1]) is GroupL2 and not self.terms[1].positive
+        penalty = self.terms[1]
+        return not penalty.has_l1 and not penalty.positive
 
     def _invert(self) -> None:
         """For each column the groups that hold it."""
@@ -116,7 +117,9 @@ class GroupEngine(Engine):
 
     def _form(self) -> Form:
         softmax = self.softmax and getattr(self.terms[0], "is_likelihood", False)
-        return Form(*self.flags, float(softmax), 1.0, float(self.overlap), float(self.outputs))
+        sizes = float(self.overlap), float(self.outputs)
+        intercept, eta, alpha = self.flags
+        return Form(intercept, eta, alpha, float(softmax), 1.0, *sizes)
 
     def _clocks(self) -> tuple:
         return self.ledger, self.stats, self._form()

@@ -283,7 +283,7 @@ class SparseModel:
         return multiply
 
 
-def parts_of(blocks: Blocks) -> tuple:
+def parts_of(blocks: Blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The three arrays that loops over blocks take."""
     return blocks.starts, blocks.weights, blocks.l1_weights
 

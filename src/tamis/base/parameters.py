@@ -79,7 +79,7 @@ def parameter(
         ``@estimator(kw_only=True)``.
     """
     about = {"rules": rules, "sentence": sentence, "kind": kind or _kind_of(rules)}
-    only = {"kw_only": True} if kw_only else {}
+    only: dict[str, Any] = {"kw_only": True} if kw_only else {}
     return dataclasses.field(default=default, metadata=about, **only)
 
 

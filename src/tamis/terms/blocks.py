@@ -20,7 +20,9 @@ class GroupL2(NamedTuple):
 
     alpha: float = 0.1
     positive: float = 0.0
-    has_l1 = False
+
+    def has_l1(self):
+        return False
 
     def trim(self, v, toll):
         return 0.0 if self.positive and v < 0.0 else v
@@ -73,7 +75,9 @@ class SparseGroup(NamedTuple):
 
     alpha: float = 0.1
     positive: float = 0.0
-    has_l1 = True
+
+    def has_l1(self):
+        return True
 
     def trim(self, v, toll):
         low = math.inf if self.positive else toll

@@ -51,7 +51,9 @@ class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(margin - y f)); only exponentials of non-positive numbers."""
 
     margin: float = 0.0
-    is_likelihood = True  # scores are logarithms of odds
+
+    def is_likelihood(self):  # scores are logarithms of odds
+        return True
 
     def value(self, score, target):
         m = target * score - self.margin
@@ -84,7 +86,9 @@ class Squared(NamedTuple):
     """Squared loss, scale (f - y)^2 / 2."""
 
     scale: float = 1.0
-    is_quadratic = True  # it is its own quadratic model
+
+    def is_quadratic(self):  # it is its own quadratic model
+        return True
 
     def value(self, score, target):
         return 0.5 * self.scale * (score - target) * (score - target)

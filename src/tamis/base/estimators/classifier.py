@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from tamis.base.border import half_fitted
 from tamis.base.contents import early, part
-from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, Coded, class_spans
 
@@ -111,11 +111,12 @@ class Classifier(ClassifierMixin, Estimator):
         """Scores and the targets that they are of; asked again where a stream has met a class
         meanwhile.
         """
-        scores, before, targets = None, None, vars(self).get("_targets")
+        scores: Any = None
+        before, targets = None, vars(self).get("_targets")
         while scores is None or targets is not before:
             before, scores = targets, self._scores(X, *beside)
             targets = self._targets
-        if scores.shape[1] != targets.outputs:
+        if targets is None or scores.shape[1] != targets.outputs:
             raise half_fitted(self)
         return targets, scores
 
@@ -168,9 +169,9 @@ class WeightedClassifier(Classifier):
         "y in `fit`, and in `partial_fit` the rows so far, the present one included.",
     )
 
-    def _weigh(self, targets, columns, weights, *, whole=True, grow=False):
+    def _weigh(self, targets, columns, weights, **stream):
         """Targets with the rows counted, and row weights times class weights."""
-        return targets.weigh(columns, weights, self.class_weight, whole=whole, grow=grow)
+        return targets.weigh(columns, weights, self.class_weight, **stream)
 
 
 class LikelyClassifier(WeightedClassifier):
@@ -179,7 +180,7 @@ class LikelyClassifier(WeightedClassifier):
     _joint = False  # whether several classes are one multinomial model under that loss
 
     def _is_likelihood(self) -> bool:
-        return getattr(self._loss(), "is_likelihood", False)
+        return hasattr(self._loss(), "is_likelihood")
 
     @available_if(gives_probabilities)
     def predict_proba(self, X):
@@ -217,7 +218,7 @@ class LikelyClassifier(WeightedClassifier):
             return np.log(self.predict_proba(X))
 
 
-class ClassStream:
+class ClassStream(Left):
     """Stands left of a classifier: it learns from a stream."""
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):

@@ -14,6 +14,7 @@ from tamis.base.machine.threads import alone, is_alone
 from tamis.base.rows import Csr
 
 TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
+Left: Any = object  # base of a class that stands left of others, which hold what it asks for
 LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
 
 

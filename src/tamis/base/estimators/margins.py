@@ -5,8 +5,10 @@ the sign.
 import numpy as np
 from scipy.special import ndtr
 
+from tamis.base.estimators.estimator import Left
 
-class Margins:
+
+class Margins(Left):
     """Margins and confidences of a model that has a private ``_margin_variance(X) -> (margin,
     variance)``.
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from tamis.base.contents import early, part
-from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.targets import Coded, NumberTargets
 
 
@@ -67,7 +67,7 @@ class Regressor(RegressorMixin, Estimator):
         return tags
 
 
-class NumberStream:
+class NumberStream(Left):
     """Stands left of a regressor: it learns from a stream."""
 
     def partial_fit(self, X, y, sample_weight=None):

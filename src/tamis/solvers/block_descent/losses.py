@@ -42,7 +42,7 @@ class RowLosses:
     @property
     def quadratic(self) -> bool:
         """Whether one quadratic model is the loss itself."""
-        return getattr(self.loss, "is_quadratic", False)
+        return hasattr(self.loss, "is_quadratic")
 
     def curvature(self, scores, first: int, second: int) -> np.ndarray | None:
         """Weighted second derivatives of the rows by two outputs; None where there are none.
@@ -174,6 +174,6 @@ def smooth_of(
     """
     if not (isinstance(targets, ClassTargets) and targets.excluding):
         return RowLosses(loss, columns, weights)
-    if getattr(loss, "is_likelihood", False):
+    if hasattr(loss, "is_likelihood"):
         return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)
     return RowLosses(loss, targets.signs(columns), weights)

@@ -110,7 +110,8 @@ class Engine:
                 # Every part keeps the same clocks: they depend on the rows alone.
                 parts = [pool.submit(learn_many, *given, clocks, span) for span in pairwise(cuts)]
                 after, *_ = (part.result() for part in parts)
-        self.ledger, self.bias_ledger, self.stats = (tuple(map(float, clock)) for clock in after)
+        ledger, bias_ledger, stats = (tuple(map(float, clock)) for clock in after)
+        self.ledger, self.bias_ledger, self.stats = ledger, bias_ledger, stats
 
     def score(self, rows: Csr) -> np.ndarray:
         """Scores of the rows, (rows, outputs)."""

@@ -84,7 +84,7 @@ class GroupEngine(Engine):
     def quick(self) -> bool:
         """Whether no cell is ever trimmed, so that squares of the groups can be kept."""
         penalty = self.terms[1]
-        return not penalty.has_l1 and not penalty.positive
+        return not penalty.has_l1() and not penalty.positive
 
     def _invert(self) -> None:
         """For each column the groups that hold it."""
@@ -116,10 +116,10 @@ class GroupEngine(Engine):
         return Memory(self.state, self.bias, self.costs, self.squares, scratch)
 
     def _form(self) -> Form:
-        softmax = self.softmax and getattr(self.terms[0], "is_likelihood", False)
-        sizes = float(self.overlap), float(self.outputs)
+        softmax = self.softmax and hasattr(self.terms[0], "is_likelihood")
+        overlap, outputs = float(self.overlap), float(self.outputs)
         intercept, eta, alpha = self.flags
-        return Form(intercept, eta, alpha, float(softmax), 1.0, *sizes)
+        return Form(intercept, eta, alpha, float(softmax), 1.0, overlap, outputs)
 
     def _clocks(self) -> tuple:
         return self.ledger, self.stats, self._form()

@@ -121,7 +121,7 @@ def kind_of(path):
     return 2 if ESTIMATOR.search(text) else 1
 
 
-ESTIMATOR = re.compile(r"tamis\.base\.(estimator|stream|recipe|classifier|regressor)\b")
+ESTIMATOR = re.compile(r"tamis\.base\.(estimator|linear|stream|recipe|classifier|regressor)\b")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Make the figures of the README and the pages from the examples: ``python docs/make_figures.py``."""
+"""Make the figures of README and pages from the examples: ``python docs/make_figures.py``."""
 
 import runpy
 import sys

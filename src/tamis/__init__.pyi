@@ -84,6 +84,7 @@ from tamis.report.page.rank_page import write_association_page as write_associat
 from tamis.training.walk import train as train
 
 __version__: str
+_HOMES: dict[str, str]
 __all__ = [
     "AROWClassifier",
     "BCWClassifier",

@@ -16,7 +16,9 @@ def stub() -> str:
     for home, names in sorted(homes.items()):
         lines += [f"from {home} import {name} as {name}" for name in sorted(names)]
     every = [f'    "{name}",' for name in tamis.__all__]
-    return "\n".join([*lines, "", "__version__: str", "__all__ = [", *every, "]", ""])
+    return "\n".join(
+        [*lines, "", "__version__: str", "_HOMES: dict[str, str]", "__all__ = [", *every, "]", ""]
+    )
 
 
 if __name__ == "__main__":

@@ -218,7 +218,7 @@ def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
 
 
 def as_floats(given):
-    """The term with every numeric field as a float, so that Hinge(1) is not a second compilation."""
+    """The term with all numbers as floats, so that Hinge(1) is not a second compilation."""
     return type(given)(
         *(as_floats(v) if is_term(v) else float(v) if isinstance(v, Real) else v for v in given)
     )

@@ -257,6 +257,6 @@ def product(a, b):
         s6 += a[j + np.uint64(6)] * b[j + np.uint64(6)]
         s7 += a[j + np.uint64(7)] * b[j + np.uint64(7)]
     rest = 0.0
-    for j in range(eighth * step, n):
-        rest += a[j] * b[j]
+    for k in range(eighth * step, n):
+        rest += a[k] * b[k]
     return ((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)) + rest

@@ -154,7 +154,7 @@ def aim(self, score, target):
 
 @verb
 def gains(self, margin, variance, weight):
-    """Gain of the mean and gain of the precision, from a row's margin, its variance and its weight."""
+    """Gains of the mean and of the precision, from a row's margin, variance and weight."""
     return self.gains(margin, variance, weight)
 
 

@@ -15,7 +15,7 @@ except ImportError:  # before scikit-learn 1.9
 
 
 class Patience:
-    """Says when a falling figure has stopped falling: less than `slack` gained for `turns` looks."""
+    """Says when a falling figure no longer falls: less than `slack` gained for `turns` looks."""
 
     def __init__(self, slack: float | None, turns: int):
         self.slack, self.turns = slack, turns

@@ -69,8 +69,7 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
 
 @estimator
 class NAROWClassifier(Covariant, ConfidentClassifier):
-    r"""Narrow AROW: a confidence-weighted classifier that narrows its covariance only for rows it is
-    not yet sure of.
+    r"""Narrow AROW: a confidence-weighted classifier that narrows its covariance for unsure rows.
 
     As AROW, with an r for each row of variance :math:`v = x^T \Sigma x`:
 

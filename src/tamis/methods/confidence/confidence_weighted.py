@@ -23,7 +23,7 @@ class CWClassifier(Covariant, ConfidentClassifier):
     r"""Confidence-weighted classifier: every row is put on its side with a given probability.
 
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
-    of side y moves it to the nearest one that is right with probability :math:`\eta`, the `confidence`,
+    of side y moves it to the nearest one that is right with probability :math:`\eta` (`confidence`),
 
     .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big),
     \quad
@@ -91,7 +91,8 @@ class SCWClassifier(Covariant, WeightedConfidentClassifier):
     C\, \xi^q, \quad
         \xi = \max\big(0, \phi \sqrt{x^T \Sigma x} - y\, \mu^T x\big)
 
-    with :math:`\phi = \Phi^{-1}(\eta)`, :math:`\eta` the `confidence`, and q = 1 (variant I) or 2 (variant II).
+    with :math:`\phi = \Phi^{-1}(\eta)`, :math:`\eta` the `confidence`, and q = 1
+    (variant I) or 2 (variant II).
 
     Choose it beside `AROWClassifier`: the two are mostly within noise of each other. Its margin
     shrinks as it gets sure, so it updates on fewer rows and is somewhat faster.

@@ -29,7 +29,7 @@ class Options(NamedTuple):
 
 @estimator(kw_only=True)
 class SecondOrder(Margins, Stream):
-    """A learner by a mean and a covariance of the weights; a model adds its parameters and `_gain`."""
+    """A learner by a mean and a covariance of the weights; a model adds `_gain`."""
 
     fit_intercept: bool = parameter(
         True,
@@ -178,7 +178,8 @@ class Covariant(SecondOrder):
                 f"for {n_features} columns; at most {LARGEST / 2**30:.0f} GiB are allowed. Use "
                 "covariance='diagonal', or select columns first."
             )
-        return ConfidenceEngine(*options, n_features, targets.outputs, full=self._is_full())
+        full = self._is_full()
+        return ConfidenceEngine(options.terms, options.flags, n_features, targets.outputs, full)
 
 
 class ConfidentClassifier(ClassStream, SecondOrder, Classifier):

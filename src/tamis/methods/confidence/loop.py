@@ -2,7 +2,7 @@
 read once.
 
 A diagonal state is (columns + 1, 2 * outputs), the constant column last: what a step touches of a
-column lies side by side; see `tamis.methods.confidence.loop_heap`. A full state is (outputs, columns +
+column lies side by side; see `loop_heap`. A full state is (outputs, columns +
 2, columns + 1): the rows of a root A of the covariance, S = A A', and below them the mean. Updates
 of a root cannot lose positive definiteness.
 """
@@ -257,7 +257,7 @@ def learn_many(
     `rows` is (start, stop, key of the shuffle or 0), `clock` (steps, total weight), `settings`
     (intercept, precision at the start). `targets` has one column that holds the side or the class
     number, or a column an output. `kept` and `places` are the heaps of
-    `tamis.methods.confidence.loop_heap`, without columns where nothing is selected. Returns the clock.
+    `loop_heap`, without columns where nothing is selected. Returns the clock.
     """
     begin, stop, key = rows
     steps, total = clock

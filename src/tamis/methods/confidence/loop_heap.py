@@ -27,7 +27,7 @@ def shift_weight(state, column, output, many, prior, x, pull, narrow):
 
 @helper
 def settle_down(state, heap, places, output, many, at):
-    """Let the column at a place of the heap, which has gained precision, sink to where it belongs."""
+    """Let a column of the heap that has gained precision sink to where it belongs."""
     size, precision = np.uint64(heap.shape[0]), many + output
     column = heap[at]
     own = state[column, precision]

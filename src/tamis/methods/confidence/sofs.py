@@ -15,8 +15,8 @@ class SOFSClassifier(SelectorMixin, WeightedConfidentClassifier):
     r"""Second-order online feature selection: AROW with a diagonal covariance that keeps a fixed
     number of features.
 
-    After every step only the weights of the `n_features_to_select` least variances :math:`\sigma_j` stay; all
-    others are 0. Since
+    After every step only the weights of the `n_features_to_select` least variances
+    :math:`\sigma_j` stay; all others are 0. Since
 
     .. math:: \frac{1}{\sigma_j} = 1 + \frac{1}{r} \sum_s x_{sj}^2
 
@@ -73,8 +73,9 @@ class SOFSClassifier(SelectorMixin, WeightedConfidentClassifier):
         return AROWGain(float(self.r))
 
     def _begun(self, options, targets, n_features):
+        sizes = n_features, targets.outputs
         kept = self.n_features_to_select
-        return ConfidenceEngine(*options, n_features, targets.outputs, n_kept=kept)
+        return ConfidenceEngine(options.terms, options.flags, *sizes, n_kept=kept)
 
     def _renewed(self, engine, options, targets, n_features):
         if engine.kept.shape[1] != min(self.n_features_to_select, n_features):

@@ -96,7 +96,7 @@ class ConfidenceEngine(Engine):
             after = learn_one(*given, *ending)
         else:
             after = learn_many(*given, self.kept, self.places, *ending)
-        self.clock = tuple(map(float, after))
+        self.clock = float(after[0]), float(after[1])
 
     def look(self, rows: Csr) -> tuple[np.ndarray, np.ndarray]:
         """Scores of the rows and their variances, (rows, outputs)."""

@@ -132,9 +132,8 @@ class OnlineClassifier(_Composed, FirstOrderClassifier):
     >>> from tamis import OnlineClassifier
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=2000, n_features=5000, random_state=0)
-    >>> model = OnlineClassifier(
-    ...     loss="hinge", penalty=None, step="passive_aggressive", max_iter=5, tol=None, random_state=0
-    ... )
+    >>> given = {"max_iter": 5, "tol": None, "random_state": 0}
+    >>> model = OnlineClassifier(loss="hinge", penalty=None, step="passive_aggressive", **given)
     >>> model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) > 0.6
     True
     >>> OnlineClassifier(rule="adagrad", penalty="l2").fit(X, y)

@@ -92,9 +92,10 @@ class SieveStream:
     @property
     def running(self) -> Running:
         """All that the loop changes, by name."""
-        clock, outputs = self.totals[:4].view(CLOCK), self.totals[4:].reshape(3, self.n_outputs)
-        models = (self.steps, self.states, self.biases)
-        return Running(self.counts, self.squares, clock, *outputs, *models)
+        clock = self.totals[:4].view(CLOCK)
+        first, second, third = self.totals[4:].reshape(3, self.n_outputs)
+        columns, models = (self.counts, self.squares), (self.steps, self.states, self.biases)
+        return Running(*columns, clock, first, second, third, *models)
 
     # ------------------------------------------------------------------ learning
     def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":

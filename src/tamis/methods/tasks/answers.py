@@ -1,6 +1,6 @@
 """What models of several tasks take and answer: fit, predictions and scores by task."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.metrics import accuracy_score, r2_score
@@ -8,9 +8,8 @@ from sklearn.utils.metaestimators import available_if
 
 from tamis.base.contents import early, part
 from tamis.base.estimators.classifier import gives_probabilities
+from tamis.base.estimators.estimator import Left
 from tamis.methods.tasks.labels import TaskTargets, take_labels
-
-Left: Any = object  # of a class that stands left of others, which hold what it asks for
 
 
 class ByTask(Left):

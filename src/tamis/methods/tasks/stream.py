@@ -1,21 +1,20 @@
 """Tasks in a stream: coded beside y, met at their first row, learnt in rounds or as they come."""
 
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tamis.base.border import half_fitted
 from tamis.base.contents import part
 from tamis.base.estimators.classifier import ClassStream
+from tamis.base.estimators.estimator import Left
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
 from tamis.methods.tasks.blocks import L1Weight, TaskPenalty, blocks_of, prices
 from tamis.methods.tasks.labels import TaskTargets, first_ones, of_rows, take_labels
 from tamis.methods.tasks.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine
 from tamis.solvers.online_blocks.estimator import OnlineBlocks, Options, Strength, excludes
-
-Left: Any = object  # of a class that stands left of others, which hold what it asks for
 
 
 @estimator

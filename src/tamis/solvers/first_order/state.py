@@ -67,7 +67,8 @@ class Engine:
         self.state = _empty(terms[2].columns(), features, outputs)
         self.bias = _empty(terms[2].columns(), 1, outputs)
         self.costs = np.zeros(outputs)
-        self.ledger, self.bias_ledger, self.stats = OPEN, OPEN, (0.0, 0.0, 0.0)
+        self.ledger, self.bias_ledger = OPEN, OPEN
+        self.stats: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     @property
     def features(self) -> int:
@@ -110,8 +111,8 @@ class Engine:
                 # Every part keeps the same clocks: they depend on the rows alone.
                 parts = [pool.submit(learn_many, *given, clocks, span) for span in pairwise(cuts)]
                 after, *_ = (part.result() for part in parts)
-        ledger, bias_ledger, stats = (tuple(map(float, clock)) for clock in after)
-        self.ledger, self.bias_ledger, self.stats = ledger, bias_ledger, stats
+        self.ledger, self.bias_ledger = (tuple(map(float, clock)) for clock in after[:2])
+        self.stats = tuple(map(float, after[2]))
 
     def score(self, rows: Csr) -> np.ndarray:
         """Scores of the rows, (rows, outputs)."""

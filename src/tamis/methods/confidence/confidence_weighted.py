@@ -23,7 +23,7 @@ class CWClassifier(Covariant, ConfidentClassifier):
     r"""Confidence-weighted classifier: every row is put on its side with a given probability.
 
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
-    of side y moves it to the nearest one that is right with probability :math:`\eta` (`confidence`),
+    of side y moves it to the nearest that is right with probability :math:`\eta` (`confidence`),
 
     .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big),
     \quad

@@ -1,0 +1,67 @@
+"""Golden model files: one of every public class, as text, written once and loaded for ever.
+
+``python tests/persist/golden.py`` writes those that are missing, of the present format: a file that
+is there is never written anew. Their names are those of the public class and of the format.
+"""
+
+import base64
+import json
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+sys.path[:0] = [str(Path(__file__).parents[1])]
+
+from persist.specimens import beside, estimators, rows_for, specimen  # noqa: E402
+
+from tamis import save  # noqa: E402
+from tamis.persist import container  # noqa: E402
+
+FOLDER = Path(__file__).parent / "golden"
+ASKED = ("decision_function", "predict", "transform")
+ROWS = 6  # that predictions are kept of
+
+
+def answers(model) -> dict[str, list]:
+    """What a model answers about the first rows."""
+    found = {}
+    for name in ASKED:
+        if hasattr(model, name):
+            ask = getattr(model, name)
+            answer = ask(rows_for(model)[:ROWS], **beside(ask, slice(ROWS)))
+            found[name] = np.asarray(answer.toarray() if sp.issparse(answer) else answer).tolist()
+    return found
+
+
+def packed(model) -> str:
+    """A model's file, and its answers, as text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        save(model, path)
+        text = base64.b85encode(zlib.compress(path.read_bytes(), 9)).decode()
+    lines = [text[at : at + 100] for at in range(0, len(text), 100)]
+    return "\n".join([json.dumps(answers(model)), *lines, ""])
+
+
+def unpacked(text: str) -> tuple[dict, bytes]:
+    """Answers, and the bytes of the file."""
+    said, *lines = text.splitlines()
+    return json.loads(said), zlib.decompress(base64.b85decode("".join(lines)))
+
+
+def main() -> None:
+    """Write what is missing."""
+    FOLDER.mkdir(exist_ok=True)
+    for cls in estimators():
+        path = FOLDER / f"{cls.__name__}.format_{container.FORMAT}.txt"
+        if not path.exists():
+            path.write_text(packed(specimen(cls, "one output")))
+            print(path.name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,12 +1,11 @@
-"""Ladder, ranking, isotonic fit, choice of size, held-out errors."""
+"""Ladder, ranking, choice of size, held-out errors."""
 
 import numpy as np
 import pytest
-from sklearn.isotonic import isotonic_regression
 
 from tamis.base.rows import NOTHING, largest
 from tamis.methods.sieve.errors import beats, class_error, margins, number_error, soft_errors
-from tamis.methods.sieve.ladder import choose_size, isotonic, ladder, place_size
+from tamis.methods.sieve.ladder import choose_size, ladder, place_size
 from tamis.terms import Huber, Squared
 
 
@@ -30,17 +29,6 @@ def test_largest_by_a_full_sort():
             assert np.array_equal(
                 largest(values, k), np.sort(np.argsort(-values, kind="stable")[:k])
             )
-
-
-def test_isotonic_against_scikit_learn():
-    rng = np.random.default_rng(0)
-    for n in (0, 1, 2, 5, 30):
-        values = rng.normal(size=n) + 0.1 * np.arange(n)
-        fit = isotonic(values)
-        assert fit == pytest.approx(isotonic_regression(values) if n else values, abs=1e-12)
-        assert (np.diff(fit) >= 0).all()
-        assert np.sum(fit) == pytest.approx(np.sum(values), abs=1e-9)
-        assert isotonic(fit) == pytest.approx(fit, abs=1e-15)
 
 
 SIZES = np.array([100, 64, 32, 16, 8])

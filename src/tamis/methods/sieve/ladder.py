@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 ROOT = 0.5  # a step of the ladder in powers of two
 HEAD = 0.85  # the second size is at most this share of the first
@@ -28,24 +29,13 @@ def ladder(n_seen: int, smallest: int) -> np.ndarray:
     return np.unique(np.array(sizes, dtype=np.int64))[::-1]
 
 
-def isotonic(values: np.ndarray) -> np.ndarray:
-    """Nearest non-decreasing sequence (pool adjacent violators)."""
-    blocks: list[list[float]] = []
-    for value in values:
-        blocks.append([float(value), 1.0])
-        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
-            (a, m), (b, n) = blocks[-2], blocks.pop()
-            blocks[-1] = [(m * a + n * b) / (m + n), m + n]
-    return np.concatenate([np.full(int(n), mean) for mean, n in blocks]) if blocks else np.zeros(0)
-
-
 def choose_size(sizes: np.ndarray, errors: np.ndarray, spread: float) -> Choice:
     """The smallest size whose smoothed error is within `spread` of the least, between two levels of
     the ladder if need be.
     """
     best = int(np.argmin(errors))
     smooth = np.array(errors, dtype=float)
-    smooth[best:] = isotonic(smooth[best:])
+    smooth[best:] = isotonic_regression(smooth[best:])
     # Pooling equal errors may round upwards.
     threshold = float(max(errors[best], smooth[best])) + spread
     level = best + int(np.flatnonzero(smooth[best:] <= threshold)[-1])

@@ -240,7 +240,7 @@ def test_sizes_that_only_zeros_speak_for_are_refused(cls, tmp_path, monkeypatch)
                     tamis.load(tmp_path / "m2")
 
 
-@pytest.mark.parametrize("name", ["_engine", "classes_", "history_"])
+@pytest.mark.parametrize("name", ["_engine", "_targets", "history_"])
 def test_what_a_fitted_model_lacks_is_named(name, tmp_path):
     tamis.save(tamis.FOBOSClassifier().fit(data()["X"], data()["two"]), tmp_path / "m")
     header, arrays = opened(tmp_path / "m")

@@ -121,6 +121,8 @@ def estimator(cls: type | None = None, *, kw_only: bool = False):
         made._parameter_constraints = {
             field.name: field.metadata["rules"] for field in _declared(made)
         }
+        # scikit-learn asks for it in every call that checks parameters.
+        made.__init__.__signature__ = inspect.signature(made.__init__)
         made.__doc__ = _document(made)
         return made
 

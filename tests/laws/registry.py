@@ -119,7 +119,7 @@ STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, Stream)]
 MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
 # Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size:
-# tests/stabilized and tests/judge run scikit-learn's checks on it.
+# tests/methods/stabilized and tests/judge run scikit-learn's checks on it.
 SMALL = {
     "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-4},
     "GroupLassoRegressorCV": {"alphas": 4, "cv": 2},
@@ -148,7 +148,7 @@ def small(cls):
 
 
 # TriClassSVC takes -1 for the mark of unlabelled rows, which is a class in one of those checks:
-# tests/kernels gives it another mark.
+# tests/methods/few_labels gives it another mark.
 CHECKED = [
     cls
     for cls in ESTIMATORS

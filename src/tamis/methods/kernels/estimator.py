@@ -12,10 +12,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import take_blocks, warn_user
+from tamis.base.border import warn_user
 from tamis.base.contents import array, count, figure, flag, names, part, records
 from tamis.base.contents import one_of as any_of
-from tamis.base.estimators.estimator import Estimator, take
+from tamis.base.estimators.estimator import Estimator, take, take_asked
 from tamis.base.parameters import (
     ABOVE,
     BOOL,
@@ -29,7 +29,6 @@ from tamis.base.parameters import (
     one_of,
     parameter,
 )
-from tamis.base.rows import Csr
 from tamis.methods.kernels.choice import name_of, take_kernels, take_numbers
 from tamis.methods.kernels.fit import Group, Learnt, Options, learn
 from tamis.methods.kernels.machines import Entries
@@ -298,9 +297,7 @@ class KernelModel(Estimator):
 
     def _scores(self, X):
         """Scores of the outputs, a block of rows at a time."""
-        check_is_fitted(self)
-        rows = take_blocks(self, X, reset=False)
-        matrix = rows.scipy() if isinstance(rows, Csr) else rows
+        matrix = take_asked(self, X)
         outputs = len(self.intercept_)
         scores = np.tile(self.intercept_, (matrix.shape[0], 1))
         thetas = np.atleast_2d(self.kernel_weights_)

@@ -5,11 +5,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 
-from tamis.base.border import take_blocks
 from tamis.base.contents import number
-from tamis.base.estimators.estimator import Estimator, take_asked
+from tamis.base.estimators.estimator import Estimator, plain_rows, take_asked
 from tamis.base.parameters import AUTO, NUMBER, SHARE, Auto, estimator, is_auto, parameter
-from tamis.base.rows import Csr
 from tamis.methods.thresholding.thresholds import drop_small, keeping, sizes_of
 
 
@@ -91,8 +89,7 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self : object
         """
         self._validate_params()
-        rows = take_blocks(self, X, reset=True)
-        matrix = rows.scipy() if isinstance(rows, Csr) else rows
+        matrix = plain_rows(self, X, reset=True)
         self.threshold_ = (
             keeping(matrix, float(self.keep)) if is_auto(self.threshold) else float(self.threshold)
         )

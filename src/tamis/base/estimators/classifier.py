@@ -72,21 +72,7 @@ class Classifier(ClassifierMixin, Estimator):
             Whether the targets were a 0/1 matrix of labels."""
 
     def fit(self, X, y, sample_weight=None):
-        """Learn from all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            Classes, or one column a label.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
+        """Learn from all rows."""
         return self._fit(X, y, sample_weight)
 
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, Coded]:
@@ -121,33 +107,13 @@ class Classifier(ClassifierMixin, Estimator):
         return targets, scores
 
     def decision_function(self, X):
-        """Scores of the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            One column for two classes; positive speaks for ``classes_[1]``.
-        """
+        """Scores of the rows."""
         targets, scores = self._scored(X)
         return targets.decision(scores)
 
     def predict(self, X):
         """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest,
         ties to the lowest class.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
         targets, scores = self._scored(X)
         return targets.predict(scores)
@@ -188,32 +154,13 @@ class LikelyClassifier(WeightedClassifier):
 
         For several classes each one-vs-rest probability is divided by their sum, unless they are
         one multinomial model. For labels they are independent.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
         """
         targets, scores = self._scored(X)
         return targets.probabilities(scores, self._joint)
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
+        """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
@@ -224,21 +171,6 @@ class ClassStream(Left):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from the next rows of a stream, once, in their order; how they are cut into calls
         does not matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            Classes, or one column a label.
-        classes : array-like, default=None
-            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
         """
         return self._partial_fit(X, y, sample_weight, classes=classes)
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import take_blocks, take_columns, take_matrix, take_weights
 from tamis.base.machine.threads import alone, is_alone
 from tamis.base.rows import Csr
+from tamis.base.sentences import complete
 
 TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
 Left: Any = object  # base of a class that stands left of others, which hold what it asks for
@@ -25,6 +26,7 @@ class Estimator(BaseEstimator):
 
     def __init_subclass__(cls, **named):
         super().__init_subclass__(**named)
+        complete(cls)
         for name in TRAINING:
             method = inspect.getattr_static(cls, name, None)
             if inspect.isfunction(method) and not is_alone(method):

@@ -16,21 +16,7 @@ class Regressor(RegressorMixin, Estimator):
     _contents: ClassVar[dict] = {"_targets": early(part(NumberTargets, "outputs", "targets"))}
 
     def fit(self, X, y, sample_weight=None):
-        """Learn from all rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
+        """Learn from all rows."""
         return self._fit(X, y, sample_weight)
 
     def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, Coded]:
@@ -42,17 +28,7 @@ class Regressor(RegressorMixin, Estimator):
         return targets, weights
 
     def predict(self, X):
-        """Predictions for the rows.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-        """
+        """Predictions for the rows."""
         targets, scores = self._scored(X)
         return targets.predict(scores)
 
@@ -73,18 +49,5 @@ class NumberStream(Left):
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from the next rows of a stream, once, in their order; how they are cut into calls
         does not matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
         """
         return self._partial_fit(X, y, sample_weight)

@@ -74,21 +74,6 @@ class BatchModel(Margins, WeightedClassifier):
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from the rows as the next batch of a stream; unlike in the online models, the cut
         into batches matters.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            Classes, or one column a label.
-        classes : array-like, default=None
-            All classes; needed in the first call, unless y is a matrix of labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
         """
         return self._take_batch(X, y, sample_weight, whole=False, classes=classes)
 

@@ -153,15 +153,6 @@ class SDistClassifier(MetricLearner, Classifier):
     def predict_proba(self, X):
         """Shares of the votes, or the scores of ``rule="margin"`` through a logistic curve; not
         calibrated.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
         """
         scores = self._class_scores(X)
         if self.rule == "knn":

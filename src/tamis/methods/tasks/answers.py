@@ -28,19 +28,7 @@ class ByTask(Left):
         return targets.tasks
 
     def predict(self, X, task=None):
-        """Predictions for the rows, each by its task.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-        """
+        """Predictions for the rows, each by its task."""
         targets, scores = self._scored(X, task)
         return targets.predict(scores)
 
@@ -49,95 +37,27 @@ class ClassesByTask(ByTask):
     """Classifiers of several tasks."""
 
     def fit(self, X, y, task=None, sample_weight=None):
-        """Learn from all rows of all tasks.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            Classes, or one column a label.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
+        """Learn from all rows of all tasks."""
         return self._fit(X, y, sample_weight, task=take_labels(task))
 
     def score(self, X, y, task=None, sample_weight=None):
-        """Share of right classes.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            True classes.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-        """
+        """Share of right classes."""
         return accuracy_score(y, self.predict(X, task), sample_weight=sample_weight)
 
     def decision_function(self, X, task=None):
-        """Scores of the rows, each by its task.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-        """
+        """Scores of the rows, each by its task."""
         targets, scores = self._scored(X, task)
         return targets.decision(scores)
 
     @available_if(gives_probabilities)
     def predict_proba(self, X, task=None):
-        """Probabilities of the classes, each by its task, for ``loss="logistic"``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
+        """Probabilities of the classes, each by its task, for ``loss="logistic"``."""
         targets, scores = self._scored(X, task)
         return targets.probabilities(scores, self._joint)
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X, task=None):
-        """Logarithms of `predict_proba`.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-
-        Returns
-        -------
-        P : ndarray of shape (n_samples, n_classes)
-        """
+        """Logarithms of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, task))
 
@@ -146,41 +66,9 @@ class NumbersByTask(ByTask):
     """Regressors of several tasks."""
 
     def fit(self, X, y, task=None, sample_weight=None):
-        """Learn from all rows of all tasks.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-        """
+        """Learn from all rows of all tasks."""
         return self._fit(X, y, sample_weight, task=take_labels(task))
 
     def score(self, X, y, task=None, sample_weight=None):
-        """Coefficient of determination.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            True targets.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-        """
+        """Coefficient of determination."""
         return r2_score(y, self.predict(X, task), sample_weight=sample_weight)

@@ -139,23 +139,6 @@ class TaskClassStream(TaskStream, ClassStream):  # type: ignore[misc]
     ):
         """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
         do not matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
-            Classes, or one column a label.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        classes : array-like, default=None
-            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
         """
         return self._partial_fit(X, y, sample_weight, task=take_labels(task), classes=classes)
 
@@ -166,20 +149,5 @@ class TaskNumberStream(TaskStream, NumberStream):
     def partial_fit(self, X, y, task=None, sample_weight=None):  # type: ignore[override]
         """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
         do not matter.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            Targets.
-        task : array-like of shape (n_samples,), default=None
-            Task of each row, a number or a word; None where there is one task.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows; a row of weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
         """
         return self._partial_fit(X, y, sample_weight, task=take_labels(task))

@@ -13,7 +13,7 @@ import numpy as np
 
 from tamis.base.jit import compiled, helper
 from tamis.base.verbs import aim, gains
-from tamis.methods.confidence.loop_heap import shift_kept, shift_weight
+from tamis.methods.confidence.loop_heap import Gains, Row, Settings, shift_kept, shift_weight
 from tamis.solvers.first_order.loop import fetch_row, place
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
@@ -22,18 +22,18 @@ ROOM = 1024  # columns of a row, to begin with
 
 # ---------------------------------------------------------------- looks: scores and their variances
 @helper
-def look_many(data, indices, first, last, state, prior, intercept, scores, variances):
+def look_many(row, state, settings, scores, variances):
     """Scores and variances of a row under diagonal covariances."""
-    many = np.uint64(scores.shape[0])
+    many, prior = np.uint64(scores.shape[0]), settings.prior
     for c in range(many):
         scores[c], variances[c] = 0.0, 0.0
-    for k in range(first, last):
-        x = np.float64(data[k])
-        column = np.uint64(indices[k])
+    for k in range(row.first, row.last):
+        x = np.float64(row.data[k])
+        column = np.uint64(row.indices[k])
         for c in range(many):
             scores[c] += state[column, c] * x
             variances[c] += x / (prior + state[column, many + c]) * x
-    if intercept:
+    if settings.intercept:
         bias = np.uint64(state.shape[0]) - ONE
         for c in range(many):
             scores[c] += state[bias, c]
@@ -41,16 +41,16 @@ def look_many(data, indices, first, last, state, prior, intercept, scores, varia
 
 
 @helper
-def rotate(data, indices, first, last, root, intercept, rotated):
+def rotate(row, root, intercept, rotated):
     """Fill `rotated` with A'x."""
     width = np.uint64(rotated.shape[0])
     for j in range(width):
         rotated[j] = root[width - ONE, j] if intercept else 0.0
-    for k in range(first, last):
-        x = np.float64(data[k])
-        row = np.uint64(indices[k])
+    for k in range(row.first, row.last):
+        x = np.float64(row.data[k])
+        column = np.uint64(row.indices[k])
         for j in range(width):
-            rotated[j] += root[row, j] * x
+            rotated[j] += root[column, j] * x
 
 
 @helper
@@ -70,126 +70,85 @@ def dot(a, b):
 
 
 @helper
-def look_full(data, indices, first, last, state, intercept, scores, variances, rotated):
+def look_full(row, state, settings, scores, variances, rotated):
     """Scores and variances of a row under full covariances."""
     for c in range(np.uint64(scores.shape[0])):
         root = state[c]
         mean = root[np.uint64(root.shape[0]) - ONE]
-        scores[c] = mean[np.uint64(mean.shape[0]) - ONE] if intercept else 0.0
-        for k in range(first, last):
-            scores[c] += mean[np.uint64(indices[k])] * np.float64(data[k])
+        scores[c] = mean[np.uint64(mean.shape[0]) - ONE] if settings.intercept else 0.0
+        for k in range(row.first, row.last):
+            scores[c] += mean[np.uint64(row.indices[k])] * np.float64(row.data[k])
         if variances.shape[0]:
-            rotate(data, indices, first, last, root, intercept, rotated[c])
+            rotate(row, root, settings.intercept, rotated[c])
             variances[c] = dot(rotated[c], rotated[c])
 
 
 @helper
-def look(data, indices, first, last, state, prior, intercept, scores, variances, rotated):
+def look(row, state, settings, scores, variances, rotated):
     """Scores and variances of a row."""
     if state.ndim == 3:
-        look_full(data, indices, first, last, state, intercept, scores, variances, rotated)
+        look_full(row, state, settings, scores, variances, rotated)
     else:
-        look_many(data, indices, first, last, state, prior, intercept, scores, variances)
+        look_many(row, state, settings, scores, variances)
 
 
 # ---------------------------------------------------------------------- shifts: means and variances
 @helper
-def shift_full(root, pull, narrow, rotated, variance):
-    """Move the mean by pull S x and the root A to that of S - k S x x'S, k = narrow / (1 + narrow
-    v); `rotated` is A'x.
+def shift_full(root, gain, rotated, variance):
+    """Move the mean by g S x and the root A to that of S - k S x x'S, with the gains g of the mean
+    and p of the precision, k = p / (1 + p v); `rotated` is A'x.
     """
     width = np.uint64(rotated.shape[0])
     mean = root[width]
-    grown = 1.0 + narrow * variance
-    gamma = narrow / grown / (1.0 + 1.0 / math.sqrt(grown))
+    grown = 1.0 + gain.precision * variance
+    gamma = gain.precision / grown / (1.0 + 1.0 / math.sqrt(grown))
     for i in range(width):
         spread = dot(root[i], rotated)
-        mean[i] += pull * spread
-        if narrow > 0.0:
+        mean[i] += gain.mean * spread
+        if gain.precision > 0.0:
             for j in range(width):
                 root[i, j] -= gamma * spread * rotated[j]
 
 
 @helper
-def shift_many(
-    data, indices, first, last, state, prior, intercept, many, busy, count, pulls, narrows
-):
+def shift_many(row, state, settings, many, busy, taken):
     """Take a row into the busy outputs of a diagonal state."""
-    for k in range(first, last):
-        x = np.float64(data[k])
-        for b in range(count):
-            shift_weight(
-                state, np.uint64(indices[k]), busy[b], many, prior, x, pulls[b], narrows[b]
-            )
-    if intercept:
-        for b in range(count):
-            shift_weight(
-                state,
-                np.uint64(state.shape[0]) - ONE,
-                busy[b],
-                many,
-                prior,
-                1.0,
-                pulls[b],
-                narrows[b],
-            )
+    for k in range(row.first, row.last):
+        column, x = np.uint64(row.indices[k]), np.float64(row.data[k])
+        for b in range(np.uint64(busy.shape[0])):
+            gain = Gains(taken[b, 0], taken[b, 1])
+            shift_weight(state, column, busy[b], many, settings.prior, x, gain)
+    if settings.intercept:
+        bias = np.uint64(state.shape[0]) - ONE
+        for b in range(np.uint64(busy.shape[0])):
+            gain = Gains(taken[b, 0], taken[b, 1])
+            shift_weight(state, bias, busy[b], many, settings.prior, 1.0, gain)
 
 
 @helper
-def shift(
-    data,
-    indices,
-    first,
-    last,
-    state,
-    kept,
-    places,
-    prior,
-    intercept,
-    busy,
-    count,
-    pulls,
-    narrows,
-    rotated,
-    variances,
-):
+def shift(row, state, heaps, settings, busy, taken, rotated, variances):
     """Take a row into the busy outputs."""
-    many = np.uint64(variances.shape[0])
+    many, (kept, places) = np.uint64(variances.shape[0]), heaps
     if state.ndim == 3:
-        for b in range(count):
-            shift_full(state[busy[b]], pulls[b], narrows[b], rotated[busy[b]], variances[busy[b]])
+        for b in range(np.uint64(busy.shape[0])):
+            c, gain = busy[b], Gains(taken[b, 0], taken[b, 1])
+            shift_full(state[c], gain, rotated[c], variances[c])
     elif kept.shape[1]:
-        for b in range(count):
-            shift_kept(
-                data,
-                indices,
-                first,
-                last,
-                state,
-                kept[busy[b]],
-                places,
-                prior,
-                intercept,
-                busy[b],
-                many,
-                pulls[b],
-                narrows[b],
-            )
+        for b in range(np.uint64(busy.shape[0])):
+            c, gain = busy[b], Gains(taken[b, 0], taken[b, 1])
+            shift_kept(row, state, kept[c], places, settings, c, many, gain)
     else:
-        shift_many(
-            data, indices, first, last, state, prior, intercept, many, busy, count, pulls, narrows
-        )
+        shift_many(row, state, settings, many, busy, taken)
 
 
 # --------------------------------------------------------------------------- entry loops
 @compiled
-def learn_one(
-    data, indices, indptr, targets, weights, rows, state, costs, aims, gain, clock, settings
-):
+def learn_one(rows, span, state, costs, aims, gain, clock, settings):
     """Walk rows of one output with a diagonal covariance; as `learn_many`, written out for speed:
     the quotients of the look serve the shift.
     """
-    begin, stop, key = rows
+    data, indices, indptr, targets, weights = rows
+    begin, stop, key = span
     steps, total = clock
     intercept, prior = settings
     n, bias = np.uint64(targets.shape[0]), np.uint64(state.shape[0]) - ONE
@@ -221,55 +180,36 @@ def learn_one(
         total += weight
         direction, margin = aim(aims, score, targets[i, 0])
         cost += weight * max(0.0, 1.0 - margin)
-        pull, narrow = gains(gain, margin, variance, weight)
-        if pull != 0.0 or narrow != 0.0:
-            pull *= direction
+        mean, precision = gains(gain, margin, variance, weight)
+        if mean != 0.0 or precision != 0.0:
+            mean *= direction
             for k in range(first, last):
                 x = np.float64(data[k])
                 column = indices[k]
-                state[column, 0] += pull * spreads[k - first]
-                state[column, 1] += narrow * (x * x)
+                state[column, 0] += mean * spreads[k - first]
+                state[column, 1] += precision * (x * x)
             if intercept:
-                shift_weight(state, bias, ZERO, ONE, prior, 1.0, pull, narrow)
+                shift_weight(state, bias, ZERO, ONE, prior, 1.0, Gains(mean, precision))
     costs[0] = cost
     return steps, total
 
 
 @compiled
-def learn_many(
-    data,
-    indices,
-    indptr,
-    targets,
-    weights,
-    rows,
-    state,
-    kept,
-    places,
-    costs,
-    aims,
-    gain,
-    clock,
-    settings,
-):
+def learn_many(rows, span, state, heaps, costs, aims, gain, clock, settings):
     """Walk rows once for all outputs: classes against the rest, labels or regression targets.
 
-    `rows` is (start, stop, key of the shuffle or 0), `clock` (steps, total weight), `settings`
-    (intercept, precision at the start). `targets` has one column that holds the side or the class
-    number, or a column an output. `kept` and `places` are the heaps of
-    `loop_heap`, without columns where nothing is selected. Returns the clock.
+    `rows` is (data, indices, indptr, targets, weights), `span` (start, stop, key of the shuffle or
+    0), `clock` (steps, total weight), `settings` (intercept, precision at the start). The targets
+    have one column that holds the side or the class number, or a column an output. `heaps` are
+    those of `loop_heap`, without columns where nothing is selected. Returns the clock.
     """
-    begin, stop, key = rows
+    data, indices, indptr, targets, weights = rows
+    begin, stop, key = span
     steps, total = clock
-    intercept, prior = settings
+    settings = Settings(*settings)
     n, many = np.uint64(targets.shape[0]), np.uint64(costs.shape[0])
     by_class = many > ONE and targets.shape[1] == 1
-    scores, variances, pulls, narrows = (
-        np.zeros(many),
-        np.zeros(many),
-        np.zeros(many),
-        np.zeros(many),
-    )
+    scores, variances, taken = np.zeros(many), np.zeros(many), np.zeros((many, 2))
     busy, rotated = np.zeros(many, np.uint64), np.zeros((many, state.shape[state.ndim - 1]))
     ahead = place(begin, stop, n, key)
     for r in range(begin, stop):
@@ -279,8 +219,8 @@ def learn_many(
         weight = weights[i] if weights.shape[0] else 1.0
         if weight == 0.0:
             continue
-        first, last = indptr[i], indptr[i + ONE]
-        look(data, indices, first, last, state, prior, intercept, scores, variances, rotated)
+        row = Row(data, indices, indptr[i], indptr[i + ONE])
+        look(row, state, settings, scores, variances, rotated)
         steps += 1.0
         total += weight
         count = np.uint64(0)
@@ -288,56 +228,26 @@ def learn_many(
             wanted = (1.0 if targets[i, 0] == c else -1.0) if by_class else targets[i, c]
             direction, margin = aim(aims, scores[c], wanted)
             costs[c] += weight * max(0.0, 1.0 - margin)
-            pull, narrow = gains(gain, margin, variances[c], weight)
-            if pull != 0.0 or narrow != 0.0:
-                busy[count], pulls[count], narrows[count] = c, pull * direction, narrow
+            mean, precision = gains(gain, margin, variances[c], weight)
+            if mean != 0.0 or precision != 0.0:
+                busy[count], taken[count, 0], taken[count, 1] = c, mean * direction, precision
                 count += ONE
         if count:
-            shift(
-                data,
-                indices,
-                first,
-                last,
-                state,
-                kept,
-                places,
-                prior,
-                intercept,
-                busy,
-                count,
-                pulls,
-                narrows,
-                rotated,
-                variances,
-            )
+            shift(row, state, heaps, settings, busy[:count], taken, rotated, variances)
     return steps, total
 
 
 @compiled
-def look_rows(data, indices, indptr, state, settings, scores, variances):
+def look_rows(rows, state, settings, scores, variances):
     """Fill the scores and variances (rows, outputs) of rows; the variances of a full covariance
     only where there is room for them.
     """
-    intercept, prior = settings
-    rotated, nothing, room = (
-        np.zeros((scores.shape[1], state.shape[state.ndim - 1])),
-        np.zeros(0),
-        np.zeros(scores.shape[1]),
-    )
-    wanted = variances.shape[0] > 0
+    (data, indices, indptr), settings = rows, Settings(*settings)
+    many, wanted = scores.shape[1], variances.shape[0] > 0
+    rotated, room = np.zeros((many, state.shape[state.ndim - 1])), np.zeros(many)
+    spare = room if wanted or state.ndim == 2 else np.zeros(0)
     for i in range(np.uint64(scores.shape[0])):
-        spare = room if wanted or state.ndim == 2 else nothing
-        look(
-            data,
-            indices,
-            indptr[i],
-            indptr[i + ONE],
-            state,
-            prior,
-            intercept,
-            scores[i],
-            spare,
-            rotated,
-        )
+        row = Row(data, indices, indptr[i], indptr[i + ONE])
+        look(row, state, settings, scores[i], spare, rotated)
         if wanted:
             variances[i] = room

@@ -10,6 +10,8 @@ and column at which place of the heap it lies, counted from 1, or 0 where it is 
 outside has weight 0 and goes on gaining precision.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tamis.base.jit import helper
@@ -17,12 +19,35 @@ from tamis.base.jit import helper
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
+class Row(NamedTuple):
+    """A row: its values and their columns, from first to last in these arrays."""
+
+    data: np.ndarray
+    indices: np.ndarray
+    first: np.uint64
+    last: np.uint64
+
+
+class Settings(NamedTuple):
+    """Whether there is an intercept, and the precision of each weight at the start."""
+
+    intercept: float
+    prior: float
+
+
+class Gains(NamedTuple):
+    """What an output takes from a row: gain of the mean (with its sign) and of the precision."""
+
+    mean: float
+    precision: float
+
+
 @helper
-def shift_weight(state, column, output, many, prior, x, pull, narrow):
+def shift_weight(state, column, output, many, prior, x, gain):
     """Move one weight's mean, and add to its precision."""
     gained = state[column, many + output]
-    state[column, output] += pull * (x / (prior + gained))
-    state[column, many + output] = gained + narrow * (x * x)
+    state[column, output] += gain.mean * (x / (prior + gained))
+    state[column, many + output] = gained + gain.precision * (x * x)
 
 
 @helper
@@ -50,20 +75,18 @@ def settle_down(state, heap, places, output, many, at):
 
 
 @helper
-def shift_kept(
-    data, indices, first, last, state, heap, places, prior, intercept, output, many, pull, narrow
-):
+def shift_kept(row, state, heap, places, settings, output, many, gain):
     """Take a row into one output: shift every weight, then keep the most precise and clear the
     others.
     """
-    top, precision = np.uint64(0), many + output
-    for k in range(first, last):
-        column = np.uint64(indices[k])
-        shift_weight(state, column, output, many, prior, np.float64(data[k]), pull, narrow)
+    top, precision, prior = np.uint64(0), many + output, settings.prior
+    for k in range(row.first, row.last):
+        column, x = np.uint64(row.indices[k]), np.float64(row.data[k])
+        shift_weight(state, column, output, many, prior, x, gain)
         if places[column, output]:
             settle_down(state, heap, places, output, many, np.uint64(places[column, output]) - ONE)
-    for k in range(first, last):
-        column = np.uint64(indices[k])
+    for k in range(row.first, row.last):
+        column = np.uint64(row.indices[k])
         if places[column, output]:
             continue
         least = heap[top]
@@ -73,5 +96,5 @@ def shift_kept(
             settle_down(state, heap, places, output, many, top)
         else:
             state[column, output] = 0.0
-    if intercept:
-        shift_weight(state, np.uint64(state.shape[0]) - ONE, output, many, prior, 1.0, pull, narrow)
+    if settings.intercept:
+        shift_weight(state, np.uint64(state.shape[0]) - ONE, output, many, prior, 1.0, gain)

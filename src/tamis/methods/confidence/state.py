@@ -88,14 +88,12 @@ class ConfidenceEngine(Engine):
         return self.clock[1]
 
     def _walk(self, rows, coded, weights, span, n_jobs):
-        given, ending = (
-            (*rows[:3], coded.columns, weights, span, self.state),
-            (self.costs, *self.terms, self.clock, self.flags),
-        )
+        given, ending = (*rows[:3], coded.columns, weights), (self.costs, *self.terms, self.clock)
         if self.outputs == 1 and not self.full and not self.kept.size:
-            after = learn_one(*given, *ending)
+            after = learn_one(given, span, self.state, *ending, self.flags)
         else:
-            after = learn_many(*given, self.kept, self.places, *ending)
+            heaps = (self.kept, self.places)
+            after = learn_many(given, span, self.state, heaps, *ending, self.flags)
         self.clock = float(after[0]), float(after[1])
 
     def look(self, rows: Csr) -> tuple[np.ndarray, np.ndarray]:
@@ -104,13 +102,13 @@ class ConfidenceEngine(Engine):
             np.empty((rows.n_rows, self.outputs)),
             np.empty((rows.n_rows, self.outputs)),
         )
-        look_rows(*rows[:3], self.state, self.flags, scores, variances)
+        look_rows(rows[:3], self.state, self.flags, scores, variances)
         return scores, variances
 
     def score(self, rows: Csr) -> np.ndarray:
         """Scores of the rows, (rows, outputs)."""
         scores = np.empty((rows.n_rows, self.outputs))
-        look_rows(*rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
+        look_rows(rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
         return scores
 
     def _means(self) -> np.ndarray:

@@ -15,6 +15,7 @@ from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ARRAY, NUMBER, TermLike, estimator, loss_parameter, parameter
 from tamis.methods.stabilized.stream import Setting, Stabilized
+from tamis.solvers.selection import one_standard_error
 
 # A logistic path truncates like a hinge path, hence sparsely, only where its steps are very long;
 # squared losses diverge there.
@@ -126,26 +127,20 @@ class StabilizedSearch(Stabilized):
         found = np.array(Parallel(n_jobs=self.n_jobs)(tasks)).reshape(len(settings), len(folds), 2)
         losses, kept = found[:, :, 0], found[:, :, 1].mean(axis=1)
         means = losses.mean(axis=1)
-        lowest = int(np.argmin(means))
-        if not np.isfinite(means[lowest]):
+        if not np.isfinite(means.min()):
             raise FloatingPointError(
                 f"{type(self).__name__}: the loss became infinite or nan under every setting; the "
                 "steps are too long for this data. "
                 "Use smaller eta_factors, or scale the columns and the row weights."
             )
-        spread = losses[lowest].std(ddof=1 if len(folds) > 1 else 0)
-        limit = means[lowest] + self.se * spread / np.sqrt(len(folds))
-        near = np.flatnonzero((means <= limit) & ((kept > 0) | (kept[lowest] == 0)))
-        # The sparsest model that is as good as the best within its standard error; of equals the
-        # better one.
-        self.best_index_ = int(near[np.lexsort((means[near], kept[near]))[0]])
+        self.best_index_, limit = one_standard_error(losses, self.se, kept)
         self.best_params_ = settings[self.best_index_]
         self.cv_results_ = {
             "params": settings,
             "split_test_loss": losses,
             "mean_test_loss": means,
             "mean_kept": kept,
-            "limit": float(limit),
+            "limit": limit,
         }
 
 

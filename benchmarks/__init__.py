@@ -24,3 +24,19 @@ PARTS = {
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
 }
+# Where parts lie that are about one method, or about what must never happen.
+HOMES = {
+    "bcw": "methods.batch_confidence",
+    "confidence": "methods.confidence",
+    "gmkl": "methods.kernels",
+    "triclass": "methods.few_labels",
+    "lowrank": "methods.low_rank",
+    "metric": "methods.metric",
+    "thresholding": "methods.thresholding",
+    "groups": "methods.online_groups",
+    "group_batch": "methods.groups",
+    "selection": "methods.sieve",
+    "forgeries": "trust.forgeries",
+    "mutations": "trust.mutations",
+    "kills": "trust.kills",
+}

@@ -4,7 +4,7 @@ import argparse
 import importlib
 import time
 
-from benchmarks import PARTS, clock
+from benchmarks import HOMES, PARTS, clock
 
 
 def main() -> None:
@@ -28,7 +28,7 @@ def main() -> None:
 
     for part in given.parts or PARTS:
         begin = time.perf_counter()
-        page = importlib.import_module(f"benchmarks.{part}").run(given.quick)
+        page = importlib.import_module(f"benchmarks.{HOMES.get(part, part)}").run(given.quick)
         pages.show(page)
         pages.write(page, given.quick)
         print(

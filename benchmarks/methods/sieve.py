@@ -20,7 +20,7 @@ from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
 from tamis.base.border import take_matrix
-from tamis.methods.sieve.fit import hashed, settled_order, tabulate
+from tamis.methods.sieve.columns import hashed, settled_order, tabulate
 from tamis.methods.sieve.paths import Group
 from tamis.methods.sieve.settings import settings_for
 
@@ -324,7 +324,7 @@ def memory_table(quick: bool) -> tuple[Table, list[Goal]]:
     for workload, n in (("columns-1e5", 20_000), ("million", 200_000), ("columns-1e7", 20_000))[
         : 1 if quick else 3
     ]:
-        code = f"from benchmarks.selection import child; child({workload!r}, {n}, {quick})"
+        code = f"from benchmarks.methods.sieve import child; child({workload!r}, {n}, {quick})"
         found = json.loads(fresh(code, environment={"MALLOC_MMAP_THRESHOLD_": "65536"}).text)
         promised = found["X"] + 24 * found["paths"] * found["seen"] + SLACK
         worst = max(worst, found["grown"] / promised)

@@ -247,7 +247,7 @@ def _memory(page, quick) -> None:
     rows, columns = (2000, 500) if quick else LARGEST
     found = json.loads(
         fresh(
-            f"from benchmarks.metric import child; child({rows}, {columns})",
+            f"from benchmarks.methods.metric import child; child({rows}, {columns})",
             environment={"MALLOC_MMAP_THRESHOLD_": "65536"},
         ).text
     )

@@ -1,8 +1,8 @@
 """A hundred thousand mutated files of every format that is read: rows of finite numbers or a
 ReadError, and no third.
 
-``python -m benchmarks mutations``; ``python -m benchmarks.mutations NUMBER FILE`` writes one of
-them to a file, to look at it.
+``python -m benchmarks mutations``; ``python -m benchmarks.trust.mutations NUMBER FILE`` writes one
+of them to a file, to look at it.
 """
 
 import os

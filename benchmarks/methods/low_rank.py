@@ -383,7 +383,7 @@ def _words(page: Page, quick: bool) -> None:
         goal = f"{entry['queries']} queries on {entry['corpus']} within 5 s in all"
         page.goals.append(Goal(goal, f"{entry['seconds']:.2f} s", verdict(entry["seconds"] <= 5.0)))
     shape = (3_000, 10_000, 300_000) if quick else NYTIMES
-    found = json.loads(fresh(f"from benchmarks.lowrank import child; child{shape}").text)
+    found = json.loads(fresh(f"from benchmarks.methods.low_rank import child; child{shape}").text)
     rows.append(
         [
             f"synthetic ({shape[0]:,} x {shape[1]:,}), float32, rank 20",

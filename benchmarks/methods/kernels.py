@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer
 
 from benchmarks.clock import fresh, interleaved
 from benchmarks.memory import MEBI, forget_peak, peak
+from benchmarks.methods.simplemkl import Loop
 from benchmarks.pages import Goal, Page, Table, verdict
-from benchmarks.simplemkl import Loop
 from tamis import GMKLClassifier, kernel_dictionary
 from tamis.methods.kernels.machines import Machines, hinge_entries, learn_weights
 from tamis.methods.kernels.matrices.store import KernelStore
@@ -177,7 +177,7 @@ def run(quick: bool) -> Page:
     _growth(page, quick)
     got = json.loads(
         fresh(
-            f"from benchmarks.gmkl import child; child({200 if quick else 500})",
+            f"from benchmarks.methods.kernels import child; child({200 if quick else 500})",
             environment={"MALLOC_MMAP_THRESHOLD_": "65536"},
         ).text
     )

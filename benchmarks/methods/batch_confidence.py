@@ -172,7 +172,7 @@ def run(quick: bool) -> Page:
     )
     found = json.loads(
         fresh(
-            f"from benchmarks.bcw import child; child({quick})",
+            f"from benchmarks.methods.batch_confidence import child; child({quick})",
             environment={"MALLOC_MMAP_THRESHOLD_": "65536"},
         ).text
     )

@@ -1,0 +1,1 @@
+"""Benchmarks of one method each, named after its folder."""

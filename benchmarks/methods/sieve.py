@@ -22,7 +22,7 @@ from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, Stabiliz
 from tamis.base.border import take_matrix
 from tamis.methods.sieve.columns import hashed, settled_order, tabulate
 from tamis.methods.sieve.paths import Group
-from tamis.methods.sieve.settings import settings_for
+from tamis.methods.sieve.settings import options_of, settings_for, task_of
 
 EXTRA = 3  # passes by which the longer of two fits exceeds the shorter
 PAIRS = ("graphics/space", "atheism/religion", "ibm/mac", "news20 even/odd", "a9a")
@@ -51,11 +51,11 @@ def sieve_walk(work: Workload):
     targets = np.where(work.y > 0, 1.0, -1.0)[:, None]
     order = settled_order(hashed(rows), targets, np.zeros(0))
     table, _ = tabulate(rows, targets, np.zeros(0), order, 1, True)
-    task = model._task()
+    task, options = task_of(model), options_of(model, rows.n_features, True)
     group = Group(
         table,
         task,
-        settings_for(table, task.loss, None, None, True)[0][0],
+        settings_for(table, task.loss, options)[0][0],
         np.arange(table.n_rows, dtype=np.uint64),
         [],
         np.ones(1, np.uint64),

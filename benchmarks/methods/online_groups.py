@@ -35,18 +35,19 @@ import json, sys, time
 import numpy as np
 import tamis
 path, d = sys.argv[1], int(sys.argv[2])
-model = tamis.OnlineGroupLassoClassifier(groups=np.arange(d) // int(sys.argv[3]),
-alpha=float(sys.argv[4])) for k, chunk in enumerate(tamis.open_rows(path, n_features=d,
-zero_based=False)):
+groups, alpha = np.arange(d) // int(sys.argv[3]), float(sys.argv[4])
+model = tamis.OnlineGroupLassoClassifier(groups=groups, alpha=alpha)
+for k, chunk in enumerate(tamis.open_rows(path, n_features=d, zero_based=False)):
     model.partial_fit(chunk.X, chunk.targets, classes=[-1, 1])
     if k == 0:  # the groups are made, all code is there: the peak begins anew
         open("/proc/self/clear_refs", "w").write("5")
         begin = time.process_time()
 engine = model._engine
-state = sum(a.nbytes for a in (engine.state, engine.squares, *engine._blocks()))
+state = sum(a.nbytes for a in (engine.state, engine.squares, *engine._groups()))
 held = next(line.split()[1] for line in open('/proc/self/status') if line.startswith('VmHWM'))
-print(json.dumps({"seconds": time.process_time() - begin, "state": state, "peak": 1024 *
-int(held)})) """
+seconds = time.process_time() - begin
+print(json.dumps({"seconds": seconds, "state": state, "peak": 1024 * int(held)}))
+"""
 KINDS = {"group lasso": (GroupL2, {}), "sparse group lasso": (SparseGroup, {"l1_weights": 1.0})}
 
 

@@ -26,9 +26,8 @@ class CWClassifier(Covariant, ConfidentClassifier):
     of side y moves it to the nearest that is right with probability :math:`\eta` (`confidence`),
 
     .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big),
-    \quad
-        y\, \mu^T x \ge \phi\, x^T \Sigma x \text{ (variance) or } \phi \sqrt{x^T \Sigma x} \text{
-        (std)}
+       \quad y\, \mu^T x \ge \phi\, x^T \Sigma x \text{ (variance) or }
+       \phi \sqrt{x^T \Sigma x} \text{ (std)}
 
     with :math:`\phi = \Phi^{-1}(\eta)`.
 
@@ -87,9 +86,8 @@ class SCWClassifier(Covariant, WeightedConfidentClassifier):
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
     of side y moves it to
 
-    .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big) +
-    C\, \xi^q, \quad
-        \xi = \max\big(0, \phi \sqrt{x^T \Sigma x} - y\, \mu^T x\big)
+    .. math:: \arg\min_{\mu, \Sigma} \mathrm{KL}\big(N(\mu, \Sigma) \,\|\, N(\mu_t, \Sigma_t)\big)
+       + C\, \xi^q, \quad \xi = \max\big(0, \phi \sqrt{x^T \Sigma x} - y\, \mu^T x\big)
 
     with :math:`\phi = \Phi^{-1}(\eta)`, :math:`\eta` the `confidence`, and q = 1
     (variant I) or 2 (variant II).

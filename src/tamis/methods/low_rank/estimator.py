@@ -85,7 +85,7 @@ class LowRankModel(Factoring):
         "history_": records(),
         "n_iter_": count(),
     }
-    _attributes: ClassVar[str] = r"""\
+    _attributes: ClassVar[str] = r"""
         coef_ : ndarray of shape (n_outputs, n_features)
             Weights; zeros are exact. Made on demand; a regressor with one target has shape
             (n_features,).

@@ -317,3 +317,24 @@ def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(tmp_path):
         "tol=None).fit(X, y).predict(X).sum())"
     )
     assert run_process(code, env={"NUMBA_CACHE_DIR": blocked / "inside"}).strip().isdigit()
+
+
+# --------------------------------------------------------------------------- what a loop comes from
+def test_a_loop_is_keyed_by_all_files_it_imports(monkeypatch):
+    """However deep they lie: an edit in any of them is another key."""
+    from tamis.base import jit
+
+    home = Path(tamis.__file__).parent
+    loop = home / "methods" / "stabilized" / "loop.py"
+    deep = home / "methods" / "stabilized" / "loop_columns.py"  # imported by `loop_stage` alone
+    assert deep not in jit._imported(loop)
+    before, read = jit._sources.__wrapped__(str(loop)), Path.read_text
+    for file in (deep, home / "base" / "random.py", home / "base" / "verbs.py"):
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                Path,
+                "read_text",
+                lambda path, *a, file=file: read(path, *a) + ("\n#" if path == file else ""),
+            )
+            assert jit._sources.__wrapped__(str(loop)) != before, file
+    assert jit._sources.__wrapped__(str(loop)) == before

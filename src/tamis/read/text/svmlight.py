@@ -150,19 +150,10 @@ class SvmlightReader:
             UNLIMITED if options.n_features is None or options.drop or mask else options.n_features
         )
         tally = tuple(WORD(v) for v in (s.rows, s.stored, s.found, s.unsure, s.lines))
-        arguments = (
-            text,
-            WORD(at),
-            WORD(stop),
-            WORD(options.chunk_rows),
-            WORD(base),
-            WORD(limit),
-            WORD(mask),
-            tally,
-        )
-        found = scan.scan_svmlight(
-            *arguments, s.labels, s.ends, s.queries, s.where, s.indptr, s.indices, s.data, s.marks
-        )
+        span = (WORD(at), WORD(stop), WORD(options.chunk_rows))
+        arrays = (s.labels, s.ends, s.queries, s.where, s.indptr, s.indices, s.data, s.marks)
+        columns = (WORD(base), WORD(limit), WORD(mask))
+        found = scan.scan_svmlight(text, span, columns, tally, arrays)
         at, s.lines, s.rows, s.stored, s.found, s.unsure, reason, fault, tangled, asked, largest = (
             int(v) for v in found
         )

@@ -200,32 +200,17 @@ def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data
 
 
 @compiled
-def scan_svmlight(
-    text,
-    at,
-    stop,
-    most,
-    base,
-    limit,
-    mask,
-    tally,
-    labels,
-    ends,
-    queries,
-    where,
-    indptr,
-    indices,
-    data,
-    marks,
-):
+def scan_svmlight(text, span, columns, tally, arrays):
     """Read lines from `at` to `stop` or `most` rows, after what `tally` counts, or to a bad one.
 
-    `text` ends its last line with a newline at `stop - 1`. `base` is the first column's number in
-    the file, `limit` the number of columns that are allowed; with a `mask` other than 0 columns are
-    hashed and masked by it. `ends` and `indptr` hold where the labels and the columns of each row
-    end, their first entry 0, `where` how many lines of the chunk stand before it. Numbers that
-    Python must settle are left in `marks`.
+    `span` is (at, stop, most); `text` ends its last line with a newline at `stop - 1`. `columns` is
+    (base, limit, mask): the first column's number in the file, the number of columns that are
+    allowed, and, if not 0, a mask for columns that are hashed. Of the `arrays` to fill `ends` and
+    `indptr` hold where the labels and the columns of each row end, their first entry 0, `where` how
+    many lines of the chunk stand before it. Numbers that Python must settle are left in `marks`.
     """
+    (at, stop, most), (base, limit, mask) = span, columns
+    labels, ends, queries, where, indptr, indices, data, marks = arrays
     rows, stored, found, unsure, lines = tally
     largest, tangled, asked = NIL, 0, 0
     bounds = base, limit, mask, np.uint64(2 ** (8 * indices.itemsize - 1) - 1)

@@ -31,6 +31,8 @@ _NO_LABEL = (
     "the row has no label; every row needs one. Pass target=False to read rows without labels."
 )
 
+ARRAYS = ("labels", "weights", "where", "indptr", "columns", "data", "hashes", "spans", "marks")
+
 
 class VowpalReader:
     """Chunks of one file after the other."""
@@ -106,28 +108,10 @@ class VowpalReader:
         at, most, mask = window.begin, self.options.chunk_rows, (1 << self.options.hash_bits) - 1
         while at < stop and f["rows"] < most:
             before = f["rows"]
-            given = (
-                window.text,
-                WORD(at),
-                WORD(stop),
-                WORD(most),
-                WORD(mask),
-                WORD(f["rows"]),
-                WORD(f["stored"]),
-                WORD(f["lines"]),
-            )
-            found = scan.scan_vowpal(
-                *given,
-                f["labels"],
-                f["weights"],
-                f["where"],
-                f["indptr"],
-                f["columns"],
-                f["data"],
-                f["hashes"],
-                f["spans"],
-                f["marks"],
-            )
+            span = (WORD(at), WORD(stop), WORD(most))
+            tally = (WORD(f["rows"]), WORD(f["stored"]), WORD(f["lines"]))
+            arrays = tuple(f[name] for name in ARRAYS)
+            found = scan.scan_vowpal(window.text, span, WORD(mask), tally, arrays)
             at, f["lines"], f["rows"], f["stored"], unsure, reason, fault, weighted = (
                 int(v) for v in found
             )

@@ -158,31 +158,16 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
 
 
 @compiled
-def scan_vowpal(
-    text,
-    at,
-    stop,
-    most,
-    mask,
-    rows,
-    stored,
-    lines,
-    labels,
-    weights,
-    where,
-    indptr,
-    columns,
-    data,
-    hashes,
-    spans,
-    marks,
-):
+def scan_vowpal(text, span, mask, tally, arrays):
     """Read lines from `at` to `stop` or `most` rows, after what is counted, or to a bad one.
 
-    A feature's column is the hash of its namespace and name, masked. Where `hashes` and `spans`
-    have room they are filled with the whole hash and with where the namespace and the name stand;
-    `where` is how many lines of the chunk stand before a row. Without a label the label is nan.
+    `span` is (at, stop, most), `tally` (rows, stored, lines). A feature's column is the hash of its
+    namespace and name, masked. Where `hashes` and `spans` have room they are filled with the whole
+    hash and with where the namespace and the name stand; `where` is how many lines of the chunk
+    stand before a row. Without a label the label is nan.
     """
+    (at, stop, most), (rows, stored, lines) = span, tally
+    labels, weights, where, indptr, columns, data, hashes, spans, marks = arrays
     unsure, reason, fault, weighted = NIL, DONE, at, 0
     while at < stop and rows < most:
         start, stored_before, unsure_before = at, stored, unsure

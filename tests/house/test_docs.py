@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
 from tamis import terms
@@ -135,3 +135,14 @@ def test_the_expected_failures_are_explained():
     doc = FunctionDoc(expected_failed_checks)
     assert names_in(doc["Parameters"]) == ["estimator"]
     assert ">>> " in "\n".join(doc["Examples"])
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "score"])
+def test_methods_speak_of_the_right_targets(name, method):
+    """A sentence that is said once for many classes must be true of each."""
+    said = inspect.getdoc(getattr(MODELS[name], method, None)) or ""
+    if is_regressor(MODELS[name]()):
+        assert "n_labels" not in said
+    elif is_classifier(MODELS[name]()):
+        assert "n_targets" not in said or "for a classifier" in said

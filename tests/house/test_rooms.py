@@ -4,6 +4,7 @@ files.
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -192,6 +193,28 @@ def test_files_are_small_and_say_what_they_are(path):
     text = path.read_text()
     assert len(text.splitlines()) <= 400
     assert not text or ast.get_docstring(ast.parse(text)), "no docstring"
+
+
+ROOT = Path(__file__).parents[2]
+TOLD = [
+    path
+    for folder in ("benchmarks", "docs", "examples", "tests")
+    for path in sorted((ROOT / folder).rglob("*"))
+    if path.suffix in (".py", ".md", ".rst") and "_build" not in path.parts
+]
+
+
+@pytest.mark.parametrize("path", TOLD, ids=lambda path: str(path.relative_to(ROOT)))
+def test_modules_that_are_named_exist(path):
+    """In strings too: a name that is looked up at run time may be missed in silence."""
+    for name in set(re.findall(r"(?<![\w./~-])tamis(?:\.[a-z]\w*)+", path.read_text())):
+        place, public = HOME, name.split(".")[1] in tamis.__all__
+        for word in name.split(".")[1:3]:  # a folder, and what lies in it
+            found = (place / word).is_dir() or (place / f"{word}.py").exists()
+            assert found or public or word == "css", name
+            if not (place / word).is_dir():
+                break
+            place /= word
 
 
 def test_no_room_for_odds_and_ends():

@@ -153,6 +153,9 @@ def refused(say):
     """The wrong lines that mypy refuses."""
     lines = HEAD.count("\n")
     said = say(HEAD + "\n".join(WRONG) + "\n")
+    assert min(said) > lines, "the names themselves are unknown"
+    undefined = [words for words in said.values() if "name-defined" in words]
+    assert len(undefined) == 1, undefined  # the misspelt one
     return {WRONG[line - lines - 1] for line in said}
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy
 from scipy import sparse
 
 from tamis import FOBOSClassifier
@@ -18,7 +17,6 @@ from tamis.terms.rules import FTRL, Averaged, Descent
 
 pytestmark = pytest.mark.quick
 
-SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))
 GOLDEN = Path(__file__).parent / "golden_format_1.txt"
 # A nan with a sign and a payload.
 NAN = struct.unpack("<d", struct.pack("<Q", 0xFFF8_0000_0000_0123))[0]
@@ -171,7 +169,6 @@ def test_every_type_comes_back(kind, toy, same, tmp_path):
     assert same(model, again)
 
 
-@pytest.mark.skipif(SCIPY < (1, 15), reason="CSR arrays of one axis came with SciPy 1.15")
 def test_sparse_vectors_come_back(toy, same, tmp_path):
     model = toy().holding(kept_=sparse.csr_array(np.array([0.0, 2.0, 0.0])))
     save(model, tmp_path / "m")

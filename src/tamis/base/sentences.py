@@ -4,7 +4,7 @@ completed from their signatures.
 
 import inspect
 
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 ARGUMENTS = {
     "X": "X : {array-like, sparse matrix} of shape (n_samples, n_features)\n    Rows.",
@@ -30,18 +30,19 @@ RETURNS = {
     "predict_log_proba": "P : ndarray of shape (n_samples, n_classes)",
     "transform": "T : array of shape (n_samples, n_features_out)",
 }
-PREDICTED = {
-    True: "y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1",
-    False: "y : ndarray of shape (n_samples,) or (n_samples, n_targets)",
-}
+PREDICTED = (  # by the class that predicts; a method may serve classifiers and regressors
+    (ClassifierMixin, "y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1"),
+    (RegressorMixin, "y : ndarray of shape (n_samples,) or (n_samples, n_targets)"),
+    (object, "y : ndarray of shape (n_samples,) or (n_samples, n_outputs)"),
+)
 
 
 def complete(cls: type) -> None:
     """Complete the docstrings of a class's methods, those of its bases in tamis included."""
-    classifies = issubclass(cls, ClassifierMixin)
-    said = ARGUMENTS | {"y": CLASSES if classifies else NUMBERS}
-    returned = RETURNS | {"predict": PREDICTED[classifies]}
+    said = ARGUMENTS | {"y": CLASSES if issubclass(cls, ClassifierMixin) else NUMBERS}
     for base in cls.__mro__:
+        predicted = next(text for kind, text in PREDICTED if issubclass(base, kind))
+        returned = RETURNS | {"predict": predicted}
         for name in returned.keys() & vars(base).keys() if base.__module__[:5] == "tamis" else ():
             thing = vars(base)[name]
             method = getattr(thing, "fn", thing)  # behind scikit-learn's `available_if`

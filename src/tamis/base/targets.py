@@ -28,11 +28,6 @@ class Coded(NamedTuple):
     columns: np.ndarray
     tasks: np.ndarray = NO_TASKS
 
-    def picked(self, rows) -> "Coded":
-        """Some rows."""
-        tasks = self.tasks[rows] if len(self.tasks) else self.tasks
-        return Coded(frozen(self.columns[rows]), tasks)
-
 
 def refuse_none(y, name: str) -> None:
     """Refuse rows without targets."""

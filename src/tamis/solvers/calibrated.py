@@ -5,10 +5,9 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.contents import array
-from tamis.base.contents import one_of as any_of
+from tamis.base.contents import array, one_of
 from tamis.base.estimators.classifier import Classifier, WeightedClassifier
-from tamis.base.parameters import BOOL, estimator, one_of, parameter
+from tamis.base.parameters import BOOL, estimator, parameter
 from tamis.solvers.sigmoid import sigmoid
 
 
@@ -25,11 +24,6 @@ def is_calibrated(model) -> bool:
 class CalibratedClassifier(WeightedClassifier):
     """A classifier that keeps in `_lines` slope and offset of a sigmoid an output, or None."""
 
-    class_weight: dict | str | None = parameter(
-        None,
-        [dict, one_of("balanced"), None],
-        "Weights of the classes, multiplied into the row weights.",
-    )
     probability: bool = parameter(
         False,
         [BOOL],
@@ -37,7 +31,7 @@ class CalibratedClassifier(WeightedClassifier):
     )
     _contents: ClassVar[dict] = {
         **Classifier._contents,
-        "_lines": any_of(None, array("f8", "outputs", 2)),
+        "_lines": one_of(None, array("f8", "outputs", 2)),
     }
 
     @available_if(is_calibrated)

@@ -131,8 +131,8 @@ class WeightedClassifier(Classifier):
     class_weight: dict | str | None = parameter(
         None,
         [dict, one_of("balanced"), None],
-        'Weights of the classes, multiplied into the row weights. "balanced" counts the whole of '
-        "y in `fit`, and in `partial_fit` the rows so far, the present one included.",
+        'Weights of the classes, multiplied into the row weights. "balanced" counts all rows, '
+        "and in a stream those so far, the present one included.",
     )
 
     def _weigh(self, targets, columns, weights, **stream):

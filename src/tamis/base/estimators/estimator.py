@@ -1,6 +1,4 @@
-"""The base of all estimators: one thread at a time, what comes in, what classifiers and regressors
-answer.
-"""
+"""The base of all estimators: one thread at a time, and what they take from users."""
 
 import inspect
 from typing import Any, NamedTuple
@@ -75,9 +73,6 @@ def take(
     weights = np.array(weights, dtype=float) if len(weights) else np.ones(len(kept))
     own = np.array(own[kept]) if len(own) else np.ones(len(kept))
     return Taken(rows, targets, np.asarray(columns), weights, kept, count, own)
-
-
-# ---------------------------------------------------------------- transformers
 
 
 def plain_rows(model, X, *, reset: bool = False) -> Any:

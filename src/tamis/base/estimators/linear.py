@@ -107,12 +107,11 @@ class LinearStream(CallbackSupportMixin, Estimator):
         for start, stop in self._spans(y, rows.n_rows, again, **beside):
             part = rows.cut(start, stop)
             targets, coded = self._code_part(y, start, stop, rows.n_rows, again, **beside)
-            targets, loads = self._weigh(
-                targets, coded.columns, weights[start:stop], whole=False, grow=grow
-            )
+            own = weights[start:stop]
+            targets, own = self._weigh(targets, coded.columns, own, whole=False, grow=grow)
             self._prepare(options, targets, part, again)
             again, self.n_iter_ = True, 1
-            self._learn(options, part, coded, loads)
+            self._learn(options, part, coded, own)
         note_columns(self, X, rows.n_features)
         self._look(before)
         return self
@@ -138,7 +137,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
             self._targets, self._engine = targets, self._begun(options, targets, rows.n_features)
             return
         engine, old = self._engine, self._targets
-        if targets.outputs != old.outputs or not _same_classes(targets, old):
+        if not _same_classes(targets, old):
             engine = engine.regrouped(*old.moves(targets))
         engine = self._renewed(engine, options, targets, rows.n_features)
         # In a single step: no thread sees the new classes with the old engine.

@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 
 from tamis.base.contents import early, part
-from tamis.base.estimators.classifier import gives_probabilities
+from tamis.base.estimators.classifier import gives_probabilities, targets_of
 from tamis.base.estimators.estimator import Left
 from tamis.methods.tasks.labels import TaskTargets, take_labels
 
@@ -22,10 +22,7 @@ class ByTask(Left):
     @property
     def tasks_(self):
         """Labels of the tasks, in the order in which they came."""
-        targets = vars(self).get("_targets")
-        if targets is None:
-            raise AttributeError(f"{type(self).__name__} has no attribute 'tasks_' before fit.")
-        return targets.tasks
+        return targets_of(self, "tasks_").tasks
 
     def predict(self, X, task=None):
         """Predictions for the rows, each by its task."""

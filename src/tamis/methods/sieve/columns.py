@@ -7,9 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.base.rows import NOTHING, Csr, hash_rows
-from tamis.methods.sieve.loop import standardise, sum_columns
-
-DENSE = 0.9  # density above which a column is centred
+from tamis.methods.sieve.loop import (
+    hash_standard,
+    spread_columns,
+    standardise,
+    sum_columns,
+    vote_columns,
+)
 
 
 class Table(NamedTuple):
@@ -38,6 +42,18 @@ class Columns(NamedTuple):
     shift: np.ndarray
 
 
+class Measured(NamedTuple):
+    """Columns in standard units: which are kept and how they are scaled, the share of the rows that
+    each one fills, its new number (that of the kept ones where it is dropped), and the numbers of
+    those with a shift.
+    """
+
+    columns: Columns
+    density: np.ndarray
+    place: np.ndarray
+    shifted: np.ndarray
+
+
 class Units(NamedTuple):
     """Unit and center of the targets, one an output."""
 
@@ -60,15 +76,25 @@ class Sample(NamedTuple):
     folds: np.ndarray
 
 
-def sample_of(rows: Csr, targets, weights, outputs: int, options, centred: bool) -> Sample:
-    """Rows in an order of their own, in standard units, and dealt out to folds."""
+def sample_of(
+    rows: Csr, targets, weights, outputs: int, options, centred: bool, walked: bool = False
+) -> Sample:
+    """Rows in an order of their own, in standard units, and dealt out to folds; those that a stream
+    has `walked` stay in the folds that it dealt.
+    """
     weights = NOTHING if (weights == 1.0).all() else weights
     classes = options.classes
     units = class_units(outputs) if classes else number_units(targets, weights, centred)
     hashes = hashed(rows)
     order = settled_order(hashes, targets, weights)
-    table, columns = tabulate(rows, units.standard(targets), weights, order, outputs, centred)
-    return Sample(table, columns, units, fold_of(hashes[order], options.folds))
+    measured = measure(rows, order.astype(np.uint64), scaled_weights(weights, order), centred)
+    if not walked:
+        # From here on content is that in standard units, so that the units are forgotten too.
+        hashes[order] = _standard_hashes(rows, order, measured)
+        order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
+    scaled = scaled_weights(weights, order)
+    table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
+    return Sample(table, measured.columns, units, fold_of(hashes[order], options.folds))
 
 
 # --------------------------------------------------------------------------- order and folds
@@ -89,8 +115,22 @@ def settled_order(hashes, targets, weights) -> np.ndarray:
     they came in is forgotten.
     """
     present = np.flatnonzero(weights > 0.0) if len(weights) else np.arange(len(hashes))
+    return present[np.lexsort(_keys(hashes, targets, weights, present))]
+
+
+def _keys(hashes, targets, weights, rows) -> list[np.ndarray]:
+    """What rows are sorted by, the least important first."""
     keys = [hashes, *targets.T[::-1]] if not len(weights) else [hashes, *targets.T[::-1], weights]
-    return present[np.lexsort([key[present] for key in keys[::-1]])]
+    return [key[rows] for key in keys[::-1]]
+
+
+def _standard_hashes(rows: Csr, order, measured: Measured) -> np.ndarray:
+    """A word for the content of each row in `order`, in standard units."""
+    (_, kept, scale, shift), _, place, shifted = measured
+    words = np.empty(len(order), dtype=np.uint64)
+    order = order.astype(np.uint64)
+    hash_standard(*rows[:3], order, place, kept.astype(np.uint64), scale, shift, shifted, words)
+    return words
 
 
 # --------------------------------------------------------------------------- standard units
@@ -98,54 +138,77 @@ def tabulate(
     rows: Csr, targets, weights, order, outputs: int, centred: bool
 ) -> tuple[Table, Columns]:
     """The rows in standard units."""
-    weights = weights[order] * (len(order) / weights[order].sum()) if len(weights) else NOTHING
+    weights = scaled_weights(weights, order)
+    measured = measure(rows, order.astype(np.uint64), weights, centred)
+    return fill(rows, targets, weights, order, outputs, measured), measured.columns
+
+
+def scaled_weights(weights, order) -> np.ndarray:
+    """Weights of the rows in `order`, 1 on average."""
+    return weights[order] * (len(order) / weights[order].sum()) if len(weights) else NOTHING
+
+
+def fill(rows: Csr, targets, weights, order, outputs: int, measured: Measured) -> Table:
+    """The table of the rows in `order`; `weights` are in that order."""
     n, order = len(order), order.astype(np.uint64)
-    counts, columns, dense = _scaled(rows, order, weights, centred)
-    kept, scale, shift = columns[1:]
-    place = np.full(rows.n_features, len(kept), dtype=np.uint32)
-    place[kept] = np.arange(len(kept), dtype=np.uint32)
-    room = len(rows.data) + n * len(dense)
+    (_, kept, scale, shift), density, place, shifted = measured
+    room = len(rows.data) + n * len(shifted)
     data, indices = np.empty(room), np.empty(room, dtype=np.uint32)
     indptr, filled = np.empty(n + 1, dtype=np.uint64), np.zeros(len(kept), dtype=np.uint64)
     standardise(
-        *rows[:3], order, place, scale, shift, dense, filled, data, indices, indptr
+        *rows[:3], order, place, scale, shift, shifted, filled, data, indices, indptr
     )  # fmt: skip
     used = int(indptr[-1])
-    table = Table(
-        data[:used],
-        indices[:used],
-        indptr,
-        np.ascontiguousarray(targets[order]),
-        weights,
-        np.minimum(counts[kept] / n, 1.0),
-        outputs,
-    )
-    return table, columns
+    targets = np.ascontiguousarray(targets[order])
+    return Table(data[:used], indices[:used], indptr, targets, weights, density, outputs)
 
 
-def _scaled(rows: Csr, order, weights, centred: bool) -> tuple[np.ndarray, Columns, np.ndarray]:
-    """Weight of the stored entries of each column, the scales and shifts of those kept, and which
-    of these are centred.
+def measure(rows: Csr, order, weights, centred: bool) -> Measured:
+    """Scales and shifts of the columns, by what they are and not by their units.
+
+    A column with one value in more than half of the rows is measured from that value, in units of
+    the root mean square of its other entries; any other is centred, in units of its standard
+    deviation. Neither depends on units; nor, if all entries are stored, on where 0 is.
     """
     n, p = len(order), rows.n_features
-    counts, sums, squares = np.zeros(p), np.zeros(p), np.zeros(p)
-    sum_columns(*rows[:3], order, weights, NOTHING, counts, sums, squares)
-    full = (counts > DENSE * n) & centred
-    kept = np.flatnonzero((counts > 0.0) & (squares > 0.0))
-    scale, shift = np.sqrt(counts[kept] / squares[kept]), np.zeros(len(kept))
-    if full.any():
-        means, squares = np.where(full, sums / n, 0.0), np.zeros(p)
-        sum_columns(*rows[:3], order, weights, means, np.zeros(p), np.zeros(p), squares)
-        spread = np.sqrt((squares + np.maximum(n - counts, 0.0) * means**2) / n)
-        alive = ~full | (spread > 1e-9 * np.abs(means))
-        kept = kept[alive[kept]]
-        scale = np.where(
-            full[kept],
-            1.0 / np.where(full[kept], spread[kept], 1.0),
-            np.sqrt(counts[kept] / np.maximum(squares[kept], 1e-300)),
-        )
-        shift = means[kept]
-    return counts, Columns(p, kept, scale, shift), np.flatnonzero(full[kept]).astype(np.uint64)
+    counts, squares = np.zeros(p), np.zeros(p)
+    sum_columns(*rows[:3], order, weights, counts, squares)
+    alive = squares > 0.0
+    shift = {}
+    if centred and (counts >= 0.5 * n).any():
+        full = np.flatnonzero((counts >= 0.5 * n) & alive)
+        origin, density, unit = _measure_full(rows, order, weights, full, counts[full])
+        counts[full], squares[full] = n * density, n * density * unit**2
+        alive[full] = unit > 1e-9 * np.abs(origin)
+        shift = {"full": full, "origin": origin}
+    kept = np.flatnonzero(alive)
+    place = np.full(p, len(kept), dtype=np.uint32)
+    place[kept] = np.arange(len(kept), dtype=np.uint32)
+    moved = np.zeros(len(kept))
+    if shift:
+        full, origin = (part[alive[shift["full"]]] for part in shift.values())
+        moved[place[full]] = origin
+    scale = np.sqrt(counts[kept] / squares[kept])
+    shifted = np.flatnonzero(moved).astype(np.uint64)
+    density = np.minimum(counts[kept] / n, 1.0)
+    return Measured(Columns(p, kept, scale, moved), density, place, shifted)
+
+
+def _measure_full(rows: Csr, order, weights, full, counts):
+    """Origin, share of the rows elsewhere, and unit of columns that are not 0 in most rows."""
+    n = len(order)
+    place = np.full(rows.n_features, len(full), dtype=np.uint32)
+    place[full] = np.arange(len(full), dtype=np.uint32)
+    leader, votes, sums, led = np.zeros((4, len(full)))
+    vote_columns(*rows[:3], order, weights, place, leader, votes, sums)
+    means, about = sums / n, np.zeros((len(full), 2))
+    spread_columns(*rows[:3], order, weights, place, leader, means, led, about)
+    common, empty = led > 0.5 * n, np.maximum(n - counts, 0.0)
+    origin = np.where(common, leader, means)
+    square = about[np.arange(len(full)), common.astype(int)] + empty * origin**2
+    density = np.where(common, np.maximum(n - led, 0.0) / n, 1.0)
+    unit = np.sqrt(square / np.maximum(n * density, 1e-300))
+    return origin, density, unit
 
 
 def class_units(outputs: int) -> Units:

@@ -526,6 +526,6 @@ def test_a_machine_that_does_not_converge_ends_the_steps(monkeypatch, bounded):
 )
 def test_sigmoids_of_scores_that_tell_nothing(scores, weight, bounded):
     positive = np.arange(60) % 3 == 0
-    slope, offset = fit_sigmoid(scores, positive, np.full(60, weight))
+    slope, offset, _ = fit_sigmoid(scores, positive, np.full(60, weight))
     likely = 1.0 / (1.0 + np.exp(-(slope * scores + offset)))
     assert ((likely > 0.0) & (likely < 1.0)).all()

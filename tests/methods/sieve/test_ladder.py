@@ -1,24 +1,30 @@
-"""Ladder, ranking, choice of size, held-out errors."""
+"""Ladder, ranking, choice of size and base, the error to expect of a choice."""
 
 import numpy as np
 import pytest
 
-from tamis.base.rows import NOTHING, largest
-from tamis.methods.sieve.errors import beats, class_error, margins, number_error, soft_errors
-from tamis.methods.sieve.ladder import choose_size, ladder, place_size
-from tamis.terms import Huber, Squared
+from tamis.base.rows import largest
+from tamis.methods.sieve.errors import Error
+from tamis.methods.sieve.ladder import (
+    Rule,
+    choose,
+    choose_size,
+    honest_error,
+    ladder,
+    place_size,
+    prefer,
+)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 6, 7, 40, 123, 1000, 62061])
 def test_ladder(n):
-    sizes = ladder(n, 4)
+    sizes = ladder(n)
     assert sizes[0] == n
     assert (np.diff(sizes) < 0).all()
-    assert (sizes[1:] >= 4).all()
+    assert sizes[-1] == min(n, 1)
     if n > 10:
-        assert sizes[-1] == 4
         assert sizes[1] <= 0.86 * n
-        assert set(ladder(2 * n, 4)[2:]) >= set(sizes[2:])  # the sizes do not depend on n otherwise
+        assert set(ladder(2 * n)[2:]) >= set(sizes[2:])  # the sizes do not depend on n otherwise
 
 
 def test_largest_by_a_full_sort():
@@ -64,51 +70,54 @@ def test_wanted_sizes_have_a_place():
     assert place_size(SIZES, 1000)[:2] == (0, 100)
 
 
-def test_soft_errors():
-    margin = np.random.default_rng(0).normal(size=(50, 1))
-    soft = soft_errors(margin)
-    assert soft == pytest.approx(1.0 / (1.0 + np.exp(margin / (0.5 * np.abs(margin).mean()))))
-    assert soft_errors(1e6 * margin) == pytest.approx(soft)
-    assert (soft_errors(np.zeros((5, 1))) == 0.5).all()
+# --------------------------------------------------------------------------- by held-out errors
+def errors(soft, plain):
+    """Errors of levels from rows (levels, rows)."""
+    many = soft.shape[1]
+    return [
+        Error(s.mean(), s.std() / np.sqrt(many), p.mean(), p.std() / np.sqrt(many), 9.0, s, p)
+        for s, p in zip(soft, plain, strict=True)
+    ]
 
 
-def test_balanced_errors_are_means_of_class_errors():
+def test_a_share_of_the_error_or_standard_errors_may_be_given_up():
     rng = np.random.default_rng(0)
-    margin, y = rng.normal(size=(50, 1)), np.where(np.arange(50) < 5, 1.0, -1.0)[:, None]
-    soft = soft_errors(margin)[:, 0]
-    rare, rest = soft[:5], soft[5:]
-    error = class_error(margin, y, NOTHING, True)
-    assert error.soft == pytest.approx((rare.mean() + rest.mean()) / 2)
-    assert error.spread == pytest.approx(0.5 * np.sqrt(rare.var() / 5 + rest.var() / 45))
-    plain = class_error(margin, y, NOTHING, False)
-    assert plain.soft == pytest.approx(soft.mean())
-    assert plain.spread == pytest.approx(soft.std() / np.sqrt(50))
-    twice = class_error(np.r_[margin, margin], np.r_[y, y], NOTHING, True)
-    assert class_error(margin, y, np.full(50, 2.0), True).soft == pytest.approx(twice.soft)
+    curve = np.array([0.20, 0.20, 0.21, 0.23, 0.4])[:, None] + 0.01 * rng.normal(size=(1, 400))
+    found = errors(curve, curve)
+    least = choose(found, Rule(SIZES, 0.0, 0.0, None))
+    by_share = choose(found, Rule(SIZES, 0.0, 0.2, None))
+    assert least.size > by_share.size > 8
+    assert by_share.threshold == pytest.approx(curve.mean(axis=1).min() * 1.2, rel=1e-9)
+    assert choose(found, Rule(SIZES, 1.0, 0.2, None)) == by_share
+    assert choose(found, Rule(SIZES, 1.0, 0.0, 20))[:2] == (2, 20)
 
 
-def test_margins_of_classes_are_against_the_best_wrong_class():
-    scores = np.array([[1.0, 3.0, 2.0], [0.0, -1.0, 5.0]])
-    assert margins(scores, np.array([[1.0], [0.0]]))[:, 0].tolist() == [1.0, -5.0]
-
-
-def test_number_errors():
-    residual = np.array([[0.5], [-3.0]])
-    assert number_error(residual, NOTHING, Squared(), np.array([2.0]))[:3] == pytest.approx(
-        (2.3125, 2.1875 / np.sqrt(2), 3.5)
-    )
-    assert number_error(residual, NOTHING, Huber(1.0), np.array([1.0])).soft == pytest.approx(
-        (0.125 + 2.5) / 2
-    )
-
-
-def test_one_beats_another_row_by_row():
+def test_a_later_base_must_win_row_by_row():
     rng = np.random.default_rng(0)
-    margin, y = rng.normal(size=(400, 1)), np.ones((400, 1))
-    base = class_error(margin, y, NOTHING, False)
-    better = class_error(margin + 0.3, y, NOTHING, False)
-    assert beats(better, base, NOTHING, 1.0)
-    assert not beats(base, better, NOTHING, 1.0)
-    assert not beats(base, base, NOTHING, 0.0)
-    mixed = better._replace(plain_rows=base.plain_rows)  # lower soft error alone does not do
-    assert not beats(mixed, base, NOTHING, 1.0)
+    first = rng.random((1, 300))
+    better, same = first - 0.01 * rng.random((1, 300)), first + 0.5 * rng.normal(size=(1, 300))
+    mass = np.ones(300)
+    assert prefer([errors(first, first), errors(better, better)], mass) == 1
+    assert prefer([errors(first, first), errors(same + 0.02, same)], mass) == 0
+    assert prefer([errors(first, first), errors(first, first)], mass) == 0
+
+
+def test_the_least_of_many_errors_is_too_good_and_the_honest_one_is_not():
+    rng = np.random.default_rng(0)
+    naive, honest = [], []
+    for _ in range(60):
+        wrong = (rng.random((12, 80)) < 0.5).astype(float)
+        found = errors(wrong + 0.01 * rng.random(wrong.shape), wrong)
+        rule = Rule(2 ** np.arange(12)[::-1], 0.0, 0.0, None)
+        naive.append(found[choose(found, rule).level].plain)
+        honest.append(honest_error([found], np.ones(80), rule))
+    assert np.mean(naive) < 0.43
+    assert abs(np.mean(honest) - 0.5) < 0.01
+
+
+def test_the_honest_error_of_a_clear_choice_is_the_error_itself():
+    rng = np.random.default_rng(0)
+    wrong = (rng.random((3, 4000)) < np.array([[0.5], [0.1], [0.5]])).astype(float)
+    rule = Rule(np.array([4, 2, 1]), 0.0, 0.0, None)
+    found = honest_error([errors(wrong, wrong)], np.ones(4000), rule)
+    assert found == pytest.approx(wrong[1].mean(), abs=0.002)

@@ -145,7 +145,7 @@ def test_looking_changes_nothing(name):
     held, before = dict(vars(model)), pickle.dumps(model)
     model.predict(X)
     model.transform(X)
-    for shown in ("coef_", "intercept_", "support_", "path_", "history_", "resolved_params_"):
+    for shown in ("coef_", "intercept_", "support_", "sizes_", "history_", "resolved_params_"):
         getattr(model, shown)
     assert vars(model).keys() == held.keys()
     assert all(value is held[attribute] for attribute, value in vars(model).items())

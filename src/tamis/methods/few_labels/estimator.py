@@ -187,7 +187,7 @@ class KernelMachines(CalibratedClassifier):
                 ConvergenceWarning,
             )
         columns = zip(scores.T, sides.T, strict=True)
-        return np.array([fit_sigmoid(column, side, shares) for column, side in columns])
+        return np.array([fit_sigmoid(column, side, shares)[:2] for column, side in columns])
 
     # ------------------------------------------------------------------ what a fit keeps
     def _kept(self, rows, machines: list[Solved]) -> dict[str, Any]:

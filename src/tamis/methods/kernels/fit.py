@@ -138,5 +138,5 @@ def calibrate(
                 return kernel[np.ix_(test, train)] @ found.beta + found.intercept
 
             scores = held_out_scores(problem.signs, score, seed)
-            lines.append(fit_sigmoid(scores, problem.signs > 0, weights))
+            lines.append(fit_sigmoid(scores, problem.signs > 0, weights)[:2])
     return np.array(lines), gaps

@@ -15,6 +15,8 @@ from tamis.methods.sieve.loop import (
     vote_columns,
 )
 
+DEALS = 3  # ways in which rows are dealt out to folds
+
 
 class Table(NamedTuple):
     """Rows in standard units, as loops read them."""
@@ -68,7 +70,9 @@ class Units(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """All that a run reads: rows, how their columns and targets were scaled, and their folds."""
+    """All that a run reads: rows, how their columns and targets were scaled, and their folds:
+    (deals, rows).
+    """
 
     table: Table
     columns: Columns
@@ -94,7 +98,11 @@ def sample_of(
         order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
     scaled = scaled_weights(weights, order)
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
-    return Sample(table, measured.columns, units, fold_of(hashes[order], options.folds))
+    folds = [fold_of(hashes[order], options.folds)]
+    if not walked:
+        salted = [hashes[order] * np.uint64(2 * split + 1) for split in range(1, DEALS)]
+        folds += [fold_of(mix(words), options.folds) for words in salted]
+    return Sample(table, measured.columns, units, np.stack(folds))
 
 
 # --------------------------------------------------------------------------- order and folds
@@ -108,6 +116,13 @@ def hashed(rows: Csr) -> np.ndarray:
 def fold_of(hashes: np.ndarray, folds: int) -> np.ndarray:
     """Fold of each row by its content."""
     return ((hashes >> np.uint64(11)) * 2.0**-53 * folds).astype(np.int64)
+
+
+def mix(words: np.ndarray) -> np.ndarray:
+    """Words whose bits all depend on all bits of the given ones."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
 
 
 def settled_order(hashes, targets, weights) -> np.ndarray:

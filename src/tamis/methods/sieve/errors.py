@@ -1,103 +1,230 @@
-"""Errors on rows that were not learnt from: smooth ones, to choose by, and plain ones, to show."""
+"""Scores of rows that were not learnt from: set right by a line, and the errors that they then
+make: smooth ones to choose by, plain ones to show, and surprise to judge whether there is anything.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.methods.sieve.loop import fill_losses
+from tamis.methods.sieve.loop import fill_losses, fill_slopes
+from tamis.solvers.sigmoid import fit_sigmoid, sigmoid
 
-TEMPERATURE = 0.5  # of the soft error, in units of the mean absolute margin
+TEMPERATURE = 0.25  # of the soft error, in units of the mean absolute margin
+ROWS = 20_000  # rows whose errors are kept one by one; they come in an order without meaning
+
+
+class Held(NamedTuple):
+    """What held-out scores are held against: targets (of classes -1 and 1, or one column of
+    numbers of the classes), weights, and whether they are classes; the loss, and whether there is
+    an intercept.
+    """
+
+    targets: np.ndarray
+    weights: np.ndarray
+    outputs: int
+    classes: bool
+    loss: tuple
+    intercept: bool
+
+    @property
+    def mass(self) -> np.ndarray:
+        """Weight of each row."""
+        return self.weights if len(self.weights) else np.ones(len(self.targets))
+
+    def signs(self, c: int) -> np.ndarray:
+        """Targets of an output, -1 and 1."""
+        if self.targets.shape[1] > 1 or self.outputs == 1:
+            return self.targets[:, c]
+        return np.where(self.targets[:, 0] == c, 1.0, -1.0)
 
 
 class Error(NamedTuple):
-    """A mean error to choose by, its standard error, the plain error, and both for every row."""
+    """The error to choose by and the plain one, with their standard errors; both for rows one by
+    one; and how much less surprising than the prior it makes the targets, in standard errors.
+    """
 
     soft: float
     spread: float
     plain: float
+    plain_spread: float
+    gain: float
     soft_rows: np.ndarray
     plain_rows: np.ndarray
 
-    def summary(self) -> "Error":
-        """The same without those of the rows."""
-        return self._replace(
-            soft_rows=self.soft_rows[:0].copy(), plain_rows=self.plain_rows[:0].copy()
-        )
 
-
-def beats(one: Error, other: Error, weights: np.ndarray, by: float) -> bool:
-    """Whether the first is better than the second row by row, in soft and plain error, by so many
-    standard errors.
+class Rows(NamedTuple):
+    """Row by row: the soft error (weighed so that its mean counts all classes alike) and what it is
+    off from the mean of its class, the plain error, and the surprise.
     """
-    mass = weights if len(weights) else np.ones(len(one.soft_rows))
-    for gain in (other.soft_rows - one.soft_rows, other.plain_rows - one.plain_rows):
-        mean, variance = _stratified(gain, np.zeros(len(gain)), mass)
-        if mean <= by * np.sqrt(variance):
-            return False
-    return True
+
+    soft: np.ndarray
+    off: np.ndarray
+    plain: np.ndarray
+    surprise: np.ndarray
 
 
-def margins(scores: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """How far each row is on the right side: of 0, or for classes of the best wrong class."""
-    if scores.shape[1] == 1 or targets.shape[1] > 1:
-        return scores * targets
-    mine = targets[:, 0].astype(np.int64)
-    rows = np.arange(len(scores))
-    others = scores.copy()
-    others[rows, mine] = -np.inf
-    return (scores[rows, mine] - others.max(axis=1))[:, None]
+# --------------------------------------------------------------------------- lines
+def line_of(scores: np.ndarray, held: Held) -> np.ndarray:
+    """Slope and offset of each output (outputs, 2) that make held-out scores right: those of
+    classes log odds, those of numbers without bias.
 
-
-def soft_errors(margin: np.ndarray) -> np.ndarray:
-    """Smooth 0/1 errors, free of the scale of the margins; 1/2 where all are 0."""
-    heat = TEMPERATURE * np.abs(margin).mean(axis=0)
-    return 0.5 * (1.0 - np.tanh(0.5 * margin / np.where(heat > 0.0, heat, 1.0)))
-
-
-def class_error(
-    margin: np.ndarray, strata: np.ndarray, weights: np.ndarray, balanced: bool
-) -> Error:
-    """Error of margins (rows, outputs); balanced, the mean of the errors of the strata (rows,
-    outputs).
+    An offset is taken as far as it is surer than chance (1 - 1 / z^2 of it); a slope that is not
+    above 0 is 0, which leaves the prior.
     """
-    soft = soft_errors(margin)
-    mass = weights if len(weights) else np.ones(len(margin))
-    wrong = (margin <= 0.0).mean(axis=1)
-    parts = [
-        _stratified(soft[:, c], strata[:, c] if balanced else np.zeros(len(margin)), mass)
-        for c in range(margin.shape[1])
-    ]
-    means, variances = zip(*parts, strict=True)
-    # The outputs of a row are not independent: the mean of their standard errors is the safe side.
+    lines = np.empty((held.outputs, 2))
+    for c in range(held.outputs):
+        if held.classes:
+            lines[c] = _odds_line(scores[:, c], held.signs(c), held)
+        else:
+            lines[c] = _number_line(scores[:, c], held.targets[:, c], held)
+    return lines
+
+
+def prior_line(held: Held) -> np.ndarray:
+    """The line that no score takes part in."""
+    lines = line_of(np.zeros((len(held.targets), held.outputs)), held)
+    lines[:, 0] = 0.0
+    return lines
+
+
+def _odds_line(scores, signs, held: Held) -> tuple[float, float]:
+    line = fit_sigmoid(scores, signs > 0.0, held.mass)
+    if not held.intercept:
+        return max(line.slope, 0.0), 0.0
+    if line.slope <= 0.0:
+        return 0.0, fit_sigmoid(np.zeros_like(scores), signs > 0.0, held.mass).offset
+    sure = line.offset**2 * line.information
+    return line.slope, line.offset * (1.0 - 1.0 / sure if sure > 1.0 else 0.0)
+
+
+def _number_line(scores, targets, held: Held) -> tuple[float, float]:
+    """Least squares, reweighted for other losses."""
+    mass, slope, offset = held.mass, 1.0 if scores.any() else 0.0, 0.0
+    for _ in range(20):
+        residual = slope * scores + offset - targets
+        slopes = np.empty_like(residual)
+        fill_slopes(held.loss, residual, slopes)
+        away = np.abs(residual) > 1e-12
+        pull = mass * np.where(away, slopes / np.where(away, residual, 1.0), 1.0)
+        pull = np.maximum(pull, 1e-9 * pull.max(initial=1e-300))
+        center = np.average(scores, weights=pull) if held.intercept else 0.0
+        middle = np.average(targets, weights=pull) if held.intercept else 0.0
+        spread = pull @ (scores - center) ** 2
+        before = slope, offset
+        along = pull @ ((scores - center) * (targets - middle)) / spread if spread > 0.0 else 0.0
+        slope = max(along, 0.0)
+        offset = middle - slope * center
+        if abs(slope - before[0]) + abs(offset - before[1]) < 1e-6:
+            break
+    return slope, offset
+
+
+# --------------------------------------------------------------------------- errors
+def rows_of(scores: np.ndarray, line: np.ndarray, held: Held) -> Rows:
+    """Errors of every row, the scores set right by the line."""
+    right = scores * line[:, 0] + line[:, 1]
+    if not held.classes:
+        return _number_rows(right, held)
+    if held.targets.shape[1] > 1 or held.outputs == 1:
+        margin, strata = right * held.targets, held.targets > 0.0
+        wrong = np.where(strata, right <= 0.0, right > 0.0).mean(axis=1)
+        surprise = np.logaddexp(0.0, -margin).mean(axis=1)
+    else:
+        mine, at = held.targets[:, 0].astype(np.int64), np.arange(len(right))
+        likely = np.maximum(sigmoid(right), 1e-300)
+        surprise = -np.log(likely[at, mine] / likely.sum(axis=1))
+        wrong = (right.argmax(axis=1) != mine).astype(float)
+        others = right.copy()
+        others[at, mine] = -np.inf
+        margin, strata = (right[at, mine] - others.max(axis=1))[:, None], mine[:, None]
+    soft, off = np.zeros((2, len(right)))
+    for c in range(margin.shape[1]):
+        for total, part in zip(
+            (soft, off), _softened(margin[:, c], strata[:, c], held), strict=True
+        ):
+            total += part / margin.shape[1]
+    return Rows(soft, off, wrong, surprise)
+
+
+def _softened(margin: np.ndarray, strata: np.ndarray, held: Held) -> tuple[np.ndarray, np.ndarray]:
+    """Smooth 0/1 errors, free of the scale of the margins and weighed so that all strata count
+    alike; and what each is off from the mean of its stratum.
+    """
+    mass = held.mass
+    heat = TEMPERATURE * float(np.average(np.abs(margin), weights=mass))
+    soft = sigmoid(-margin / (heat if heat > 0.0 else 1.0))
+    off, kinds = np.empty_like(soft), np.unique(strata)
+    for kind in kinds:
+        inside = strata == kind
+        share = mass[inside].sum() / mass.sum()
+        mean = np.average(soft[inside], weights=mass[inside])
+        off[inside] = (soft[inside] - mean) / (share * len(kinds))
+        soft[inside] /= share * len(kinds)
+    return soft, off
+
+
+def _number_rows(right: np.ndarray, held: Held) -> Rows:
+    """Losses in standard units, and squared residuals in units of the variance of the targets."""
+    residual, mass = right - held.targets, held.mass
+    losses = np.empty(residual.shape)
+    fill_losses(held.loss, residual, losses)
+    mean = np.average(held.targets, axis=0, weights=mass) if held.intercept else 0.0
+    variance = np.average((held.targets - mean) ** 2, axis=0, weights=mass)
+    squares = residual**2 / np.where(variance > 0.0, variance, 1.0)
+    cost = losses.mean(axis=1)
+    return Rows(cost, cost - np.average(cost, weights=mass), squares.mean(axis=1), cost)
+
+
+def error_of(rows: Rows, prior: np.ndarray, held: Held) -> Error:
+    """Means and standard errors; `prior` is the surprise of every row by the prior alone."""
+    mass = held.mass
+    soft, (_, spread) = float(np.average(rows.soft, weights=mass)), _mean(rows.off, mass)
+    plain, plain_spread = _mean(rows.plain, mass)
+    gain, doubt = _mean(prior - rows.surprise, mass)
+    few = slice(0, ROWS)
     return Error(
-        float(np.mean(means)),
-        float(np.mean(np.sqrt(variances))),
-        float(np.average(wrong, weights=mass)),
-        soft.mean(axis=1),
-        wrong,
+        soft,
+        spread,
+        plain,
+        plain_spread,
+        gain / doubt if doubt > 0.0 else 0.0,
+        rows.soft[few].astype(np.float32),
+        rows.plain[few].astype(np.float32),
     )
 
 
-def number_error(residual: np.ndarray, weights: np.ndarray, loss, unit: np.ndarray) -> Error:
-    """Mean loss of residuals (rows, outputs) in standard units, and the mean absolute error in
-    those of the targets.
+def beats(one: np.ndarray, other: np.ndarray, mass: np.ndarray, by: float) -> bool:
+    """Whether the first errors are lower than the second row by row, by so many standard errors."""
+    mean, doubt = _mean(other - one, mass)
+    return mean > by * doubt
+
+
+def baseline_rows(held: Held, folds: np.ndarray) -> np.ndarray:
+    """Plain error of every row when its class is guessed by the shares in the other folds; classes
+    whose share is within two standard errors of the largest are guessed in turn.
     """
-    mass = weights if len(weights) else np.ones(len(residual))
-    losses = np.empty(residual.shape)
-    fill_losses(loss, residual, losses)
-    costs, plain = losses.mean(axis=1), np.abs(residual * unit).mean(axis=1)
-    mean, variance = _stratified(costs, np.zeros(len(costs)), mass)
-    error = float(np.average(plain, weights=mass))
-    return Error(mean, float(np.sqrt(variance)), error, costs, plain)
+    if not held.classes:
+        return np.ones(len(held.targets))
+    if held.targets.shape[1] > 1 or held.outputs == 1:
+        coded = [(held.targets[:, c] > 0.0).astype(np.int64) for c in range(held.outputs)]
+        count = 2
+    else:
+        coded, count = [held.targets[:, 0].astype(np.int64)], held.outputs
+    errors = np.zeros((len(coded), len(held.targets)))
+    for row, codes in zip(errors, coded, strict=True):
+        for fold in np.unique(folds):
+            inside = folds == fold
+            rest = ~inside if not inside.all() else inside
+            share = np.bincount(codes[rest], held.mass[rest], minlength=count)
+            share /= max(share.sum(), 1e-300)
+            lead = share.max()
+            near = share >= lead - 2.0 * np.sqrt(lead * (1.0 - lead) / rest.sum())
+            row[inside] = 1.0 - near[codes[inside]] / near.sum()
+    return errors.mean(axis=0)
 
 
-def _stratified(values, strata, mass):
-    """Mean over the strata of the weighted means in each, and its variance."""
-    means, variances = [], []
-    for stratum in np.unique(strata):
-        inside = strata == stratum
-        mean = float(np.average(values[inside], weights=mass[inside]))
-        share = mass[inside] / mass[inside].sum()
-        means.append(mean)
-        variances.append(float((share * (values[inside] - mean) ** 2).sum() * (share**2).sum()))
-    return float(np.mean(means)), float(np.sum(variances)) / len(means) ** 2
+def _mean(values: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
+    """Weighted mean and its standard error."""
+    mean = float(np.average(values, weights=mass))
+    share = mass / mass.sum()
+    return mean, float(np.sqrt((share * (values - mean) ** 2).sum() * (share**2).sum()))

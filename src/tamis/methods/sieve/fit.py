@@ -1,90 +1,34 @@
 """One run of the sieve: base settings tried on folds, a size chosen, paths over all rows down to
-it, the final phase; and what it shows, in the units of X and y.
+it, the final phase.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.contents import array, count, indices, plain, size
 from tamis.methods.sieve.columns import Sample
-from tamis.methods.sieve.errors import Error, beats, class_error, margins, number_error
-from tamis.methods.sieve.ladder import Choice, choose_size, ladder, place_size
-from tamis.methods.sieve.paths import Group, Setting, Start, Task, crew, descend
+from tamis.methods.sieve.errors import (
+    Error,
+    Held,
+    Rows,
+    baseline_rows,
+    error_of,
+    line_of,
+    prior_line,
+    rows_of,
+)
+from tamis.methods.sieve.ladder import Choice, Rule, ladder, settle
+from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend
+from tamis.methods.sieve.result import Result, Trail, joined
 from tamis.methods.sieve.settings import Options, settings_for
 
 RELIEF = 0.3  # strength of the final phase, against that of the ladder
 FINAL_PASSES = 3
-SURE = 1.0  # standard errors by which the bold base must win
-
-
-# --------------------------------------------------------------------------- what a fit shows
-class Result:
-    """What a fit shows: kept columns, weights, intercepts, selection shares and how the size was
-    found.
-    """
-
-    _contents: ClassVar[dict] = {
-        "n_columns": size("columns"),
-        "n_outputs": size("outputs"),
-        "columns": indices("kept", below="columns", increasing=True),
-        "weights": array("f8", "kept", "outputs", order=None),
-        "bias": array("f8", "outputs"),
-        "seen": indices("seen", below="columns", increasing=True),
-        "shares": array("f8", "seen", "outputs", least=0.0, most=1.0, order=None),
-        "path": plain(),
-        "history": plain(),
-        "resolved": plain(),
-        "n_iter": count(),
-    }
-
-    def __init__(self, n_columns: int, columns, weights, bias, seen, shares):
-        self.n_columns, self.n_outputs = int(n_columns), len(bias)
-        self.columns, self.weights, self.bias = columns, weights, bias
-        self.seen, self.shares = seen, shares
-
-    def described(self, path: Any, history: list, resolved: Any, n_iter: int) -> "Result":
-        """The result with what is told of how it was found."""
-        self.path, self.history, self.resolved, self.n_iter = path, history, resolved, n_iter
-        return self
-
-    @classmethod
-    def of_nothing(cls, n_columns: int, n_outputs: int) -> "Result":
-        """The model of no rows."""
-        none = np.zeros(0, dtype=np.int64)
-        weights, errors = np.zeros((0, n_outputs)), np.zeros(0)
-        path = {"n_features": none, "soft_error": errors, "error": errors}
-        resolved = {"n_features": 0, "level": 0, "threshold": np.nan}
-        result = cls(n_columns, none, weights, np.zeros(n_outputs), none, weights)
-        return result.described(path, [], resolved, 0)
-
-    def is_judged(self) -> bool:
-        """Whether rows could be held out, so that sizes have errors."""
-        paths = self.path if isinstance(self.path, list) else [self.path]
-        return not any(np.isnan(path["error"]).all() for path in paths)
-
-    def places(self) -> np.ndarray:
-        """Row of `padded` for each column."""
-        place = np.full(self.n_columns, len(self.columns), dtype=np.uint32)
-        place[self.columns] = np.arange(len(self.columns), dtype=np.uint32)
-        return place
-
-    def padded(self) -> np.ndarray:
-        """Weights of the kept columns, and a row of zeros for all others."""
-        return np.vstack([self.weights, np.zeros((1, self.n_outputs))])
-
-    def all_weights(self) -> np.ndarray:
-        """Weights of all columns, (outputs, columns)."""
-        return self._spread(self.columns, self.weights)
-
-    def all_shares(self) -> np.ndarray:
-        """Selection shares of all columns, (outputs, columns)."""
-        return self._spread(self.seen, self.shares)
-
-    def _spread(self, at, values) -> np.ndarray:
-        whole = np.zeros((self.n_outputs, self.n_columns))
-        whole[:, at] = values.T
-        return whole
+FINAL_PATHS = 4
+TRUST = 2.75  # standard errors by which the targets must be less surprising than by the prior
+KEPT = 2**17  # largest rung of a fold group that is kept for the final phase
+OTHER_SIZES = 2**12  # rungs at least up to this size are kept for other sizes, and up to
+FURTHER = 4  # times the chosen size
 
 
 def sieve(
@@ -94,14 +38,15 @@ def sieve(
     many = sample.table.outputs
     if not options.per_class or many == 1:
         return Run(sample, task, options, start).result()
-    parts = [
-        Run(_own_sample(sample, c), task, options, _own_start(start, c, many)).result()
-        for c in range(many)
-    ]
-    return _joined(parts)
+    return joined(
+        [
+            Run(own_sample(sample, c), task, options, _own_start(start, c, many)).result()
+            for c in range(many)
+        ]
+    )
 
 
-def _own_sample(sample: Sample, c: int) -> Sample:
+def own_sample(sample: Sample, c: int) -> Sample:
     """The sample with the targets of one output."""
     table, units = sample.table, sample.units
     if table.targets.shape[1] > 1:
@@ -132,169 +77,280 @@ def _own_start(start: dict[str, list[Start]] | None, c: int, many: int):
     }
 
 
-def _joined(parts: list[Result]) -> Result:
-    """The outputs of all parts side by side."""
-    columns, seen = (
-        np.unique(np.concatenate([getattr(part, name) for part in parts]))
-        for name in ("columns", "seen")
-    )
-    weights, shares = np.zeros((len(columns), len(parts))), np.zeros((len(seen), len(parts)))
-    for c, part in enumerate(parts):
-        weights[np.searchsorted(columns, part.columns), c] = part.weights[:, 0]
-        shares[np.searchsorted(seen, part.seen), c] = part.shares[:, 0]
-    bias = np.concatenate([part.bias for part in parts])
-    return Result(parts[0].n_columns, columns, weights, bias, seen, shares).described(
-        [part.path for part in parts],
-        [part.history for part in parts],
-        [part.resolved for part in parts],
-        max(part.n_iter for part in parts),
-    )
-
-
 # --------------------------------------------------------------------------- the run
-class Trial(NamedTuple):
-    """A setting on the folds: errors of each level on rows that the paths never saw, and the last
-    level that each feature reached in each group.
+class Team(NamedTuple):
+    """Rows that a group of paths learns from and those that it never sees, the split that these are
+    of, the keys of its orders, what it starts from, and where it stood at each level.
     """
 
+    rows: np.ndarray
+    held: np.ndarray
+    split: int
+    keys: np.ndarray
+    start: Start | None
+    rungs: dict[int, Rung]
+
+
+class Trial(NamedTuple):
+    """A setting on the folds: its teams, errors and lines of each level on rows that the paths
+    never saw, and the last level that each feature reached in each team.
+    """
+
+    teams: list[Team]
     errors: list[Error]
+    lines: list[np.ndarray]
     survived: np.ndarray
 
 
 class Found(NamedTuple):
-    """Where a run ended: the setting and its trial, the size, and the paths over all rows."""
+    """Where a run ended: the setting and its trial, the size, the paths over all rows after the
+    final phase and before it, the line of held-out scores, the shares of the teams, and the error
+    to expect.
+    """
 
     setting: Setting
     trial: Trial
     choice: Choice
-    group: Group
+    group: Group | None
+    rungs: dict[int, Rung]
+    line: np.ndarray
+    shares: np.ndarray
+    error: float
 
 
 class Run:
     """One run of the sieve over a sample."""
 
     def __init__(self, sample: Sample, task: Task, options: Options, start=None):
-        self.sample, self.table, self.folds = sample, sample.table, sample.folds
-        self.task, self.options, self.start = task, options, start
-        smallest = options.smallest if options.size is None else min(options.smallest, options.size)
-        self.sizes = ladder(len(self.table.density), smallest)
+        self.sample, self.table, self.task = sample, sample.table, task
+        self.options, self.start = options, start
+        self.sizes = ladder(len(self.table.density))
+        self.rule = Rule(self.sizes, options.se, options.tolerance, options.size)
         self.rows = np.arange(self.table.n_rows, dtype=np.uint64)
+        self.held = Held(
+            self.table.targets,
+            self.table.weights,
+            self.table.outputs,
+            options.classes,
+            task.loss,
+            task.intercept > 0.0,
+        )
+        self.prior = prior_line(self.held)
+        none = np.zeros((self.table.n_rows, self.table.outputs))
+        self.prior_rows = rows_of(none, self.prior, self.held)
         self.history: list[dict] = []
 
     def result(self) -> Result:
         """The run, told in the units of X and y."""
-        (unit, center), columns = self.sample.units, self.sample.columns
-        setting, (errors, survived), choice, group = self.find()
-        at = group.columns
-        weights = group.weights * columns.scale[at, None] * unit
-        bias = group.bias * unit + center - columns.shift[at] @ weights
-        reached = survived >= choice.level
-        shares = reached.mean(axis=0) if len(survived) else np.zeros(len(self.table.density))
-        chosen = np.flatnonzero(shares)
+        found = self.find()
+        sample, (setting, trial, choice, group, _, line, shares, _) = self.sample, found
+        deviations, seen = self._deviations(), np.flatnonzero(shares)
+        part = self._empty() if group is None else (group.columns, group.weights, group.bias)
+        spread = deviations[part[0]]
+        result = Result.of(sample.columns, sample.units, *part, line, spread, seen, shares[seen])
+        chosen = {"n_features": choice.size, "level": choice.level, "threshold": choice.threshold}
+        turns = self.history[-1]["passes"] if self.history else 0
+        sizes = self._sizes(trial.errors)
+        result.told(sizes, self.history, {**setting.told(), **chosen}, turns)
+        return result.judged(*self._errors(found), [self._trail(found, deviations)])
+
+    def _empty(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Columns, weights and intercepts of the prior alone."""
+        many = self.table.outputs
+        return np.zeros(0, dtype=np.int64), np.zeros((0, many)), np.zeros(many)
+
+    def _sizes(self, errors: list[Error]) -> dict[str, np.ndarray]:
+        """The ladder with the errors of its levels; the last is the prior alone."""
+        prior = error_of(self.prior_rows, self.prior_rows.surprise, self.held)
+        prior = prior._replace(plain=self._baseline())
         unknown = [np.nan] * len(self.sizes)
-        path = {
-            "n_features": self.sizes.copy(),
-            "soft_error": np.array([error.soft for error in errors] or unknown),
-            "error": np.array([error.plain for error in errors] or unknown),
+        columns = {"error": "plain", "standard_error": "plain_spread", "soft_error": "soft"}
+        return {"size": np.append(self.sizes, 0)} | {
+            name: np.array([*([getattr(e, kind) for e in errors] or unknown), getattr(prior, kind)])
+            for name, kind in columns.items()
         }
-        resolved = {
-            "base": setting.name,
-            "step": [float(v) for v in setting.steps],
-            "strength": [float(v) for v in setting.strengths],
-            "n_paths": setting.paths,
-            "n_fold_paths": setting.fold_paths,
-            "n_features": choice.size,
-            "level": choice.level,
-            "threshold": choice.threshold,
-        }
-        # Shares of a common support count for every output.
-        each = np.repeat(shares[chosen][:, None], len(bias), axis=1)
-        return Result(
-            columns.n_columns, columns.kept[at], weights, bias, columns.kept[chosen], each
-        ).described(path, self.history, resolved, group.turns)
 
+    def _baseline(self) -> float:
+        """Error of the prior alone."""
+        rows = baseline_rows(self.held, self.sample.folds[0])
+        return float(np.average(rows, weights=self.held.mass))
+
+    def _errors(self, found: Found) -> tuple[float, float, float]:
+        """Error to expect of the model, its standard error, and the error of the prior."""
+        baseline, (_, trial, choice, *_) = self._baseline(), found
+        if not trial.errors:
+            return np.nan, np.nan, baseline
+        spread = trial.errors[choice.level].plain_spread
+        if not choice.size:
+            return baseline, spread, baseline
+        return found.error, spread, baseline
+
+    def _trail(self, found: Found, deviations: np.ndarray) -> Trail:
+        """The rungs for other sizes: up to the smallest that is not below the bar."""
+        density, tilt = self.table.density, found.setting.tilt
+        bar = max(OTHER_SIZES, FURTHER * found.choice.size)
+        first = max(int(np.count_nonzero(self.sizes >= bar)) - 1, 0)
+        kept = {level: rung for level, rung in found.rungs.items() if level >= first}
+        lines = dict(enumerate(found.trial.lines)) or dict.fromkeys(kept, found.line)
+
+        def importance(rung):
+            return np.sqrt((rung.weights**2).sum(axis=1)) * density[rung.columns] ** tilt
+
+        trail = Trail(kept, lines, importance, self.sample.units)
+        prior = self.prior[:, 1] * self.sample.units.unit + self.sample.units.center
+        return trail.settled(self.sample.columns, deviations, found.trial.survived, prior)
+
+    def _deviations(self) -> np.ndarray:
+        """Standard deviation of each column in the units of X."""
+        table, p = self.table, len(self.table.density)
+        mass = self.held.mass
+        each = np.repeat(mass, np.diff(table.indptr).astype(np.int64))
+        means = np.bincount(table.indices, each * table.data, minlength=p) / mass.sum()
+        squares = np.bincount(table.indices, each * table.data**2, minlength=p) / mass.sum()
+        return np.sqrt(np.maximum(squares - means**2, 0.0)) / self.sample.columns.scale
+
+    # ------------------------------------------------------------------ what is done
     def find(self) -> Found:
-        """Fold groups under each setting, choice of setting and size, all rows down to that size,
-        final phase.
+        """Teams under each setting, choice of setting and size, all rows down to that size, final
+        phase.
         """
-        options = self.options
-        settings, balanced = settings_for(self.table, self.task.loss, options)
-        with crew(options.threads) as run:
-            trials = [self._try(setting, balanced, run) for setting in settings]
-            at = self._prefer([trial.errors for trial in trials])
-            choice = self._choose(trials[at].errors)
-            group = self._finish(settings[at], choice, run)
-        return Found(settings[at], trials[at], choice, group)
+        settings = settings_for(self.table, self.task.loss, self.options)
+        with crew(self.options.threads) as run:
+            trials = [self._try(setting, run) for setting in settings]
+            at, choice, error = self._choose([trial.errors for trial in trials])
+            setting, trial = settings[at], trials[at]
+            del trials
+            rungs = self._all_rows(setting, choice, run)
+            if not choice.size:
+                none = np.zeros(len(self.table.density))
+                return Found(setting, trial, choice, None, rungs, self.prior, none, error)
+            group = self._final(setting, rungs[choice.level], choice, run)
+            line, shares = self._final_teams(setting, trial, choice, run)
+        return Found(setting, trial, choice, group, rungs, line, shares, error)
 
-    def _try(self, setting: Setting, balanced: bool, run) -> Trial:
+    def _try(self, setting: Setting, run) -> Trial:
         """Groups of paths, each without one fold, down the whole ladder."""
-        groups = []
-        for fold in range(self.options.folds):
-            inside = self.folds == fold
-            if inside.any() and not inside.all():
-                rows, held = self.rows[~inside], self.rows[inside]
-                keys = path_keys(0, fold, setting.fold_paths)
-                groups.append((rows, held, keys, self._started(setting, fold)))
-        scores = np.zeros((len(self.sizes), self.table.n_rows, self.table.outputs))
-        survived = np.zeros((len(groups), len(self.table.density)), dtype=np.uint8)
-        for first in range(0, len(groups), self.options.threads):
-            wave = [
-                Group(self.table, self.task, setting, *given)
-                for given in groups[first : first + self.options.threads]
-            ]
-            numbers = {id(group): first + k for k, group in enumerate(wave)}
+        teams = self._teams(setting)
+        splits = max((team.split for team in teams), default=-1) + 1
+        shape = (splits, len(self.sizes), self.table.n_rows, self.table.outputs)
+        scores = np.zeros(shape, dtype=np.float32)
+        survived = np.zeros((len(teams), len(self.table.density)), dtype=np.uint8)
+        for first in range(0, len(teams), self.options.threads):
+            wave = range(first, min(first + self.options.threads, len(teams)))
+            groups = {
+                Group(self.table, self.task, setting, *teams[t][:2], teams[t].keys, teams[t].start):
+                t for t in wave
+            }  # fmt: skip
 
-            def seen(group, level, numbers=numbers):
-                group.judge(scores[level])
-                survived[numbers[id(group)], group.columns] = level
+            def seen(group, level, groups=groups):
+                team = groups[group]
+                group.judge(scores[teams[team].split, level])
+                survived[team, group.columns] = level
+                if len(group.columns) <= KEPT:
+                    teams[team].rungs[level] = group.rung()
 
-            descend(wave, self.sizes, run, seen)
-        errors = [self._error(level, balanced) for level in scores] if groups else []
-        best = _least(errors) if errors else None
-        return Trial([error if error is best else error.summary() for error in errors], survived)
+            descend(list(groups), self.sizes, run, seen)
+        errors, lines = [], []
+        for level in range(len(self.sizes) if teams else 0):
+            error, line = self._judge(scores[:, level])
+            errors.append(error)
+            lines.append(line)
+        return Trial(teams, errors, lines, survived)
+
+    def _teams(self, setting: Setting) -> list[Team]:
+        """A team for every fold of every split that leaves rows to learn from."""
+        teams = []
+        for split, folds in enumerate(self.sample.folds[: setting.splits]):
+            for fold in range(self.options.folds):
+                inside = folds == fold
+                if inside.any() and not inside.all():
+                    number = split * self.options.folds + fold
+                    keys = path_keys(0, number, setting.fold_paths)
+                    start = self._started(setting, fold)
+                    teams.append(
+                        Team(self.rows[~inside], self.rows[inside], split, keys, start, {})
+                    )
+        return teams
 
     def _started(self, setting: Setting, group: int) -> Start | None:
         """The models of level 0 that a group starts from, if there are any."""
         return None if self.start is None else self.start[setting.name][group]
 
-    def _error(self, scores, balanced: bool) -> Error:
-        table = self.table
-        if not self.options.classes:
-            residual, unit = scores - table.targets, self.sample.units.unit
-            return number_error(residual, table.weights, self.task.loss, unit)
-        return class_error(margins(scores, table.targets), table.targets, table.weights, balanced)
+    def _judge(self, scores: np.ndarray) -> tuple[Error, np.ndarray]:
+        """Error and line of held-out scores (splits, rows, outputs), the mean over the splits."""
+        lines = [line_of(split.astype(float), self.held) for split in scores]
+        rows = [
+            rows_of(split.astype(float), line, self.held)
+            for split, line in zip(scores, lines, strict=True)
+        ]
+        mean = Rows(*(np.mean(part, axis=0) for part in zip(*rows, strict=True)))
+        return error_of(mean, self.prior_rows.surprise, self.held), np.mean(lines, axis=0)
 
-    def _prefer(self, trials: list[list[Error]]) -> int:
-        """The first setting, unless another is surely better on the same rows, each at its best
-        size.
-        """
-        best, weights = 0, self.table.weights
-        for at, errors in enumerate(trials[1:], start=1):
-            if errors and beats(_least(errors), _least(trials[best]), weights, SURE):
-                best = at
-        return best
+    def _choose(self, trials: list[list[Error]]) -> tuple[int, Choice, float]:
+        """Base, size (none where nothing is surely better than the prior), error to expect."""
+        if not trials[0]:
+            size = self.options.size
+            return 0, Choice(0, int(self.sizes[0]) if size is None else size, np.nan), np.nan
+        base, choice, error = settle(trials, self.held.mass, self.rule)
+        if self.options.size is None and not trials[base][choice.level].gain > TRUST:
+            choice = choice._replace(size=0)
+        return base, choice, error
 
-    def _choose(self, errors: list[Error]) -> Choice:
-        if self.options.size is not None:
-            return place_size(self.sizes, self.options.size)
-        if not errors:
-            return Choice(0, int(self.sizes[0]), np.nan)
-        soft, spread = np.array([error.soft for error in errors]), _least(errors).spread
-        return choose_size(self.sizes, soft, self.options.se * spread)
-
-    def _finish(self, setting: Setting, choice: Choice, run) -> Group:
-        """Paths over all rows, down to the level above the chosen size, then the final phase."""
-        folds = self.options.folds
+    def _all_rows(self, setting: Setting, choice: Choice, run) -> dict[int, Rung]:
+        """Paths over all rows down to the level above the chosen size, and a few of them further."""
+        folds, rungs = self.options.folds, {}
         keys = path_keys(self.options.seed + 1, folds, setting.paths)
+        keys = keys if choice.size else keys[: setting.fold_paths]
         start, none = self._started(setting, folds), self.rows[:0]
         group = Group(self.table, self.task, setting, self.rows, none, keys, start)
-        descend([group], self.sizes[: choice.level + 1], run, self._note)
-        group.keep(choice.size)
-        group.tune(RELIEF)
-        run(group.walks(FINAL_PASSES))
-        group.pool()
+
+        def seen(group, level):
+            rungs[level] = group.rung()
+            self._note(group, level)
+
+        descend([group], self.sizes[: choice.level + 1], run, seen)
+        group.thin(setting.fold_paths)
+        told = len(self.history)
+        if choice.level + 1 < len(self.sizes):
+            descend([group], self.sizes, run, seen, choice.level + 1)
+        del self.history[told:]
+        return rungs
+
+    def _final(self, setting: Setting, rung: Rung, choice: Choice, run) -> Group:
+        """The final phase of all rows."""
+        folds = self.options.folds
+        keys = path_keys(self.options.seed + 1, folds, min(setting.paths, FINAL_PATHS))
+        start = self._started(setting, folds)
+        group = Group.at(
+            self.table, self.task, setting, self.rows, self.rows[:0], keys, rung, choice.size, start
+        )
+        polish([group], run)
         self._note(group, choice.level + 1)
         return group
+
+    def _final_teams(self, setting: Setting, trial: Trial, choice: Choice, run):
+        """Line of the held-out scores at the chosen size, and the share of the teams that keep each
+        column there.
+        """
+        teams, many = trial.teams, len(self.table.density)
+        if not teams:
+            return np.tile([1.0, 0.0], (self.table.outputs, 1)), np.zeros(many)
+        if choice.level not in teams[0].rungs:
+            return trial.lines[choice.level], (trial.survived >= choice.level).mean(axis=0)
+        shape = (teams[-1].split + 1, self.table.n_rows, self.table.outputs)
+        scores, shares = np.zeros(shape), np.zeros(many)
+        groups = [
+            Group.at(
+                self.table, self.task, setting, team.rows, team.held, team.keys,
+                team.rungs[choice.level], choice.size, team.start,
+            )
+            for team in teams
+        ]  # fmt: skip
+        polish(groups, run)
+        for group, team in zip(groups, teams, strict=True):
+            group.judge(scores[team.split])
+            shares[group.columns] += 1.0 / len(teams)
+        return self._judge(scores)[1], shares
 
     def _note(self, group: Group, level: int) -> None:
         self.history.append(
@@ -308,11 +364,42 @@ class Run:
         )
 
 
+def polished(sample: Sample, task: Task, options: Options, trail: Trail, k: int, base: str):
+    """The model of another size after a final phase of its own, on the rows of the fit."""
+    run = Run(sample, task, options)
+    at, weights = trail.rung(k)
+    r, columns = trail.place(k), trail.columns[at]
+    place = np.searchsorted(sample.columns.kept, columns)
+    place = np.minimum(place, max(len(sample.columns.kept) - 1, 0))
+    there = sample.columns.kept[place] == columns if len(sample.columns.kept) else np.zeros(k, bool)
+    if not there.all():
+        raise ValueError(
+            f"resize: column {columns[~there][0]} is constant in these rows, but was not in those "
+            "of the fit. Give the rows of the fit."
+        )
+    settings = {setting.name: setting for setting in settings_for(run.table, task.loss, options)}
+    rung = Rung(place, weights, trail.biases[r], int(trail.turns[r]))
+    with crew(options.threads) as crowd:
+        group = run._final(settings[base], rung, Choice(int(trail.levels[r]), k, np.nan), crowd)
+    part = trail.part(k, sample.columns.n_columns)
+    shares = np.zeros(len(sample.columns.kept))
+    shares[place] = part.all_shares()[0, columns]
+    seen = np.flatnonzero(shares)
+    return Result.of(
+        sample.columns, sample.units, group.columns, group.weights, group.bias, trail.lines[r],
+        run._deviations()[group.columns], seen, shares[seen],
+    )  # fmt: skip
+
+
+def polish(groups: list[Group], run) -> None:
+    """The final phase of groups: a weaker penalty, and means of the last pass."""
+    for group in groups:
+        group.tune(RELIEF)
+    run([walk for group in groups for walk in group.walks(FINAL_PASSES)])
+    for group in groups:
+        group.pool()
+
+
 def path_keys(seed: int, group: int, paths: int) -> np.ndarray:
     """A key for the orders of each path of a group."""
     return np.random.SeedSequence([seed, group]).generate_state(paths, np.uint64)
-
-
-def _least(errors: list[Error]) -> Error:
-    """The first of the least soft errors."""
-    return min(errors, key=lambda error: error.soft)

@@ -181,6 +181,16 @@ def mean_square(data, indptr, weights, rows):
     return total / mass if mass > 0.0 else 1.0
 
 
+@compiled
+def sum_squares(data, indices, indptr, weights, rows, squares):
+    """Add the squares of each column over some rows: what a pass adds to Q."""
+    for r in range(np.uint64(rows.shape[0])):
+        i = np.uint64(rows[r])
+        weight = weights[i] if weights.shape[0] else 1.0
+        for k in range(indptr[i], indptr[i + ONE]):
+            squares[indices[k]] += weight * data[k] * data[k]
+
+
 # --------------------------------------------------------------------------- the walk
 @helper
 def longest(indptr):
@@ -332,3 +342,10 @@ def fill_losses(loss, residual, losses):
     for i in range(residual.shape[0]):
         for c in range(residual.shape[1]):
             losses[i, c] = value(loss, residual[i, c], 0.0)
+
+
+@compiled
+def fill_slopes(loss, residual, slopes):
+    """Fill the slopes of the losses of residuals: those of scores against the target 0."""
+    for i in range(residual.shape[0]):
+        slopes[i] = slope(loss, residual[i], 0.0)

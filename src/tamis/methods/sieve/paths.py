@@ -10,7 +10,15 @@ import numpy as np
 
 from tamis.base.rows import copy_kept, count_kept, decide, largest
 from tamis.methods.sieve.columns import Table
-from tamis.methods.sieve.loop import Orders, Pace, Walked, mean_square, walk_many, walk_one
+from tamis.methods.sieve.loop import (
+    Orders,
+    Pace,
+    Walked,
+    mean_square,
+    sum_squares,
+    walk_many,
+    walk_one,
+)
 
 TINY = 1e-300  # first sum of squares: a centred value may be 0, and 0 / 0 is no step
 
@@ -27,6 +35,18 @@ class Setting(NamedTuple):
     fold_paths: int
     tilt: float  # exponent of a feature's density in its importance
     eases: bool  # whether the penalty weakens as fewer features than rows are left
+    splits: int  # times that the rows are dealt out to folds
+
+    def told(self) -> dict:
+        """What is told of it."""
+        return {
+            "base": self.name,
+            "step": [float(v) for v in self.steps],
+            "strength": [float(v) for v in self.strengths],
+            "n_paths": self.paths,
+            "n_fold_paths": self.fold_paths,
+            "n_splits": self.splits,
+        }
 
 
 class Task(NamedTuple):
@@ -47,6 +67,17 @@ class Start(NamedTuple):
     states: np.ndarray
     biases: np.ndarray
     steps: float
+
+
+class Rung(NamedTuple):
+    """Where a group stood at a level: its columns, pooled weights and intercepts, and the passes it
+    had made.
+    """
+
+    columns: np.ndarray
+    weights: np.ndarray
+    bias: np.ndarray
+    turns: int
 
 
 class Group:
@@ -83,6 +114,49 @@ class Group:
         self.turns = 0  # passes so far, so that each has its own order
         # Steps that the average in the state is over.
         self.walked = float(len(rows) if start is None else start.steps)
+
+    @classmethod
+    def at(
+        cls,
+        table: Table,
+        task: Task,
+        setting: Setting,
+        rows: np.ndarray,
+        held: np.ndarray,
+        keys: np.ndarray,
+        rung: Rung,
+        size: int,
+        start: Start | None = None,
+    ) -> "Group":
+        """Paths that go on from the pooled weights of a rung, with its largest `size` columns."""
+        none = table._replace(density=table.density[:0])
+        group = cls(none, task, setting, rows, held, keys)
+        group.table, group.turns, many = table, rung.turns, table.outputs
+        group.columns, group.weights = rung.columns.astype(np.int64), rung.weights.astype(float)
+        group.bias, stay = rung.bias, largest(group.importance(), size)
+        group.columns, group.weights = group.columns[stay], group.weights[stay]
+        group.csr = kept_entries(group.csr, group.columns, len(table.density))
+        spent = np.zeros(len(stay))
+        sum_squares(*group.csr, table.weights, rows, spent)
+        seen = table.weights[rows].sum() if len(table.weights) else float(len(rows))
+        spent, total = rung.turns * spent + TINY, rung.turns * seen
+        if start is not None:
+            spent, total = spent + start.states[group.columns, 0], total + start.biases[0]
+        group.states = np.zeros((len(keys), len(stay), 1 + 2 * many))
+        group.biases = np.zeros((len(keys), 1 + 2 * many))
+        group.states[:, :, 0], group.biases[:, 0] = spent, total
+        group.states[:, :, 1 : 1 + many], group.biases[:, 1 : 1 + many] = group.weights, group.bias
+        return group
+
+    def rung(self) -> Rung:
+        """Where the group stands."""
+        columns, weights = self.columns.astype(np.uint32), self.weights.astype(np.float32)
+        return Rung(columns, weights, self.bias.copy(), self.turns)
+
+    def thin(self, paths: int) -> None:
+        """Go on with the first few paths."""
+        self.keys, self.states = self.keys[:paths], self.states[:paths]
+        self.biases = self.biases[:paths]
 
     def tune(self, relief: float = 1.0) -> None:
         """Set the step and the strength for the columns that are left."""
@@ -150,23 +224,28 @@ class Group:
         stay = largest(self.importance(), size)
         if len(stay) == len(self.columns):
             return
-        data, indices, indptr = self.csr
-        place = np.full(len(self.columns), len(stay), dtype=np.uint32)
-        place[stay] = np.arange(len(stay), dtype=np.uint32)
-        pointers = np.empty_like(indptr)
-        count_kept(indices, indptr, place, np.uint32(len(stay)), pointers)
-        fewer, where = np.empty(int(pointers[-1])), np.empty(int(pointers[-1]), dtype=np.uint32)
-        copy_kept(data, indices, indptr, place, np.uint32(len(stay)), fewer, where)
-        self.csr = (fewer, where, pointers)
+        self.csr = kept_entries(self.csr, stay, len(self.columns))
         for state in self.states:  # in place: these are the largest arrays of a fit
             state[: len(stay)] = state[stay]
         self.columns, self.states = self.columns[stay], self.states[:, : len(stay)]
         self.weights = self.weights[stay]
 
 
-def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:
-    """Take groups down the ladder together; `seen(group, level)` looks at each once its averages
-    are pooled.
+def kept_entries(csr: tuple, stay: np.ndarray, columns: int) -> tuple:
+    """The entries of the columns that stay, renumbered."""
+    data, indices, indptr = csr
+    place = np.full(columns, len(stay), dtype=np.uint32)
+    place[stay] = np.arange(len(stay), dtype=np.uint32)
+    pointers = np.empty_like(indptr)
+    count_kept(indices, indptr, place, np.uint32(len(stay)), pointers)
+    fewer, where = np.empty(int(pointers[-1])), np.empty(int(pointers[-1]), dtype=np.uint32)
+    copy_kept(data, indices, indptr, place, np.uint32(len(stay)), fewer, where)
+    return fewer, where, pointers
+
+
+def descend(groups: list[Group], sizes: np.ndarray, run, seen=None, first: int = 0) -> None:
+    """Take groups down the ladder together, from level `first` on; `seen(group, level)` looks at
+    each once its averages are pooled.
     """
 
     def arrive(group, level):
@@ -178,8 +257,10 @@ def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:
             group.tune()
 
     for group in groups:
+        if first:
+            group.keep(int(sizes[first]))
         group.tune()
-    for level in range(len(sizes)):
+    for level in range(first, len(sizes)):
         run([walk for group in groups for walk in group.level_walks(level)])
         run([lambda group=group, level=level: arrive(group, level) for group in groups])
 

@@ -15,7 +15,9 @@ from tamis.methods.sieve.paths import Setting, Task
 from tamis.solvers.pairing import loss_of
 
 FULL = 0.15  # mean density of the columns above which the bold base is gentler and walks thrice
-RARE = 0.2  # share of the rarer class below which only the bold base runs, and errors are balanced
+RARE = 0.2  # share of the rarer class, or
+FEW = 500  # number of rows, below which rows are dealt out to folds
+SPLITS = 3  # times, since the size hangs on few rows
 
 
 class Options(NamedTuple):
@@ -26,7 +28,7 @@ class Options(NamedTuple):
     strength: float | None
     paths: int | None
     folds: int
-    smallest: int
+    tolerance: float
     classes: bool
     per_class: bool
     seed: int
@@ -44,7 +46,7 @@ def options_of(model, n_columns: int, classes: bool) -> Options:
         strength=strength_of(model),
         paths=None if is_auto(model.n_paths) else int(model.n_paths),
         folds=int(model.n_folds),
-        smallest=int(model.min_features),
+        tolerance=float(model.tolerance),
         classes=classes,
         per_class=model.per_class,
         seed=int(check_random_state(model.random_state).randint(2**31 - 1)),
@@ -105,19 +107,19 @@ def class_shares(table: Table) -> np.ndarray:
     return np.average(positive, axis=0, weights=table.weights if len(table.weights) else None)
 
 
-def settings_for(table: Table, loss, options: Options) -> tuple[list[Setting], bool]:
-    """The settings that compete, and whether errors are to be balanced over the classes."""
+def settings_for(table: Table, loss, options: Options) -> list[Setting]:
+    """The settings that compete."""
     share = class_shares(table) if options.classes else np.full(table.outputs, 0.5)
     rarity = 4.0 * share * (1.0 - share)
     mixed = rarity > 0.0
     rare = bool(mixed.any() and np.minimum(share, 1.0 - share)[mixed].mean() < RARE)
     full = len(table.density) > 0 and float(table.density.mean()) > FULL
+    splits = SPLITS if rare or table.n_rows < FEW else 1
     bases = bases_of(loss, options.strength, full)
-    compete = bases[1:] if rare else bases
-    return [_setting(base, rarity, options.paths) for base in compete], rare
+    return [_setting(base, rarity, options.paths, splits) for base in bases]
 
 
-def _setting(base: Base, rarity, paths: int | None) -> Setting:
+def _setting(base: Base, rarity, paths: int | None, splits: int) -> Setting:
     """A base for the outputs at hand."""
     rarity = np.where((rarity > 0.0) & base.follows, rarity, 1.0)
     return Setting(
@@ -130,4 +132,5 @@ def _setting(base: Base, rarity, paths: int | None) -> Setting:
         fold_paths=base.fold_paths,
         tilt=base.tilt,
         eases=base.eases,
+        splits=splits,
     )

@@ -12,9 +12,10 @@ from tamis.base.border import _from_csr
 from tamis.base.contents import apart, array, count, flag, listing, number, rows, size, tuple_of
 from tamis.base.rows import Csr
 from tamis.methods.sieve.columns import Columns, Units, fold_of, hashed, sample_of
-from tamis.methods.sieve.fit import Result, sieve
+from tamis.methods.sieve.fit import sieve
 from tamis.methods.sieve.loop_stream import CLOCK, Chunk, Manner, Running, stream_rows
 from tamis.methods.sieve.paths import Start, Task
+from tamis.methods.sieve.result import Result
 from tamis.methods.sieve.settings import Options, bases_of
 
 LAST = np.uint64(2**64 - 1)
@@ -160,7 +161,8 @@ class SieveStream:
         options = options._replace(folds=self.folds)  # those of its first call
         whole = self.taken_in()
         rows, centred = _from_csr(whole.rows), task.intercept > 0.0
-        sample = sample_of(rows, whole.targets, whole.weights, self.n_outputs, options, centred)
+        given = whole.targets, whole.weights, self.n_outputs
+        sample = sample_of(rows, *given, options, centred, walked=whole.evicted)
         start = self._start(sample.columns, sample.units) if whole.evicted else None
         return sieve(sample, task, options, start)
 

@@ -1,0 +1,373 @@
+"""What the two sieves share: parameters, fits of all rows and of streams, other sizes, and what is
+shown.
+"""
+
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.base.border import half_fitted, take_matrix, take_weights, warn_user
+from tamis.base.contents import optional, part
+from tamis.base.estimators.estimator import Estimator, take
+from tamis.base.parameters import (
+    AUTO,
+    BOOL,
+    COUNT,
+    FRACTION,
+    NUMBER,
+    RANDOM,
+    SHARE,
+    Auto,
+    Seed,
+    TermLike,
+    at_least,
+    estimator,
+    loss_parameter,
+    parameter,
+)
+from tamis.methods.sieve.columns import sample_of
+from tamis.methods.sieve.fit import own_sample, polished, sieve
+from tamis.methods.sieve.loop import score_given
+from tamis.methods.sieve.result import NOTHING_FOUND, Result, resized
+from tamis.methods.sieve.settings import options_of, strength_of, task_of
+from tamis.methods.sieve.stream import SieveStream
+from tamis.solvers.pairing import loss_of
+
+_NONE_HELD_OUT = (
+    "all rows fell into one fold, because they are few or alike, so that none could be held out: "
+    "the number of features was not chosen by held-out errors, which are nan in path_ and "
+    "resolved_params_."
+)
+
+
+@estimator
+class Sieve(SelectorMixin, Estimator):
+    """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
+
+    loss: TermLike = loss_parameter("logistic")
+    n_features_to_select: int | float | Auto = parameter(
+        "auto",
+        [COUNT, FRACTION, AUTO],
+        'How many features to keep. "auto" takes the fewest whose held-out error is within `se` '
+        "standard errors of the least; an int is a number of features, a float between 0 and 1 a "
+        "share of all columns.",
+    )
+    se: float = parameter(
+        1.0,
+        [NUMBER],
+        "How many standard errors of held-out error to give up for fewer features. 0 takes the "
+        "size of least error.",
+    )
+    strength: float | Auto = parameter(
+        "auto",
+        [SHARE, AUTO],
+        'Penalty on contributions with all features, between 0 and 1. "auto" is 0.1 (calm base), '
+        "0.02 (bold base) or 0.005 (bold base, more than 15 % of the entries filled).",
+    )
+    n_paths: int | Auto = parameter(
+        "auto",
+        [COUNT, AUTO],
+        'Paths over all rows, averaged. "auto" is 8 (calm base) or 40 (bold base).',
+    )
+    n_folds: int = parameter(
+        5,
+        [at_least(2)],
+        "Number of folds. The fold of a row comes from its content: equal rows share one.",
+    )
+    tolerance: float = parameter(
+        0.0,
+        [SHARE],
+        "Share of the least held-out soft error that may be given up for fewer features, where that "
+        "is more than `se` standard errors.",
+    )
+    per_class: bool = parameter(
+        False,
+        [BOOL],
+        "With several classes, labels or targets, whether each has a support of its own. By "
+        "default one support serves all.",
+        kw_only=True,
+    )
+    fit_intercept: bool = parameter(
+        True,
+        [BOOL],
+        "Whether to learn an intercept; it is neither penalised nor counted. Without it nothing "
+        "is centred.",
+        kw_only=True,
+    )
+    n_sample: int = parameter(
+        20000, [COUNT], "Rows that `partial_fit` keeps for `refine`.", kw_only=True
+    )
+    n_jobs: int | None = parameter(
+        None,
+        [Integral, None],
+        "Threads over the paths; the result does not depend on it.",
+        kw_only=True,
+    )
+    random_state: Seed = parameter(
+        None,
+        [RANDOM],
+        "Seed of the paths over all rows. The fold groups, hence base and size, do not depend on "
+        "it.",
+        kw_only=True,
+    )
+    _contents: ClassVar[dict] = {
+        "_result": part(Result, "columns", "outputs"),
+        "_stream": optional(part(SieveStream, "columns", "outputs", "targets")),
+    }
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Weights in the units of X and y; zeros are exact. Made on demand; a regressor with one
+            target has shape (n_features,).
+        intercept_ : ndarray of shape (n_outputs,)
+            Intercepts.
+        support_ : ndarray of int
+            Indices of the kept features; for several outputs the union.
+        selection_probability_ : ndarray of the shape of `coef_`
+            Share of the fold groups that kept the feature at the level of the chosen size. The
+            groups share most of their rows: no bound on false selections follows.
+        path_ : dict of ndarray
+            The ladder: "n_features", "soft_error" (which the size is chosen by; of a regressor the
+            mean loss in standard units) and "error" (0/1; of a regressor the mean absolute error),
+            both on rows that the paths did not see; nan, with a warning from `fit` and `refine`,
+            where no row could be held out. With `per_class` a list of such dicts; so are
+            `history_` and `resolved_params_`.
+        history_ : list of dict
+            What the paths over all rows did, level by level.
+        n_iter_ : int
+            Passes that each of them made.
+        resolved_params_ : dict
+            Base, constants and size that were chosen.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
+    _walks_rows = True  # a weight scales a step: see tamis.testing
+
+    # ------------------------------------------------------------------ training
+    def _fit(self, X, y, sample_weight):
+        """Check, settle the order of the rows, sieve, store."""
+        self._validate_params()
+        task = task_of(self)
+        rows, targets, columns, weights, *_ = take(self, X, y, sample_weight, layout="rows")
+        options = options_of(self, rows.n_features, is_classifier(self))
+        sample = sample_of(rows, columns, weights, targets.outputs, options, self.fit_intercept)
+        result = self._warned(sieve(sample, task, options))
+        self.__dict__.update(_targets=targets, _result=result)
+        self.__dict__.pop("_stream", None)
+        return self
+
+    def _partial_fit(self, X, y, sample_weight, **classes):
+        """Check, walk the rows once in their order, offer them to the sample; a model where the
+        rows have passed a power of two.
+        """
+        self._validate_params()
+        task, again = task_of(self), "_stream" in vars(self)
+        rows = take_matrix(self, X, reset=not again, chunk=True)
+        if not again and classes.get("classes", ()) is None and "_result" in vars(self):
+            # A stream after a fit: another model, but of the same classes.
+            classes = {"classes": self._targets.classes}
+        weights = take_weights(sample_weight, rows.n_rows)
+        known = self._targets if again else None
+        targets, coded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
+        targets, weights = self._weigh(targets, coded.columns, weights, whole=False)
+        sizes = (rows.n_features, targets.outputs, self.n_folds, self.n_sample)
+        stream = self._stream if again else SieveStream(*sizes, is_classifier(self))
+        before = stream.n_rows
+        stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
+        if again:
+            self.__dict__.update(_targets=targets, _stream=stream)
+        # By the number of rows alone, so that neither earlier calls nor `refine` shift the moment.
+        if not again or stream.n_rows.bit_length() > before.bit_length():
+            result = self._refined(stream)
+            self.__dict__.update(_targets=targets, _stream=stream, _result=result)
+        return self
+
+    def _refined(self, stream: SieveStream) -> Result:
+        return stream.refined(task_of(self), options_of(self, stream.n_columns, stream.classes))
+
+    def refine(self):
+        """Choose features and weights from all that `partial_fit` has seen so far; what the stream
+        learns later does not depend on it.
+
+        `partial_fit` does this by itself at the end of its first call, and of every call in which
+        the number of rows seen passes a power of two.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        if "_stream" in vars(self):
+            self._result = self._warned(self._refined(self._stream))
+        return self
+
+    def resize(self, k, X=None, y=None, sample_weight=None):
+        """Take another number of features from the same fit.
+
+        Parameters
+        ----------
+        k : int
+            Number of features to keep; with `per_class` in each output. 0 leaves the prior alone.
+        X : {array-like, sparse matrix}, default=None
+            The rows of the fit. Without them the weights are those that the paths had at the
+            nearest larger size of `sizes_`; with them (and `y`) they get a final phase of their
+            own, as in `fit`.
+        y : array-like, default=None
+            Their targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        result, k = self._result, check_scalar(k, "k", Integral, min_val=0)
+        most = min((trail.largest for trail in result.trails), default=0)
+        sizes = result.sizes if isinstance(result.sizes, list) else [result.sizes]
+        k = min(k, max((int(one["size"][0]) for one in sizes if len(one["size"])), default=0))
+        if k > most:
+            raise ValueError(
+                f"k is {k:,}, but this fit holds sizes up to {most:,}. For more features fit again "
+                f"with n_features_to_select={k}."
+            )
+        if (X is None) != (y is None):
+            raise ValueError("resize needs both X and y, or neither.")
+        if X is None or not k:
+            parts = [trail.part(k, result.n_columns) for trail in result.trails]
+        else:
+            parts = self._polished(k, X, y, sample_weight)
+        self._result = resized(result, int(k), parts)
+        return self
+
+    def _polished(self, k: int, X, y, sample_weight) -> list[Result]:
+        """The models of `k` features after a final phase on the rows of the fit."""
+        rows = take_matrix(self, X, reset=False)
+        weights = take_weights(sample_weight, rows.n_rows)
+        targets, coded = self._code(y, rows.n_rows, known=self._targets, whole=False)
+        targets, weights = self._weigh(targets, coded.columns, weights, whole=True)
+        options, trails = (
+            options_of(self, rows.n_features, is_classifier(self)),
+            self._result.trails,
+        )
+        sample = sample_of(
+            rows, coded.columns, weights, targets.outputs, options, self.fit_intercept
+        )
+        several = options.per_class and targets.outputs > 1
+        samples = [own_sample(sample, c) for c in range(len(trails))] if several else [sample]
+        bases = self.resolved_params_ if several else [self.resolved_params_]
+        return [
+            polished(own, task_of(self), options, trail, k, resolved["base"])
+            for own, trail, resolved in zip(samples, trails, bases, strict=True)
+        ]
+
+    def _warned(self, result: Result) -> Result:
+        if not result.is_judged():
+            warn_user(_NONE_HELD_OUT, UserWarning)
+        elif result.is_empty():
+            prior = "the share of the classes" if is_classifier(self) else "its mean"
+            warn_user(NOTHING_FOUND.format(columns=result.n_columns, prior=prior), UserWarning)
+        return result
+
+    def _loss(self):
+        return loss_of(self)
+
+    # ------------------------------------------------------------------ what a fit shows
+    def _shown(self, name: str) -> Result:
+        """The model that was made last."""
+        if "_result" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return self._result
+
+    def __sklearn_is_fitted__(self):
+        return "_result" in vars(self)
+
+    def _scores(self, X):
+        check_is_fitted(self)
+        rows, result = take_matrix(self, X, reset=False), self._result
+        if rows.n_features != result.n_columns:
+            raise half_fitted(self)
+        scores = np.empty((rows.n_rows, result.n_outputs))
+        score_given(*rows[:3], result.places(), result.padded(), result.bias, scores)
+        return scores
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    @property
+    def coef_(self):
+        """Weights, of shape (n_outputs, n_features); made on demand."""
+        weights = self._shown("coef_").all_weights()
+        return self._targets.shaped(weights)
+
+    @property
+    def intercept_(self):
+        """Intercepts, one an output."""
+        return self._shown("intercept_").bias.copy()
+
+    @property
+    def support_(self):
+        """Indices of the kept features; for several outputs the union."""
+        result = self._shown("support_")
+        return result.columns[result.weights.any(axis=1)]
+
+    @property
+    def selection_probability_(self):
+        """Share of the fold groups that kept a feature at the level of the chosen size; the shape
+        is that of `coef_`.
+        """
+        shares = self._shown("selection_probability_").all_shares()
+        return self._targets.shaped(shares)
+
+    @property
+    def sizes_(self):
+        """Sizes of the ladder, with the held-out errors at each."""
+        return self._shown("sizes_").sizes
+
+    @property
+    def importance_(self):
+        """Size of the weights times the spread of their columns; the shape is that of `coef_`."""
+        return self._targets.shaped(self._shown("importance_").all_importance())
+
+    @property
+    def error_(self):
+        """Error to expect of the model on new rows."""
+        return _one(self._shown("error_").error)
+
+    @property
+    def standard_error_(self):
+        """Standard error of `error_`."""
+        return _one(self._shown("standard_error_").standard_error)
+
+    @property
+    def baseline_error_(self):
+        """Error of the prior alone."""
+        return _one(self._shown("baseline_error_").baseline_error)
+
+    @property
+    def history_(self):
+        """What the paths over all rows did, level by level."""
+        return self._shown("history_").history
+
+    @property
+    def n_iter_(self):
+        """Passes that each path over all rows made."""
+        return int(self._shown("n_iter_").n_iter)
+
+    @property
+    def resolved_params_(self):
+        """The setting and the size that were chosen, and the constants behind them."""
+        return self._shown("resolved_params_").resolved
+
+
+def _one(errors: np.ndarray):
+    """The error of the only run, or all of them."""
+    return float(errors[0]) if len(errors) == 1 else errors.copy()

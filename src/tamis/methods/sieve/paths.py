@@ -76,9 +76,14 @@ class Group:
             self.states = np.zeros((len(keys), len(self.columns), width))
             self.biases = np.zeros((len(keys), width))
             self.states[:, :, 0] = TINY
+            self.age = 0.0  # passes so far over as many rows, for the length of steps
         else:
             self.states = np.repeat(start.states[None], len(keys), axis=0)
             self.biases = np.repeat(start.biases[None], len(keys), axis=0)
+            self.age = start.steps / max(len(rows), 1)
+            for part in (self.states, self.biases):  # sums of squares as the step factors of a pass
+                squares = part[..., 0]
+                part[..., 0] = np.sqrt(self.age / np.where(squares > 0.0, squares, np.inf))
         self.started = start is not None
         self.turns = 0  # passes so far, so that each has its own order
         # Steps that the average in the state is over.
@@ -95,8 +100,11 @@ class Group:
 
     def walks(self, passes: int) -> list:
         """The passes of each path as calls that may run at the same time."""
-        turns, self.turns, self.walked = self.turns, self.turns + passes, float(len(self.rows))
-        return [lambda path=path: self._walk(path, passes, turns) for path in range(len(self.keys))]
+        turns, age, self.walked = self.turns, self.age, float(len(self.rows))
+        self.turns, self.age = turns + passes, age + passes
+        return [
+            lambda path=path: self._walk(path, passes, turns, age) for path in range(len(self.keys))
+        ]
 
     def level_walks(self, level: int) -> list:
         """The passes of a level of the ladder; a group that starts from another's models has made
@@ -106,18 +114,19 @@ class Group:
             return [] if self.started else self.walks(self.setting.first_passes)
         return self.walks(self.setting.passes)
 
-    def _walk(self, path: int, passes: int, turns: int) -> None:
+    def _walk(self, path: int, passes: int, turns: int, age: float) -> None:
         # Every other path goes through the orders of the one before it backwards: what the order
         # does cancels in their mean.
         key = np.uint64((int(self.keys[path - path % 2]) + (turns << 20)) % 2**64)
         table, task = self.table, self.task
         walk = walk_one if table.outputs == 1 else walk_many
+        free = len(self.columns)
         walk(
             Walked(*self.csr, table.targets, table.weights, self.rows),
             self.states[path],
             self.biases[path],
             task.loss,
-            Pace(self.rates, self.strengths, task.curvature, task.intercept),
+            Pace(self.rates, self.strengths, task.curvature, task.intercept, age, np.uint64(free)),
             Orders(np.uint64(passes), key, np.uint64(path % 2)),
         )
 

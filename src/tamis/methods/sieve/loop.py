@@ -114,6 +114,48 @@ def mean_square(data, indptr, weights, rows):
     return total / mass if mass > 0.0 else 1.0
 
 
+# --------------------------------------------------------------------------- fewer columns
+@compiled
+def keep_columns(data, indices, indptr, place, kept, out_data, out_indices, out_indptr):
+    """Fill the rows with the columns whose new number is below `kept`; `out` may be the rows
+    themselves.
+
+    Every entry is written, and the next one over it if it is not kept: a branch would be guessed
+    wrongly half the time.
+    """
+    at, first = np.uint64(0), indptr[0]
+    out_indptr[0] = at
+    for i in range(np.uint64(indptr.shape[0]) - ONE):
+        last = indptr[i + ONE]
+        for k in range(first, last):
+            j = place[indices[k]]
+            out_data[at], out_indices[at] = data[k], j
+            at += np.uint64(j < kept)
+        out_indptr[i + ONE], first = at, last
+
+
+@compiled
+def keep_states(states, stay):
+    """Move the states (paths, columns, numbers) of the columns `stay`, ascending, to the front."""
+    width = np.uint64(states.shape[2])
+    for path in range(np.uint64(states.shape[0])):
+        for k in range(np.uint64(stay.shape[0])):
+            for c in range(width):
+                states[path, k, c] = states[path, np.uint64(stay[k]), c]
+
+
+@compiled
+def pool_states(states, steps, weights):
+    """Fill the mean over paths of the mean iterates, weight - U / steps, of the first columns."""
+    paths, many = np.uint64(states.shape[0]), np.uint64(weights.shape[1])
+    for j in range(np.uint64(weights.shape[0])):
+        for c in range(many):
+            total = 0.0
+            for path in range(paths):
+                total += states[path, j, ONE + c] - states[path, j, ONE + many + c] / steps
+            weights[j, c] = total / paths
+
+
 # --------------------------------------------------------------------------- the walk
 @helper
 def longest(indptr):

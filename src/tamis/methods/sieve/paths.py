@@ -8,9 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.rows import copy_kept, count_kept, decide, largest
+from tamis.base.rows import decide, largest
 from tamis.methods.sieve.columns import Table
-from tamis.methods.sieve.loop import Orders, Pace, Walked, mean_square, walk_many, walk_one
+from tamis.methods.sieve.loop import (
+    Orders,
+    Pace,
+    Walked,
+    keep_columns,
+    keep_states,
+    mean_square,
+    pool_states,
+    walk_many,
+    walk_one,
+)
 
 TINY = 1e-300  # first sum of squares: a centred value may be 0, and 0 / 0 is no step
 
@@ -123,7 +133,7 @@ class Group:
         free = len(self.columns)
         walk(
             Walked(*self.csr, table.targets, table.weights, self.rows),
-            self.states[path],
+            self.states[path, : len(self.columns)],
             self.biases[path],
             task.loss,
             Pace(self.rates, self.strengths, task.curvature, task.intercept, age, np.uint64(free)),
@@ -132,15 +142,12 @@ class Group:
 
     def pool(self) -> None:
         """Mean over the paths of the mean iterate of the last pass."""
-        self.weights, self.bias = self._mean(self.states), self._mean(self.biases)
-
-    def _mean(self, parts: np.ndarray) -> np.ndarray:
-        """Path by path: all at once would take as much memory again."""
-        many, steps = self.table.outputs, max(self.walked, 1.0)
-        total = np.zeros((*parts.shape[1:-1], many))
-        for part in parts:
-            total += part[..., 1 : 1 + many] - part[..., 1 + many :] / steps
-        return total / len(parts)
+        steps = max(self.walked, 1.0)
+        self.weights = np.empty((len(self.columns), self.table.outputs))
+        bias = np.empty((1, self.table.outputs))
+        pool_states(self.states, steps, self.weights)
+        pool_states(self.biases[:, None], steps, bias)
+        self.bias = bias[0]
 
     def judge(self, scores: np.ndarray) -> None:
         """Write the pooled scores of the rows that the group never walks."""
@@ -159,18 +166,16 @@ class Group:
         stay = largest(self.importance(), size)
         if len(stay) == len(self.columns):
             return
-        data, indices, indptr = self.csr
         place = np.full(len(self.columns), len(stay), dtype=np.uint32)
         place[stay] = np.arange(len(stay), dtype=np.uint32)
-        pointers = np.empty_like(indptr)
-        count_kept(indices, indptr, place, np.uint32(len(stay)), pointers)
-        fewer, where = np.empty(int(pointers[-1])), np.empty(int(pointers[-1]), dtype=np.uint32)
-        copy_kept(data, indices, indptr, place, np.uint32(len(stay)), fewer, where)
-        self.csr = (fewer, where, pointers)
-        for state in self.states:  # in place: these are the largest arrays of a fit
-            state[: len(stay)] = state[stay]
-        self.columns, self.states = self.columns[stay], self.states[:, : len(stay)]
-        self.weights = self.weights[stay]
+        out = data, indices, indptr = self.csr
+        if data is self.table.data:  # which others read; later on columns are dropped in place
+            out = (np.empty_like(data), np.empty_like(indices), np.empty_like(indptr))
+        keep_columns(*self.csr, place, np.uint32(len(stay)), *out)
+        used = int(out[2][-1])
+        self.csr = (out[0][:used], out[1][:used], out[2])
+        keep_states(self.states, stay)
+        self.columns, self.weights = self.columns[stay], self.weights[stay]
 
 
 def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:

@@ -179,11 +179,21 @@ class Group:
 
 
 def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:
-    """Take groups down the ladder together; `seen(group, level)` looks at each once its averages
-    are pooled.
-    """
+    """Take groups down the ladder; `seen(group, level)` looks at each once its averages are pooled.
 
-    def arrive(group, level):
+    Several groups go each at its own pace; a single one has its paths walk at the same time.
+    """
+    if len(groups) == 1:
+        _descend(groups[0], sizes, run, seen)
+    else:
+        run([lambda group=group: _descend(group, sizes, in_turn, seen) for group in groups])
+
+
+def _descend(group: Group, sizes: np.ndarray, run, seen) -> None:
+    """Take one group down the ladder."""
+    group.tune()
+    for level in range(len(sizes)):
+        run(group.level_walks(level))
         group.pool()
         if seen is not None:
             seen(group, level)
@@ -191,11 +201,11 @@ def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:
             group.keep(int(sizes[level + 1]))
             group.tune()
 
-    for group in groups:
-        group.tune()
-    for level in range(len(sizes)):
-        run([walk for group in groups for walk in group.level_walks(level)])
-        run([lambda group=group, level=level: arrive(group, level) for group in groups])
+
+def in_turn(calls: list) -> None:
+    """Run calls one after the other."""
+    for call in calls:
+        call()
 
 
 @contextmanager
@@ -204,7 +214,7 @@ def crew(threads: int):
     no bit.
     """
     if threads == 1:
-        yield lambda calls: [call() for call in calls]
+        yield in_turn
         return
     with ThreadPoolExecutor(threads) as pool:
         yield lambda calls: list(pool.map(lambda call: call(), calls))

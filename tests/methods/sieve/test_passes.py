@@ -10,6 +10,7 @@ from tamis.base.random import GOLDEN, mixed
 from tamis.base.rows import NOTHING
 from tamis.methods.sieve.columns import fold_of, hashed, settled_order, tabulate
 from tamis.methods.sieve.loop import Orders, Pace, Walked, deal, walk_many, walk_one
+from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)
@@ -174,3 +175,15 @@ def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
     assert len(np.unique(words)) > 50
     folds = fold_of(hashed(_from_csr(plain_pass.text(2000, 50)[0])), 5)
     assert np.bincount(folds, minlength=5).min() > 200
+
+
+def test_columns_that_always_stay_are_neither_shrunk_nor_dropped():
+    table = table_of(X)[0]
+    task, strong = Task(Logistic(), 0.0, 1.0), 50.0
+    setting = Setting("calm", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True)
+    keys, none = np.ones(2, np.uint64), ALL[:0]
+    group = Group(table, task, setting, ALL, none, keys, always=2)
+    descend([group], np.array([12, 8, 3]), in_turn)
+    assert group.columns[-2:].tolist() == [10, 11]
+    assert (group.weights[-2:] != 0.0).all()
+    assert not group.weights[:-2].any()

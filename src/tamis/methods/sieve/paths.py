@@ -76,11 +76,13 @@ class Group:
         held: np.ndarray,
         keys: np.ndarray,
         start: Start | None = None,
+        always: int = 0,
     ):
+        """The last `always` columns are never shrunk and never leave."""
         self.table, self.task, self.setting = table, task, setting
-        self.rows, self.held, self.keys = rows, held, keys
+        self.rows, self.held, self.keys, self.always = rows, held, keys, always
         self.csr = (table.data, table.indices, table.indptr)
-        self.columns = np.arange(len(table.density))
+        self.columns, self.tilted = np.arange(len(table.density)), table.density**setting.tilt
         width = 1 + 2 * table.outputs
         if start is None:
             self.states = np.zeros((len(keys), len(self.columns), width))
@@ -130,7 +132,7 @@ class Group:
         key = np.uint64((int(self.keys[path - path % 2]) + (turns << 20)) % 2**64)
         table, task = self.table, self.task
         walk = walk_one if table.outputs == 1 else walk_many
-        free = len(self.columns)
+        free = len(self.columns) - self.always
         walk(
             Walked(*self.csr, table.targets, table.weights, self.rows),
             self.states[path, : len(self.columns)],
@@ -159,7 +161,9 @@ class Group:
             size = np.abs(self.weights[:, 0])
         else:
             size = np.sqrt((self.weights**2).sum(axis=1))
-        return size * self.table.density[self.columns] ** self.setting.tilt
+        size *= self.tilted
+        size[len(size) - self.always :] = np.inf
+        return size
 
     def keep(self, size: int) -> None:
         """Leave the most important columns in the rows and in the state."""
@@ -175,7 +179,8 @@ class Group:
         used = int(out[2][-1])
         self.csr = (out[0][:used], out[1][:used], out[2])
         keep_states(self.states, stay)
-        self.columns, self.weights = self.columns[stay], self.weights[stay]
+        self.columns, self.tilted = self.columns[stay], self.tilted[stay]
+        self.weights = self.weights[stay]
 
 
 def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:

@@ -82,7 +82,7 @@ class Group:
         self.table, self.task, self.setting = table, task, setting
         self.rows, self.held, self.keys, self.always = rows, held, keys, always
         self.csr = (table.data, table.indices, table.indptr)
-        self.columns, self.tilted = np.arange(len(table.density)), table.density**setting.tilt
+        self.columns = np.arange(len(table.density))
         width = 1 + 2 * table.outputs
         if start is None:
             self.states = np.zeros((len(keys), len(self.columns), width))
@@ -161,7 +161,7 @@ class Group:
             size = np.abs(self.weights[:, 0])
         else:
             size = np.sqrt((self.weights**2).sum(axis=1))
-        size *= self.tilted
+        size *= self.table.density[self.columns] ** self.setting.tilt
         size[len(size) - self.always :] = np.inf
         return size
 
@@ -172,15 +172,15 @@ class Group:
             return
         place = np.full(len(self.columns), len(stay), dtype=np.uint32)
         place[stay] = np.arange(len(stay), dtype=np.uint32)
+        self.columns, self.weights = self.columns[stay], self.weights[stay]
+        keep_states(self.states, stay)
+        del stay
         out = data, indices, indptr = self.csr
         if data is self.table.data:  # which others read; later on columns are dropped in place
             out = (np.empty_like(data), np.empty_like(indices), np.empty_like(indptr))
-        keep_columns(*self.csr, place, np.uint32(len(stay)), *out)
+        keep_columns(*self.csr, place, np.uint32(len(self.columns)), *out)
         used = int(out[2][-1])
         self.csr = (out[0][:used], out[1][:used], out[2])
-        keep_states(self.states, stay)
-        self.columns, self.tilted = self.columns[stay], self.tilted[stay]
-        self.weights = self.weights[stay]
 
 
 def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:

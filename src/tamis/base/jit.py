@@ -45,7 +45,8 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the dispatcher for the terms among the arguments."""
-        kinds = tuple(_kind(a) for a in arguments if is_term(a))
+        # Small loops are called thousands of times: what is no tuple is passed over at once.
+        kinds = tuple([_kind(a) for a in arguments if isinstance(a, tuple) and is_term(a)])
         twin = self.twins.get(kinds)
         if twin is None:
             foreign = any(is_term(a) and is_foreign(a) for a in arguments)

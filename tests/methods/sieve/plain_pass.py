@@ -21,30 +21,36 @@ def logistic_slope(score, y):
     return -y / (1.0 + np.exp(y * score))
 
 
-def walk(Z, y, orders, slope, rate, strength, weights=None, intercept=True, pull=0.0):
-    """Weights, intercept and their mean iterates over the last pass; Z dense."""
+def walk(Z, y, orders, slope, rate, strength, weights=None, intercept=True, pull=0.0, free=None):
+    """Weights, intercept and their mean iterates over the last pass; Z dense.
+
+    Steps go with the root of a column's sum of squares: up to the present row in the first pass,
+    and to the middle of the pass in later ones. Columns from `free` on are not shrunk.
+    """
     n, p = Z.shape
     weights = np.ones(n) if weights is None else weights
     w, q, b, qb = np.zeros(p), np.full(p, 1e-300), 0.0, 0.0
-    for order in orders:
+    total, shrinks = weights @ Z**2, np.arange(p) < (p if free is None else free)
+    for turn, order in enumerate(orders):
         iterates, biases = [], []
+        if turn:
+            q, qb = total * (turn + 0.5), weights.sum() * (turn + 0.5)
         for i in order:
             z, weight = Z[i], weights[i]
             on = z != 0.0
             g = weight * slope(w @ z + b, y[i])
+            if turn == 0:
+                q[on] += weight * z[on] ** 2
+                qb += weight
+            h, own = rate / np.sqrt(q[on]), rate / np.sqrt(qb)
             if pull:
-                reach = (weight * z[on] ** 2 / np.sqrt(q[on] + weight * z[on] ** 2)).sum() + (
-                    weight / np.sqrt(qb + weight) if intercept else 0.0
-                )
-                g /= 1.0 + pull * rate * reach
-            q[on] += weight * z[on] ** 2
-            h = rate / np.sqrt(q[on])
+                reach = weight * (h @ z[on] ** 2 + (own if intercept else 0.0))
+                g /= 1.0 + pull * reach
             v = w[on] - h * g * z[on]
-            toll = h * strength * weight * np.abs(z[on])
+            toll = h * strength * weight * np.abs(z[on]) * shrinks[on]
             w[on] = np.sign(v) * np.maximum(np.abs(v) - toll, 0.0)
             if intercept:
-                qb += weight
-                b -= rate / np.sqrt(qb) * g
+                b -= own * g
             iterates.append(w.copy())
             biases.append(b)
     return w, b, np.mean(iterates, axis=0), np.mean(biases)

@@ -9,10 +9,10 @@ from tamis.methods.sieve.ladder import (
     Rule,
     choose,
     choose_size,
-    honest_error,
     ladder,
     place_size,
     prefer,
+    settle,
 )
 
 
@@ -110,7 +110,7 @@ def test_the_least_of_many_errors_is_too_good_and_the_honest_one_is_not():
         found = errors(wrong + 0.01 * rng.random(wrong.shape), wrong)
         rule = Rule(2 ** np.arange(12)[::-1], 0.0, 0.0, None)
         naive.append(found[choose(found, rule).level].plain)
-        honest.append(honest_error([found], np.ones(80), rule))
+        honest.append(settle([found], np.ones(80), rule)[2])
     assert np.mean(naive) < 0.43
     assert abs(np.mean(honest) - 0.5) < 0.01
 
@@ -119,5 +119,6 @@ def test_the_honest_error_of_a_clear_choice_is_the_error_itself():
     rng = np.random.default_rng(0)
     wrong = (rng.random((3, 4000)) < np.array([[0.5], [0.1], [0.5]])).astype(float)
     rule = Rule(np.array([4, 2, 1]), 0.0, 0.0, None)
-    found = honest_error([errors(wrong, wrong)], np.ones(4000), rule)
-    assert found == pytest.approx(wrong[1].mean(), abs=0.002)
+    base, choice, error = settle([errors(wrong, wrong)], np.ones(4000), rule)
+    assert (base, choice.level, choice.size) == (0, 1, 2)
+    assert error == pytest.approx(wrong[1].mean(), abs=0.002)

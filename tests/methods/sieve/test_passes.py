@@ -6,10 +6,11 @@ import scipy.sparse as sp
 from methods.sieve import plain_pass
 
 from tamis.base.border import _from_csr
-from tamis.base.random import GOLDEN, mixed, shuffled
+from tamis.base.random import GOLDEN, mixed
 from tamis.base.rows import NOTHING
 from tamis.methods.sieve.columns import fold_of, hashed, settled_order, tabulate
-from tamis.methods.sieve.loop import Orders, Pace, Walked, walk_many, walk_one
+from tamis.methods.sieve.loop import Orders, Pace, Walked, deal, walk_many, walk_one
+from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)
@@ -18,19 +19,46 @@ ALL = np.arange(60, dtype=np.uint64)
 
 
 def orders(n, key, passes):
-    keys = [
-        np.uint64(mixed(np.uint64(key) + np.uint64((t + 1) * int(GOLDEN) % 2**64))) | np.uint64(1)
-        for t in range(passes)
-    ]
-    return [[int(shuffled(np.uint64(r), np.uint64(n), k)) for r in range(n)] for k in keys]
+    found = np.empty((passes, n), np.uint64)
+    for t, order in enumerate(found):
+        turn = np.uint64((int(key) + (t + 1) * int(GOLDEN)) % 2**64)
+        deal(np.arange(n, dtype=np.uint64), np.uint64(mixed(turn)), np.uint64(0), order)
+    return found.astype(int)
+
+
+def test_orders_are_shuffles_of_the_rows_and_go_backwards():
+    rows, seen = np.arange(5, 17, dtype=np.uint64), np.zeros((12, 12))
+    for key in range(2000):
+        order, turned = np.empty((2, 12), np.uint64)
+        deal(rows, np.uint64(mixed(np.uint64(key))), np.uint64(0), order)
+        deal(rows, np.uint64(mixed(np.uint64(key))), np.uint64(1), turned)
+        assert np.array_equal(order, turned[::-1])
+        assert np.array_equal(np.sort(order), rows)
+        seen[np.arange(12), order.astype(int) - 5] += 1
+    # Every row is equally often at every place: chi squared of 121 degrees of freedom.
+    assert ((seen - 2000 / 12) ** 2 / (2000 / 12)).sum() < 185.0
 
 
 def walked(X, targets, weights=NOTHING):
     return Walked(*_from_csr(X)[:3], targets, weights, ALL)
 
 
-def paces(rates, strengths, curvature=0.0, intercept=1.0):
-    return Pace(np.array(rates), np.array(strengths), curvature, intercept)
+def paces(rates, strengths, curvature=0.0, intercept=1.0, free=12):
+    return Pace(np.array(rates), np.array(strengths), curvature, intercept, 0.0, np.uint64(free))
+
+
+def test_passes_in_one_call_or_in_several_are_the_same():
+    states, biases = np.zeros((2, 12, 3)), np.zeros((2, 3))
+    states[:, :, 0] = 1e-300
+    pace, given = paces([0.3], [0.05]), walked(X, SIGNS)
+    walk_one(given, states[0], biases[0], Logistic(), pace, passes(3, 7))
+    for t in range(3):
+        key = (7 + t * int(GOLDEN)) % 2**64
+        walk_one(
+            given, states[1], biases[1], Logistic(), pace._replace(age=float(t)), passes(1, key)
+        )
+    assert np.array_equal(states[0], states[1])
+    assert np.array_equal(biases[0], biases[1])
 
 
 def passes(number, key, backwards=0):
@@ -47,15 +75,15 @@ SLOPES = {
 @pytest.mark.parametrize("loss", SLOPES, ids=repr)
 @pytest.mark.parametrize("intercept", [0.0, 1.0])
 @pytest.mark.parametrize("weighed", [False, True])
-@pytest.mark.parametrize("flip", [0, 1])
-def test_the_pass_is_the_eager_one(loss, intercept, weighed, flip):
+@pytest.mark.parametrize(("flip", "free"), [(0, 12), (1, 12), (0, 8)])
+def test_the_pass_is_the_eager_one(loss, intercept, weighed, flip, free):
     weights = np.random.default_rng(1).random(60) + 0.5 if weighed else NOTHING
     pull = 1.0 if loss == Squared() else 0.0
     state, bias = np.zeros((12, 3)), np.zeros(3)
     state[:, 0] = 1e-300
-    pace = paces([0.3], [0.05], pull, intercept)
-    walk_one(walked(X, SIGNS, weights), state, bias, loss, pace, passes(2, 7, flip))
-    backwards = [order[::-1] if flip else order for order in orders(60, 7, 2)]
+    pace = paces([0.3], [0.05], pull, intercept, free)
+    walk_one(walked(X, SIGNS, weights), state, bias, loss, pace, passes(3, 7, flip))
+    backwards = [order[::-1] if flip else order for order in orders(60, 7, 3)]
     w, b, mean, bias_mean = plain_pass.walk(
         X.toarray(),
         SIGNS[:, 0],
@@ -66,6 +94,7 @@ def test_the_pass_is_the_eager_one(loss, intercept, weighed, flip):
         weights if weighed else None,
         bool(intercept),
         pull,
+        free,
     )
     assert np.abs(state[:, 1] - w).max() <= 1e-13
     assert np.abs(state[:, 1] - state[:, 2] / 60 - mean).max() <= 1e-13
@@ -78,13 +107,14 @@ def test_several_outputs_are_several_passes():
     rates, strengths = np.array([0.3, 0.2, 0.5]), np.array([0.05, 0.0, 0.1])
     state, bias = np.zeros((12, 7)), np.zeros(7)
     state[:, 0] = 1e-300
-    walk_many(walked(X, codes), state, bias, Logistic(), paces(rates, strengths), passes(2, 9))
+    pace = paces(rates, strengths, free=9)
+    walk_many(walked(X, codes), state, bias, Logistic(), pace, passes(3, 9))
     for c in range(3):
         one, own = np.zeros((12, 3)), np.zeros(3)
         one[:, 0] = 1e-300
         given = walked(X, np.where(codes == c, 1.0, -1.0))
-        pace = paces(rates[c : c + 1], strengths[c : c + 1])
-        walk_one(given, one, own, Logistic(), pace, passes(2, 9))
+        pace = paces(rates[c : c + 1], strengths[c : c + 1], free=9)
+        walk_one(given, one, own, Logistic(), pace, passes(3, 9))
         assert state[:, [0, 1 + c, 4 + c]] == pytest.approx(one, rel=1e-9, abs=1e-12)
         assert bias[[0, 1 + c, 4 + c]] == pytest.approx(own, rel=1e-9, abs=1e-12)
 
@@ -107,8 +137,22 @@ def test_columns_have_unit_root_mean_square_over_their_entries():
     table, columns = table_of(X)
     Z = dense_of(table)
     assert np.sqrt((Z**2).sum(axis=0) / (Z != 0).sum(axis=0)) == pytest.approx(1.0)
-    assert not columns.shift.any()
-    assert table.density == pytest.approx((X.toarray() != 0).mean(axis=0)[columns.kept])
+    filled = (X.toarray() != 0).mean(axis=0)[columns.kept]
+    assert np.array_equal(columns.shift != 0.0, filled >= 0.5)
+    assert table.density == pytest.approx(np.where(filled >= 0.5, 1.0, filled))
+
+
+def test_a_column_is_measured_from_the_value_that_most_rows_have():
+    rng = np.random.default_rng(0)
+    rare = np.where(rng.random(60) < 0.2, rng.normal(size=60), 0.0)
+    D = np.c_[rare, 7.0 - 3.0 * rare, (rare == 0.0).astype(float)]
+    table, columns = table_of(D)
+    Z = dense_of(table)
+    share = (rare != 0.0).mean()
+    assert columns.shift.tolist() == [0.0, 7.0, 1.0]
+    assert Z[:, 1] == pytest.approx(-Z[:, 0])
+    assert np.array_equal(Z[:, 2], -(rare != 0.0).astype(float))
+    assert table.density == pytest.approx(share)
 
 
 def test_dense_columns_are_centred_and_constant_ones_dropped():
@@ -145,3 +189,15 @@ def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
     assert len(np.unique(words)) > 50
     folds = fold_of(hashed(_from_csr(plain_pass.text(2000, 50)[0])), 5)
     assert np.bincount(folds, minlength=5).min() > 200
+
+
+def test_columns_that_always_stay_are_neither_shrunk_nor_dropped():
+    table = table_of(X)[0]
+    task, strong = Task(Logistic(), 0.0, 1.0), 50.0
+    setting = Setting("calm", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
+    keys, none = np.ones(2, np.uint64), ALL[:0]
+    group = Group(table, task, setting, ALL, none, keys, always=2)
+    descend([group], np.array([12, 8, 3]), in_turn)
+    assert group.columns[-2:].tolist() == [10, 11]
+    assert (group.weights[-2:] != 0.0).all()
+    assert not group.weights[:-2].any()

@@ -25,7 +25,7 @@ from tamis.methods.sieve.settings import Options, settings_for
 RELIEF = 0.3  # strength of the final phase, against that of the ladder
 FINAL_PASSES = 3
 FINAL_PATHS = 4
-TRUST = 2.75  # standard errors by which the targets must be less surprising than by the prior
+TRUST = 3.0  # standard errors by which the targets must be less surprising than by the prior
 KEPT = 2**17  # largest rung of a fold group that is kept for the final phase
 OTHER_SIZES = 2**12  # rungs at least up to this size are kept for other sizes, and up to
 FURTHER = 4  # times the chosen size

@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
-from tamis.base.random import GOLDEN, mixed, shuffled
+from tamis.base.jit import compiled, helper, prefetch
+from tamis.base.random import GOLDEN, mixed
 from tamis.base.verbs import slope, value
 
-ONE = np.uint64(1)
 GRAINS = 1024.0  # steps a unit when rows are told apart by content
+ONE, TWO, THREE, FOUR, EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
+HALF = np.uint64(32)
 
 
 class Walked(NamedTuple):
@@ -29,13 +30,16 @@ class Walked(NamedTuple):
 class Pace(NamedTuple):
     """Steps and penalty: a rate (the step constant over the root of the mean squared norm) and a
     strength an output; the loss's curvature where steps must be held back so as not to overshoot
-    (losses whose slope is unbounded), else 0; whether there is an intercept.
+    (losses whose slope is unbounded), else 0; whether there is an intercept; the passes so far; and
+    the first of the columns that are never shrunk, which come last (the number of columns if none).
     """
 
     rates: np.ndarray
     strengths: np.ndarray
     curvature: float
     intercept: float
+    age: float
+    free: np.uint64
 
 
 class Orders(NamedTuple):
@@ -191,6 +195,48 @@ def sum_squares(data, indices, indptr, weights, rows, squares):
             squares[indices[k]] += weight * data[k] * data[k]
 
 
+# --------------------------------------------------------------------------- fewer columns
+@compiled
+def keep_columns(data, indices, indptr, place, kept, out_data, out_indices, out_indptr):
+    """Fill the rows with the columns whose new number is below `kept`; `out` may be the rows
+    themselves.
+
+    Every entry is written, and the next one over it if it is not kept: a branch would be guessed
+    wrongly half the time.
+    """
+    at, first = np.uint64(0), indptr[0]
+    out_indptr[0] = at
+    for i in range(np.uint64(indptr.shape[0]) - ONE):
+        last = indptr[i + ONE]
+        for k in range(first, last):
+            j = place[indices[k]]
+            out_data[at], out_indices[at] = data[k], j
+            at += np.uint64(j < kept)
+        out_indptr[i + ONE], first = at, last
+
+
+@compiled
+def keep_states(states, stay):
+    """Move the states (paths, columns, numbers) of the columns `stay`, ascending, to the front."""
+    width = np.uint64(states.shape[2])
+    for path in range(np.uint64(states.shape[0])):
+        for k in range(np.uint64(stay.shape[0])):
+            for c in range(width):
+                states[path, k, c] = states[path, np.uint64(stay[k]), c]
+
+
+@compiled
+def pool_states(states, steps, weights):
+    """Fill the mean over paths of the mean iterates, weight - U / steps, of the first columns."""
+    paths, many = np.uint64(states.shape[0]), np.uint64(weights.shape[1])
+    for j in range(np.uint64(weights.shape[0])):
+        for c in range(many):
+            total = 0.0
+            for path in range(paths):
+                total += states[path, j, ONE + c] - states[path, j, ONE + many + c] / steps
+            weights[j, c] = total / paths
+
+
 # --------------------------------------------------------------------------- the walk
 @helper
 def longest(indptr):
@@ -207,118 +253,198 @@ def shrunk(v, toll):
     return v - min(max(v, -toll), toll)
 
 
+@helper
+def deal(rows, key, backwards, order):
+    """Fill the order of a pass: the rows shuffled by a key, or that order backwards."""
+    n = np.uint64(rows.shape[0])
+    for r in range(n):
+        k = ((mixed(key + r * GOLDEN) >> HALF) * (r + ONE)) >> HALF
+        order[r] = order[k]
+        order[k] = rows[r]
+    if backwards:
+        for r in range(n // TWO):
+            order[r], order[n - ONE - r] = order[n - ONE - r], order[r]
+
+
+@helper
+def call_row(data, indices, first, last):
+    """Ask for a row before its turn: rows are visited in no order that a machine could guess."""
+    for k in range(first, last, EIGHT):
+        prefetch(data, k)
+    for k in range(first, last, EIGHT + EIGHT):
+        prefetch(indices, k)
+
+
+@helper
+def settle_steps(state, bias):
+    """Sums of squares as step factors, once the first pass is over."""
+    for j in range(np.uint64(state.shape[0])):
+        state[j, 0] = 1.0 / math.sqrt(state[j, 0])
+    bias[0] = 1.0 / math.sqrt(bias[0]) if bias[0] > 0.0 else 0.0
+
+
+@helper
+def gather(data, indices, state, first, width, old, along):
+    """Fill the weights of a row's features, and its values times their step factors; its score, in
+    four running sums.
+    """
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    fours = width // FOUR * FOUR
+    for k in range(np.uint64(0), fours, FOUR):
+        at = first + k
+        j0, j1, j2, j3 = indices[at], indices[at + ONE], indices[at + TWO], indices[at + THREE]
+        z0, z1, z2, z3 = data[at], data[at + ONE], data[at + TWO], data[at + THREE]
+        w0, w1, w2, w3 = state[j0, 1], state[j1, 1], state[j2, 1], state[j3, 1]
+        old[k], old[k + ONE], old[k + TWO], old[k + THREE] = w0, w1, w2, w3
+        along[k], along[k + ONE] = z0 * state[j0, 0], z1 * state[j1, 0]
+        along[k + TWO], along[k + THREE] = z2 * state[j2, 0], z3 * state[j3, 0]
+        s0, s1, s2, s3 = s0 + w0 * z0, s1 + w1 * z1, s2 + w2 * z2, s3 + w3 * z3
+    for k in range(fours, width):
+        j, z = indices[first + k], data[first + k]
+        old[k], along[k] = state[j, 1], z * state[j, 0]
+        s0 += old[k] * z
+    return (s0 + s1) + (s2 + s3)
+
+
 @compiled
 def walk_one(walked, state, bias, loss, pace, orders):
     """Passes over rows, each in an order of its own, for one output.
 
-    A feature's state is (Q, w, U): sum of squares, weight, and sum of t times the moves of the
-    present pass; that of the intercept, which is never shrunk, is `bias`.
+    A feature's state is (f, w, U): step factor, weight, and sum of t times the moves of the last
+    pass; that of the intercept, which is never shrunk, is `bias`. During the first of all passes f
+    is the sum of squares Q so far, and steps go with 1 / sqrt(Q). Then f becomes 1 / sqrt(Q), and
+    as every pass adds the same Q, steps go with f / sqrt(passes until the middle of this one):
+    neither root nor division an entry.
     """
     data, indices, indptr, targets, weights, rows = walked
-    rate, strength = pace.rates[0], pace.strengths[0]
-    curvature, intercept = pace.curvature, pace.intercept
-    passes, key, backwards = orders
-    n = np.uint64(rows.shape[0])
-    spent, old, new, along = np.empty((4, longest(indptr)))
-    for turn in range(passes):
-        order = mixed(key + (turn + ONE) * GOLDEN) | ONE
-        last = turn + ONE == passes  # only the mean of the last pass is asked for
+    strength, curvature, intercept = pace.strengths[0], pace.curvature, pace.intercept
+    n, wide = np.uint64(rows.shape[0]), np.uint64(state.shape[0])
+    old, new, along = np.empty((3, longest(indptr)))
+    order = np.empty(n, np.uint64)
+    for turn in range(orders.passes):
+        deal(rows, mixed(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
+        age = pace.age + float(turn)
+        opening = age == 0.0
+        rate = pace.rates[0] / (1.0 if opening else math.sqrt(age + 0.5))
+        toll = rate * strength
+        last = turn + ONE == orders.passes  # only the mean of the last pass is asked for
         if last:
-            for j in range(np.uint64(state.shape[0])):
+            for j in range(wide):
                 state[j, 2] = 0.0
-        q, b, u = bias[0], bias[1], 0.0
+        b, u = bias[1], 0.0
         for r in range(n):
-            i = np.uint64(rows[shuffled(n - ONE - r if backwards else r, n, order)])
-            t = float(r)
+            i, t = order[r], float(r)
+            if r + ONE < n:
+                call_row(data, indices, indptr[order[r + ONE]], indptr[order[r + ONE] + ONE])
             weight = weights[i] if weights.shape[0] else 1.0
             first, width = indptr[i], indptr[i + ONE] - indptr[i]
-            score = b
-            # What a row needs is gathered: roots and divisions run on several entries at a time.
-            for k in range(width):
-                j, z = indices[first + k], data[first + k]
-                along[k] = z
-                spent[k] = state[j, 0] + weight * z * z
-                old[k] = state[j, 1]
-                score += old[k] * z
-            g = weight * slope(loss, score, targets[i, 0])
-            if curvature > 0.0:
-                reach = weight / math.sqrt(q + weight) if intercept else 0.0
+            score = b + gather(data, indices, state, first, width, old, along)
+            if opening:
                 for k in range(width):
-                    reach += weight * along[k] * along[k] / math.sqrt(spent[k])
-                g /= 1.0 + curvature * rate * reach
-            toll = strength * weight
+                    j, along[k] = indices[first + k], data[first + k]
+                    new[k] = state[j, 0] + weight * along[k] * along[k]
+                    state[j, 0] = new[k]
+                # By itself and here: roots and divisions then run on several entries at a time.
+                for k in range(width):
+                    along[k] /= math.sqrt(new[k])
+                bias[0] += weight
+            h = 1.0 / math.sqrt(bias[0]) if opening else bias[0]
+            g = rate * weight * slope(loss, score, targets[i, 0])
+            if curvature > 0.0:
+                reach = h if intercept else 0.0
+                for k in range(width):
+                    reach += data[first + k] * along[k]
+                g /= 1.0 + curvature * rate * weight * reach
             for k in range(width):
-                h = rate / math.sqrt(spent[k])
-                new[k] = shrunk(old[k] - h * g * along[k], h * toll * abs(along[k]))
-            for k in range(width):
-                j = indices[first + k]
-                state[j, 0] = spent[k]
-                state[j, 1] = new[k]
+                new[k] = shrunk(old[k] - g * along[k], toll * weight * abs(along[k]))
+            if pace.free < wide:
+                for k in range(width):
+                    if indices[first + k] >= pace.free:
+                        new[k] = old[k] - g * along[k]
             if last:
                 for k in range(width):
-                    state[indices[first + k], 2] += t * (new[k] - old[k])
+                    j = indices[first + k]
+                    state[j, 1] = new[k]
+                    state[j, 2] += t * (new[k] - old[k])
+            else:
+                for k in range(width):
+                    state[indices[first + k], 1] = new[k]
             if intercept:
-                q += weight
-                move = -rate / math.sqrt(q) * g
-                b += move
-                u += t * move
-        bias[0], bias[1], bias[2] = q, b, u
+                b -= h * g
+                u -= t * h * g
+        bias[1], bias[2] = b, u
+        if opening:
+            settle_steps(state, bias)
 
 
 @compiled
 def walk_many(walked, state, bias, loss, pace, orders):
-    """The same for several outputs; a feature's state is (Q, all w, all U), since Q is the same for
+    """The same for several outputs; a feature's state is (f, all w, all U), since f is the same for
     every output.
 
     `targets` has a column an output, or one column that holds the number of the class which is +1,
     all others -1.
     """
     data, indices, indptr, targets, weights, rows = walked
-    rates, strengths, curvature, intercept = pace
-    passes, key, backwards = orders
-    n, many = np.uint64(rows.shape[0]), np.uint64(rates.shape[0])
-    scores = np.empty(many)
-    for turn in range(passes):
-        order = mixed(key + (turn + ONE) * GOLDEN) | ONE
-        state[:, ONE + many :] = 0.0
+    strengths, curvature, intercept = pace.strengths, pace.curvature, pace.intercept
+    n, many = np.uint64(rows.shape[0]), np.uint64(pace.rates.shape[0])
+    scores, along = np.empty(many), np.empty(longest(indptr))
+    order = np.empty(n, np.uint64)
+    for turn in range(orders.passes):
+        deal(rows, mixed(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
+        age = pace.age + float(turn)
+        opening, last = age == 0.0, turn + ONE == orders.passes
+        rates = pace.rates / (1.0 if opening else math.sqrt(age + 0.5))
+        if last:
+            state[:, ONE + many :] = 0.0
         bias[ONE + many :] = 0.0
         for r in range(n):
-            i = np.uint64(rows[shuffled(n - ONE - r if backwards else r, n, order)])
-            t = float(r)
+            i, t = order[r], float(r)
+            if r + ONE < n:
+                call_row(data, indices, indptr[order[r + ONE]], indptr[order[r + ONE] + ONE])
             weight = weights[i] if weights.shape[0] else 1.0
-            first, last = indptr[i], indptr[i + ONE]
+            first, width = indptr[i], indptr[i + ONE] - indptr[i]
+            for k in range(width):
+                j, z = indices[first + k], data[first + k]
+                if opening:
+                    state[j, 0] += weight * z * z
+                    along[k] = z / math.sqrt(state[j, 0])
+                else:
+                    along[k] = z * state[j, 0]
+            if opening:
+                bias[0] += weight
+            h = 1.0 / math.sqrt(bias[0]) if opening else bias[0]
             for c in range(many):
                 scores[c] = bias[ONE + c]
-            reach = weight / math.sqrt(bias[0] + weight) if intercept else 0.0
-            for k in range(first, last):
-                j, z = indices[k], data[k]
+            reach = h if intercept else 0.0
+            for k in range(width):
+                j, z = indices[first + k], data[first + k]
                 for c in range(many):
                     scores[c] += state[j, ONE + c] * z
-                if curvature > 0.0:
-                    reach += weight * z * z / math.sqrt(state[j, 0] + weight * z * z)
+                reach += z * along[k]
             for c in range(many):
                 if targets.shape[1] > 1:
                     wanted = targets[i, c]
                 else:
                     wanted = 1.0 if targets[i, 0] == c else -1.0
-                g = weight * slope(loss, scores[c], wanted)
-                scores[c] = g / (1.0 + curvature * rates[c] * reach)
-            for k in range(first, last):
-                j, z = indices[k], data[k]
-                state[j, 0] += weight * z * z
-                h = 1.0 / math.sqrt(state[j, 0])
+                g = rates[c] * weight * slope(loss, scores[c], wanted)
+                scores[c] = g / (1.0 + curvature * rates[c] * weight * reach)
+            for k in range(width):
+                j, a = indices[first + k], along[k]
+                heavy = weight * abs(a) if j < pace.free else 0.0
                 for c in range(many):
                     old = state[j, ONE + c]
-                    toll = rates[c] * h * strengths[c] * weight * abs(z)
-                    new = shrunk(old - rates[c] * h * scores[c] * z, toll)
+                    new = shrunk(old - scores[c] * a, rates[c] * strengths[c] * heavy)
                     state[j, ONE + c] = new
-                    state[j, ONE + many + c] += t * (new - old)
+                    if last:
+                        state[j, ONE + many + c] += t * (new - old)
             if intercept:
-                bias[0] += weight
                 for c in range(many):
-                    move = -rates[c] / math.sqrt(bias[0]) * scores[c]
+                    move = -h * scores[c]
                     bias[ONE + c] += move
                     bias[ONE + many + c] += t * move
+        if opening:
+            settle_steps(state, bias)
 
 
 @compiled

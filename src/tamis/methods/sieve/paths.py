@@ -14,7 +14,10 @@ from tamis.methods.sieve.loop import (
     Orders,
     Pace,
     Walked,
+    keep_columns,
+    keep_states,
     mean_square,
+    pool_states,
     sum_squares,
     walk_many,
     walk_one,
@@ -68,6 +71,14 @@ class Start(NamedTuple):
     biases: np.ndarray
     steps: float
 
+    def factors(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
+        """Step factors of a pass over so many rows, of the columns and of the intercept: roots of
+        passes over sums of squares.
+        """
+        age, squares = self.steps / max(rows, 1), (self.states[..., 0], self.biases[..., 0])
+        states, biases = (np.sqrt(age / np.where(part > 0.0, part, np.inf)) for part in squares)
+        return states, biases
+
 
 class Rung(NamedTuple):
     """Where a group stood at a level: its columns, pooled weights and intercepts, and the passes it
@@ -97,9 +108,11 @@ class Group:
         held: np.ndarray,
         keys: np.ndarray,
         start: Start | None = None,
+        always: int = 0,
     ):
+        """The last `always` columns are never shrunk and never leave."""
         self.table, self.task, self.setting = table, task, setting
-        self.rows, self.held, self.keys = rows, held, keys
+        self.rows, self.held, self.keys, self.always = rows, held, keys, always
         self.csr = (table.data, table.indices, table.indptr)
         self.columns = np.arange(len(table.density))
         width = 1 + 2 * table.outputs
@@ -107,9 +120,12 @@ class Group:
             self.states = np.zeros((len(keys), len(self.columns), width))
             self.biases = np.zeros((len(keys), width))
             self.states[:, :, 0] = TINY
+            self.age = 0.0  # passes so far over as many rows, for the length of steps
         else:
             self.states = np.repeat(start.states[None], len(keys), axis=0)
             self.biases = np.repeat(start.biases[None], len(keys), axis=0)
+            self.age = start.steps / max(len(rows), 1)
+            self.states[..., 0], self.biases[..., 0] = start.factors(len(rows))
         self.started = start is not None
         self.turns = 0  # passes so far, so that each has its own order
         # Steps that the average in the state is over.
@@ -136,15 +152,17 @@ class Group:
         group.bias, stay = rung.bias, largest(group.importance(), size)
         group.columns, group.weights = group.columns[stay], group.weights[stay]
         group.csr = kept_entries(group.csr, group.columns, len(table.density))
-        spent = np.zeros(len(stay))
-        sum_squares(*group.csr, table.weights, rows, spent)
-        seen = table.weights[rows].sum() if len(table.weights) else float(len(rows))
-        spent, total = rung.turns * spent + TINY, rung.turns * seen
-        if start is not None:
-            spent, total = spent + start.states[group.columns, 0], total + start.biases[0]
         group.states = np.zeros((len(keys), len(stay), 1 + 2 * many))
         group.biases = np.zeros((len(keys), 1 + 2 * many))
-        group.states[:, :, 0], group.biases[:, 0] = spent, total
+        group.age, factor, of_bias = float(rung.turns), np.zeros(len(stay)), float(len(rows))
+        if start is None:
+            sum_squares(*group.csr, table.weights, rows, factor)
+            factor = 1.0 / np.sqrt(np.where(factor > 0.0, factor, np.inf))
+            of_bias = 1.0 / np.sqrt(table.weights[rows].sum() if len(table.weights) else of_bias)
+        else:
+            (factor, of_bias), age = start.factors(len(rows)), start.steps / max(len(rows), 1)
+            factor, group.age = factor[group.columns], group.age + age
+        group.states[:, :, 0], group.biases[:, 0] = factor, of_bias
         group.states[:, :, 1 : 1 + many], group.biases[:, 1 : 1 + many] = group.weights, group.bias
         return group
 
@@ -169,8 +187,11 @@ class Group:
 
     def walks(self, passes: int) -> list:
         """The passes of each path as calls that may run at the same time."""
-        turns, self.turns, self.walked = self.turns, self.turns + passes, float(len(self.rows))
-        return [lambda path=path: self._walk(path, passes, turns) for path in range(len(self.keys))]
+        turns, age, self.walked = self.turns, self.age, float(len(self.rows))
+        self.turns, self.age = turns + passes, age + passes
+        return [
+            lambda path=path: self._walk(path, passes, turns, age) for path in range(len(self.keys))
+        ]
 
     def level_walks(self, level: int) -> list:
         """The passes of a level of the ladder; a group that starts from another's models has made
@@ -180,32 +201,30 @@ class Group:
             return [] if self.started else self.walks(self.setting.first_passes)
         return self.walks(self.setting.passes)
 
-    def _walk(self, path: int, passes: int, turns: int) -> None:
+    def _walk(self, path: int, passes: int, turns: int, age: float) -> None:
         # Every other path goes through the orders of the one before it backwards: what the order
         # does cancels in their mean.
         key = np.uint64((int(self.keys[path - path % 2]) + (turns << 20)) % 2**64)
         table, task = self.table, self.task
         walk = walk_one if table.outputs == 1 else walk_many
+        free = len(self.columns) - self.always
         walk(
             Walked(*self.csr, table.targets, table.weights, self.rows),
-            self.states[path],
+            self.states[path, : len(self.columns)],
             self.biases[path],
             task.loss,
-            Pace(self.rates, self.strengths, task.curvature, task.intercept),
+            Pace(self.rates, self.strengths, task.curvature, task.intercept, age, np.uint64(free)),
             Orders(np.uint64(passes), key, np.uint64(path % 2)),
         )
 
     def pool(self) -> None:
         """Mean over the paths of the mean iterate of the last pass."""
-        self.weights, self.bias = self._mean(self.states), self._mean(self.biases)
-
-    def _mean(self, parts: np.ndarray) -> np.ndarray:
-        """Path by path: all at once would take as much memory again."""
-        many, steps = self.table.outputs, max(self.walked, 1.0)
-        total = np.zeros((*parts.shape[1:-1], many))
-        for part in parts:
-            total += part[..., 1 : 1 + many] - part[..., 1 + many :] / steps
-        return total / len(parts)
+        steps = max(self.walked, 1.0)
+        self.weights = np.empty((len(self.columns), self.table.outputs))
+        bias = np.empty((1, self.table.outputs))
+        pool_states(self.states, steps, self.weights)
+        pool_states(self.biases[:, None], steps, bias)
+        self.bias = bias[0]
 
     def judge(self, scores: np.ndarray) -> None:
         """Write the pooled scores of the rows that the group never walks."""
@@ -217,18 +236,26 @@ class Group:
             size = np.abs(self.weights[:, 0])
         else:
             size = np.sqrt((self.weights**2).sum(axis=1))
-        return size * self.table.density[self.columns] ** self.setting.tilt
+        size *= self.table.density[self.columns] ** self.setting.tilt
+        size[len(size) - self.always :] = np.inf
+        return size
 
     def keep(self, size: int) -> None:
         """Leave the most important columns in the rows and in the state."""
         stay = largest(self.importance(), size)
         if len(stay) == len(self.columns):
             return
-        self.csr = kept_entries(self.csr, stay, len(self.columns))
-        for state in self.states:  # in place: these are the largest arrays of a fit
-            state[: len(stay)] = state[stay]
-        self.columns, self.states = self.columns[stay], self.states[:, : len(stay)]
-        self.weights = self.weights[stay]
+        place = np.full(len(self.columns), len(stay), dtype=np.uint32)
+        place[stay] = np.arange(len(stay), dtype=np.uint32)
+        self.columns, self.weights = self.columns[stay], self.weights[stay]
+        keep_states(self.states, stay)
+        del stay
+        out = data, indices, indptr = self.csr
+        if data is self.table.data:  # which others read; later on columns are dropped in place
+            out = (np.empty_like(data), np.empty_like(indices), np.empty_like(indptr))
+        keep_columns(*self.csr, place, np.uint32(len(self.columns)), *out)
+        used = int(out[2][-1])
+        self.csr = (out[0][:used], out[1][:used], out[2])
 
 
 def kept_entries(csr: tuple, stay: np.ndarray, columns: int) -> tuple:
@@ -244,11 +271,24 @@ def kept_entries(csr: tuple, stay: np.ndarray, columns: int) -> tuple:
 
 
 def descend(groups: list[Group], sizes: np.ndarray, run, seen=None, first: int = 0) -> None:
-    """Take groups down the ladder together, from level `first` on; `seen(group, level)` looks at
-    each once its averages are pooled.
-    """
+    """Take groups down the ladder, from level `first` on; `seen(group, level)` looks at each once
+    its averages are pooled.
 
-    def arrive(group, level):
+    Several groups go each at its own pace; a single one has its paths walk at the same time.
+    """
+    if len(groups) == 1:
+        _descend(groups[0], sizes, run, seen, first)
+    else:
+        run([lambda group=group: _descend(group, sizes, in_turn, seen, first) for group in groups])
+
+
+def _descend(group: Group, sizes: np.ndarray, run, seen, first: int) -> None:
+    """Take one group down the ladder."""
+    if first:
+        group.keep(int(sizes[first]))
+    group.tune()
+    for level in range(first, len(sizes)):
+        run(group.level_walks(level))
         group.pool()
         if seen is not None:
             seen(group, level)
@@ -256,13 +296,11 @@ def descend(groups: list[Group], sizes: np.ndarray, run, seen=None, first: int =
             group.keep(int(sizes[level + 1]))
             group.tune()
 
-    for group in groups:
-        if first:
-            group.keep(int(sizes[first]))
-        group.tune()
-    for level in range(first, len(sizes)):
-        run([walk for group in groups for walk in group.level_walks(level)])
-        run([lambda group=group, level=level: arrive(group, level) for group in groups])
+
+def in_turn(calls: list) -> None:
+    """Run calls one after the other."""
+    for call in calls:
+        call()
 
 
 @contextmanager
@@ -271,7 +309,7 @@ def crew(threads: int):
     no bit.
     """
     if threads == 1:
-        yield lambda calls: [call() for call in calls]
+        yield in_turn
         return
     with ThreadPoolExecutor(threads) as pool:
         yield lambda calls: list(pool.map(lambda call: call(), calls))

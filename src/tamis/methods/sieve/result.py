@@ -129,9 +129,9 @@ class Result:
         "history": plain(),
         "resolved": plain(),
         "n_iter": count(),
-        "error": array("f8", "runs", loose=True),
-        "standard_error": array("f8", "runs", loose=True),
-        "baseline_error": array("f8", "runs", loose=True),
+        "error": plain(),
+        "standard_error": plain(),
+        "baseline_error": plain(),
         "trails": listing(part(Trail, "columns")),
     }
 

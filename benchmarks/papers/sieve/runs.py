@@ -9,7 +9,7 @@ from sklearn.metrics import r2_score
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from benchmarks.papers.sieve import sets
-from benchmarks.papers.sieve.methods import FIXED, METHODS, OWN, SIEVE, LeftOut, sieve
+from benchmarks.papers.sieve.methods import FIXED, FTRL, METHODS, OWN, SIEVE, LeftOut, sieve
 from benchmarks.papers.sieve.store import Store
 
 SET, NOISE, UNITS = "set", "noise", "units"
@@ -70,8 +70,8 @@ class Runs:
     def _warm(self, task, method: str) -> None:
         """Compile before the clock runs, once a kind of rows."""
         kind = (method, isinstance(task.X, np.ndarray), task.classes)
-        if method == SIEVE and kind not in self.warmed:
-            sieve(*task.part(0), task.classes, 0)
+        if method in (SIEVE, FTRL) and kind not in self.warmed:
+            METHODS[method](*task.part(0), task.classes, 0)
         self.warmed.add(kind)
 
     def _hold_size(self, task, name: str) -> None:

@@ -2,8 +2,19 @@
 
 import numpy as np
 
-from benchmarks.papers.sieve.methods import ABESS, FIRST, FTRL, L1, LEAST, OWN, SIEVE, SPARSE
-from benchmarks.papers.sieve.runs import SET
+from benchmarks.pages import verdict
+from benchmarks.papers.sieve.methods import (
+    ABESS,
+    FIRST,
+    FIXED,
+    FTRL,
+    L1,
+    LEAST,
+    OWN,
+    SIEVE,
+    SPARSE,
+)
+from benchmarks.papers.sieve.runs import NOISE, NOISES, SET
 from benchmarks.papers.stabilized.verdict import beyond
 from tamis import selection_kappa
 
@@ -67,3 +78,68 @@ def optimism(store, names, method: str) -> tuple[float, float, int] | None:
     if len(gaps) < 2:
         return None
     return float(np.mean(gaps)), float(np.std(gaps, ddof=1) / np.sqrt(len(gaps))), len(gaps)
+
+
+def size_gaps(store, names) -> dict[str, float]:
+    """By set: how much kappa gains when the size is held fixed."""
+    pairs = {
+        name: (figures(store, name, SIEVE, OWN), figures(store, name, FIXED, OWN)) for name in names
+    }
+    return {
+        name: fixed["kappa"] - chosen["kappa"]
+        for name, (chosen, fixed) in pairs.items()
+        if chosen and fixed
+    }
+
+
+def noise_figures(store, name: str, method: str) -> dict | None:
+    """Share of empty models, and the stated errors with their standard error."""
+    found = store.of(NOISE, name, method)
+    if not found:
+        return None
+    errors = np.array([one["stated"] for one in found if one["stated"] is not None])
+    several = len(errors) > 1
+    return {
+        "sets": len(found),
+        "empty": float(np.mean([one["size"] == 0 for one in found])),
+        "largest": max(one["size"] for one in found),
+        "stated": float(errors.mean()) if len(errors) else None,
+        "error": float(errors.std(ddof=1) / np.sqrt(len(errors))) if several else 0.0,
+        "least": float(errors.min()) if len(errors) else None,
+        "seconds": float(np.mean([one["seconds"] for one in found])),
+    }
+
+
+def goals(store, classes, rare) -> list[str]:
+    """What was promised, what was found, and whether it was met."""
+    lines = []
+    for name in NOISES:
+        found = noise_figures(store, name, SIEVE)
+        if found:
+            empty, stated = found["empty"], found["stated"]
+            lines.append(
+                f"- Noise, {name}: empty in at least 95 % of the sets: {100 * empty:.0f} %, "
+                f"**{verdict(empty >= 0.95)}**."
+            )
+            if stated is not None:
+                lines.append(
+                    f"- Noise, {name}: the mean stated error within a standard error of 50 %: "
+                    f"{100 * stated:.1f} ±{100 * found['error']:.1f}, "
+                    f"**{verdict(abs(stated - 0.5) <= found['error'])}**."
+                )
+    found = optimism(store, classes, SIEVE)
+    if found:
+        mean, error, count = found
+        lines.append(
+            "- The stated error minus the test error, mean over the sets of classes, within a "
+            f"standard error of 0: {100 * mean:+.2f} ±{100 * error:.2f} points ({count} sets), "
+            f"**{verdict(abs(mean) <= error)}**."
+        )
+    gaps = size_gaps(store, rare)
+    if gaps:
+        said = ", ".join(f"{gap:+.2f} on {name}" for name, gap in gaps.items())
+        lines.append(
+            "- Rare classes: kappa with the size chosen within .03 of that with the size held "
+            f"fixed: {said}, **{verdict(max(gaps.values()) <= SLACK)}**."
+        )
+    return lines

@@ -45,7 +45,13 @@ def main() -> None:
     store = Store(given.cache or build / f"sieve{mark}.jsonl")
     folder = Path(given.data) if given.data else None
     wanted = given.sets or (sets.SMALL if given.quick else ())
-    names = [name for name in sets.available(folder) if not wanted or name in wanted]
+    there = sets.available(folder)
+    missing = [name for name in given.sets if name not in there]
+    if missing:
+        raise SystemExit(f"no set is called {missing[0]!r}; there are: {'; '.join(there)}.")
+    if folder is None:
+        print("No folder of data: set TAMIS_DATA or pass --data. Only simulations are run.")
+    names = [name for name in there if not wanted or name in wanted]
     runs = given.runs or (2 if given.quick else 3)
     reasons = {} if given.rewrite else _run(given, store, folder, names, runs)
     if given.edition:

@@ -52,9 +52,10 @@ How much of the wobble is the choice of the size: kappa over the same subsamples
 each chose, and with the median of these sizes held fixed."""
 
 STATED = """\
-`error_`, which a fit states without any test row, minus the error on the test rows; the mean over
-the sets, with its standard error. The first edition stated the held-out error of the chosen rung,
-of classes alone."""
+`error_`, which a fit states without seeing any of these rows, minus the error found: on the fifth
+of the training rows that the run left out, and on the test rows. The first are drawn as the rows of
+the fit were. The test rows of 20 newsgroups are later articles, and no fit can know what that
+costs. The first edition stated the held-out error of the chosen rung, of classes alone."""
 
 NOTHING = """\
 Standard normal columns and random classes: there is nothing to find, and a model should be empty
@@ -144,28 +145,27 @@ def honest(store, names) -> list[str]:
     names = [name for name in names if name not in sets.SHIFTED]
     numbers = [name for name in names if name in sets.KINDS["Regression"]]
     classes = [name for name in names if name not in numbers]
-    lines = ["## The stated error", "", flow(STATED), ""]
+    means = []
     for who in (SIEVE, FIRST):
         for kind, mine in (("classes", classes), ("numbers", numbers)):
-            found = optimism(store, mine, who)
-            if found:
-                mean, error, count = found
-                said = f"{100 * mean:+.2f} ±{100 * error:.2f} points over {count} sets"
-                lines.append(f"- {who}, {kind}: {said}.")
+            found = [optimism(store, mine, who, where) for where in ("rest", "error")]
+            if all(found):
+                cells = [f"{100 * mean:+.2f} ±{100 * error:.2f}" for mean, error, _ in found]
+                means.append([f"{who}, {kind}", str(found[0][2]), *cells])
     rows = []
     for name in names:
         found = [figures(store, name, who, OWN) for who in (SIEVE, FIRST)]
         rows.append([name, *(text for one in found for text in _claim(one))])
-    head = ["set", "sieve, stated", "true", "first edition, stated", "true"]
-    return [*lines, "", *pipe(head, rows)]
+    lines = ["## The stated error", "", flow(STATED), ""]
+    lines += pipe(["mean, points", "sets", "minus rows left out", "minus test rows"], means)
+    head = ["stated", "left out", "test"]
+    return [*lines, *pipe(["set", *(f"{who}, {k}" for who in (SIEVE, FIRST) for k in head)], rows)]
 
 
-def _claim(one: dict | None) -> tuple[str, str]:
-    """Stated and true error."""
-    if one is None:
-        return "-", "-"
-    said = "-" if one["stated"] is None else f"{100 * one['stated']:.2f}"
-    return said, f"{100 * one['error']:.2f}"
+def _claim(one: dict | None) -> list[str]:
+    """Stated error, that on the rows left out, that on the test rows."""
+    found = [one[key] if one else None for key in ("stated", "rest", "error")]
+    return ["-" if value is None else f"{100 * value:.2f}" for value in found]
 
 
 def noise(store) -> list[str]:

@@ -59,6 +59,8 @@ class Runs:
             print(f"{name}, {label}: left out, {reason}", flush=True)
             return True
         picks = {pick: judge(task, *found) for pick, found in fitted.items()}
+        if method == SIEVE:
+            picks[OWN]["rest"] = error_of(task.rest(run), fitted[OWN][0])
         self.store.keep(SET, name, label, run, picks=picks, **words)
         said = [
             f"{pick}: {p['error']:.4f} at {len(p['support']):,}, {p['seconds']:.2f} s"
@@ -116,12 +118,17 @@ class Runs:
                 self.store.keep(UNITS, name, self.edition, scaler, **judge(scaled, *found))
 
 
-def judge(task, model, seconds: float) -> dict:
-    """Error on the test rows (of numbers the share of their variance left), support, seconds."""
+def error_of(task, model) -> float:
+    """Share of wrong test rows; of numbers the share of their variance that is left."""
     guesses = model.predict(task.X_test)
     wrong = np.mean(guesses != task.y_test) if task.classes else 1 - r2_score(task.y_test, guesses)
+    return float(wrong)
+
+
+def judge(task, model, seconds: float) -> dict:
+    """Error on the test rows, support, seconds, and what the model says of itself."""
     support = np.flatnonzero(np.ravel(model.coef_)).tolist()
-    figures = {"error": float(wrong), "support": support, "seconds": seconds}
+    figures = {"error": error_of(task, model), "support": support, "seconds": seconds}
     return figures | stated(model, task.classes)
 
 

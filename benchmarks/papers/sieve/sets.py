@@ -31,11 +31,18 @@ class Task(NamedTuple):
 
     def part(self, run: int) -> tuple:
         """The 80 % of the training rows of a run, by class, in random order."""
-        strata = self.y if self.classes else None
-        rows, _ = train_test_split(
-            np.arange(len(self.y)), train_size=SHARE, random_state=run, stratify=strata
-        )
+        rows = self._cut(run)[0]
         return self.X[rows], self.y[rows]
+
+    def rest(self, run: int) -> "Task":
+        """The same task, judged on the training rows that the run leaves."""
+        rows = self._cut(run)[1]
+        return self._replace(X_test=self.X[rows], y_test=self.y[rows])
+
+    def _cut(self, run: int) -> list[np.ndarray]:
+        strata = self.y if self.classes else None
+        every = np.arange(len(self.y))
+        return train_test_split(every, train_size=SHARE, random_state=run, stratify=strata)
 
 
 PAIRS = {

@@ -29,7 +29,7 @@ with a weight; *kappa* the agreement of the supports over the subsamples; *CPU* 
 fit, tuning included.
 
 *L1* is `LogisticRegressionCV` with liblinear, ten strengths, five folds (which penalises the
-intercept too); of numbers `LassoCV`, 100 strengths, five folds. *FTRL* is this library's, six
+intercept too); of numbers `LassoCV`, 100 strengths, five folds. *FTRL* is this library's, nine
 strengths by two steps, ten passes, five folds. Both have two picks of one search: the least error,
 and the sparsest setting within one standard error of it. *abess* takes its size by its generalised
 information criterion, and was left out where a fit took more than two minutes. The *first edition*

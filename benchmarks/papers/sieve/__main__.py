@@ -1,7 +1,7 @@
 """Run: ``python -m benchmarks.papers.sieve [--data FOLDER] [--only METHOD ...] [--sets SET ...]``.
 
 Results are kept as they come: a run that was stopped goes on, and only what is missing is run;
---only runs its methods anew and takes the others as they are.
+--only runs its methods anew (with --resume: what they lack) and takes the others as they are.
 """
 
 import argparse
@@ -21,6 +21,7 @@ def _given() -> argparse.Namespace:
         help="folder of npz files; default: the variable TAMIS_DATA",
     )
     parser.add_argument("--only", nargs="+", default=[], metavar="METHOD", help="run these anew")
+    parser.add_argument("--resume", action="store_true", help="with --only: keep what there is")
     parser.add_argument("--sets", nargs="+", default=[], metavar="SET", help="only these sets")
     parser.add_argument("--runs", type=int, default=0, help="subsamples of each set; default 3")
     parser.add_argument("--cache", type=Path, help="file of results; the page goes to build/papers")
@@ -74,7 +75,7 @@ def _run(given, store, folder, names, runs) -> dict[str, str]:
         raise SystemExit(f"no method is called {unknown[0]!r}; they are {', '.join(known)}.")
     quiet()
     chosen, reasons = given.only or known, absent()
-    if given.only and not given.edition:
+    if given.only and not given.edition and not given.resume:
         fixed = [FIXED.replace(SIEVE, name) for name in chosen if name in (SIEVE, FIRST)]
         store.forget([*chosen, *fixed], given.sets)
     work = Runs(store, folder, given.edition or SIEVE, runs)

@@ -75,9 +75,11 @@ def available(folder: Path | None) -> list[str]:
 
 def read(name: str, folder: Path | None, seed: int = 0) -> Split:
     """One set, split and scaled."""
-    if name == SYNTHETIC:
-        return make_synthetic(seed)
-    source = SETS[name]
+    return make_synthetic(seed) if name == SYNTHETIC else read_source(SETS[name], folder)
+
+
+def read_source(source: Source, folder: Path) -> Split:
+    """The rows of a source, split and scaled."""
     with np.load(folder / f"{source.file}.npz") as stored:
         X, y = _part(stored, "_train" if source.test else "", source)
         if source.test:

@@ -15,6 +15,7 @@ from tamis.methods.sieve.loop import (
     vote_columns,
 )
 
+FEW = 10  # rows with an entry, below which a column of a regression is left out
 DEALS = 3  # ways in which rows are dealt out to folds
 
 
@@ -91,7 +92,8 @@ def sample_of(
     units = class_units(outputs) if classes else number_units(targets, weights, centred)
     hashes = hashed(rows)
     order = settled_order(hashes, targets, weights)
-    measured = measure(rows, order.astype(np.uint64), scaled_weights(weights, order), centred)
+    scaled = scaled_weights(weights, order)
+    measured = measure(rows, order.astype(np.uint64), scaled, centred, not classes)
     if not walked:
         # From here on content is that in standard units, so that the units are forgotten too.
         hashes[order] = _standard_hashes(rows, order, measured)
@@ -178,17 +180,23 @@ def fill(rows: Csr, targets, weights, order, outputs: int, measured: Measured) -
     return Table(data[:used], indices[:used], indptr, targets, weights, density, outputs)
 
 
-def measure(rows: Csr, order, weights, centred: bool) -> Measured:
+def measure(rows: Csr, order, weights, centred: bool, numbers: bool = False) -> Measured:
     """Scales and shifts of the columns, by what they are and not by their units.
 
     A column with one value in more than half of the rows is measured from that value, in units of
     the root mean square of its other entries; any other is centred, in units of its standard
-    deviation. Neither depends on units; nor, if all entries are stored, on where 0 is.
+    deviation. Neither depends on units; nor, if all entries are stored, on where 0 is. Where
+    targets are numbers, columns of a few values that vary are left out: nobody knows how large they
+    can get, and a number, unlike a class, is then missed by as much.
     """
     n, p = len(order), rows.n_features
-    counts, squares = np.zeros(p), np.zeros(p)
-    sum_columns(*rows[:3], order, weights, counts, squares)
+    counts, squares, tops = np.zeros((3, p))
+    sum_columns(*rows[:3], order, weights, counts, squares, tops)
     alive = squares > 0.0
+    if numbers:
+        alike = (tops**2 * counts < 1.000001 * squares) & (counts > 2.0)
+        alive &= alike | (counts >= min(FEW, 0.1 * n))
+    del tops
     shift = {}
     if centred and (counts >= 0.5 * n).any():
         full = np.flatnonzero((counts >= 0.5 * n) & alive)

@@ -125,7 +125,9 @@ class Run:
         self.sample, self.table, self.task = sample, sample.table, task
         self.options, self.start = options, start
         self.sizes = ladder(len(self.table.density))
-        self.rule = Rule(self.sizes, options.se, options.tolerance, options.size)
+        # Losses of numbers may have heavy tails, which differences do not.
+        paired = not options.classes
+        self.rule = Rule(self.sizes, options.se, options.tolerance, options.size, paired)
         self.rows = np.arange(self.table.n_rows, dtype=np.uint64)
         self.held = Held(
             self.table.targets,
@@ -297,7 +299,7 @@ class Run:
         return base, choice, error
 
     def _all_rows(self, setting: Setting, choice: Choice, run) -> dict[int, Rung]:
-        """Paths over all rows down to the level above the chosen size, and a few of them further."""
+        """Paths over all rows down to the level above the chosen size, a few of them further."""
         folds, rungs = self.options.folds, {}
         keys = path_keys(self.options.seed + 1, folds, setting.paths)
         keys = keys if choice.size else keys[: setting.fold_paths]

@@ -82,8 +82,8 @@ class Sieve(SelectorMixin, Estimator):
     tolerance: float = parameter(
         0.0,
         [SHARE],
-        "Share of the least held-out soft error that may be given up for fewer features, where that "
-        "is more than `se` standard errors.",
+        "Share of the least held-out soft error that may be given up for fewer features, where "
+        "that is more than `se` standard errors.",
     )
     per_class: bool = parameter(
         False,

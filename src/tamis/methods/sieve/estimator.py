@@ -35,7 +35,8 @@ from tamis.methods.sieve.columns import sample_of
 from tamis.methods.sieve.fit import Result, sieve
 from tamis.methods.sieve.loop import score_given
 from tamis.methods.sieve.settings import options_of, strength_of, task_of
-from tamis.methods.sieve.stream import SieveStream
+from tamis.methods.sieve.stream.readings import TwoReadings
+from tamis.methods.sieve.stream.state import SieveStream
 from tamis.solvers.pairing import loss_of
 
 _NONE_HELD_OUT = (
@@ -46,7 +47,7 @@ _NONE_HELD_OUT = (
 
 
 @estimator
-class Sieve(SelectorMixin, Estimator):
+class Sieve(TwoReadings, SelectorMixin, Estimator):
     """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
 
     loss: TermLike = loss_parameter("logistic")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.base.machine.progress import tell
 from tamis.base.rows import copy_kept, count_kept, decide, largest
 from tamis.methods.sieve.columns import Table
 from tamis.methods.sieve.loop import Orders, Pace, Walked, mean_square, walk_many, walk_one
@@ -180,6 +181,7 @@ def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:
     for group in groups:
         group.tune()
     for level in range(len(sizes)):
+        tell(f"{int(sizes[level]):,} features on the ladder")
         run([walk for group in groups for walk in group.level_walks(level)])
         run([lambda group=group, level=level: arrive(group, level) for group in groups])
 

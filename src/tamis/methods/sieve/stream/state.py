@@ -13,7 +13,8 @@ from tamis.base.contents import apart, array, count, flag, listing, number, rows
 from tamis.base.rows import Csr
 from tamis.methods.sieve.columns import Columns, Units, fold_of, hashed, sample_of
 from tamis.methods.sieve.fit import Result, sieve
-from tamis.methods.sieve.loop_stream import CLOCK, Chunk, Manner, Running, stream_rows
+from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
+from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.paths import Start, Task
 from tamis.methods.sieve.settings import Options, bases_of
 
@@ -116,15 +117,11 @@ class SieveStream:
         """The stream with rows whose key is small enough before its sample; they are taken in when
         there are many.
         """
-        keys = _keys(hashes, targets)
-        small = keys <= np.uint64(self.bar)
-        taken = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
-        if not len(taken):
+        part = Keyed.picked(rows, keys_of(hashes, targets), targets, weights, self.bar)
+        if not len(part.keys):
             return self
-        masses = weights[taken] if len(weights) else np.ones(len(taken))
-        part = (rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses)
         after = copy(self)
-        after.waiting = [*self.waiting, part]
+        after.waiting = [*self.waiting, tuple(part)]
         many = sum(len(keys) for _, keys, _, _ in after.waiting)
         return after.taken_in() if many > max(len(self.keys), 1024) else after
 
@@ -136,17 +133,11 @@ class SieveStream:
             return self
         after = copy(self)
         parts = [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else []
-        rows, keys, targets, masses = zip(*parts, *self.waiting, strict=True)
-        after.keys, where, which = np.unique(
-            np.concatenate(keys), return_index=True, return_inverse=True
-        )
-        after.weights = np.bincount(which, weights=np.concatenate(masses))
-        most = self.n_sample
-        if len(after.keys) > most:
-            after.keys, after.weights, where = after.keys[:most], after.weights[:most], where[:most]
-            after.bar, after.evicted = int(after.keys[-1]), True
-        after.rows = sp.csr_array(sp.vstack(rows, format="csr")[where])
-        after.targets = np.ascontiguousarray(np.concatenate(targets)[where])
+        parts = [Keyed(*part) for part in [*parts, *self.waiting]]
+        found, cut = smallest(parts, self.n_sample)
+        if cut:
+            after.bar, after.evicted = int(found.keys[-1]), True
+        after.rows, after.keys, after.targets, after.weights = found
         after.waiting = []
         return after
 
@@ -194,14 +185,3 @@ class SieveStream:
         weight = max(running.clock[0].weight, 1e-300)
         own = np.where(deviations > 0.0, deviations / weight, 1.0)
         return own / units.unit, (means - units.center) / units.unit
-
-
-def _keys(hashes, targets) -> np.ndarray:
-    """The second hash: of a row's content and its targets."""
-    keys = hashes ^ np.uint64(0x2545F4914F6CDD1D)
-    for column in np.ascontiguousarray(targets).T:
-        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * np.uint64(
-            0xBF58476D1CE4E5B9
-        )
-        keys ^= keys >> np.uint64(32)
-    return keys * np.uint64(0x94D049BB133111EB)

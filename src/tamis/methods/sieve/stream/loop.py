@@ -1,5 +1,5 @@
-"""One walk of the sieve over the next rows of a stream: all groups and both settings, every
-constant a running one.
+"""Passes over the next rows of a stream: one walk of all groups and both settings, every
+constant a running one; and the sums that need no model.
 """
 
 import math
@@ -175,3 +175,41 @@ def stream_rows(chunk, running, bases, loss, manner):
         for g in range(groups):
             if g != folds[i]:
                 steps[g] += 1.0
+
+
+# ------------------------------------------------------------------------ sums over all rows
+# Numbers of a column, before its products with targets.
+ENTRIES, SQUARES, SUMS, PRODUCTS = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+
+
+@compiled
+def sum_contrasts(
+    data, indices, indptr, weights, ends, marks, numbers, columns, whole, squares
+):  # fmt: skip
+    """Add each column's entries, squares, values, and products of values with numbers and marks.
+
+    `whole` is a column of ones. The marks of row i are those from `ends[i]` on.
+    """
+    many = np.uint64(numbers.shape[1])
+    for i in range(np.uint64(indptr.shape[0]) - ONE):
+        weight = weights[i] if weights.shape[0] else 1.0
+        if weight == 0.0:
+            continue
+        for k in range(indptr[i], indptr[i + ONE]):
+            column, x = columns[indices[k]], float(data[k])
+            value = weight * x
+            column[ENTRIES] += 1.0
+            column[SQUARES] += value * x
+            column[SUMS] += value
+            for m in range(many):
+                column[PRODUCTS + m] += value * numbers[i, m]
+            for m in range(ends[i], ends[i + ONE]):
+                column[PRODUCTS + many + marks[m]] += value
+        whole[ENTRIES] += 1.0
+        whole[SQUARES] += weight
+        whole[SUMS] += weight
+        for m in range(many):
+            whole[PRODUCTS + m] += weight * numbers[i, m]
+            squares[m] += weight * numbers[i, m] * numbers[i, m]
+        for m in range(ends[i], ends[i + ONE]):
+            whole[PRODUCTS + many + marks[m]] += weight

@@ -53,7 +53,7 @@ class Readings:
             kept.add(chunk._replace(targets=targets))
         with Progress("fit", 0, self.progress):
             self.model._fit_kept(kept)
-        line = {"pass": 2, "rows": kept.n_rows, "columns": kept.n_kept}
+        line = {"pass": 2, "rows": kept.rows_read, "columns": kept.n_kept, "fitted": kept.n_rows}
         line |= {"nonzeros": len(self.model.support_), **self.walk.judge.look(self.model)}
         self.model.train_history_ = [line]
         if self.source is not None:

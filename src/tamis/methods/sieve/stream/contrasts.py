@@ -70,23 +70,50 @@ class Contrasts:
             self.columns, self.whole = self.columns[:, :end].copy(), self.whole[:end].copy()
 
     def strengths(self, n_columns: int) -> np.ndarray:
-        """Of each of the first columns the strongest contrast of any output; 0 where it has no
-        entry.
+        """Of each of the first columns its strongest contrast, as columns are ranked; 0 where it
+        has no entry.
         """
+        return self._strongest(n_columns, TILT)
+
+    def deviations(self, n_columns: int) -> np.ndarray:
+        """The same in standard errors of a column that says nothing."""
+        return self._strongest(n_columns, 0.5) * np.sqrt(self.n_rows)
+
+    def _strongest(self, n_columns: int, tilt: float) -> np.ndarray:
         rows, mass = max(self.whole[ENTRIES], 1.0), max(self.whole[SUMS], 1e-300)
-        columns = self.columns[:n_columns]
-        entries, values = columns[:, ENTRIES], columns[:, SUMS]
-        spread = np.maximum(columns[:, SQUARES] - values**2 / mass, 1e-9 * columns[:, SQUARES])
-        filled = np.sqrt(np.maximum(entries * spread * mass / rows, 1e-300))
-        strongest = np.zeros(n_columns)
-        for k in range(FIRST, len(self.whole)):
-            mean = self.whole[k] / mass
-            if k < FIRST + self.numbers:
-                variance = self.squares[k - FIRST] / mass - mean**2
-            else:
-                variance = mean * (1.0 - mean)
-            if variance > 0.0:
-                apart = np.abs(columns[:, k] - mean * values) / np.sqrt(variance)
-                strongest[: len(columns)] = np.maximum(strongest[: len(columns)], apart / filled)
-        strongest[: len(columns)] *= (entries / rows) ** TILT
-        return strongest
+        columns, means = self.columns[:n_columns], self.whole[FIRST:] / mass
+        sums = Sums(
+            columns[:, ENTRIES] * mass / rows,
+            columns[:, SQUARES],
+            columns[:, SUMS],
+            columns[:, FIRST:],
+        )
+        # A mark is 0 or 1: its square is itself.
+        squares = np.concatenate((self.squares / mass, means[self.numbers :]))
+        found = strongest(sums, means, squares - means**2, mass, tilt)
+        return np.concatenate((found, np.zeros(n_columns - len(columns))))
+
+
+class Sums(NamedTuple):
+    """Of each column the weight of its entries, sums of squares and values, and products with each
+    output.
+    """
+
+    counts: np.ndarray
+    squares: np.ndarray
+    values: np.ndarray
+    products: np.ndarray
+
+
+def strongest(sums: Sums, means, variances, mass: float, tilt: float) -> np.ndarray:
+    """Of each column the strongest contrast of any output, between 0 and 1: the correlation where
+    `tilt` is 0.5, that within the rows where the column is filled where it is 0.
+    """
+    counts, squares, values, products = sums
+    spread = np.maximum(squares - values**2 / mass, 1e-9 * squares)
+    filled = np.sqrt(np.maximum(counts * spread, 1e-300))
+    found = np.zeros(len(counts))
+    for mean, variance, product in zip(means, variances, products.T, strict=True):
+        if variance > 0.0:
+            found = np.maximum(found, np.abs(product - mean * values) / np.sqrt(variance) / filled)
+    return found * (counts / mass) ** tilt

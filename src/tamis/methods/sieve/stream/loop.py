@@ -28,17 +28,20 @@ class Chunk(NamedTuple):
 
 
 class Running(NamedTuple):
-    """All that a stream learns: weight and squares of each column; totals (a `CLOCK`); of each
-    output the weight of the positives, the mean target and the sum of absolute deviations from it;
-    rows of each group; and the models: states (settings, groups, columns, numbers) and intercepts.
+    """All that a stream learns: weight and squares of each column, its sum and products with the
+    targets; totals (a `CLOCK`); of each output the weight of the positives, the mean target, the
+    sum of absolute deviations from it and that of squares; rows of each group; and the models:
+    states (settings, groups, columns, numbers) and intercepts.
     """
 
     counts: np.ndarray
     squares: np.ndarray
+    products: np.ndarray
     clock: np.ndarray
     positives: np.ndarray
     means: np.ndarray
     deviations: np.ndarray
+    target_squares: np.ndarray
     steps: np.ndarray
     states: np.ndarray
     biases: np.ndarray
@@ -80,6 +83,7 @@ def standard_target(y, weight, classes, c, running):
     it.
     """
     total = running.clock[0].weight
+    running.target_squares[c] += weight * y * y
     if classes:
         running.positives[c] += weight * (y > 0.0)
         share = running.positives[c] / total
@@ -91,6 +95,16 @@ def standard_target(y, weight, classes, c, running):
     running.means[c] += (y - mean) * weight / total
     running.deviations[c] += weight * abs(y - center)
     return (y - center) / unit, 1.0
+
+
+@helper
+def add_products(data, indices, first, last, weight, given, products):
+    """Add a row to the sum of each of its columns, and to their products with the targets."""
+    for k in range(first, last):
+        column, value = products[indices[k]], weight * float(data[k])
+        column[0] += value
+        for c in range(np.uint64(given.shape[0])):
+            column[ONE + c] += value * given[c]
 
 
 @helper
@@ -142,7 +156,7 @@ def stream_rows(chunk, running, bases, loss, manner):
     z, scores, wanted, rarity = (
         np.empty(max(longest(indptr), ONE)), np.empty(many), np.empty(many), np.empty(many)
     )  # fmt: skip
-    rates, tolls = np.empty(many), np.empty(many)
+    rates, tolls, given = np.empty(many), np.empty(many), np.empty(many)
     for i in range(np.uint64(indptr.shape[0]) - ONE):
         weight = weights[i] if weights.shape[0] else 1.0
         if weight == 0.0:
@@ -156,7 +170,9 @@ def stream_rows(chunk, running, bases, loss, manner):
                 y = targets[i, c]
             else:
                 y = 1.0 if targets[i, 0] == c else -1.0
+            given[c] = y
             wanted[c], rarity[c] = standard_target(y, weight, manner.classes, c, running)
+        add_products(data, indices, first, last, weight, given, running.products)
         size = 1.0 / math.sqrt(clock.squares / clock.rows)
         fewness = math.sqrt(min(1.0, clock.seen / clock.rows))
         heavy = weight * clock.rows / clock.weight

@@ -10,12 +10,14 @@ from sklearn.base import clone, is_classifier
 
 from tamis.base.border import warn_user
 from tamis.base.estimators.estimator import Left
-from tamis.base.rows import largest
 from tamis.methods.sieve.stream.first import AN_ENTRY, FirstReading
 from tamis.methods.sieve.stream.second import Kept
 
-# Columns of a superset: so many for each that the sample's own sieve keeps, between these limits.
-TIMES, LEAST, MOST = 8, 1 << 14, 100_000
+SAMPLE = 5_000  # most rows of the sample, which is there to find columns, not weights
+SAMPLE_PATHS = 2
+# A superset: so many columns for each that the sample's own sieve keeps, those whose contrast is so
+# many standard errors, not more than so many; and others while they have few entries.
+TIMES, SURE, MOST, CHEAP = 8, 3.0, 100_000, 1 << 19
 
 
 class Superset(NamedTuple):
@@ -41,13 +43,13 @@ class TwoReadings(Left):
         if task == "model":
             self._validate_params()
             task = "classify" if is_classifier(self) else "regress"
-        return FirstReading(self.n_sample, memory, task)
+        return FirstReading(min(self.n_sample, SAMPLE), memory, task)
 
     def _second_reading(self, first: FirstReading, memory: int) -> Kept:
         """What keeps the columns that may matter."""
         self._validate_params()
-        found = superset(self, first, memory)
-        kept = Kept(found.chosen, found.entries, first.contrasts.n_rows, memory)
+        found, n_rows = superset(self, first, memory), first.contrasts.n_rows
+        kept = Kept(found.chosen, found.entries, n_rows, memory)
         if kept.share < 1.0:
             warn_user(
                 f"the columns that may matter hold {AN_ENTRY * found.entries / 1e6:,.0f} MB, too "
@@ -68,18 +70,20 @@ def superset(model, first: FirstReading, memory: int) -> Superset:
 
     Contrasts alone miss columns that matter only beside others.
     """
-    entries = first.contrasts.entries()[: first.n_columns]
+    contrasts, width = first.contrasts, first.n_columns
+    entries = contrasts.entries()[:width]
     seen, total = entries > 0, int(entries.sum())
-    if AN_ENTRY * total <= memory or np.count_nonzero(seen) <= LEAST:
+    if AN_ENTRY * total <= memory:
         return Superset(seen, total)
-    support = sample_support(model, first)
-    strengths = first.contrasts.strengths(first.n_columns)
-    chosen = np.zeros(len(entries), dtype=bool)
-    chosen[largest(strengths, max(LEAST, min(TIMES * len(support), MOST)))] = True
-    wider = largest(strengths, TIMES * len(support))
-    if AN_ENTRY * int(entries[wider].sum()) <= memory:  # more than the most, if there is room
-        chosen[wider] = True
+    support, strengths = sample_support(model, first), contrasts.strengths(width)
+    order = np.argsort(-strengths, kind="stable")
+    wanted = contrasts.deviations(width) >= SURE
+    wanted[order[: TIMES * len(support)]] = True
+    chosen = np.zeros(width, dtype=bool)
+    chosen[order[wanted[order]][:MOST]] = True
     chosen[support] = True
+    rest = order[~chosen[order]]
+    chosen[rest[np.cumsum(entries[rest]) <= CHEAP]] = True
     chosen &= seen
     return Superset(chosen, int(entries[chosen].sum()))
 
@@ -90,7 +94,8 @@ def sample_support(model, first: FirstReading) -> np.ndarray:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is said of the sample is not about the model
-            small = clone(model).fit(sample.rows, sample.targets, sample_weight=sample.weights)
+            small = clone(model).set_params(n_paths=SAMPLE_PATHS)
+            small.fit(sample.rows, sample.targets, sample_weight=sample.weights)
     except ValueError:  # one class alone, say
         return np.zeros(0, dtype=np.int64)
     return small.support_

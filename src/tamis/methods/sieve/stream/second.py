@@ -28,13 +28,14 @@ class Kept:
         self.n_columns, self.n_kept = len(chosen), int(np.count_nonzero(chosen))
         self.place = np.where(chosen, np.arange(self.n_columns), self.n_columns).astype(np.uint32)
         self.share = min(1.0, MOST_BUDGETS * max(memory, 1) / max(AN_ENTRY * entries, 1))
-        self.mapped = AN_ENTRY * entries > memory
         if self.share < 1.0:  # about as many as that share, for a hash draws them
             entries = int(1.25 * self.share * entries) + 1
+        self.mapped = AN_ENTRY * entries > memory
         wide = np.int64 if entries > np.iinfo(np.int32).max else np.int32
         room = _mapped if self.mapped else np.empty
         self.data, self.indices = room(entries, np.float64), room(entries, wide)
         self.indptr, self.n_rows, self.used = np.zeros(n_rows + 1, dtype=np.int64), 0, 0
+        self.rows_read = 0
         self.targets: list[Any] = []
         self.weights: list[np.ndarray] = []
 
@@ -43,6 +44,7 @@ class Kept:
         X, targets = trusted_rows(rows.X), rows.targets
         weights = take_weights(rows.weights, X.n_rows)
         stay = weights > 0.0 if len(weights) else np.ones(X.n_rows, dtype=bool)
+        self.rows_read += int(np.count_nonzero(stay))
         if self.share < 1.0:
             stay &= (hashed(X) * _ODD >> np.uint64(11)) * 2.0**-53 < self.share
         if not stay.all():

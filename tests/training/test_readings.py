@@ -90,7 +90,7 @@ def test_chunks_of_ones_own_are_read_twice_too():
 
 def test_words_weights_labels_and_numbers(tmp_path):
     table = tmp_path / "a.csv"
-    lines = [f"{k % 7},{k % 5},{k % 3},{'no yes'.split()[k % 7 > 3]}" for k in range(200)]
+    lines = [f"{k % 7},{k % 5},{k % 3},{['no', 'yes'][k % 7 > 3]}" for k in range(200)]
     table.write_text("\n".join(["a,b,w,y", *lines]))
     a, b, w = (np.arange(200) % k for k in (7.0, 5.0, 3.0))
     model = train(SieveClassifier(**SMALL), open_rows(table, weight="w", chunk_rows=30))
@@ -232,7 +232,7 @@ def test_rows_that_changed_between_the_readings_are_refused(path):
 # --------------------------------------------------------------------------- who reads how
 def test_options_without_a_meaning_are_refused(path, tmp_path):
     for wrong in ({"passes": 2}, {"checkpoint": tmp_path / "ck"}, {"validate": "progressive"}):
-        with pytest.raises(ValueError, match="reads the rows twice .*stream=True"):
+        with pytest.raises(ValueError, match=r"reads the rows twice .*stream=True"):
             train(SieveClassifier(**SMALL), open_rows(path), **wrong)
     assert not (tmp_path / "ck").exists()
     with pytest.raises(ValueError, match="memory must be 1 or more"):

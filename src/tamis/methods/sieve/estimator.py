@@ -177,7 +177,7 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
         if again:
             self.__dict__.update(_targets=targets, _stream=stream)
-        # By the number of rows alone, so that neither earlier calls nor `refine` shift the moment.
+        # By the number of rows alone: neither earlier calls nor `refine` shift the moment.
         if not again or stream.n_rows.bit_length() > before.bit_length():
             result = self._refined(stream)
             self.__dict__.update(_targets=targets, _stream=stream, _result=result)
@@ -324,14 +324,12 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     Notes
     -----
     `partial_fit` learns the models of the top of the ladder in one pass, with sums of every column,
-    and keeps a bounded sample of the rows; the ladder itself runs on the sample, at the end of the
-    first call and of every call in which the number of rows seen (those of weight 0 left out)
-    passes a power of two; `refine` runs it on demand. Looking at the model changes nothing. How
-    rows are cut into calls matters only to those moments. Until the sample is full a model is a
-    `fit` of all distinct rows; then a stream loses accuracy, since weights are relearnt from the
-    sample (20 newsgroups in two halves, 11,154 rows: 10.6 % wrong by `fit`, 11.8 with a sample of
-    2,500, 12.8 with 1,000). Rows that can be read twice need not lose it: see `train`. A stream
-    holds 48 bytes x (`n_folds` + 1) + 32 a column.
+    and keeps a sample of the rows; the ladder itself runs on the sample, at the end of the first
+    call and of every call in which the number of rows seen (those of weight 0 left out) passes a
+    power of two; `refine` runs it on demand. How rows are cut into calls matters only to those
+    moments. Until the sample is full a model is a `fit` of all distinct rows; then it loses
+    accuracy, for weights are relearnt from the sample; `train` loses none on rows that can be read
+    twice. A stream holds 48 bytes x (`n_folds` + 1) + 32 a column.
 
     References
     ----------

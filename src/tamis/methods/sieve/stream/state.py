@@ -101,7 +101,8 @@ class SieveStream:
         clock = self.totals[:4].view(CLOCK)
         outputs = self.totals[4:].reshape(4, self.n_outputs)
         columns = (self.counts, self.squares, self.products)
-        return Running(*columns, clock, *outputs, self.steps, self.states, self.biases)
+        models = (self.steps, self.states, self.biases)
+        return Running._make((*columns, clock, *outputs, *models))
 
     # ------------------------------------------------------------------ learning
     def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":
@@ -137,8 +138,8 @@ class SieveStream:
         if not self.waiting:
             return self
         after = copy(self)
-        parts = [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else []
-        parts = [Keyed(*part) for part in [*parts, *self.waiting]]
+        held = (self.rows, self.keys, self.targets, self.weights)
+        parts = [Keyed(*part) for part in [held, *self.waiting] if len(part[1])]
         found, cut = smallest(parts, self.n_sample)
         if cut:
             after.bar, after.evicted = int(found.keys[-1]), True

@@ -190,8 +190,7 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         """Choose features and weights from all that `partial_fit` has seen so far; what the stream
         learns later does not depend on it.
 
-        `partial_fit` does this by itself at the end of its first call, and of every call in which
-        the number of rows seen passes a power of two.
+        `partial_fit` does this by itself whenever the rows seen pass a power of two.
 
         Returns
         -------

@@ -52,12 +52,15 @@ class Units(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """All that a run reads: rows, how their columns and targets were scaled, and their folds."""
+    """All that a run reads: rows, how their columns and targets were scaled, their folds, and for
+    each fold the columns that may be used to predict it (None: all).
+    """
 
     table: Table
     columns: Columns
     units: Units
     folds: np.ndarray
+    open: np.ndarray | None = None
 
 
 def sample_of(rows: Csr, targets, weights, outputs: int, options, centred: bool) -> Sample:

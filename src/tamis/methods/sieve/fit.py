@@ -228,12 +228,13 @@ class Run:
 
     def _try(self, setting: Setting, balanced: bool, run) -> Trial:
         """Groups of paths, each without one fold, down the whole ladder."""
-        groups = []
+        groups, folds = [], []
         for fold in range(self.options.folds):
             inside = self.folds == fold
             if inside.any() and not inside.all():
                 rows, held = self.rows[~inside], self.rows[inside]
                 keys = path_keys(0, fold, setting.fold_paths)
+                folds.append(fold)
                 groups.append((rows, held, keys, self._started(setting, fold)))
         scores = np.zeros((len(self.sizes), self.table.n_rows, self.table.outputs))
         survived = np.zeros((len(groups), len(self.table.density)), dtype=np.uint8)
@@ -243,6 +244,9 @@ class Run:
                 for given in groups[first : first + self.options.threads]
             ]
             numbers = {id(group): first + k for k, group in enumerate(wave)}
+            if self.sample.open is not None:
+                for group, fold in zip(wave, folds[first:], strict=False):
+                    group.narrow(np.flatnonzero(self.sample.open[fold]))
 
             def seen(group, level, numbers=numbers):
                 group.judge(scores[level])

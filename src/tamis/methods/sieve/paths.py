@@ -149,6 +149,11 @@ class Group:
     def keep(self, size: int) -> None:
         """Leave the most important columns in the rows and in the state."""
         stay = largest(self.importance(), size)
+        self.weights = self.weights[stay]
+        self.narrow(stay)
+
+    def narrow(self, stay: np.ndarray) -> None:
+        """Leave some columns, by their present numbers, in the rows and in the state."""
         if len(stay) == len(self.columns):
             return
         data, indices, indptr = self.csr
@@ -162,7 +167,6 @@ class Group:
         for state in self.states:  # in place: these are the largest arrays of a fit
             state[: len(stay)] = state[stay]
         self.columns, self.states = self.columns[stay], self.states[:, : len(stay)]
-        self.weights = self.weights[stay]
 
 
 def descend(groups: list[Group], sizes: np.ndarray, run, seen=None) -> None:

@@ -7,13 +7,13 @@ import scipy.sparse as sp
 
 from tamis.base.border import _from_csr, take_weights
 from tamis.base.rows import Csr
-from tamis.methods.sieve.columns import hashed
+from tamis.methods.sieve.columns import fold_of, hashed
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.stream.targets import Meeting
 from tamis.read.rows import ReadError, Rows
 
-MOST_COLUMNS = 1 << 27  # 48 bytes each
+MOST_COLUMNS = 1 << 27  # of 96 bytes and more
 AN_ENTRY = 12  # bytes of a number and its column
 LAST = 2**64 - 1
 
@@ -30,10 +30,11 @@ class FirstReading:
     rows at most, and an eighth of the `memory`.
     """
 
-    def __init__(self, n_sample: int, memory: int, task: str | None = None):
-        self.n_sample, self.most_entries = n_sample, max(memory // 8 // AN_ENTRY, 1)
+    def __init__(self, n_sample: int, folds: int, memory: int, task: str | None = None):
+        self.folds, self.n_sample = folds, n_sample
+        self.most_entries = max(memory // 8 // AN_ENTRY, 1)
         self.meeting = Meeting(task)
-        self.n_columns, self.n_entries = 0, 0
+        self.n_columns = 0
         self.contrasts: Any = None  # until the first rows say what their targets are
         self.sample: list[Keyed] = []
         self.bar, self.waiting, self.whole = LAST, 0, True
@@ -49,12 +50,13 @@ class FirstReading:
         weights = take_weights(rows.weights, count)
         met = self.meeting.meet(rows.targets, count)
         if self.contrasts is None:
-            self.contrasts = Contrasts(met.marked.numbers.shape[1])
-        self.contrasts.add(X, weights, met.marked)
+            self.contrasts = Contrasts(self.folds, met.marked.numbers.shape[1])
+        hashes = hashed(X)
+        self.contrasts.add(X, weights, fold_of(hashes, self.folds), met.marked)
         if self.meeting.task == "regress":
             self.contrasts.drop_marks()
         self.n_columns = max(self.n_columns, X.n_features)
-        self._offer(X, keys_of(hashed(X), met.tokens), met.kept, weights)
+        self._offer(X, keys_of(hashes, met.tokens), met.kept, weights)
 
     def _offer(self, X: Csr, keys, targets, weights) -> None:
         part = Keyed.picked(X, keys, targets, weights, self.bar)

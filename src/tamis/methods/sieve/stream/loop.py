@@ -1,5 +1,5 @@
-"""Passes over the next rows of a stream: one walk of all groups and both settings, every
-constant a running one; and the sums that need no model.
+"""Passes over the next rows of a stream: one walk of all groups and both settings, every constant a
+running one; and the sums that need no model.
 """
 
 import math
@@ -28,20 +28,17 @@ class Chunk(NamedTuple):
 
 
 class Running(NamedTuple):
-    """All that a stream learns: weight and squares of each column, its sum and products with the
-    targets; totals (a `CLOCK`); of each output the weight of the positives, the mean target, the
-    sum of absolute deviations from it and that of squares; rows of each group; and the models:
-    states (settings, groups, columns, numbers) and intercepts.
+    """All that a stream learns: weight and squares of each column; totals (a `CLOCK`); of each
+    output the weight of the positives, the mean target and the sum of absolute deviations from it;
+    rows of each group; and the models: states (settings, groups, columns, numbers) and intercepts.
     """
 
     counts: np.ndarray
     squares: np.ndarray
-    products: np.ndarray
     clock: np.ndarray
     positives: np.ndarray
     means: np.ndarray
     deviations: np.ndarray
-    target_squares: np.ndarray
     steps: np.ndarray
     states: np.ndarray
     biases: np.ndarray
@@ -83,7 +80,6 @@ def standard_target(y, weight, classes, c, running):
     it.
     """
     total = running.clock[0].weight
-    running.target_squares[c] += weight * y * y
     if classes:
         running.positives[c] += weight * (y > 0.0)
         share = running.positives[c] / total
@@ -95,16 +91,6 @@ def standard_target(y, weight, classes, c, running):
     running.means[c] += (y - mean) * weight / total
     running.deviations[c] += weight * abs(y - center)
     return (y - center) / unit, 1.0
-
-
-@helper
-def add_products(data, indices, first, last, weight, given, products):
-    """Add a row to the sum of each of its columns, and to their products with the targets."""
-    for k in range(first, last):
-        column, value = products[indices[k]], weight * float(data[k])
-        column[0] += value
-        for c in range(np.uint64(given.shape[0])):
-            column[ONE + c] += value * given[c]
 
 
 @helper
@@ -156,7 +142,7 @@ def stream_rows(chunk, running, bases, loss, manner):
     z, scores, wanted, rarity = (
         np.empty(max(longest(indptr), ONE)), np.empty(many), np.empty(many), np.empty(many)
     )  # fmt: skip
-    rates, tolls, given = np.empty(many), np.empty(many), np.empty(many)
+    rates, tolls = np.empty(many), np.empty(many)
     for i in range(np.uint64(indptr.shape[0]) - ONE):
         weight = weights[i] if weights.shape[0] else 1.0
         if weight == 0.0:
@@ -170,9 +156,7 @@ def stream_rows(chunk, running, bases, loss, manner):
                 y = targets[i, c]
             else:
                 y = 1.0 if targets[i, 0] == c else -1.0
-            given[c] = y
             wanted[c], rarity[c] = standard_target(y, weight, manner.classes, c, running)
-        add_products(data, indices, first, last, weight, given, running.products)
         size = 1.0 / math.sqrt(clock.squares / clock.rows)
         fewness = math.sqrt(min(1.0, clock.seen / clock.rows))
         heavy = weight * clock.rows / clock.weight
@@ -194,38 +178,34 @@ def stream_rows(chunk, running, bases, loss, manner):
 
 
 # ------------------------------------------------------------------------ sums over all rows
-# Numbers of a column, before its products with targets.
-ENTRIES, SQUARES, SUMS, PRODUCTS = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
-
-
 @compiled
 def sum_contrasts(
-    data, indices, indptr, weights, ends, marks, numbers, columns, whole, squares
+    data, indices, indptr, weights, folds, ends, marks, numbers, filled, products, whole, squares
 ):  # fmt: skip
-    """Add each column's entries, squares, values, and products of values with numbers and marks.
+    """Add each column's entries and squares, and for the fold of a row its values and their
+    products with numbers and marks.
 
-    `whole` is a column of ones. The marks of row i are those from `ends[i]` on.
+    `whole` has those of a column of ones. The marks of row i are those from `ends[i]` on.
     """
     many = np.uint64(numbers.shape[1])
     for i in range(np.uint64(indptr.shape[0]) - ONE):
-        weight = weights[i] if weights.shape[0] else 1.0
+        weight, fold = weights[i] if weights.shape[0] else 1.0, folds[i]
         if weight == 0.0:
             continue
         for k in range(indptr[i], indptr[i + ONE]):
-            column, x = columns[indices[k]], float(data[k])
-            value = weight * x
-            column[ENTRIES] += 1.0
-            column[SQUARES] += value * x
-            column[SUMS] += value
+            j, x = indices[k], float(data[k])
+            sums, value = products[j, fold], weight * x
+            filled[j, 0] += 1.0
+            filled[j, 1] += value * x
+            sums[0] += value
             for m in range(many):
-                column[PRODUCTS + m] += value * numbers[i, m]
+                sums[ONE + m] += value * numbers[i, m]
             for m in range(ends[i], ends[i + ONE]):
-                column[PRODUCTS + many + marks[m]] += value
-        whole[ENTRIES] += 1.0
-        whole[SQUARES] += weight
-        whole[SUMS] += weight
+                sums[ONE + many + marks[m]] += value
+        sums = whole[fold]
+        sums[0] += weight
         for m in range(many):
-            whole[PRODUCTS + m] += weight * numbers[i, m]
-            squares[m] += weight * numbers[i, m] * numbers[i, m]
+            sums[ONE + m] += weight * numbers[i, m]
+            squares[fold, m] += weight * numbers[i, m] * numbers[i, m]
         for m in range(ends[i], ends[i + ONE]):
-            whole[PRODUCTS + many + marks[m]] += weight
+            sums[ONE + many + marks[m]] += weight

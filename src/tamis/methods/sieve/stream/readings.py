@@ -3,28 +3,22 @@ matter of all rows, then `fit`.
 """
 
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from tamis.base.border import warn_user
-from tamis.base.estimators.estimator import Left
+from tamis.base.border import _from_csr, warn_user
+from tamis.base.estimators.estimator import Left, Taken
+from tamis.base.rows import NOTHING
+from tamis.methods.sieve.columns import Sample, fold_of, hashed, settled_order
 from tamis.methods.sieve.stream.first import AN_ENTRY, FirstReading
-from tamis.methods.sieve.stream.second import Kept
+from tamis.methods.sieve.stream.second import Kept, Superset
 
-SAMPLE = 5_000  # most rows of the sample, which is there to find columns, not weights
+SAMPLE = 2_500  # most rows of the sample, which is there to find columns, not weights
 SAMPLE_PATHS = 2
 # A superset: so many columns for each that the sample's own sieve keeps, those whose contrast is so
 # many standard errors, not more than so many; and others while they have few entries.
 TIMES, SURE, MOST, CHEAP = 8, 3.0, 100_000, 1 << 19
-
-
-class Superset(NamedTuple):
-    """The columns that a second reading keeps (a mask), and how many entries they have."""
-
-    chosen: np.ndarray
-    entries: int
 
 
 class TwoReadings(Left):
@@ -43,13 +37,13 @@ class TwoReadings(Left):
         if task == "model":
             self._validate_params()
             task = "classify" if is_classifier(self) else "regress"
-        return FirstReading(min(self.n_sample, SAMPLE), memory, task)
+        return FirstReading(min(self.n_sample, SAMPLE), self.n_folds, memory, task)
 
     def _second_reading(self, first: FirstReading, memory: int) -> Kept:
         """What keeps the columns that may matter."""
         self._validate_params()
         found, n_rows = superset(self, first, memory), first.contrasts.n_rows
-        kept = Kept(found.chosen, found.entries, n_rows, memory)
+        kept = Kept(found, n_rows, memory)
         if kept.share < 1.0:
             warn_user(
                 f"the columns that may matter hold {AN_ENTRY * found.entries / 1e6:,.0f} MB, too "
@@ -61,7 +55,25 @@ class TwoReadings(Left):
 
     def _fit_kept(self, kept: Kept):
         """`fit`, on the kept columns of all rows."""
-        return self.fit(*kept.taken())
+        X, y, weights = kept.taken()
+        return self._fit(X, y, weights, None if kept.open is None else Screened(kept))
+
+
+class Screened:
+    """How a fit of screened columns is judged: targets of a fold have no say in what is used to
+    predict it. The columns of a fold group are those that the other folds chose, and folds are
+    those of whole rows, by which they were chosen.
+    """
+
+    def __init__(self, kept: Kept):
+        self.open, self.hashes = kept.open, np.concatenate(kept.hashes)
+
+    def of(self, sample: Sample, taken: Taken) -> Sample:
+        """The sample of the rows that were taken, with other folds, and columns barred in some."""
+        weights = NOTHING if (taken.weights == 1.0).all() else taken.weights
+        order = settled_order(hashed(taken.rows), taken.columns, weights)
+        folds = fold_of(self.hashes[taken.kept][order], len(self.open))
+        return sample._replace(folds=folds, open=self.open[:, sample.columns.kept])
 
 
 def superset(model, first: FirstReading, memory: int) -> Superset:
@@ -70,32 +82,45 @@ def superset(model, first: FirstReading, memory: int) -> Superset:
 
     Contrasts alone miss columns that matter only beside others.
     """
-    contrasts, width = first.contrasts, first.n_columns
-    entries = contrasts.entries()[:width]
+    entries = first.contrasts.entries()[: first.n_columns]
     seen, total = entries > 0, int(entries.sum())
     if AN_ENTRY * total <= memory:
-        return Superset(seen, total)
-    support, strengths = sample_support(model, first), contrasts.strengths(width)
+        return Superset(seen, total, None)
+    everywhere = (None, *range(first.folds))
+    choices = np.array([picked(model, first, entries, without) for without in everywhere])
+    # What a fold group may use is chosen without its fold, so that all choices must be kept.
+    chosen = choices.any(axis=0)
+    return Superset(chosen, int(entries[chosen].sum()), choices[1:])
+
+
+def picked(model, first: FirstReading, entries: np.ndarray, without: int | None) -> np.ndarray:
+    """The columns that may matter (a mask), by the targets of all folds, or of all but one."""
+    contrasts, width = first.contrasts, len(entries)
+    support, strengths = sample_support(model, first, without), contrasts.strengths(width, without)
     order = np.argsort(-strengths, kind="stable")
-    wanted = contrasts.deviations(width) >= SURE
+    wanted = contrasts.deviations(width, without) >= SURE
     wanted[order[: TIMES * len(support)]] = True
     chosen = np.zeros(width, dtype=bool)
     chosen[order[wanted[order]][:MOST]] = True
     chosen[support] = True
     rest = order[~chosen[order]]
     chosen[rest[np.cumsum(entries[rest]) <= CHEAP]] = True
-    chosen &= seen
-    return Superset(chosen, int(entries[chosen].sum()))
+    return chosen & (entries > 0)
 
 
-def sample_support(model, first: FirstReading) -> np.ndarray:
-    """Columns that a sieve of the sample keeps; none where the sample cannot be fitted."""
-    sample = first.settle()
+def sample_support(model, first: FirstReading, without: int | None = None) -> np.ndarray:
+    """Columns that a sieve of the sample keeps, of all its rows or of those outside a fold; none
+    where the sample cannot be fitted.
+    """
+    rows, _, targets, weights = first.settle()
+    if without is not None:
+        at = np.flatnonzero(fold_of(hashed(_from_csr(rows)), first.folds) != without)
+        rows, targets, weights = rows[at], targets[at], weights[at]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is said of the sample is not about the model
             small = clone(model).set_params(n_paths=SAMPLE_PATHS)
-            small.fit(sample.rows, sample.targets, sample_weight=sample.weights)
+            small.fit(rows, targets, sample_weight=weights)
     except ValueError:  # one class alone, say
         return np.zeros(0, dtype=np.int64)
     return small.support_

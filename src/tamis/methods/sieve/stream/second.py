@@ -2,7 +2,7 @@
 
 import os
 import tempfile
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,15 +16,26 @@ from tamis.read.rows import ReadError, Rows
 MOST_BUDGETS = 4  # times the memory that the kept rows may take on disk
 
 
-class Kept:
-    """Entries of the `chosen` columns (a mask) of all rows, under their own numbers.
+class Superset(NamedTuple):
+    """The columns that a second reading keeps (a mask), how many entries they have, and for each
+    fold those that are chosen without its rows; None where the targets had no say.
+    """
 
-    `entries` says how many there will be. Where they take more than `memory` bytes they lie in a
+    chosen: np.ndarray
+    entries: int
+    open: np.ndarray | None
+
+
+class Kept:
+    """Entries of the columns of a superset, of all rows, under their own numbers.
+
+    Where they take more than `memory` bytes they lie in a
     temporary file that no folder shows: it is gone with the last look at it, however that ends.
     Beyond four times as much, rows are left out by a hash of their content; `share` is what stays.
     """
 
-    def __init__(self, chosen: np.ndarray, entries: int, n_rows: int, memory: int):
+    def __init__(self, found: Superset, n_rows: int, memory: int):
+        chosen, entries, self.open = found
         self.n_columns, self.n_kept = len(chosen), int(np.count_nonzero(chosen))
         self.place = np.where(chosen, np.arange(self.n_columns), self.n_columns).astype(np.uint32)
         self.share = min(1.0, MOST_BUDGETS * max(memory, 1) / max(AN_ENTRY * entries, 1))
@@ -38,6 +49,7 @@ class Kept:
         self.rows_read = 0
         self.targets: list[Any] = []
         self.weights: list[np.ndarray] = []
+        self.hashes: list[np.ndarray] = []  # of whole rows: folds go by them
 
     def add(self, rows: Rows) -> None:
         """Keep the columns of a chunk; rows of weight 0 are left out."""
@@ -45,11 +57,12 @@ class Kept:
         weights = take_weights(rows.weights, X.n_rows)
         stay = weights > 0.0 if len(weights) else np.ones(X.n_rows, dtype=bool)
         self.rows_read += int(np.count_nonzero(stay))
+        hashes = hashed(X)
         if self.share < 1.0:
-            stay &= (hashed(X) * _ODD >> np.uint64(11)) * 2.0**-53 < self.share
+            stay &= (hashes * _ODD >> np.uint64(11)) * 2.0**-53 < self.share
         if not stay.all():
             at = np.flatnonzero(stay)
-            X, targets = X.picked(at), targets[at]
+            X, targets, hashes = X.picked(at), targets[at], hashes[at]
             weights = weights[at] if len(weights) else weights
         pointers = np.empty(X.n_rows + 1, dtype=np.uint64)
         count_kept(X.indices, X.indptr, self.place, np.uint32(self.n_columns), pointers)
@@ -66,6 +79,7 @@ class Kept:
         self.indptr[self.n_rows + 1 : end + 1] = first + pointers[1:].astype(np.int64)
         self.n_rows, self.used = end, last
         self.targets.append(targets)
+        self.hashes.append(hashes)
         self.weights.append(weights if len(weights) else np.ones(X.n_rows))
 
     def taken(self) -> tuple[sp.csr_array, Any, np.ndarray | None]:

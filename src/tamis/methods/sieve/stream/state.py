@@ -10,17 +10,15 @@ import scipy.sparse as sp
 
 from tamis.base.border import _from_csr
 from tamis.base.contents import apart, array, count, flag, listing, number, rows, size, tuple_of
-from tamis.base.rows import Csr, copy_kept, count_kept
+from tamis.base.rows import Csr
 from tamis.methods.sieve.columns import Columns, Sample, Units, fold_of, hashed, sample_of
 from tamis.methods.sieve.fit import Result, sieve
 from tamis.methods.sieve.paths import Start, Task
 from tamis.methods.sieve.settings import Options, bases_of
-from tamis.methods.sieve.stream.contrasts import Sums, strongest
 from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 
 LAST = np.uint64(2**64 - 1)
-HEARD = 0.8  # standard errors; of columns that say nothing a half has less
 
 
 class SieveStream:
@@ -40,11 +38,10 @@ class SieveStream:
         "classes": flag(),
         "counts": array("f8", "columns", least=0.0),
         "squares": array("f8", "columns", least=0.0),
-        "products": array("f8", "columns", "1+outputs"),
         "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
         "biases": array("f8", 2, "folds+1", "1+2*outputs"),
         "steps": array("f8", "folds+1", least=0.0),
-        "totals": array("f8", "4+4*outputs"),
+        "totals": array("f8", "4+3*outputs"),
         "keys": array("u8", "sample", increasing=True),
         "bar": number(int, least=0, most=int(LAST)),
         "evicted": flag(),
@@ -72,10 +69,8 @@ class SieveStream:
         self.counts, self.squares = np.zeros(n_columns), np.zeros(n_columns)
         self.states = np.zeros((2, folds + 1, n_columns, width))
         self.biases = np.zeros((2, folds + 1, width))
-        # Sums of the values, and of their products with each output's targets.
-        self.products = np.zeros((n_columns, 1 + n_outputs))
-        # A clock, then four numbers an output.
-        self.steps, self.totals = np.zeros(folds + 1), np.zeros(4 + 4 * n_outputs)
+        # A clock, then three numbers an output.
+        self.steps, self.totals = np.zeros(folds + 1), np.zeros(4 + 3 * n_outputs)
         self.keys, self.bar, self.evicted = np.zeros(0, dtype=np.uint64), int(LAST), False
         self.rows = sp.csr_array((0, n_columns))
         self.targets = np.zeros((0, 1))
@@ -99,10 +94,9 @@ class SieveStream:
     def running(self) -> Running:
         """All that the loop changes, by name."""
         clock = self.totals[:4].view(CLOCK)
-        outputs = self.totals[4:].reshape(4, self.n_outputs)
-        columns = (self.counts, self.squares, self.products)
-        models = (self.steps, self.states, self.biases)
-        return Running._make((*columns, clock, *outputs, *models))
+        first, second, third = self.totals[4:].reshape(3, self.n_outputs)
+        columns, models = (self.counts, self.squares), (self.steps, self.states, self.biases)
+        return Running(*columns, clock, first, second, third, *models)
 
     # ------------------------------------------------------------------ learning
     def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":
@@ -167,41 +161,23 @@ class SieveStream:
         return sieve(sample, task, options, self._start(sample.columns, sample.units))
 
     def _widened(self, sample: Sample) -> Sample:
-        """The sample with all columns that the stream has heard something of: those that its own
-        rows lack too, and not those that all rows say nothing of.
+        """The sample with all columns of the stream, those that its own rows lack too, and with how
+        often they are filled in all rows: most words of a text are not in a part of it.
         """
         table, columns = sample.table, sample.columns
         dropped = np.zeros(self.n_columns, dtype=bool)  # met in the sample, and found constant
         dropped[np.unique(self.taken_in().rows.indices)] = True
         dropped[columns.kept] = False
-        kept = np.flatnonzero(self._heard() & ~dropped)
-        if not len(kept):
-            return sample
-        at = np.minimum(np.searchsorted(kept, columns.kept), len(kept) - 1)
-        stays = kept[at] == columns.kept
+        kept = np.flatnonzero((self.squares > 0.0) & ~dropped)
+        at = np.searchsorted(kept, columns.kept)
         scale, shift = np.sqrt(self.counts[kept] / self.squares[kept]), np.zeros(len(kept))
-        scale[at[stays]], shift[at[stays]] = columns.scale[stays], columns.shift[stays]
-        place = np.where(stays, at, len(kept)).astype(np.uint32)
-        pointers, many = np.empty_like(table.indptr), np.uint32(len(kept))
-        count_kept(table.indices, table.indptr, place, many, pointers)
-        data, indices = (np.empty(int(pointers[-1]), kind) for kind in (float, np.uint32))
-        copy_kept(table.data, table.indices, table.indptr, place, many, data, indices)
+        scale[at], shift[at] = columns.scale, columns.shift
+        indices = at.astype(table.indices.dtype)[table.indices]
         density = np.minimum(self.counts[kept] / self.running.clock[0].weight, 1.0)
-        fewer = {"data": data, "indices": indices, "indptr": pointers, "density": density}
         return sample._replace(
-            table=table._replace(**fewer),
+            table=table._replace(indices=indices, density=density),
             columns=columns._replace(kept=kept, scale=scale, shift=shift),
         )
-
-    def _heard(self) -> np.ndarray:
-        """Columns whose contrast over all rows is not as small as that of most which say
-        nothing.
-        """
-        running, mass = self.running, max(self.running.clock[0].weight, 1e-300)
-        means = 2.0 * running.positives / mass - 1.0 if self.classes else running.means
-        sums = Sums(self.counts, self.squares, self.products[:, 0], self.products[:, 1:])
-        variances = running.target_squares / mass - means**2
-        return strongest(sums, means, variances, mass, 0.5) * np.sqrt(self.n_rows) >= HEARD
 
     def _start(self, columns: Columns, units: Units) -> dict[str, list[Start]]:
         """The level-0 models of every base and group, in the units of the sample."""

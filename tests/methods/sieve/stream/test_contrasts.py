@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from tamis.base.border import _from_csr
+from tamis.methods.sieve.columns import fold_of, hashed
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.first import FirstReading
 from tamis.methods.sieve.stream.targets import MOST_MARKS, Meeting
@@ -31,7 +32,7 @@ def correlations(indicators, weights):
 
 
 def gathered(y, weights=None, task=None, cuts=()):
-    first = FirstReading(50, 10**6, task)
+    first = FirstReading(50, 5, 10**6, task)
     for a, b in zip([0, *cuts], [*cuts, N], strict=True):
         first.add(Rows(X[a:b], y[a:b], 1, None if weights is None else weights[a:b]))
     return first
@@ -53,6 +54,21 @@ def test_deviations_are_correlations(name, weights):
     assert np.allclose(contrasts.strengths(P), tilted)
 
 
+@pytest.mark.parametrize("fold", range(5))
+def test_a_fold_has_no_say_where_it_is_left_out(fold):
+    inside = fold_of(hashed(_from_csr(X)), 5) == fold
+    turned = np.where(inside, np.where(TWO == "no", "yes", "no"), TWO)
+    a, b = gathered(TWO).contrasts, gathered(turned).contrasts
+    assert np.array_equal(a.strengths(P, fold), b.strengths(P, fold))
+    assert not np.array_equal(a.strengths(P), b.strengths(P))
+    alone = FirstReading(50, 5, 10**6)
+    alone.add(Rows(X[~inside], TWO[~inside], 1))
+    fewer = a.entries()[:P] - alone.contrasts.entries()[:P]
+    assert fewer.sum() == X[inside].nnz
+    apart = a.strengths(P, fold) / alone.contrasts.strengths(P)
+    assert 0.5 < apart[alone.contrasts.entries()[:P] > 0].min() < 2.0
+
+
 def test_a_column_without_entries_and_one_that_says_all():
     contrasts = gathered(TWO).contrasts
     assert contrasts.strengths(P + 5)[P:].tolist() == [0.0] * 5
@@ -71,7 +87,7 @@ def test_any_chunks_give_the_same_bits(y):
 
 def test_the_sample_does_not_depend_on_the_order():
     order = np.random.default_rng(1).permutation(N)
-    first = FirstReading(50, 10**6)
+    first = FirstReading(50, 5, 10**6)
     first.add(Rows(X[order], TWO[order], 1))
     a, b = first.settle(), gathered(TWO).settle()
     assert np.array_equal(a.rows.toarray(), b.rows.toarray())
@@ -79,12 +95,12 @@ def test_the_sample_does_not_depend_on_the_order():
 
 
 def test_the_sample_keeps_to_its_entries():
-    first = FirstReading(N, 8 * 12 * 100)
+    first = FirstReading(N, 5, 8 * 12 * 100)
     for row in range(N):
         first.add(Rows(X[row : row + 1], TWO[row : row + 1], 1))
     sample = first.settle()
     assert sample.rows.nnz <= 100 < sample.rows.nnz + P
-    whole = FirstReading(N, 8 * 12 * 100)
+    whole = FirstReading(N, 5, 8 * 12 * 100)
     whole.add(Rows(X, TWO, 1))
     assert np.array_equal(whole.settle().keys, sample.keys)
 
@@ -104,16 +120,16 @@ def test_numbers_are_found_out():
 
 def test_many_classes_share_marks():
     contrasts = gathered(MANY).contrasts
-    assert contrasts.columns.shape[1] == 3 + 1 + MOST_MARKS
-    assert contrasts.whole[4:].sum() == N
+    assert contrasts.products.shape[1:] == (5, 1 + 1 + MOST_MARKS)
+    assert contrasts.whole[:, 2:].sum() == N
 
 
 def test_labels_of_rows():
     labels = Labels(np.array([0, 2, 2, 3]), np.array(["b", "a", "b"]))
     met = Meeting().meet(labels, 3)
-    assert met.kept.toarray().tolist() == [[0, 1], [0, 0], [1, 0]] or met.kept.shape == (3, 2)
-    counts = Contrasts()
-    counts.add(_from_csr(X[:3]), np.zeros(0), met.marked)
-    assert counts.whole.tolist()[3:] in ([2.0, 1.0], [1.0, 2.0])
+    assert met.kept.toarray().tolist() == [[1, 1], [0, 0], [1, 0]]
+    counts = Contrasts(2)
+    counts.add(_from_csr(X[:3]), np.zeros(0), np.array([0, 1, 1]), met.marked)
+    assert counts.whole.tolist() == [[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]]
     again = Meeting().meet(sp.csr_array(met.kept), 3)
     assert again.kept.toarray().tolist() == met.kept.toarray().tolist()

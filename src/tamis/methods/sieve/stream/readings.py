@@ -119,7 +119,8 @@ def sample_support(model, first: FirstReading, without: int | None = None) -> np
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is said of the sample is not about the model
-            small = clone(model).set_params(n_paths=SAMPLE_PATHS)
+            # With two folds, the rows outside one would have none to hold out.
+            small = clone(model).set_params(n_paths=SAMPLE_PATHS, n_folds=max(model.n_folds, 4))
             small.fit(rows, targets, sample_weight=weights)
     except ValueError:  # one class alone, say
         return np.zeros(0, dtype=np.int64)

@@ -1,8 +1,8 @@
-"""A sieve from a file, by two readings and from a stream, against `fit`: errors when the sample is a
-tenth of the rows, time and memory.
+"""A sieve by two readings and from a stream, against `fit`: errors when the sample is a tenth of
+the rows, time and memory.
 
-``TAMIS_DATA=FOLDER python -m benchmarks.readings`` prints the tables of docs/performance/readings.md;
-``python -m benchmarks.readings FILE`` times the parts of a fit from a file.
+``TAMIS_DATA=FOLDER python -m benchmarks.readings`` prints the errors that docs/files_to_report.md
+tells; ``python -m benchmarks.readings FILE`` times the parts of a fit from a file.
 """
 
 import os

@@ -55,12 +55,12 @@ def train(
 
     A sieve reads rows that can be read again twice, and is then fitted (`stream=True` walks it
     through them instead). The first reading gathers sums of every column over all rows, and a
-    sample of `n_sample` rows; the second keeps of all rows the columns that may matter: all of
-    them where their entries, 12 bytes each, fit into the `memory`, and then the model is that of
-    `fit`; else those with the strongest contrasts between the classes (or with the target), eight
-    for each one that a sieve of the sample keeps, but at least 16,384, and those that it keeps.
-    The held-out errors of a model whose columns were picked so know what all rows say of single
-    columns, and are a little low.
+    sample; the second keeps of all rows the columns that may matter. Where all entries, 12 bytes
+    each, fit into the `memory`, these are all columns, and the model is that of `fit`. Else they
+    are those whose contrast between the classes (or with the target) is three standard errors, the
+    strongest eight for each one that a sieve of the sample keeps, that one, and those with few
+    entries. What predicts a fold is chosen without its targets, so that held-out errors stay
+    honest.
 
     Parameters
     ----------

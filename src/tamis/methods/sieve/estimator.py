@@ -152,8 +152,7 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         rows, targets, columns, weights, *_ = taken = take(self, X, y, sample_weight, layout="rows")
         options = options_of(self, rows.n_features, is_classifier(self))
         sample = sample_of(rows, columns, weights, targets.outputs, options, self.fit_intercept)
-        if screened is not None:
-            sample = screened.of(sample, taken)
+        sample = screened.of(sample, taken) if screened else sample
         result = self._warned(sieve(sample, task, options))
         self.__dict__.update(_targets=targets, _result=result)
         self.__dict__.pop("_stream", None)
@@ -325,12 +324,11 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     Notes
     -----
     `partial_fit` learns the models of the top of the ladder in one pass and keeps a sample of the
-    rows, on which the ladder itself runs: at the end of the first call and of every call in which
-    the number of rows seen (those of weight 0 left out) passes a power of two; `refine` runs it on
-    demand. How rows are cut into calls matters only to those moments. Until the sample is full a
-    model is a `fit` of all distinct rows; then it loses accuracy, for weights are relearnt from the
-    sample; `train`, on rows that can be read twice, does not. A stream holds 48 bytes x
-    (`n_folds` + 1) a column.
+    rows, on which the ladder runs whenever the number of rows seen (those of weight 0 left out) has
+    passed a power of two by the end of a call, or `refine` is called. How rows are cut into calls
+    matters only to those moments. Until the sample is full a model is a `fit` of all distinct rows;
+    then it loses accuracy, for weights are relearnt from the sample; `train`, on rows that can be
+    read twice, does not. A stream holds 48 bytes x (`n_folds` + 1) a column.
 
     References
     ----------

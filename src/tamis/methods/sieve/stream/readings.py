@@ -56,7 +56,9 @@ class TwoReadings(Left):
     def _fit_kept(self, kept: Kept):
         """`fit`, on the kept columns of all rows."""
         X, y, weights = kept.taken()
-        return self._fit(X, y, weights, None if kept.open is None else Screened(kept))
+        if kept.open is None:
+            return self._fit(X, y, weights)
+        return self._fit(X, y, weights, Screened(kept.open, np.concatenate(kept.hashes)))
 
 
 class Screened:
@@ -65,8 +67,8 @@ class Screened:
     those of whole rows, by which they were chosen.
     """
 
-    def __init__(self, kept: Kept):
-        self.open, self.hashes = kept.open, np.concatenate(kept.hashes)
+    def __init__(self, open_: np.ndarray, hashes: np.ndarray):
+        self.open, self.hashes = open_, hashes
 
     def of(self, sample: Sample, taken: Taken) -> Sample:
         """The sample of the rows that were taken, with other folds, and columns barred in some."""
@@ -89,7 +91,7 @@ def superset(model, first: FirstReading, memory: int) -> Superset:
     everywhere = (None, *range(first.folds))
     choices = np.array([picked(model, first, entries, without) for without in everywhere])
     # What a fold group may use is chosen without its fold, so that all choices must be kept.
-    chosen = choices.any(axis=0)
+    chosen = np.asarray(choices.any(axis=0))
     return Superset(chosen, int(entries[chosen].sum()), choices[1:])
 
 

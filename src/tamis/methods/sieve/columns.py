@@ -71,21 +71,23 @@ class Units(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """All that a run reads: rows, how their columns and targets were scaled, and their folds:
-    (deals, rows).
+    """All that a run reads: rows, how their columns and targets were scaled, their folds (deals,
+    rows), and for each fold of the first deal the columns that may be used to predict it (None:
+    all).
     """
 
     table: Table
     columns: Columns
     units: Units
     folds: np.ndarray
+    open: np.ndarray | None = None
 
 
 def sample_of(
-    rows: Csr, targets, weights, outputs: int, options, centred: bool, walked: bool = False
+    rows: Csr, targets, weights, outputs: int, options, centred: bool, dealt=None
 ) -> Sample:
-    """Rows in an order of their own, in standard units, and dealt out to folds; those that a stream
-    has `walked` stay in the folds that it dealt.
+    """Rows in an order of their own, in standard units, and dealt out to folds: by their content,
+    or by the words `dealt`, where others have learnt from them in such folds.
     """
     weights = NOTHING if (weights == 1.0).all() else weights
     classes = options.classes
@@ -94,14 +96,14 @@ def sample_of(
     order = settled_order(hashes, targets, weights)
     scaled = scaled_weights(weights, order)
     measured = measure(rows, order.astype(np.uint64), scaled, centred, not classes)
-    if not walked:
+    if dealt is None:
         # From here on content is that in standard units, so that the units are forgotten too.
         hashes[order] = _standard_hashes(rows, order, measured)
         order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
     scaled = scaled_weights(weights, order)
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
-    folds = [fold_of(hashes[order], options.folds)]
-    if not walked:
+    folds = [fold_of((hashes if dealt is None else dealt)[order], options.folds)]
+    if dealt is None:
         salted = [hashes[order] * np.uint64(2 * split + 1) for split in range(1, DEALS)]
         folds += [fold_of(mix(words), options.folds) for words in salted]
     return Sample(table, measured.columns, units, np.stack(folds))

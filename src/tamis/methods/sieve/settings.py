@@ -16,7 +16,7 @@ from tamis.solvers.pairing import loss_of
 
 FULL = 0.15  # mean density of the columns above which the bold base is gentler and walks thrice
 RARE = 0.2  # share of the rarer class, or
-FEW = 500  # number of rows, below which rows are dealt out to folds
+FEW = 250  # number of rows, below which rows are dealt out to folds
 SPLITS = 3  # times, since the size hangs on few rows
 
 

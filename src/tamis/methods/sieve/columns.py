@@ -199,24 +199,19 @@ def measure(rows: Csr, order, weights, centred: bool, numbers: bool = False) -> 
         alike = (tops**2 * counts < 1.000001 * squares) & (counts > 2.0)
         alive &= alike | (counts >= min(FEW, 0.1 * n))
     del tops
-    shift = {}
-    if centred and (counts >= 0.5 * n).any():
-        full = np.flatnonzero((counts >= 0.5 * n) & alive)
-        origin, density, unit = _measure_full(rows, order, weights, full, counts[full])
-        counts[full], squares[full] = n * density, n * density * unit**2
-        alive[full] = unit > 1e-9 * np.abs(origin)
-        shift = {"full": full, "origin": origin}
+    scale, shift = np.sqrt(counts / np.where(alive, squares, 1.0)), np.zeros(p)
+    del squares
+    full = np.flatnonzero((counts >= 0.5 * n) & alive) if centred else counts[:0].astype(np.int64)
+    if len(full):
+        shift[full], density, unit = _measure_full(rows, order, weights, full, counts[full])
+        alive[full] = (unit > 1e-9 * np.abs(shift[full])) & (density > 1e-12)
+        counts[full], scale[full] = n * density, 1.0 / np.where(alive[full], unit, 1.0)
     kept = np.flatnonzero(alive)
     place = np.full(p, len(kept), dtype=np.uint32)
     place[kept] = np.arange(len(kept), dtype=np.uint32)
-    moved = np.zeros(len(kept))
-    if shift:
-        full, origin = (part[alive[shift["full"]]] for part in shift.values())
-        moved[place[full]] = origin
-    scale = np.sqrt(counts[kept] / squares[kept])
-    shifted = np.flatnonzero(moved).astype(np.uint64)
-    density = np.minimum(counts[kept] / n, 1.0)
-    return Measured(Columns(p, kept, scale, moved), density, place, shifted)
+    scale, shift, density = scale[kept], shift[kept], np.minimum(counts[kept] / n, 1.0)
+    shifted = np.flatnonzero(shift).astype(np.uint64)
+    return Measured(Columns(p, kept, scale, shift), density, place, shifted)
 
 
 def _measure_full(rows: Csr, order, weights, full, counts):

@@ -156,7 +156,7 @@ def _softened(margin: np.ndarray, strata: np.ndarray, held: Held) -> tuple[np.nd
     off, kinds = np.empty_like(soft), np.unique(strata)
     for kind in kinds:
         inside = strata == kind
-        share = mass[inside].sum() / mass.sum()
+        share = max(mass[inside].sum() / mass.sum(), 1e-9)
         mean = np.average(soft[inside], weights=mass[inside])
         off[inside] = (soft[inside] - mean) / (share * len(kinds))
         soft[inside] /= share * len(kinds)

@@ -41,8 +41,8 @@ from tamis.solvers.pairing import loss_of
 
 _NONE_HELD_OUT = (
     "all rows fell into one fold, because they are few or alike, so that none could be held out: "
-    "the number of features was not chosen by held-out errors, which are nan in path_ and "
-    "resolved_params_."
+    "the number of features was not chosen by held-out errors, which are nan in error_, "
+    "standard_error_, sizes_ and resolved_params_."
 )
 
 

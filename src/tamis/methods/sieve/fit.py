@@ -25,7 +25,10 @@ from tamis.methods.sieve.settings import Options, settings_for
 RELIEF = 0.3  # strength of the final phase, against that of the ladder
 FINAL_PASSES = 3
 FINAL_PATHS = 4
-TRUST = 3.0  # standard errors by which the targets must be less surprising than by the prior
+# Standard errors by which the targets must be less surprising than by the prior: at the chosen size,
+# or by scores of many sizes together, which no choice has flattered.
+TRUST, TRUST_TOGETHER = 3.0, 2.0
+FEWEST = 16  # sizes up to this one, and up to a quarter of the rows, are taken together
 KEPT = 2**17  # largest rung of a fold group that is kept for the final phase
 OTHER_SIZES = 2**12  # rungs at least up to this size are kept for other sizes, and up to
 FURTHER = 4  # times the chosen size
@@ -275,7 +278,20 @@ class Run:
         """Groups of paths, each without one fold, down the whole ladder under each setting."""
         boards = [self._board(setting) for setting in settings]
         run([call for board in boards for call in board.calls()])
+        self.together = self._judge(self._pooled(boards)[None])[0].gain if boards[0].teams else 0.0
         return [board.trial(self._judge) for board in boards]
+
+    def _pooled(self, boards: list["Board"]) -> np.ndarray:
+        """Held-out scores of all settings and of sizes well below the number of rows, each in its
+        own units: nothing in them was chosen by looking at errors.
+        """
+        few = self.sizes <= max(FEWEST, self.table.n_rows / 4)
+        total = np.zeros((self.table.n_rows, self.table.outputs))
+        for board in boards:
+            for scores in board.scores[:, few].reshape(-1, *total.shape):
+                spread = scores.std(axis=0, dtype=float)
+                total += scores / np.where(spread > 0.0, spread, 1.0)
+        return total
 
     def _board(self, setting: Setting) -> "Board":
         """The teams of a setting, before they have begun."""
@@ -316,7 +332,8 @@ class Run:
             size = self.options.size
             return 0, Choice(0, int(self.sizes[0]) if size is None else size, np.nan), np.nan
         base, choice, error = settle(trials, self.held.mass, self.rule)
-        if self.options.size is None and not trials[base][choice.level].gain > TRUST:
+        gain = trials[base][choice.level].gain
+        if self.options.size is None and not (gain > TRUST or self.together > TRUST_TOGETHER):
             choice = choice._replace(size=0)
         return base, choice, error
 

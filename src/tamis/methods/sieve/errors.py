@@ -170,7 +170,7 @@ def _number_rows(right: np.ndarray, held: Held) -> Rows:
     fill_losses(held.loss, residual, losses)
     mean = np.average(held.targets, axis=0, weights=mass) if held.intercept else 0.0
     variance = np.average((held.targets - mean) ** 2, axis=0, weights=mass)
-    squares = residual**2 / np.where(variance > 0.0, variance, 1.0)
+    squares = np.minimum(residual**2 / np.where(variance > 0.0, variance, 1.0), 1e30)
     cost = losses.mean(axis=1)
     return Rows(cost, cost - np.average(cost, weights=mass), squares.mean(axis=1), cost)
 

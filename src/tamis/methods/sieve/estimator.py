@@ -17,22 +17,24 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, y_i)
        + \frac{\lambda}{n} \sum_i \sum_j |z_{ij} w_j|
 
-    where z are the columns in units of their root mean square (columns filled in more than 90 % of
-    the rows are centred as well). The penalty is on *contributions*: rescaling a column changes
-    nothing, and a row costs as much as its nonzeros. Down a ladder of sizes the features with the
-    largest pooled weights stay and the others leave. Groups of paths that never see one fold each
-    give a smooth held-out error for every size, under two base settings: calm (short steps, strong
-    penalty) and bold (long steps, weak penalty, both by the share of the rarer class). The bold one
-    is taken when it wins, row by row and in soft and 0/1 error, by more than a standard error; it
-    runs alone, and errors are balanced over the classes, when the rarer class has less than a fifth
-    of the rows. The smallest size within `se` standard errors of the least error is chosen, and
-    paths over all rows go there.
+    where z are the columns in units of their own: those with one value in more than half of the
+    rows are measured from it, by the root mean square of their other entries, the rest are
+    standardised. The penalty is on *contributions*: units of a column change nothing, and a row
+    costs as much as its entries. Down a ladder of sizes the features with the largest pooled
+    weights stay and the others leave. Groups of paths that never see one fold each give held-out
+    scores for every size, under two base settings: calm (short steps, strong penalty) and bold
+    (long steps, weak penalty, both by the share of the rarer class). A line turns the scores into
+    log odds, so that intercept and scale are right; then a smooth error, which counts the classes
+    alike, says which base to take (bold when it wins row by row by more than a standard error) and
+    where to stop: at the smallest size within `se` standard errors of the least error, the mean of
+    what many draws of the rows would choose. Paths over all rows go there. Where neither the chosen
+    size nor many sizes together are surely better than the share of the classes the model is empty,
+    with a warning that says so.
 
-    It is meant for sparse data of many columns, such as text: there, untuned and in a second or so,
-    it has had lower error than cross-validated L1 with few features. Rare classes are served too,
-    with more features. On dense data of few columns, such as images, a tuned `FTRLClassifier` that
-    keeps most columns has lower error. Counts of words should be scaled to rows of unit length
-    first.
+    It is meant for wide data, such as text: there, untuned and in a second or so, it has had lower
+    error than cross-validated L1, with few features. Rare classes are served too. On dense data of
+    few columns, such as images, a tuned `FTRLClassifier` that keeps most columns has lower error.
+    Counts of words should be scaled to rows of unit length first.
 
     Its stability is that against chance: the same rows in any order give the same model to the bit,
     and other seeds nearly the same features. It does not cover a change of the data: of features
@@ -87,15 +89,16 @@ class SieveRegressor(NumberStream, Regressor, Sieve):
     .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, u_i)
        + \frac{\lambda}{n} \sum_i \sum_j |z_{ij} w_j|
 
-    where z are the columns in units of their root mean square (columns filled in more than 90 % of
-    the rows are centred as well) and u is y less its median, over 1.4826 times its median absolute
-    deviation: strengths, and the width of a Huber loss, are in units of the spread of y. Steps are
-    held back (implicit steps) where a long one would overshoot. The rest is as in
-    `SieveClassifier`; sizes are chosen by the held-out loss.
+    where z are the columns as in `SieveClassifier` and u is y less its median, over 1.4826 times its
+    median absolute deviation: strengths, and the width of the Huber loss, are in units of the
+    spread of y. Steps are held back (implicit steps) where a long one would overshoot. Columns with
+    entries in fewer than ten rows are left out unless these are alike: nobody knows how large such
+    a column can get. The rest is as in `SieveClassifier`; sizes are chosen by the held-out loss,
+    and what may be given up is a standard error of the difference to the least, row by row.
 
-    Choose it for many columns, sparse or not, of which few matter. With few columns that all
-    matter, use `FTRLRegressor` or a ridge regression. What its stability covers, and when a stream
-    makes its models, is said at `SieveClassifier`.
+    Choose it for many columns, sparse or not, of which few matter, and where noise may have heavy
+    tails. With few columns that all matter, use `FTRLRegressor` or a ridge regression. What its
+    stability covers, and when a stream makes its models, is said at `SieveClassifier`.
 
     {parameters}
 

@@ -25,8 +25,8 @@ from tamis.methods.sieve.settings import Options, settings_for
 RELIEF = 0.3  # strength of the final phase, against that of the ladder
 FINAL_PASSES = 3
 FINAL_PATHS = 4
-# Standard errors by which the targets must be less surprising than by the prior: at the chosen size,
-# or by scores of many sizes together, which no choice has flattered.
+# Standard errors by which the targets must be less surprising than by the prior: at the chosen
+# size, or by scores of many sizes together, which no choice has flattered.
 TRUST, TRUST_TOGETHER = 3.0, 2.0
 FEWEST = 16  # sizes up to this one, and up to a quarter of the rows, are taken together
 KEPT = 2**17  # largest rung of a fold group that is kept for the final phase

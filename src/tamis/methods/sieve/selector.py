@@ -129,14 +129,27 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         support_ : ndarray of int
             Indices of the kept features; for several outputs the union.
         selection_probability_ : ndarray of the shape of `coef_`
-            Share of the fold groups that kept the feature at the level of the chosen size. The
-            groups share most of their rows: no bound on false selections follows.
-        path_ : dict of ndarray
-            The ladder: "n_features", "soft_error" (which the size is chosen by; of a regressor the
-            mean loss in standard units) and "error" (0/1; of a regressor the mean absolute error),
-            both on rows that the paths did not see; nan, with a warning from `fit` and `refine`,
-            where no row could be held out. With `per_class` a list of such dicts; so are
-            `history_` and `resolved_params_`.
+            Share of the fold groups that keep the feature at the chosen size. The groups share most
+            of their rows: no bound on false selections follows. A kept feature below one half is
+            one that other rows might well not have kept.
+        importance_ : ndarray of the shape of `coef_`
+            Size of the weight times the standard deviation of its column: the order in which
+            features are shown.
+        error_ : float
+            Error to expect on new rows: 0/1 error, of a regressor the share of the variance of y
+            that is left unexplained (1 - R2). It is not read off the folds that chose base and
+            size: the choice is bootstrapped. With `per_class` an array, one an output; so are the
+            next two.
+        standard_error_ : float
+            Its standard error.
+        baseline_error_ : float
+            Error of the prior alone.
+        sizes_ : dict of ndarray
+            The ladder: "size" (the last is 0, the prior alone), "error" and "standard_error" on
+            rows that the paths did not see, and "soft_error", which the size is chosen by (of a
+            regressor the mean loss in standard units); nan, with a warning from `fit` and `refine`,
+            where no row could be held out. With `per_class` a list of such dicts; so are `history_`
+            and `resolved_params_`.
         history_ : list of dict
             What the paths over all rows did, level by level.
         n_iter_ : int

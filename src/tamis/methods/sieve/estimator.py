@@ -89,8 +89,8 @@ class SieveRegressor(NumberStream, Regressor, Sieve):
     .. math:: \frac{1}{n} \sum_i \ell(w^T z_i + b, u_i)
        + \frac{\lambda}{n} \sum_i \sum_j |z_{ij} w_j|
 
-    where z are the columns as in `SieveClassifier` and u is y less its median, over 1.4826 times its
-    median absolute deviation: strengths, and the width of the Huber loss, are in units of the
+    where z are the columns as in `SieveClassifier` and u is y less its median, over 1.4826 times
+    its median absolute deviation: strengths, and the width of the Huber loss, are in units of the
     spread of y. Steps are held back (implicit steps) where a long one would overshoot. Columns with
     entries in fewer than ten rows are left out unless these are alike: nobody knows how large such
     a column can get. The rest is as in `SieveClassifier`; sizes are chosen by the held-out loss,

@@ -5,7 +5,6 @@ chosen by looking at errors.
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from tamis.methods.sieve.errors import Error, beats
 
@@ -47,13 +46,29 @@ def ladder(n_seen: int) -> np.ndarray:
     return np.unique(np.array(sizes, dtype=np.int64))[::-1]
 
 
+def rising(values: np.ndarray) -> np.ndarray:
+    """The non-decreasing values nearest to the given ones: at each place the largest, over where to
+    begin before it, of the least mean up to somewhere behind it.
+
+    For the few levels of a ladder, hundreds of times a fit: scikit-learn's checks of its arguments
+    took a third of that fit.
+    """
+    many = len(values)
+    sums, at = np.concatenate([[0.0], np.cumsum(values)]), np.arange(many)
+    before = at[:, None] <= at
+    means = (sums[1:] - sums[:-1, None]) / np.where(before, at - at[:, None] + 1.0, 1.0)
+    means[~before] = np.inf
+    least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+    return np.where(before, least, -np.inf).max(axis=0)
+
+
 def choose_size(sizes: np.ndarray, errors: np.ndarray, room: np.ndarray | float) -> Choice:
     """The smallest size whose smoothed error is within `room` of the least (one for all sizes, or
     one a size), between two levels of the ladder if need be.
     """
     best = int(np.argmin(errors))
     smooth = np.array(errors, dtype=float)
-    smooth[best:] = isotonic_regression(smooth[best:])
+    smooth[best:] = rising(smooth[best:])
     # Pooling equal errors may round upwards.
     limits = float(max(errors[best], smooth[best])) + np.broadcast_to(room, len(sizes))
     slack = limits - smooth
@@ -130,7 +145,8 @@ def settle(trials: list[list[Error]], mass: np.ndarray, rule: Rule) -> tuple[int
     plain = [np.stack([error.plain_rows for error in errors]) for errors in trials]
     apart = [spreads(errors, rule) for errors in trials]
     many = soft[0].shape[1]
-    mass, random, errors, sizes = mass[:many], np.random.default_rng(0), [], []
+    mass, random = mass[:many].astype(np.float32), np.random.default_rng(0)
+    errors, sizes = [], []
     for _ in range(0, DRAWS, BATCH):
         draws = random.poisson(1.0, (BATCH, many)).astype(np.float32)
         inside = draws * mass

@@ -118,7 +118,7 @@ class SieveRegressor(NumberStream, Regressor, Sieve):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 100))
     >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=500)
-    >>> model = SieveRegressor(min_features=1, random_state=0).fit(X, y)
+    >>> model = SieveRegressor(random_state=0).fit(X, y)
     >>> model.support_.tolist()
     [0, 1]
     >>> model.coef_[:2].round(1).tolist()

@@ -40,8 +40,8 @@ from tamis.solvers.pairing import loss_of
 
 _NONE_HELD_OUT = (
     "all rows fell into one fold, because they are few or alike, so that none could be held out: "
-    "the number of features was not chosen by held-out errors, which are nan in path_ and "
-    "resolved_params_."
+    "the number of features was not chosen by held-out errors, which are nan in sizes_ and "
+    "error_."
 )
 
 
@@ -82,8 +82,8 @@ class Sieve(SelectorMixin, Estimator):
     tolerance: float = parameter(
         0.0,
         [SHARE],
-        "Share of the least held-out soft error that may be given up for fewer features, where that "
-        "is more than `se` standard errors.",
+        "Share of the least held-out soft error that may be given up for fewer features, where "
+        "that is more than `se` standard errors.",
     )
     per_class: bool = parameter(
         False,
@@ -130,12 +130,23 @@ class Sieve(SelectorMixin, Estimator):
         selection_probability_ : ndarray of the shape of `coef_`
             Share of the fold groups that kept the feature at the level of the chosen size. The
             groups share most of their rows: no bound on false selections follows.
-        path_ : dict of ndarray
-            The ladder: "n_features", "soft_error" (which the size is chosen by; of a regressor the
-            mean loss in standard units) and "error" (0/1; of a regressor the mean absolute error),
-            both on rows that the paths did not see; nan, with a warning from `fit` and `refine`,
-            where no row could be held out. With `per_class` a list of such dicts; so are
-            `history_` and `resolved_params_`.
+        importance_ : ndarray of the shape of `coef_`
+            Size of the weights times the standard deviation of their columns: the order in which
+            features are shown.
+        error_ : float or ndarray of shape (n_outputs,)
+            Error to expect on new rows (0/1; of a regressor the share of the variance of y that is
+            left, 1 - R2), the choice of the size taken into account; nan, with a warning from `fit`
+            and `refine`, where no row could be held out. With `per_class` one an output; so are
+            the next two.
+        standard_error_ : float or ndarray of shape (n_outputs,)
+            Its standard error.
+        baseline_error_ : float or ndarray of shape (n_outputs,)
+            Error of the prior alone: the shares of the classes, or the mean.
+        sizes_ : dict of ndarray
+            The ladder: "size" (falling; the last is 0, the prior alone), "error",
+            "standard_error" and "soft_error" (which the size is chosen by; of a regressor the mean
+            loss in standard units), all on rows that the paths did not see. With `per_class` a
+            list of such dicts; so are `history_` and `resolved_params_`.
         history_ : list of dict
             What the paths over all rows did, level by level.
         n_iter_ : int

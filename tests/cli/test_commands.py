@@ -175,6 +175,15 @@ def test_features_that_were_seldom_selected_are_marked(capsys):
     assert "*" not in capsys.readouterr().out
 
 
+def test_without_runs_inside_there_is_no_probability(tmp_path, capsys):
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
+    done = run("fit", tmp_path / "a.svm", *QUICK, capsys=capsys)
+    assert done.code == 0
+    assert "error     not known: no row could be held out" in done.out
+    assert "importance" in done.out
+    assert "probability" not in done.out
+
+
 @pytest.mark.parametrize("method", ["truncated", "fobos", "rda", "ftrl", "online"])
 def test_other_methods_and_json(folder, method, capsys):
     done = run(

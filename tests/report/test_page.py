@@ -274,6 +274,19 @@ def test_what_fewer_features_cost(errors, chosen, words):
     assert sizes.verdict_of(Ladder(errors, chosen)).other_sizes() == words
 
 
+def test_what_fewer_features_cost_over_outputs():
+    """The mean over all; one that keeps nothing loses nothing, of one without such a size nothing
+    is said.
+    """
+    paths = [
+        size_path for chosen in (32, 0, 1) for size_path in sizes.size_paths(Ladder(RISING, chosen))
+    ]
+    verdict = sizes.verdict_of(Ladder(RISING, 32))._replace(paths=paths[:2])
+    assert verdict.other_sizes() == "half as many features cost 0.2 points; a tenth 1.5"
+    assert verdict.stated().startswith("6.8 % ± 1.0, the mean over 2 outputs (guessing")
+    assert verdict._replace(paths=paths).other_sizes() == ""
+
+
 def test_errors_in_words():
     verdict = sizes.verdict_of(Ladder(RISING, 32))
     assert verdict.stated() == "6.8 % ± 1.0 (guessing by the shares of the classes: 50.0 %)"
@@ -301,6 +314,8 @@ def test_features_that_were_seldom_selected_are_marked(made):
     said = page.said("span", **{"class": "doubt", "title": material.DOUBT})
     assert said == ["0.490", "0.000"]
     assert material.DOUBT[1:] in " ".join(page.said("figcaption"))
+    model.selection_probability_ = np.zeros((1, 4))  # no runs inside, nothing to doubt
+    assert "probability" not in made(model=model).data()
     model.selection_probability_ = np.full((1, 4), 0.5)
     page = made(model=model)
     assert not page.classes("span", "doubt")

@@ -10,7 +10,7 @@ import numpy as np
 
 from tamis.base.machine.screen import for_json, for_terminal
 from tamis.cli.say import say
-from tamis.report.page.material import DOUBT, is_doubtful, shares_of_largest
+from tamis.report.page.material import DOUBT, is_doubtful, probabilities_of, shares_of_largest
 from tamis.report.page.sizes import Verdict
 
 MARK = "*"  # beside a feature to doubt
@@ -111,8 +111,8 @@ def kept(model: Any, names_of: Callable[[np.ndarray], list[str]]) -> list[dict]:
     known = {}
     if hasattr(model, "importance_"):
         known["importance"] = shares_of_largest(np.atleast_2d(_picked(model.importance_, support)))
-    if hasattr(model, "selection_probability_"):
-        known["probability"] = np.atleast_2d(_picked(model.selection_probability_, support))
+    if (shares := probabilities_of(model)) is not None:
+        known["probability"] = _picked(shares, support)
     names, outputs = names_of(support), _outputs(model, len(weights))
     found = []
     for k, column in enumerate(support.tolist()):

@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.judge.supports import kept_by
-from tamis.report.page.material import DOUBT, HALF, is_doubtful, output_names, weights_of
+from tamis.report.page.material import (
+    DOUBT,
+    HALF,
+    is_doubtful,
+    output_names,
+    probabilities_of,
+    weights_of,
+)
 from tamis.report.page.sheet import Sheet
 from tamis.report.page.words import counted, decimals, fixed, name_span, safe, whole
 
@@ -34,7 +41,7 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
     if weights is None:
         features, outputs, many = kept, np.zeros(len(kept), dtype=int), 1
         values = importance = None
-        shares = _shares(model)
+        shares = probabilities_of(model)
         if shares is not None:
             features = kept[np.lexsort((kept, -shares[0, kept]))]
     else:
@@ -61,7 +68,7 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
             Column("sign", "sign", sizes),
             Column("weight", "weight", sizes, decimals(sizes), "sorted by size, whatever the sign"),
         ]
-    shares = _shares(model)
+    shares = probabilities_of(model)
     if shares is not None:
         hint = "share of the runs inside the method that kept it"
         found = [_short(v) for v in shares[outputs, features]]
@@ -71,11 +78,6 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
         found = [_short(v) for v in density[features]]
         columns.append(Column("density", "share", found, 5, hint))
     return columns, total, len(kept)
-
-
-def _shares(model):
-    probability = getattr(model, "selection_probability_", None)
-    return None if probability is None else np.atleast_2d(probability)
 
 
 def _short(value) -> float | None:

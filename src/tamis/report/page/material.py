@@ -85,6 +85,14 @@ def output_names(model: Any, n_outputs: int) -> list[str]:
 
 
 # --------------------------------------------------------------------------- selection
+def probabilities_of(model: Any) -> np.ndarray | None:
+    """Selection probabilities (outputs, features) of a model, or None if it has none or could not
+    find them: a sieve of rows too few or too alike to be held out has zeros alone.
+    """
+    probability = getattr(model, "selection_probability_", None)
+    return None if probability is None or not np.any(probability) else np.atleast_2d(probability)
+
+
 def is_doubtful(probability: float | None) -> bool:
     """Whether a kept feature was selected so seldom that it is marked."""
     return probability is not None and probability < HALF

@@ -32,8 +32,6 @@ class SizePath(NamedTuple):
         """The size nearest to that share of the chosen one, and how much more error it makes; None
         where the ladder has no such size.
         """
-        if not self.chosen:
-            return None
         here, there = (
             int(np.argmin(np.abs(np.log(self.sizes / (part * self.chosen)))))
             for part in (1.0, share)
@@ -108,10 +106,12 @@ class Verdict(NamedTuple):
         """What fewer features would cost; empty where the ladder does not say."""
         said, last = [], ""
         for words, share in SHARES:
-            costs = [cost for path in self.paths if (cost := path.cost(share)) is not None]
-            if costs:
-                size = f" ({costs[0][0]:,})" if len(self.paths) == 1 else ""
-                verb, amount = self._priced(float(np.mean([more for _, more in costs])))
+            costs = [path.cost(share) for path in self.paths if path.chosen]
+            found = [cost for cost in costs if cost is not None]
+            if found and len(found) == len(costs):
+                size = f" ({found[0][0]:,})" if len(self.paths) == 1 else ""
+                # An output that keeps nothing has nothing to lose.
+                verb, amount = self._priced(sum(more for _, more in found) / len(self.paths))
                 unit = f" {'points' if self.classes else 'of R2'}" if amount else ""
                 again = verb == last and amount
                 said.append(f"{words}{size} {amount if again else f'{verb}{amount}{unit}'}")

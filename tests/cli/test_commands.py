@@ -11,7 +11,10 @@ from cli.commands import here, tamis
 
 from tamis import load
 from tamis.cli.commands.demo import write_svmlight
+from tamis.cli.show import show_kept
 from tamis.datasets import make_text
+from tamis.report.page.material import DOUBT
+from tamis.report.page.sizes import verdict_of
 
 pytestmark = pytest.mark.quick
 
@@ -66,7 +69,119 @@ def test_fit_prints_a_table_and_writes_a_model(folder, tmp_path, capsys):
     assert "columns count from 1" in done.err
     model = load(tmp_path / "m.tamis")
     assert model.classes_.tolist() == [-1, 1]
-    assert str(int(model.support_[np.abs(model.coef_[0, model.support_]).argmax()]) + 1) in done.out
+    table = [line.split("│")[1].strip() for line in done.out.splitlines() if line[:1] == "│"]
+    heaviest = model.support_[np.argsort(-model.importance_[0, model.support_], kind="stable")]
+    assert table == [str(column + 1) for column in heaviest[:5].tolist()]
+
+
+# --------------------------------------------------------------------------- the sieve on itself
+def test_a_sieve_tells_its_error_beside_the_prior(folder, tmp_path, capsys):
+    done = run("fit", folder / "train.svm", *QUICK, "--out", tmp_path / "m", capsys=capsys)
+    model = load(tmp_path / "m")
+    told = f"{100 * model.error_:.1f} % ± {100 * model.standard_error_:.1f}"
+    prior = f"(guessing by the shares of the classes: {100 * model.baseline_error_:.1f} %)"
+    assert f"error     {told} {prior}\n" in done.out
+    others = verdict_of(model).other_sizes()
+    assert others.startswith("half as many features (")
+    assert f"sizes     {others}\n" in done.out
+    assert "the most important first" in done.out
+    looked = run("inspect", tmp_path / "m", capsys=capsys).out
+    assert f"{told} {prior}" in looked
+    assert others in looked
+    tested = ["--test", folder / "test.svm"]
+    done = run("fit", folder / "train.svm", *QUICK, *tested, capsys=capsys)
+    assert "(on the test rows)" in done.out
+    assert f"held out  {told} {prior}\n" in done.out
+
+
+def test_a_sieve_tells_its_error_in_json(folder, tmp_path, capsys):
+    options = ["fit", folder / "train.svm", *QUICK, "--json"]
+    found = json.loads(run(*options, "--out", tmp_path / "m", capsys=capsys).out)
+    model = load(tmp_path / "m")
+    errors = {"error": model.error_, "standard_error": model.standard_error_}
+    assert {name: found[name] for name in errors} == found["held_out"] == errors
+    assert found["baseline_error"] == model.baseline_error_
+    assert found["sizes"] == {name: column.tolist() for name, column in model.sizes_.items()}
+    assert found["sizes"]["size"][-1] == 0
+    shares = [line["importance"] for line in found["top"]]
+    assert shares[0] == 1.0
+    assert shares == sorted(shares, reverse=True)
+    assert "verdict" not in found
+    looked = json.loads(run("inspect", tmp_path / "m", "--json", capsys=capsys).out)
+    names = [*errors, "baseline_error", "sizes", "top"]
+    assert [looked[name] for name in names] == [found[name] for name in names]
+    listed = run("inspect", tmp_path / "m", "--csv", capsys=capsys).out
+    lines = list(csv.DictReader(io.StringIO(listed)))
+    assert [float(line["importance"]) for line in lines] == shares
+    tested = json.loads(run(*options, "--test", folder / "test.svm", capsys=capsys).out)
+    assert tested["error"] != found["error"]
+    assert tested["standard_error"] is None
+    assert tested["held_out"] == errors
+
+
+def test_a_sieve_of_numbers_speaks_of_the_variance(tmp_path, capsys):
+    write_svmlight(X, 3.0 * X[:, [5]].toarray().ravel() + 0.1 * Y, tmp_path / "a.svm")
+    words = ["--task", "regress", "--out", tmp_path / "m"]
+    done = run("fit", tmp_path / "a.svm", *QUICK, *words, capsys=capsys)
+    verdict = verdict_of(load(tmp_path / "m"))
+    assert not verdict.classes
+    assert f"R2        {verdict.stated()}\n" in done.out
+    assert "(guessing by the mean: 0)" in done.out
+
+
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_a_sieve_that_finds_nothing_says_so(tmp_path, capsys, kind):
+    rng = np.random.default_rng(0)
+    targets = rng.permutation(2 * Y - 1) if kind == "classes" else rng.normal(size=400)
+    write_svmlight(X, targets, tmp_path / "a.svm")
+    paths = ["--out", tmp_path / "m", "--report", tmp_path / "page.html"]
+    done = run("fit", tmp_path / "a.svm", *QUICK, *paths, capsys=capsys)
+    prior = "the share of the classes" if kind == "classes" else "its mean"
+    sentence = f"nothing in these 300 columns predicts y better than {prior}"
+    assert done.code == 0
+    assert f"{sentence}\n" in done.out
+    assert "no feature was kept" not in done.out
+    assert "many features" not in done.out
+    model = load(tmp_path / "m")
+    assert not len(model.support_)
+    assert model.error_ == model.baseline_error_
+    assert sentence in (tmp_path / "page.html").read_text()
+    assert f"{sentence}\n" in run("inspect", tmp_path / "m", capsys=capsys).out
+    done = run("fit", tmp_path / "a.svm", *QUICK, "--json", capsys=capsys)
+    assert json.loads(done.out)["kept"] == 0
+
+
+def test_other_models_are_silent_on_themselves(folder, tmp_path, capsys):
+    words = ["--method", "ftrl", "--json"]
+    found = json.loads(run("fit", folder / "train.svm", *words, capsys=capsys).out)
+    assert [found[name] for name in ("standard_error", "baseline_error", "sizes")] == [None] * 3
+    assert "importance" not in found["top"][0]
+
+
+def test_features_that_were_seldom_selected_are_marked(capsys):
+    line = {"column": 1, "class": "1", "weight": 1.0, "importance": 1.0}
+    lines = [
+        line | {"name": name, "probability": share}
+        for name, share in (("sure", 1.0), ("even", 0.5), ("rare", 0.49))
+    ]
+    show_kept(lines, 3)
+    said = capsys.readouterr().out
+    assert [line for line in said.splitlines() if "│" in line and "*" in line] == [
+        next(line for line in said.splitlines() if "rare" in line)
+    ]
+    assert "* 0.49" in said
+    assert f"\n* {DOUBT}\n" in said
+    show_kept(lines, 2)
+    assert "*" not in capsys.readouterr().out
+
+
+def test_without_runs_inside_there_is_no_probability(tmp_path, capsys):
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
+    done = run("fit", tmp_path / "a.svm", *QUICK, capsys=capsys)
+    assert done.code == 0
+    assert "error     not known: no row could be held out" in done.out
+    assert "importance" in done.out
+    assert "probability" not in done.out
 
 
 @pytest.mark.parametrize("method", ["truncated", "fobos", "rda", "ftrl", "online"])

@@ -25,6 +25,20 @@ def sieve(text):
 
 
 @pytest.fixture(scope="session")
+def kinds(text):
+    """Three classes that three columns tell apart."""
+    columns = text[0][:, [1, 2, 3]].toarray()
+    return ((columns - columns.mean(axis=0)) / columns.std(axis=0)).argmax(axis=1)
+
+
+@pytest.fixture(scope="session")
+def noise(text):
+    """A sieve that found nothing."""
+    with pytest.warns(UserWarning, match="nothing in these 300 columns predicts y better than"):
+        return tamis.SieveClassifier(random_state=0).fit(text[0], np.arange(400) % 2)
+
+
+@pytest.fixture(scope="session")
 def stabilized(text):
     return tamis.StabilizedSGDClassifier(n_paths=4, max_iter=3, rejection=0.9, random_state=0).fit(
         *text

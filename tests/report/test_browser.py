@@ -9,6 +9,7 @@ from report.pages import AUDIT, HISTORY
 from report.test_page import HOSTILE, Wide
 
 from tamis import write_page
+from tamis.report.page.material import DOUBT
 
 pytestmark = pytest.mark.skipif(
     find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)"
@@ -119,6 +120,16 @@ def test_sort(tab, wide):
     assert tab.ask(CELLS.format(1)) == sorted(
         tab.ask(CELLS.format(1)), key=lambda text: int(text.replace(",", ""))
     )
+
+
+def test_features_that_were_seldom_selected_stay_marked(tab, wide):
+    path, model = wide
+    tab.open(path)
+    press(tab, 1)
+    press(tab, 4)
+    columns = [int(text.replace(",", "")) for text in tab.ask(CELLS.format(1))]
+    marks = tab.ask("[...document.querySelectorAll('#kept .doubt')].map(mark => mark.title)")
+    assert marks == [DOUBT] * int((model.selection_probability_[0, columns] < 0.5).sum())
 
 
 def test_pages_of_the_table(tab, wide):

@@ -18,6 +18,7 @@ import tamis
 from tamis import (
     DensityBiasDisplay,
     KernelWeightsDisplay,
+    PixelDisplay,
     SelectionPathDisplay,
     SelectionProbabilityDisplay,
     StabilityDisplay,
@@ -205,20 +206,65 @@ def test_a_parameter_is_described_once():
 
 # --------------------------------------------------------------------------- what is drawn
 def test_the_path_is_that_of_the_sieve(sieve):
-    display = SelectionPathDisplay.from_estimator(sieve, name="mine")
-    np.testing.assert_array_equal(display.line_.get_xdata(), sieve.path_["n_features"])
-    np.testing.assert_array_equal(display.line_.get_ydata(), sieve.path_["error"])
+    """None, which a logarithmic axis has no place for, is a line across."""
+    display, sizes = SelectionPathDisplay.from_estimator(sieve, name="mine"), sieve.sizes_
+    assert sizes["size"][-1] == 0
+    np.testing.assert_array_equal(display.line_.get_xdata(), sizes["size"][:-1])
+    np.testing.assert_array_equal(display.line_.get_ydata(), sizes["error"][:-1])
     assert display.chosen_line_.get_xdata()[0] == sieve.resolved_params_["n_features"]
+    assert display.baseline_line_.get_ydata()[0] == sieve.baseline_error_
+    assert display.baseline_line_.get_label() == "no feature"
     assert display.line_.get_label() == "mine"
+    (band,) = display.fill_between_.get_paths()
+    heights = set(np.round(band.vertices[:, 1], 12))
+    for sign in (-1.0, 1.0):
+        edge = sizes["error"][:-1] + sign * sizes["standard_error"][:-1]
+        assert set(np.round(edge, 12)) <= heights
 
 
-def test_each_class_has_its_path(text):
-    model = tamis.SieveClassifier(per_class=True, random_state=0).fit(text[0], np.arange(400) % 3)
+def test_a_path_without_more_than_sizes_and_errors():
+    display = SelectionPathDisplay(n_features=[9, 3, 0], error=[0.1, 0.2, 0.5]).plot(name="mine")
+    assert display.line_.get_xdata().tolist() == [9, 3]
+    assert (display.fill_between_, display.baseline_line_, display.chosen_line_) == (None,) * 3
+    with pytest.raises(ValueError, match="equal length"):
+        SelectionPathDisplay(n_features=[9, 3], error=[0.1, 0.2], standard_error=[0.1])
+
+
+def test_the_path_of_a_sieve_that_found_nothing(noise):
+    display = SelectionPathDisplay.from_estimator(noise)
+    assert display.chosen == 0
+    assert display.chosen_line_ is None
+    assert display.baseline_line_.get_label() == "no feature (chosen)"
+    display.figure_.canvas.draw()
+    assert not len(SelectionProbabilityDisplay.from_estimator(noise).kept_points_.get_xdata())
+
+
+def test_each_class_has_its_path(text, kinds):
+    model = tamis.SieveClassifier(per_class=True, random_state=0).fit(text[0], kinds)
     for output in range(3):
         display = SelectionPathDisplay.from_estimator(model, output=output)
-        np.testing.assert_array_equal(display.error, model.path_[output]["error"])
+        np.testing.assert_array_equal(display.error, model.sizes_[output]["error"][:-1])
+        assert display.baseline_error == model.baseline_error_[output]
     with pytest.raises(ValueError, match="between 0 and 2"):
         SelectionPathDisplay.from_estimator(model, output=3)
+
+
+def test_kept_features_come_by_importance_where_it_is_known(sieve):
+    display = SelectionProbabilityDisplay.from_estimator(sieve)
+    np.testing.assert_array_equal(display.importance, sieve.importance_[0])
+    shown = SelectionProbabilityDisplay(
+        probability=[0.9, 0.2, 1.0, 0.4, 0.0],
+        kept=[True, True, True, False, False],
+        importance=[1.0, 3.0, 2.0, 0.0, 0.0],
+    ).plot()
+    assert shown.kept_points_.get_xdata().tolist() == [1, 2, 3]
+    assert shown.kept_points_.get_ydata().tolist() == [0.2, 1.0, 0.9]
+    assert shown.other_points_.get_ydata().tolist() == [0.4]
+
+
+def test_pixels_of_a_sieve_are_as_large_as_their_importance(sieve):
+    display = PixelDisplay.from_estimator(sieve, (15, 20))
+    np.testing.assert_array_equal(display.importances.ravel(), sieve.importance_[0])
 
 
 def test_probabilities_fall_and_kept_ones_are_filled(stabilized):

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 import tamis
 from tamis import selection_kappa, write_page
 from tamis.base.machine import disk as _disk
-from tamis.report.page import features
+from tamis.report.page import features, material, sizes
 
 pytestmark = pytest.mark.quick
 
@@ -99,8 +99,10 @@ def test_the_table_holds_the_weights(made, sieve, density):
     )
     np.testing.assert_allclose(table["density"], density[table["column"]], rtol=1e-5)
     assert table["rank"] == list(range(1, len(sieve.support_) + 1))
-    sizes = np.abs(table["weight"])
-    assert (np.diff(sizes) <= 0).all()
+    importance = sieve.importance_[0, table["column"]]
+    np.testing.assert_allclose(table["importance"], importance / importance.max(), rtol=1e-5)
+    assert (np.diff(importance) <= 0).all()
+    assert "the most important first" in " ".join(page.said("figcaption"))
     (body,) = page.said("tbody")[:1]
     assert all(WORDS[j] in body for j in sieve.support_[:50])
     signs = [
@@ -111,7 +113,11 @@ def test_the_table_holds_the_weights(made, sieve, density):
 
 
 def test_several_classes_have_a_row_a_weight(made, many):
-    table, coef = made(model=many, names=WORDS).data(), many.coef_
+    page, coef = made(model=many, names=WORDS), many.coef_
+    table = page.data()
+    assert "importance" not in table
+    assert (np.diff(np.abs(table["weight"])) <= 0).all()
+    assert "the largest weight first" in " ".join(page.said("figcaption"))
     assert len(table["weight"]) == np.count_nonzero(coef)
     at = [many.classes_.tolist().index(label) for label in table["class"]]
     np.testing.assert_allclose(table["weight"], coef[at, table["column"]], rtol=1e-5)
@@ -132,9 +138,9 @@ def test_stabilized_classes(made, text):
 
 
 @pytest.mark.parametrize("per_class", [False, True])
-def test_sieves_of_several_classes(made, text, per_class):
+def test_sieves_of_several_classes(made, text, kinds, per_class):
     X, _ = text
-    model = tamis.SieveClassifier(per_class=per_class, random_state=0).fit(X, np.arange(400) % 3)
+    model = tamis.SieveClassifier(per_class=per_class, random_state=0).fit(X, kinds)
     page = made(model=model)
     assert len(page.all("svg", **{"aria-label": "Choice of size"})) == (3 if per_class else 1)
     assert len(page.data()["weight"]) == np.count_nonzero(model.coef_)
@@ -142,8 +148,14 @@ def test_sieves_of_several_classes(made, text, per_class):
 
 def test_numbers_and_selectors(made, text):
     X, y = text
-    model = tamis.SieveRegressor(min_features=2, random_state=0).fit(X, 3.0 * X[:, 5] + 0.01 * y)
-    assert "held-out absolute error" in made(model=model).text
+    model = tamis.SieveRegressor(random_state=0).fit(X, 3.0 * X[:, 5] + 0.01 * y)
+    page = made(model=model)
+    assert "held-out error, 1 − R²" in page.text
+    explained = f"{1.0 - model.error_:.3f} ± {model.standard_error_:.3f}"
+    assert (
+        f"Its R2 on rows that it has not seen: {explained} (guessing by the mean: 0)."
+        in (page.said("p", **{"class": "abstract"})[0])
+    )
     selector = tamis.StabilitySelector(
         tamis.RDAClassifier(max_iter=1, tol=None),
         n_pairs=5,
@@ -161,24 +173,153 @@ def test_numbers_and_selectors(made, text):
 
 
 def test_chart_of_sizes_has_a_point_a_size(made, sieve):
-    page = made(model=sieve)
-    tips = [
-        dot["data-tip"]
-        for dot in page.classes("circle", "kept")
-        if "features:" in dot.get("data-tip", "")
-    ]
-    assert len(tips) == 2 * len(sieve.path_["n_features"])
-    first = sieve.path_["n_features"][0], sieve.path_["error"][0]
-    assert f"{first[0]:,} features: {first[1]:.4f}" in tips
+    """All but the last, which is none and has no place on a logarithmic axis."""
+    page, ladder = made(model=sieve), sieve.sizes_
+    dots = [dot for dot in page.classes("circle", "kept") if "features:" in dot["data-tip"]]
+    tips, many = [dot["data-tip"] for dot in dots], len(ladder["size"]) - 1
+    assert ladder["size"][-1] == 0
+    assert len(tips) == 2 * many
+    first = f"{ladder['size'][0]:,} features: {ladder['error'][0]:.4f}"
+    assert f"{first} ± {ladder['standard_error'][0]:.4f}" in tips
     assert f"{sieve.resolved_params_['n_features']:,} chosen" in page.text
-    heights = [
-        float(dot["cy"]) for dot in page.classes("circle", "kept") if "features:" in dot["data-tip"]
+    heights = [float(dot["cy"]) for dot in dots]
+    for name, drawn in (("error", heights[:many]), ("soft_error", heights[many:])):
+        assert abs(np.corrcoef(drawn, ladder[name][:-1])[0, 1] + 1.0) < 1e-5
+
+
+def test_chart_of_sizes_has_a_band_and_the_prior(made, sieve):
+    page, ladder = made(model=sieve), sieve.sizes_
+    assert f"no feature: {sieve.baseline_error_:.3f}" in page.text
+    (band,) = page.classes("path", "band")
+    corners = [float(corner.split()[1]) for corner in band["d"].strip("MZ").split("L")]
+    low, high = (
+        ladder["error"][:-1] + sign * ladder["standard_error"][:-1] for sign in (-1.0, 1.0)
+    )
+    assert len(corners) == 2 * len(low)
+    assert abs(np.corrcoef(corners, [*low, *high[::-1]])[0, 1] + 1.0) < 1e-5
+    axes = [one["d"] for one in page.classes("path", "rule")]
+    across = float(next(d for d in axes if "H" in d).split()[1].split("H")[0])
+    (slope, start) = np.polyfit([*low, *high[::-1]], corners, 1)
+    assert across == pytest.approx(start + slope * sieve.baseline_error_, abs=0.2)
+
+
+def test_what_a_sieve_says_of_itself(made, sieve):
+    (said,) = made(model=sieve).said("p", **{"class": "abstract"})
+    verdict = sizes.verdict_of(sieve)
+    assert f"Its error on rows that it has not seen: {verdict.stated()}." in said
+    assert verdict.other_sizes()[1:] in said
+    assert f"{100 * sieve.error_:.1f} % ± {100 * sieve.standard_error_:.1f}" in verdict.stated()
+    assert f"(guessing by the shares of the classes: {100 * sieve.baseline_error_:.1f} %)" in said
+
+
+def test_a_sieve_that_found_nothing(made, noise, density):
+    page = made(model=noise, names=WORDS, density=density)
+    nothing = "nothing in these 300 columns predicts y better than the share of the classes"
+    assert f"No feature was kept: {nothing}." in page.said("p")
+    (abstract,) = page.said("p", **{"class": "abstract"})
+    assert f"{nothing[1:]}." in abstract
+    assert "many features" not in abstract
+    assert "none is chosen" in " ".join(page.said("figcaption"))
+    assert "chosen" not in "".join(page.said("svg"))
+    assert not page.all("script", id="kept-data")
+
+
+class Ladder(BaseEstimator):
+    """A sieve of given errors that chose a size."""
+
+    standard_error_, baseline_error_, n_features_in_ = 0.01, 0.5, 300
+
+    def __init__(self, errors, chosen, threshold=0.3, classes=True):
+        self.sizes_ = {
+            "size": np.array([32, 23, 16, 11, 8, 6, 4, 3, 2, 1, 0]),
+            "error": np.append(errors, 0.5),
+            "standard_error": np.full(11, 0.01),
+            "soft_error": np.append(errors, 0.5),
+        }
+        self.resolved_params_ = {"n_features": chosen, "threshold": threshold}
+        self.error_, self.classes = 0.068, classes
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "classifier" if self.classes else "regressor"
+        return tags
+
+
+RISING = np.array([0.060, 0.062, 0.064, 0.066, 0.070, 0.074, 0.080, 0.090, 0.100, 0.200])
+
+
+@pytest.mark.parametrize(
+    ("errors", "chosen", "words"),
+    [
+        (RISING, 32, "half as many features (16) cost 0.4 points; a tenth (3) 3.0"),
+        (RISING, 20, "half as many features (11) cost 0.4 points; a tenth (2) 3.8"),
+        (RISING, 4, "half as many features (2) cost 2.0 points"),
+        (RISING, 1, ""),
+        (RISING, 0, ""),
+        (np.full(10, 0.1), 32, "half as many features (16) cost nothing; a tenth (3) cost nothing"),
+        (
+            np.append(np.full(5, 0.1), np.full(5, 0.12)),
+            32,
+            "half as many features (16) cost nothing; a tenth (3) cost 2.0 points",
+        ),
+        (RISING[::-1], 32, "half as many features (16) gain 11.0 points; a tenth (3) 13.6"),
+        (
+            np.where(np.arange(10) == 2, 0.05, RISING),
+            32,
+            "half as many features (16) gain 1.0 points; a tenth (3) cost 3.0 points",
+        ),
+    ],
+)
+def test_what_fewer_features_cost(errors, chosen, words):
+    assert sizes.verdict_of(Ladder(errors, chosen)).other_sizes() == words
+
+
+def test_what_fewer_features_cost_over_outputs():
+    """The mean over all; one that keeps nothing loses nothing, of one without such a size nothing
+    is said.
+    """
+    paths = [
+        size_path for chosen in (32, 0, 1) for size_path in sizes.size_paths(Ladder(RISING, chosen))
     ]
-    for name, drawn in (
-        ("error", heights[: len(tips) // 2]),
-        ("soft_error", heights[len(tips) // 2 :]),
-    ):
-        assert abs(np.corrcoef(drawn, sieve.path_[name])[0, 1] + 1.0) < 1e-5
+    verdict = sizes.verdict_of(Ladder(RISING, 32))._replace(paths=paths[:2])
+    assert verdict.other_sizes() == "half as many features cost 0.2 points; a tenth 1.5"
+    assert verdict.stated().startswith("6.8 % ± 1.0, the mean over 2 outputs (guessing")
+    assert verdict._replace(paths=paths).other_sizes() == ""
+
+
+def test_errors_in_words():
+    verdict = sizes.verdict_of(Ladder(RISING, 32))
+    assert verdict.stated() == "6.8 % ± 1.0 (guessing by the shares of the classes: 50.0 %)"
+    sure = verdict._replace(error=0.00123, standard_error=0.00021)
+    assert sure.stated().startswith("0.12 % ± 0.02 ")
+    numbers = sizes.verdict_of(Ladder(RISING, 32, classes=False))._replace(baseline_error=1.0)
+    assert numbers.stated() == "0.93 ± 0.01 (guessing by the mean: 0)"
+    sure = numbers._replace(standard_error=0.002)
+    assert sure.other_sizes() == ("half as many features (16) cost 0.004 of R2; a tenth (3) 0.030")
+    unknown = verdict._replace(error=np.nan)
+    assert unknown.stated() == "not known: no row could be held out"
+    assert not verdict.is_empty()
+    assert sizes.verdict_of(Ladder(RISING, 0)).is_empty()
+    # Nobody looked for a size: none was asked for.
+    assert not sizes.verdict_of(Ladder(RISING, 0, threshold=np.nan)).is_empty()
+
+
+def test_features_that_were_seldom_selected_are_marked(made):
+    model = Wide(4)
+    model.coef_ = np.array([[4.0, 3.0, 2.0, 1.0]])
+    model.selection_probability_ = np.array([[1.0, 0.5, 0.49, 0.0]])
+    page = made(model=model)
+    marked = [one for one in page.classes("span", "doubt") if "title" in one]
+    assert [one["title"] for one in marked] == [material.DOUBT] * 2
+    said = page.said("span", **{"class": "doubt", "title": material.DOUBT})
+    assert said == ["0.490", "0.000"]
+    assert material.DOUBT[1:] in " ".join(page.said("figcaption"))
+    model.selection_probability_ = np.zeros((1, 4))  # no runs inside, nothing to doubt
+    assert "probability" not in made(model=model).data()
+    model.selection_probability_ = np.full((1, 4), 0.5)
+    page = made(model=model)
+    assert not page.classes("span", "doubt")
+    assert material.DOUBT[1:] not in " ".join(page.said("figcaption"))
 
 
 def test_points_lie_where_their_values_say(made):

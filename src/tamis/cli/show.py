@@ -10,6 +10,10 @@ import numpy as np
 
 from tamis.base.machine.screen import for_json, for_terminal
 from tamis.cli.say import say
+from tamis.report.page.material import DOUBT, is_doubtful, probabilities_of, shares_of_largest
+from tamis.report.page.sizes import Verdict
+
+MARK = "*"  # beside a feature to doubt
 
 
 def print_json(value: object) -> None:
@@ -76,14 +80,39 @@ def size(count: float) -> str:
     return f"{count:.1f} TB"
 
 
+# --------------------------------------------------------------------------- own errors
+def verdict_lines(verdict: Verdict | None, name: str = "") -> list[tuple[str, str]]:
+    """What a model says of its own error, as what it is or under another name, and of other
+    sizes.
+    """
+    if verdict is None:
+        return []
+    stated = verdict.stated() if not name or verdict.classes else f"R2 {verdict.stated()}"
+    lines = [(name or verdict.measure, stated), ("sizes", verdict.other_sizes())]
+    return [(name, words) for name, words in lines if words]
+
+
+def errors_of(model: Any, verdict: Verdict | None) -> dict:
+    """The same as plain data; None where it says nothing."""
+    if verdict is None:
+        return dict.fromkeys(("error", "standard_error", "baseline_error", "sizes"))
+    figures = verdict._asdict()
+    names = ("error", "standard_error", "baseline_error")
+    return {name: figures[name] for name in names} | {"sizes": model.sizes_}
+
+
 # --------------------------------------------------------------------------- kept features
 def kept(model: Any, names_of: Callable[[np.ndarray], list[str]]) -> list[dict]:
-    """Features with a weight, the heaviest first, and their probability where it is known."""
+    """Features with a weight, the most important first (the heaviest where a model does not say),
+    and their importance and probability where they are known.
+    """
     support = np.asarray(model.support_)
     weights = np.atleast_2d(_picked(model.coef_, support))
-    shares = None
-    if hasattr(model, "selection_probability_"):
-        shares = np.atleast_2d(_picked(model.selection_probability_, support))
+    known = {}
+    if hasattr(model, "importance_"):
+        known["importance"] = shares_of_largest(np.atleast_2d(_picked(model.importance_, support)))
+    if (shares := probabilities_of(model)) is not None:
+        known["probability"] = _picked(shares, support)
     names, outputs = names_of(support), _outputs(model, len(weights))
     found = []
     for k, column in enumerate(support.tolist()):
@@ -91,10 +120,11 @@ def kept(model: Any, names_of: Callable[[np.ndarray], list[str]]) -> list[dict]:
             if weights[c, k]:
                 weight = float(weights[c, k])
                 line = {"column": column, "name": names[k], "class": output, "weight": weight}
-                if shares is not None:
-                    line["probability"] = float(shares[c, k])
-                found.append(line)
-    return sorted(found, key=lambda line: (-abs(line["weight"]), line["column"]))
+                found.append(line | {name: float(figure[c, k]) for name, figure in known.items()})
+    return sorted(
+        found,
+        key=lambda line: (-line.get("importance", 0.0), -abs(line["weight"]), line["column"]),
+    )
 
 
 def _picked(array, support):
@@ -113,22 +143,31 @@ def _outputs(model, count: int) -> list:
     return [label(classes[-1])] if count == 1 else [label(c) for c in classes]
 
 
-def show_kept(found: list[dict], top: int) -> None:
-    """The heaviest features as a table."""
+def show_kept(found: list[dict], top: int, verdict: Verdict | None = None) -> None:
+    """The first features as a table; those that were seldom selected are marked."""
     if not found:
-        say("no feature was kept")
+        say(verdict.nothing() if verdict and verdict.is_empty() else "no feature was kept")
         return
-    several, shares = len({line["class"] for line in found}) > 1, "probability" in found[0]
-    head = [
-        "feature",
-        *(["class"] if several else []),
-        "weight",
-        *(["probability"] if shares else []),
-    ]
-    lines = []
-    for line in found[:top]:
-        cells = [line["name"], *([str(line["class"])] if several else []), f"{line['weight']:+.4g}"]
-        lines.append(cells + ([f"{line['probability']:.2f}"] if shares else []))
-    what = found[0]["class"]
-    said = "" if several or what is None else f", + speaks for {what}"
-    table(head, lines, f"{min(top, len(found))} of {len(found)} weights{said}")
+    shown, what = found[:top], found[0]["class"]
+    several = len({line["class"] for line in found}) > 1
+    columns: dict[str, Callable[[dict], str]] = {"feature": lambda line: line["name"]}
+    if several:
+        columns["class"] = lambda line: str(line["class"])
+    if "importance" in found[0]:
+        columns["importance"] = lambda line: f"{line['importance']:.3f}"
+    columns["weight"] = lambda line: f"{line['weight']:+.4g}"
+    if "probability" in found[0]:
+        columns["probability"] = _probability
+    lines = [[cell(line) for cell in columns.values()] for line in shown]
+    title = f"{len(shown)} of {len(found)} weights"
+    title += ", the most important first" if "importance" in columns else ""
+    title += "" if several or what is None else f", + speaks for {what}"
+    table(list(columns), lines, title)
+    if any(is_doubtful(line.get("probability")) for line in shown):
+        say(f"{MARK} {DOUBT}")
+
+
+def _probability(line: dict) -> str:
+    """A probability, marked where the feature was seldom selected."""
+    share = line["probability"]
+    return f"{MARK} {share:.2f}" if is_doubtful(share) else f"{share:.2f}"

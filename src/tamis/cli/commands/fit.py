@@ -7,15 +7,22 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
 from tamis.cli.methods import UsageError, build, grows, reads_twice
 from tamis.cli.say import note, say
-from tamis.cli.show import kept, label, pairs, print_json, show_kept
+from tamis.cli.show import (
+    errors_of,
+    kept,
+    label,
+    pairs,
+    print_json,
+    show_kept,
+    verdict_lines,
+)
 from tamis.persist import save
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey
+from tamis.report.page.sizes import verdict_of
 from tamis.training.checkpoint import Folder
 from tamis.training.judge import error_on
 from tamis.training.readings import MEMORY, first_reading
@@ -130,11 +137,12 @@ def _remember_names(model, rows) -> None:
 
 
 def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
-    """The result as plain data."""
-    last = model.train_history_[-1]
+    """The result as plain data, and the verdict of a sieve on itself."""
+    last, verdict = model.train_history_[-1], verdict_of(model)
+    own = errors_of(model, verdict)
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
-    if hasattr(model, "path_"):
-        error, source = _inside(model), "on folds held out" + " inside the sample" * given.stream
+    if verdict is not None:
+        error, source = own["error"], "on rows held out" + " inside the sample" * given.stream
     if given.test:
         test = source_of([given.test], given, schema=model.reading_, target=False)
         error, source = error_on(model, test), "on the test rows"
@@ -150,29 +158,21 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "classes": [label(c) for c in getattr(model, "classes_", [])],
         "error": error,
         "error_of": source,
+        "standard_error": None if given.test else own["standard_error"],
+        "held_out": {name: own[name] for name in ("error", "standard_error")},
+        "baseline_error": own["baseline_error"],
+        "sizes": own["sizes"],
         "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
         "notes": rows.notes,
         "top": features,
+        "verdict": verdict,
     }
-
-
-def _inside(model) -> float:
-    """Error of the chosen size on the folds that the paths did not see."""
-    paths, chosen = model.path_, model.resolved_params_
-    paths, chosen = ([paths], [chosen]) if isinstance(paths, dict) else (paths, chosen)
-    return float(
-        np.mean(
-            [
-                path["error"][min(one["level"], len(path["error"]) - 1)]
-                for path, one in zip(paths, chosen, strict=True)
-            ]
-        )
-    )
 
 
 def show(result: dict, given: argparse.Namespace) -> None:
     """Print the result."""
+    verdict = result["verdict"]
     for text in result["notes"]:
         note(text)
     if result["skipped"]["count"]:
@@ -181,9 +181,9 @@ def show(result: dict, given: argparse.Namespace) -> None:
             f"{result['skipped']['first'][0]}"
         )
     if given.json:
-        print_json(
-            {**result, "top": result["top"][: given.top], "out": given.out, "report": given.report}
-        )
+        told = {name: value for name, value in result.items() if name != "verdict"}
+        told |= {"top": result["top"][: given.top], "out": given.out, "report": given.report}
+        print_json(told)
         return
     percent = bool(result["classes"])
     lines = [
@@ -192,16 +192,19 @@ def show(result: dict, given: argparse.Namespace) -> None:
         ("features", f"{result['features']:,}"),
         ("kept", f"{result['kept']:,}"),
     ]
-    if result["error"] is not None:
+    if verdict is not None and not given.test:
+        lines += verdict_lines(verdict)
+    elif result["error"] is not None:
         lines.append(
             ("error", f"{result['error']:{'.2%' if percent else '.6g'}} ({result['error_of']})")
         )
+        lines += verdict_lines(verdict, "held out")
     elif result["loss"] is not None:
         lines.append(
             ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
         )
     pairs(lines)
-    show_kept(result["top"], given.top)
+    show_kept(result["top"], given.top, verdict)
     for path, what in ((given.out, "model"), (given.report, "page")):
         if path:
             say(f"{what}: {path}")

@@ -7,8 +7,9 @@ from typing import Any
 
 from tamis.base.machine.screen import for_csv
 from tamis.cli.data import names_for
-from tamis.cli.show import kept, label, pairs, print_json, show_kept
+from tamis.cli.show import errors_of, kept, label, pairs, print_json, show_kept, verdict_lines
 from tamis.persist import load
+from tamis.report.page.sizes import verdict_of
 
 
 def run(given: argparse.Namespace) -> None:
@@ -21,7 +22,7 @@ def run(given: argparse.Namespace) -> None:
         )
     found = kept(model, names_for(model))
     if given.csv:
-        names = ["column", "name", "class", "weight", "probability"]
+        names = ["column", "name", "class", "weight", "importance", "probability"]
         writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: for_csv(value) for name, value in line.items()} for line in found)
@@ -41,7 +42,9 @@ def run(given: argparse.Namespace) -> None:
         "classes": [label(c) for c in getattr(model, "classes_", [])],
         "trained_on": (getattr(model, "reading_", None) or {}).get("format"),
     }
+    verdict = verdict_of(model)
     if given.json:
+        facts |= errors_of(model, verdict)
         print_json({**facts, "top": found[: given.top]})
         return
     lines = [
@@ -59,5 +62,5 @@ def run(given: argparse.Namespace) -> None:
                 ", ".join(facts["classes"][:20]) + (", ..." if len(facts["classes"]) > 20 else ""),
             )
         )
-    pairs(lines)
-    show_kept(found, given.top)
+    pairs(lines + verdict_lines(verdict))
+    show_kept(found, given.top, verdict)

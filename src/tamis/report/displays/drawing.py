@@ -23,6 +23,7 @@ Ax = Axes | None  # where to draw; None makes a figure
 Names = Sequence[str] | None
 ACCENT, OTHER, SOFT = "#005b8f", "#a34700", "#7a766f"
 DASHED: dict[str, Any] = {"color": OTHER, "linestyle": "--", "linewidth": 1}
+DOTTED: dict[str, Any] = {"color": SOFT, "linestyle": ":", "linewidth": 1.2}
 
 SHARED = """estimator : {of}
     A fitted model.

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.report.displays.drawing import (
     ACCENT,
     DASHED,
+    DOTTED,
     OTHER,
     SOFT,
     Ax,
@@ -19,7 +20,8 @@ from tamis.report.displays.drawing import (
     looks,
     one_output,
 )
-from tamis.report.page.material import Selection, selection_of, size_paths
+from tamis.report.page.material import Selection, importance_of, selection_of
+from tamis.report.page.sizes import error_name, size_paths
 
 
 class SelectionPathDisplay(
@@ -31,17 +33,22 @@ class SelectionPathDisplay(
 ):
     """Held-out error of a sieve by the number of features kept, with the size that was chosen.
 
-    Use `from_estimator`. It shows whether the chosen size lies at a clear bend or on a plain, and
-    what a few features more or less would cost.
+    Use `from_estimator`. It shows whether the chosen size lies at a clear bend or on a plain, what
+    a few features more or less would cost, and how far all of them are from the prior, which needs
+    none.
 
     Parameters
     ----------
     n_features : array-like of shape (n_sizes,)
-        Sizes of the ladder.
+        Sizes of the ladder. 0, which has no place on a logarithmic axis, is left out.
     error : array-like of shape (n_sizes,)
         Error on rows not trained on, at each size.
+    standard_error : array-like of shape (n_sizes,) or None, default=None
+        Its standard error, drawn as a band to both sides.
+    baseline_error : float or None, default=None
+        Error of the prior alone, drawn as a horizontal line.
     chosen : int or None, default=None
-        The size that was chosen.
+        The size that was chosen; 0 if none is better than the prior.
     error_name : str, default="held-out error"
         What the error is, for the axis.
     estimator_name : str or None, default=None
@@ -52,12 +59,16 @@ class SelectionPathDisplay(
     {axes}
     line_ : matplotlib Line2D
         The curve.
+    fill_between_ : matplotlib PolyCollection or None
+        The band of one standard error.
+    baseline_line_ : matplotlib Line2D or None
+        The error of the prior.
     chosen_line_ : matplotlib Line2D or None
-        The mark of the chosen size.
+        The mark of the chosen size, if it is not 0.
 
     See Also
     --------
-    SieveClassifier : Has such a path.
+    SieveClassifier : Has such a path, `sizes_`.
     SelectionProbabilityDisplay : How often each feature was selected.
 
     Examples
@@ -76,12 +87,19 @@ class SelectionPathDisplay(
         *,
         n_features: ArrayLike,
         error: ArrayLike,
+        standard_error: ArrayLike | None = None,
+        baseline_error: float | None = None,
         chosen: int | None = None,
         error_name: str = "held-out error",
         estimator_name: str | None = None,
     ):
-        self.n_features, self.error = as_arrays(n_features=n_features, error=error)
-        self.chosen, self.error_name, self.estimator_name = chosen, error_name, estimator_name
+        given = {} if standard_error is None else {"standard_error": standard_error}
+        self.n_features, self.error, *spread = as_arrays(
+            n_features=n_features, error=error, **given
+        )
+        self.standard_error = spread[0] if spread else None
+        self.baseline_error, self.chosen = baseline_error, chosen
+        self.error_name, self.estimator_name = error_name, estimator_name
 
     @classmethod
     def from_estimator(
@@ -102,8 +120,10 @@ class SelectionPathDisplay(
         return cls(
             n_features=path.sizes,
             error=path.error,
+            standard_error=path.standard_error,
+            baseline_error=path.baseline_error,
             chosen=path.chosen,
-            error_name="held-out error" if is_classifier(estimator) else "held-out absolute error",
+            error_name=error_name(bool(is_classifier(estimator))),
             estimator_name=type(estimator).__name__,
         ).plot(ax=ax, name=name, **kwargs)
 
@@ -112,9 +132,18 @@ class SelectionPathDisplay(
         ax = self._take_axes(ax)
         name = self.estimator_name if name is None else name
         look = looks(kwargs, color=ACCENT, marker="o", markersize=3.5, label=name)
-        (self.line_,) = ax.plot(self.n_features, self.error, **look)
-        self.chosen_line_ = None
-        if self.chosen is not None:
+        some = self.n_features > 0.0
+        sizes, error = self.n_features[some], self.error[some]
+        (self.line_,) = ax.plot(sizes, error, **look)
+        self.fill_between_ = self.baseline_line_ = self.chosen_line_ = None
+        if self.standard_error is not None:
+            low, high = error - self.standard_error[some], error + self.standard_error[some]
+            band: dict[str, Any] = {"color": self.line_.get_color(), "alpha": 0.15, "linewidth": 0}
+            self.fill_between_ = ax.fill_between(sizes, low, high, **band)
+        if self.baseline_error is not None:
+            label = "no feature (chosen)" if self.chosen == 0 else "no feature"
+            self.baseline_line_ = ax.axhline(self.baseline_error, **DOTTED, label=label)
+        if self.chosen:
             label = f"{self.chosen:,} chosen"
             self.chosen_line_ = ax.axvline(self.chosen, **DASHED, label=label)
         ax.set(xscale="log", xlabel="features kept", ylabel=self.error_name)
@@ -134,7 +163,8 @@ class SelectionProbabilityDisplay(
 
     Use `from_estimator`. Kept features are filled, others hollow. A gap between the two is a clear
     selection; probabilities that fall slowly through the threshold say that a little chance would
-    have given other features.
+    have given other features. Where importances are known, as those of a sieve, kept features come
+    first, the most important first: low points among them are features to doubt.
 
     Parameters
     ----------
@@ -144,6 +174,8 @@ class SelectionProbabilityDisplay(
         Which features were kept.
     threshold : float or None, default=None
         Probability from which on features are kept.
+    importance : array-like of shape (n_features,) or None, default=None
+        Importance of each feature, by which kept ones are ordered.
 
     Attributes
     ----------
@@ -177,9 +209,18 @@ class SelectionProbabilityDisplay(
     True
     """
 
-    def __init__(self, *, probability: ArrayLike, kept: ArrayLike, threshold: float | None = None):
-        self.probability, flags = as_arrays(probability=probability, kept=kept)
+    def __init__(
+        self,
+        *,
+        probability: ArrayLike,
+        kept: ArrayLike,
+        threshold: float | None = None,
+        importance: ArrayLike | None = None,
+    ):
+        given = {} if importance is None else {"importance": importance}
+        self.probability, flags, *sizes = as_arrays(probability=probability, kept=kept, **given)
         self.kept, self.threshold = flags.astype(bool), threshold
+        self.importance = sizes[0] if sizes else None
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Ax = None, **kwargs: Any) -> Self:
@@ -200,7 +241,7 @@ class SelectionProbabilityDisplay(
     def plot(self, ax: Ax = None, **kwargs: Any) -> Self:
         """Draw."""
         ax = self._take_axes(ax)
-        ranked = Selection(self.probability, self.kept, self.threshold).ranked()
+        ranked = Selection(self.probability, self.kept, self.threshold, self.importance).ranked()
         rank, kept = np.arange(1, len(ranked) + 1), self.kept[ranked]
         heights = self.probability[ranked]
         plain: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 4}
@@ -230,7 +271,8 @@ class PixelDisplay(
 ):
     """Importance of each pixel, drawn over an image.
 
-    Use `from_estimator` with any model of images that has `feature_importances_` or `coef_`.
+    Use `from_estimator` with any model of images that has `feature_importances_`, `importance_` or
+    `coef_`.
 
     Parameters
     ----------
@@ -288,8 +330,8 @@ class PixelDisplay(
         Parameters
         ----------
         estimator : estimator
-            A fitted model with `feature_importances_`, or `coef_`, whose absolute values are summed
-            over the outputs.
+            A fitted model with `feature_importances_`, or with `importance_` or `coef_`, whose
+            absolute values are summed over the outputs.
         shape : pair of int
             Height and width of the images.
         background : array-like of shape (n_features,) or None, default=None
@@ -297,7 +339,9 @@ class PixelDisplay(
         """
         sizes = getattr(estimator, "feature_importances_", None)
         if sizes is None:
-            sizes = np.abs(np.atleast_2d(cls._held(estimator, "coef_"))).sum(axis=0)
+            weights = np.atleast_2d(cls._held(estimator, "coef_"))
+            importance = importance_of(estimator, weights.shape)
+            sizes = np.abs(weights if importance is None else importance).sum(axis=0)
         if len(sizes) != shape[0] * shape[1]:
             raise ValueError(
                 f"shape={tuple(shape)} has {shape[0] * shape[1]} pixels, but the model "

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.report.page.material import Agreement, Course, Profile, Selection, SizePath
+from tamis.report.page.material import Agreement, Course, Profile, Selection
+from tamis.report.page.sizes import SizePath, error_name
 from tamis.report.page.svg import BOTTOM, LETTER, RIGHT, TOP, WIDTH, Panel, Scale, point, spread
 from tamis.report.page.words import fixed, percent, safe, short, whole
 
@@ -64,27 +65,47 @@ def _curves(panel: Panel, courses, values, names, text, held=()) -> str:
 
 
 def size_charts(path: SizePath, classes: bool) -> list[str]:
-    """Held-out error at each size, and the soft error that the size was chosen by."""
-    word = "held-out error" if classes else "held-out absolute error"
-    soft = "soft error" if classes else "held-out loss, standard units"
-    charts = []
-    for title, label, values, bar in (
-        ("Error by size", word, path.error, math.nan),
-        ("Choice of size", soft, path.soft_error, path.threshold),
-    ):
-        panel = Panel(title, "features kept", label)
-        panel.axes(
-            spread(path.sizes, *panel.x_ends, log=True), spread([*values, bar], *panel.y_ends)
-        )
-        if math.isfinite(bar):
-            panel.across(bar, "allowed")
+    """Held-out error at each size, a standard error to each side, beside that of no feature at all;
+    and the soft error that the size was chosen by.
+    """
+    return [_error_chart(path, classes), _choice_chart(path, classes)]
+
+
+def _error_chart(path: SizePath, classes: bool) -> str:
+    low, high = path.error - path.standard_error, path.error + path.standard_error
+    panel = _size_panel(
+        "Error by size", error_name(classes), path, [*low, *high, path.baseline_error]
+    )
+    panel.across(path.baseline_error, f"no feature: {fixed(path.baseline_error, 3)}", low=True)
+    panel.band(path.sizes, low, high)
+    _size_line(panel, path, path.error, path.standard_error)
+    return panel.svg()
+
+
+def _choice_chart(path: SizePath, classes: bool) -> str:
+    label = "soft error" if classes else "held-out loss, standard units"
+    panel = _size_panel("Choice of size", label, path, [*path.soft_error, path.threshold])
+    if math.isfinite(path.threshold):
+        panel.across(path.threshold, "allowed")
+    _size_line(panel, path, path.soft_error)
+    return panel.svg()
+
+
+def _size_panel(title: str, label: str, path: SizePath, heights) -> Panel:
+    panel = Panel(title, "features kept", label)
+    scale = spread(path.sizes, *panel.x_ends, log=True)
+    return panel.axes(scale, spread(heights, *panel.y_ends))
+
+
+def _size_line(panel: Panel, path: SizePath, values, spreads=None) -> None:
+    """The curve with a point a size; none is no place on a logarithmic scale."""
+    if path.chosen:
         panel.upright(path.chosen, f"{path.chosen:,} chosen")
-        panel.line(path.sizes, values, "accent")
-        for size, value in zip(path.sizes, values, strict=True):
-            if math.isfinite(value):
-                panel.dot(size, value, "dot kept", f"{whole(size)} features: {fixed(value, 4)}")
-        charts.append(panel.svg())
-    return charts
+    panel.line(path.sizes, values, "accent")
+    for k, (size, value) in enumerate(zip(path.sizes, values, strict=True)):
+        if math.isfinite(value):
+            sure = "" if spreads is None else f" ± {fixed(spreads[k], 4)}"
+            panel.dot(size, value, "dot kept", f"{whole(size)} features: {fixed(value, 4)}{sure}")
 
 
 # --------------------------------------------------------------------------- features

@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.judge.supports import kept_by
-from tamis.report.page.material import output_names, weights_of
+from tamis.report.page.material import (
+    DOUBT,
+    HALF,
+    is_doubtful,
+    output_names,
+    probabilities_of,
+    weights_of,
+)
 from tamis.report.page.sheet import Sheet
 from tamis.report.page.words import counted, decimals, fixed, name_span, safe, whole
 
@@ -17,8 +24,8 @@ LISTED = 50_000  # rows in the page, so that it opens quickly
 
 
 class Column(NamedTuple):
-    """A column: its head, kind (count, text, sign, weight, share), values, decimals, and what its
-    head explains.
+    """A column: its head, kind (count, text, sign, weight, share, probability), values, decimals,
+    and what its head explains.
     """
 
     head: str
@@ -32,12 +39,13 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
     """Columns of the table, how many rows there are in all, and how many features are kept."""
     kept, weights = np.asarray(kept_by(model)[0]), weights_of(model)
     if weights is None:
-        features, outputs, values, many = kept, np.zeros(len(kept), dtype=int), None, 1
-        shares = _shares(model)
+        features, outputs, many = kept, np.zeros(len(kept), dtype=int), 1
+        values = importance = None
+        shares = probabilities_of(model)
         if shares is not None:
             features = kept[np.lexsort((kept, -shares[0, kept]))]
     else:
-        features, outputs, values, many, _ = weights
+        features, outputs, values, many, _, importance = weights
     total, listed = len(features), slice(0, LISTED)
     features, outputs = features[listed], outputs[listed]
     columns = [
@@ -50,27 +58,26 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
         labels = output_names(model, many)
         head = "class" if hasattr(model, "classes_") else "target"
         columns.append(Column(head, "text", [labels[c] for c in outputs]))
+    if importance is not None:
+        hint = "weight times the spread of the column, as a share of the largest"
+        found = [_short(v) for v in importance[listed]]
+        columns.append(Column("importance", "share", found, 3, hint))
     if values is not None:
         sizes = [_short(v) for v in values[listed]]
         columns += [
             Column("sign", "sign", sizes),
             Column("weight", "weight", sizes, decimals(sizes), "sorted by size, whatever the sign"),
         ]
-    shares = _shares(model)
+    shares = probabilities_of(model)
     if shares is not None:
         hint = "share of the runs inside the method that kept it"
         found = [_short(v) for v in shares[outputs, features]]
-        columns.append(Column("probability", "share", found, 3, hint))
+        columns.append(Column("probability", "probability", found, 3, hint))
     if density is not None:
         hint = "share of the rows in which it is present"
         found = [_short(v) for v in density[features]]
         columns.append(Column("density", "share", found, 5, hint))
     return columns, total, len(kept)
-
-
-def _shares(model):
-    probability = getattr(model, "selection_probability_", None)
-    return None if probability is None else np.atleast_2d(probability)
 
 
 def _short(value) -> float | None:
@@ -103,6 +110,8 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
         "kinds": [c.kind for c in columns],
         "digits": [c.digits for c in columns],
         "values": _packed(columns),
+        "half": HALF,
+        "doubt": DOUBT,
     }
     sheet.raw(f'<script type="application/json" id="kept-data">{script_safe(data)}</script>')
 
@@ -118,6 +127,8 @@ def _cell(column: Column, k: int) -> str:
         return name_span(value)
     if column.kind == "sign" and value is not None:
         return '<span class="minus">−</span>' if value < 0 else '<span class="plus">+</span>'
+    if column.kind == "probability" and is_doubtful(value):
+        return f'<span class="doubt" title="{safe(DOUBT)}">{fixed(value, column.digits)}</span>'
     return whole(value) if column.kind == "count" else fixed(value, column.digits)
 
 
@@ -130,15 +141,29 @@ def script_safe(data) -> str:
 
 
 def kept_sentence(
-    kept: int, total: int, n_features: int, many: int, listed: int, speaks_for: str, outputs: str
+    columns: list[Column],
+    kept: int,
+    total: int,
+    n_features: int,
+    many: int,
+    speaks_for: str,
+    outputs: str,
 ) -> str:
     """The caption of the table, in HTML."""
+    heads, listed = {column.head: column.values for column in columns}, len(columns[0].values)
     text = f"The {counted(kept, 'feature')} kept of {whole(n_features)}"
     if many > 1:
         text += f", with {whole(total)} weights over {many} {outputs}"
-    text += ", the largest weight first."
+    first, largest = "the largest weight", "largest"
+    if "importance" in heads:
+        first, largest = "the most important", "most important"
+    elif "weight" not in heads:
+        first = "the most often selected"
+    text += f", {first} first."
     if speaks_for:
         text += f" A positive weight speaks for {speaks_for}."
     if listed < total:
-        text += f" The {whole(listed)} largest are listed."
+        text += f" The {whole(listed)} {largest} are listed."
+    if any(is_doubtful(value) for value in heads.get("probability", ())):
+        text += f' <span class="doubt">{DOUBT[0].upper()}{DOUBT[1:]}.</span>'
     return text

@@ -14,6 +14,8 @@ from tamis.judge.stability import agreements
 from tamis.judge.supports import kept_by
 
 POINTS = 120  # of a curve: enough for a figure
+HALF = 0.5  # a kept feature that was selected less often is marked
+DOUBT = "kept, but selected by fewer than half of the runs inside the method"
 _NAMES = {
     "rows": ("rows",),
     "loss": ("loss",),
@@ -25,8 +27,8 @@ _NAMES = {
 
 # --------------------------------------------------------------------------- weights
 class Weights(NamedTuple):
-    """Weights that are not zero, the largest first: feature, output and value of each, and the
-    shape they stand in.
+    """Weights that are not zero, the most important first (the largest where a model does not say):
+    feature, output and value of each, the shape they stand in, and the importance of each.
     """
 
     features: np.ndarray
@@ -34,6 +36,7 @@ class Weights(NamedTuple):
     values: np.ndarray
     n_outputs: int
     n_features: int
+    importance: np.ndarray | None
 
 
 def weights_of(model: Any) -> Weights | None:
@@ -42,8 +45,30 @@ def weights_of(model: Any) -> Weights | None:
     if coef is None or not _one_a_column(model, coef):
         return None
     coef = coef.tocoo() if sp.issparse(coef) else sp.coo_array(np.atleast_2d(coef))
-    order = np.lexsort((coef.row, coef.col, -np.abs(coef.data)))
-    return Weights(coef.col[order], coef.row[order], coef.data[order], *coef.shape)
+    importance = importance_of(model, coef.shape)
+    if importance is not None:
+        importance = importance[coef.row, coef.col]
+    sizes = np.abs(coef.data)
+    order = np.lexsort((coef.row, coef.col, -sizes, -(sizes if importance is None else importance)))
+    shares = None if importance is None else shares_of_largest(importance[order])
+    n_outputs, n_features = coef.shape
+    return Weights(
+        coef.col[order], coef.row[order], coef.data[order], n_outputs, n_features, shares
+    )
+
+
+def importance_of(model: Any, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Importances (outputs, features) of a model, or None if it has none of that shape."""
+    importance = getattr(model, "importance_", None)
+    if importance is None:
+        return None
+    importance = np.atleast_2d(importance)
+    return importance if importance.shape == shape else None
+
+
+def shares_of_largest(values: np.ndarray) -> np.ndarray:
+    """Values of 0 or more as shares of the largest."""
+    return values / (values.max(initial=0.0) or 1.0)
 
 
 def _one_a_column(model, coef) -> bool:
@@ -60,21 +85,40 @@ def output_names(model: Any, n_outputs: int) -> list[str]:
 
 
 # --------------------------------------------------------------------------- selection
+def probabilities_of(model: Any) -> np.ndarray | None:
+    """Selection probabilities (outputs, features) of a model, or None if it has none or could not
+    find them: a sieve of rows too few or too alike to be held out has zeros alone.
+    """
+    probability = getattr(model, "selection_probability_", None)
+    return None if probability is None or not np.any(probability) else np.atleast_2d(probability)
+
+
+def is_doubtful(probability: float | None) -> bool:
+    """Whether a kept feature was selected so seldom that it is marked."""
+    return probability is not None and probability < HALF
+
+
 class Selection(NamedTuple):
-    """How often each feature was selected (the highest over outputs), which were kept, and from
-    where on.
+    """How often each feature was selected and how important it is (the highest over outputs), which
+    were kept, and from where on.
     """
 
     probability: np.ndarray
     kept: np.ndarray
     threshold: float | None
+    importance: np.ndarray | None = None
 
     def ranked(self) -> np.ndarray:
         """Features that were ever selected or kept, the most often selected first, kept ones first
-        among equals.
+        among equals; where importances are known, kept ones first, the most important first.
         """
+        kept = np.flatnonzero(self.kept)
         others = np.flatnonzero((self.probability > 0.0) & ~self.kept)
-        order = np.concatenate((np.flatnonzero(self.kept), others))
+        if self.importance is not None:
+            kept = kept[np.argsort(-self.importance[kept], kind="stable")]
+            others = others[np.argsort(-self.probability[others], kind="stable")]
+            return np.concatenate((kept, others))
+        order = np.concatenate((kept, others))
         return order[np.argsort(-self.probability[order], kind="stable")]
 
 
@@ -83,10 +127,14 @@ def selection_of(model: Any) -> Selection | None:
     probability = getattr(model, "selection_probability_", None)
     if probability is None:
         return None
-    probability = np.atleast_2d(probability).max(axis=0)
+    probability = np.atleast_2d(probability)
+    importance = importance_of(model, probability.shape)
+    if importance is not None:
+        importance = importance.max(axis=0)
+    probability = probability.max(axis=0)
     kept = np.zeros(len(probability), dtype=bool)
     kept[kept_by(model)[0]] = True
-    return Selection(probability, kept, _threshold(model))
+    return Selection(probability, kept, _threshold(model), importance)
 
 
 def _threshold(model) -> float | None:
@@ -97,35 +145,6 @@ def _threshold(model) -> float | None:
             return float(given)
     best = getattr(model, "best_params_", None)
     return float(best["purge"]) if isinstance(best, dict) and "purge" in best else None
-
-
-class SizePath(NamedTuple):
-    """Held-out error at each size of a ladder, and the size that was chosen."""
-
-    sizes: np.ndarray
-    error: np.ndarray
-    soft_error: np.ndarray
-    chosen: int
-    threshold: float
-    name: str = ""
-
-
-def size_paths(model: Any) -> list[SizePath]:
-    """The ladder of a sieve, one an output where each has its own; empty for other models."""
-    path, resolved = getattr(model, "path_", None), getattr(model, "resolved_params_", None)
-    if isinstance(path, list) and isinstance(resolved, list):
-        pairs = list(zip(path, resolved, strict=True))
-    elif isinstance(path, dict):
-        pairs = [(path, resolved)]
-    else:
-        return []
-    found = []
-    for (one, chosen), name in zip(pairs, output_names(model, len(pairs)), strict=True):
-        sizes, error, soft = (one[key] for key in ("n_features", "error", "soft_error"))
-        size, threshold = int(chosen["n_features"]), float(chosen["threshold"])
-        if np.isfinite(error).any():
-            found.append(SizePath(sizes, error, soft, size, threshold, name))
-    return found
 
 
 # --------------------------------------------------------------------------- training

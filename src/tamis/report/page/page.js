@@ -29,7 +29,7 @@
   // The table of kept features: all rows are data, a page of them is drawn.
   const store = byId("kept-data");
   if (!store) return;
-  const { page, kinds, digits, values } = JSON.parse(store.textContent);
+  const { page, kinds, digits, values, half, doubt } = JSON.parse(store.textContent);
   const weights = values[kinds.indexOf("weight")];
   const total = values[0].length;
   const table = byId("kept"), body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
@@ -61,6 +61,12 @@
       const mark = document.createElement("span"), minus = weights[row] < 0;
       mark.className = minus ? "minus" : "plus";
       mark.textContent = minus ? "−" : "+";
+      cell.append(mark);
+    } else if (kind === "probability" && values[column][row] !== null && values[column][row] < half) {
+      const mark = document.createElement("span");
+      mark.className = "doubt";
+      mark.title = doubt;
+      mark.textContent = fixed(values[column][row], digits[column]);
       cell.append(mark);
     } else cell.textContent = kind === "count" ? whole(values[column][row]) : fixed(kind === "sign" ? null : values[column][row], digits[column]);
   };

@@ -17,6 +17,7 @@ from tamis.judge.record import Record
 from tamis.judge.supports import kept_by
 from tamis.report.page import sections
 from tamis.report.page.sheet import Sheet
+from tamis.report.page.sizes import verdict_of
 from tamis.report.page.words import counted, percent, safe, whole
 
 
@@ -51,7 +52,8 @@ def write_page(
         ``memory_bytes``, ``suggested``.
     model : estimator or None, default=None
         A fitted model that says what it kept (`coef_`, `support_` or `get_support`); its
-        `selection_probability_`, `path_` and `history_` are shown where it has them.
+        `selection_probability_`, `importance_`, `error_`, `sizes_` and `history_` are shown where
+        it has them.
     names : sequence of str or None, default=None
         Names of all features. None takes `feature_names_in_` of the model, if it has them.
     density : array-like of shape (n_features,) or None, default=None
@@ -149,6 +151,7 @@ def _abstract(audit, model, record) -> str:
                 f"{safe(type(model).__name__)} kept {whole(kept)} of {whole(width)} features "
                 f"({percent(kept / width)})."
             )
+        said += _verdict(model)
     if record is not None and record.rows:
         best = min(
             record.rows, key=lambda row: row["error"] if math.isfinite(row["error"]) else math.inf
@@ -164,6 +167,17 @@ def _abstract(audit, model, record) -> str:
             f"on test rows, {error}, with {percent(best['kept'])} of the features."
         )
     return " ".join(said)
+
+
+def _verdict(model) -> list[str]:
+    """What a sieve says of its own error and of other sizes."""
+    verdict = verdict_of(model)
+    if verdict is None:
+        return []
+    said = [verdict.nothing()] if verdict.is_empty() else []
+    said.append(f"its {verdict.measure} on rows that it has not seen: {verdict.stated()}")
+    said.append(verdict.other_sizes())
+    return [safe(f"{one[0].upper()}{one[1:]}.") for one in said if one]
 
 
 def _hashed(text: str) -> str:

@@ -11,6 +11,7 @@ from tamis.judge.supports import kept_by
 from tamis.report.page import charts, features
 from tamis.report.page import material as read
 from tamis.report.page.sheet import Sheet
+from tamis.report.page.sizes import SizePath, size_paths, verdict_of
 from tamis.report.page.words import (
     NOTHING,
     counted,
@@ -88,7 +89,7 @@ def _labels(sheet: Sheet, labels) -> None:
 # --------------------------------------------------------------------------- training
 def training_section(sheet: Sheet, model, history) -> None:
     """Error and sparsity along training, and along sizes where a model chose its size."""
-    paths = [] if model is None else read.size_paths(model)
+    paths = [] if model is None else size_paths(model)
     courses = read.courses_of(history if history is not None else read.history_of(model))
     drawn = charts.training_charts(courses, read.output_names(model, len(courses)))
     if not paths and not drawn:
@@ -118,17 +119,20 @@ def _training_caption(courses, drawn) -> str:
     return f"{text} One line an output." if len(courses) > 1 else text
 
 
-def _size_caption(path: read.SizePath, whose: str) -> str:
+def _size_caption(path: SizePath, whose: str) -> str:
     best = int(np.nanargmin(path.error))
     text = (
         f"Error on rows not trained on{whose}, by the number of features kept. Least: "
-        f"{fixed(path.error[best], 4)} with {whole(path.sizes[best])}."
+        f"{fixed(path.error[best], 4)} with {whole(path.sizes[best])}. Shaded: one standard error "
+        "to each side; dashed: no feature at all."
     )
-    if math.isfinite(path.threshold):
-        text += " The second chart shows the measure the size was chosen by; "
-        text += f"{whole(path.chosen)} is the smallest size below the dashed line"
-        return f"{text} once the curve is smoothed."
-    return f"{text} The size of {whole(path.chosen)} was asked for."
+    if not math.isfinite(path.threshold):
+        return f"{text} The size of {whole(path.chosen)} was asked for."
+    text += " The second chart shows the measure the size is chosen by; "
+    if not path.chosen:
+        return f"{text}none is chosen, because none is surely better than no feature."
+    text += f"{whole(path.chosen)} is the smallest size below the dashed line once the curve is "
+    return f"{text}smoothed, the mean over draws of the rows."
 
 
 # --------------------------------------------------------------------------- features
@@ -155,9 +159,12 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
 def _selection_caption(selection: read.Selection, ever: int, model) -> str:
     several = np.atleast_2d(model.selection_probability_).shape[0] > 1
     highest = " (the highest over its outputs)" if several else ""
+    first = "the highest first"
+    if selection.importance is not None:
+        first = "the kept ones first, by importance"
     text = (
         f"Selection probability of each of the {whole(ever)} features ever selected{highest}, "
-        "the highest first. Filled: kept; hollow: not kept."
+        f"{first}. Filled: kept; hollow: not kept."
     )
     if ever > charts.EACH + charts.SOME:
         text += f" Beyond rank {charts.EACH} some of them are drawn."
@@ -176,19 +183,21 @@ def features_section(sheet: Sheet, model, names, density) -> None:
         return
     sheet.section("features", "Kept features")
     if not len(kept):
-        sheet.paragraph("No feature was kept.")
+        sheet.paragraph(f"No feature was kept{_why_none(model)}.")
         return
     columns, total, count = features.feature_columns(model, names, density)
     weights = read.weights_of(model)
     many = 1 if weights is None else weights.n_outputs
-    listed, speaks_for = len(columns[0].values), _speaks_for(model, many)
     outputs = "classes" if is_classifier(model) else "targets"
     caption = features.kept_sentence(
-        count, total, _width(model, weights), many, listed, speaks_for, outputs
+        columns, count, total, _width(model, weights), many, _speaks_for(model, many), outputs
     )
-    if weights is None:
-        caption = caption.replace("the largest weight first", "the most often selected first")
     features.put_table(sheet, columns, caption)
+
+
+def _why_none(model) -> str:
+    verdict = verdict_of(model)
+    return f": {verdict.nothing()}" if verdict is not None and verdict.is_empty() else ""
 
 
 def _width(model, weights) -> int:

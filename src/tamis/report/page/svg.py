@@ -149,6 +149,14 @@ class Panel:
             pen = "L"
         self.marks.append(f'<path class="line {kind}" d="{"".join(parts)}"/>')
 
+    def band(self, xs, low, high) -> None:
+        """What lies between two lines; places where one is missing are left out."""
+        there = [k for k in range(len(xs)) if math.isfinite(low[k]) and math.isfinite(high[k])]
+        corners = [(xs[k], low[k]) for k in there] + [(xs[k], high[k]) for k in there[::-1]]
+        if len(there) > 1:
+            places = "L".join(f"{point(self.x(x))} {point(self.y(y))}" for x, y in corners)
+            self.marks.append(f'<path class="band" d="M{places}Z"/>')
+
     def dot(self, x: float, y: float, kind: str, tip: str = "", radius: float = 2.4) -> None:
         """A point with words for those who ask."""
         said = f' data-tip="{safe(tip)}"' if tip else ""

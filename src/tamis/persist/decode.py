@@ -16,6 +16,7 @@ from tamis.persist import classes
 from tamis.persist.blocks import Blocks, checked, native, read_dtype, read_shape
 from tamis.persist.container import AGAIN, ModelFileError
 from tamis.persist.encode import DEPTH
+from tamis.persist.older import renewed
 
 MOST_BYTES = 1 << 26  # of a value of type bytes
 
@@ -29,6 +30,7 @@ class Decoder:
 
     def model(self, node: dict, depth: int = 0) -> Outline:
         """An estimator; parameters that an older file lacks take their defaults."""
+        node = renewed(node)
         name = node["class"]
         cls = classes.model_class(name)
         if cls is None:

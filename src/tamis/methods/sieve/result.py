@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.contents import array, count, indices, listing, part, plain, size
+from tamis.base.contents import array, count, indices, listing, optional, part, plain, size
 from tamis.methods.sieve.columns import Columns, Units
 from tamis.methods.sieve.paths import Rung
 
@@ -122,7 +122,7 @@ class Result:
         "columns": indices("kept", below="columns", increasing=True),
         "weights": array("f8", "kept", "outputs", order=None),
         "bias": array("f8", "outputs"),
-        "spread": array("f8", "kept", least=0.0),
+        "spread": optional(array("f8", "kept", least=0.0)),
         "seen": indices("seen", below="columns", increasing=True),
         "shares": array("f8", "seen", "outputs", least=0.0, most=1.0, order=None),
         "sizes": plain(),
@@ -139,6 +139,18 @@ class Result:
         self.n_columns, self.n_outputs = int(n_columns), len(bias)
         self.columns, self.weights, self.bias, self.spread = columns, weights, bias, spread
         self.seen, self.shares = seen, shares
+
+    def _restored(self) -> None:
+        """What a file of the first edition does not know: errors, and the spread of the columns."""
+        if "spread" not in vars(self):
+            self.spread = np.ones(len(self.columns))
+        several = isinstance(self.sizes, list)
+        for sizes in self.sizes if several else [self.sizes]:
+            if sizes["standard_error"] is None:
+                sizes["standard_error"] = np.full(len(sizes["size"]), np.nan)
+        for name in ("error", "standard_error", "baseline_error"):
+            if getattr(self, name) is None:
+                setattr(self, name, np.full(len(self.sizes) if several else 1, np.nan))
 
     @classmethod
     def of(

@@ -267,6 +267,15 @@ def test_save_and_load(tmp_path):
         assert same(model.resize(k), again.resize(k))
 
 
+def test_shares_of_nine_fold_groups_are_no_more_than_1(tmp_path):
+    """Nine times a ninth is more than 1 where it is added up, and a file then refuses it."""
+    model = sieve(keep=[11], n_folds=3)
+    assert model.resolved_params_["n_splits"] == 3
+    assert model.selection_probability_.max() == 1.0
+    save(model, tmp_path / "model.tamis")
+    assert same(load(tmp_path / "model.tamis"), model)
+
+
 # --------------------------------------------------------------------------- streams
 def stream(n_sample, parts=4, **options):
     model = SieveClassifier(random_state=0, n_sample=n_sample, **options)

@@ -342,8 +342,8 @@ class Run:
         polish(groups, run)
         for group, team in zip(groups, teams, strict=True):
             group.judge(scores[team.split])
-            shares[group.columns] += 1.0 / len(teams)
-        return self._judge(scores)[1], shares
+            shares[group.columns] += 1.0
+        return self._judge(scores)[1], shares / len(teams)
 
     def _note(self, group: Group, level: int) -> None:
         self.history.append(

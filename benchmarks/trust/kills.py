@@ -36,6 +36,7 @@ COMMAND = (
 )
 METHODS = {
     "sieve": [
+        "--stream",
         "--set",
         "n_paths=2",
         "--set",

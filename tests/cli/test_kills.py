@@ -12,8 +12,8 @@ import time
 import numpy as np
 
 COMMAND = (
-    "fit a.svm --passes 3 --chunk-rows 300 --every 600 --checkpoint ck --out m --json --set "
-    "n_paths=2 --set n_folds=2 --set n_sample=400"
+    "fit a.svm --stream --passes 3 --chunk-rows 300 --every 600 --checkpoint ck --out m --json "
+    "--set n_paths=2 --set n_folds=2 --set n_sample=400"
 )
 
 

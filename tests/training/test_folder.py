@@ -210,9 +210,8 @@ def test_a_folder_goes_only_if_it_was_made_for_the_checkpoint(rows, tmp_path, th
 
 def test_a_failure_before_the_first_checkpoint_leaves_nothing(tmp_path, capsys):
     (tmp_path / "bad.svm").write_text("1 1:1\nspam 2:2\n")
-    assert (
-        here("fit", tmp_path / "bad.svm", "--checkpoint", tmp_path / "ck", capsys=capsys).code == 1
-    )
+    words = ("fit", tmp_path / "bad.svm", "--stream", "--checkpoint", tmp_path / "ck")
+    assert here(*words, capsys=capsys).code == 1
     with pytest.raises(ValueError, match="rows that can be found again"):
         train(FTRLClassifier(), [(np.eye(2), [0, 1])], checkpoint=tmp_path / "ck")
     assert os.listdir(tmp_path) == ["bad.svm"]

@@ -11,9 +11,10 @@ from tamis.cli.show import label
 from tamis.read.opening import open_rows
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey
+from tamis.training.readings import MEMORY
 
 NamesOf = Callable[[Iterable[int]], list[str]]
-SAMPLE = 20_000  # rows that a sieve keeps
+MOST = 100_000  # columns that a sieve fits, where all of them are too many
 BASE = 250_000_000  # bytes of Python, its libraries and the reader
 
 
@@ -87,9 +88,11 @@ def suggest(survey: Survey) -> tuple[str, str, int]:
     """A method, why, and the memory that `tamis fit` needs for it."""
     many = survey.as_classes() and (survey.several or len(survey.labels) > 2)
     outputs = len(survey.labels) if many else 1
-    rows = min(survey.rows, SAMPLE)
-    sample = 5 * 16 * rows * survey.nonzeros // max(survey.rows, 1)
-    sieve = BASE + 6 * 2 * 8 * (1 + 2 * outputs) * survey.features + sample
+    entries = 12 * survey.nonzeros
+    columns = survey.features if entries <= MEMORY * 10**6 else min(survey.features, MOST)
+    # Sums by column, the kept rows with the copies that a fit makes, and its paths.
+    sums = 8 * (4 + min(outputs, 16)) * survey.features
+    sieve = BASE + sums + 3 * min(entries, MEMORY * 10**6) + 8 * 8 * (1 + 2 * outputs) * columns
     simple = BASE + 16 * outputs * survey.features
     if sieve > 8_000_000_000:
         return "ftrl", "the sieve would need more than 8 GB for so many columns", simple

@@ -99,6 +99,11 @@ def grows(method: str, task: str) -> bool:
     return "grow" in class_of(method, task)._get_param_names()
 
 
+def reads_twice(method: str) -> bool:
+    """Whether models of the method read a file twice, and fit what the second reading keeps."""
+    return hasattr(class_of(method, "classify"), "_reads_twice")
+
+
 def value_of(text: str) -> Any:
     """A number, true, false, none, or the word itself."""
     words = {"true": True, "false": False, "none": None}

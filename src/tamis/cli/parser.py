@@ -57,6 +57,19 @@ def _fit(commands) -> None:
     )
     _several(one, "--set", "NAME=VALUE", "any other parameter of the model")
     one.add_argument("--passes", type=int, default=1, help="passes over the file; default: 1")
+    one.add_argument(
+        "--memory",
+        type=int,
+        metavar="MB",
+        help="megabytes of rows that a sieve holds in memory between its second reading and the "
+        "fit; more go to a temporary file. Default: 300",
+    )
+    one.add_argument(
+        "--stream",
+        action="store_true",
+        help="let a sieve learn in passes, as from a stream that goes by once: less accurate, for "
+        "--passes and --checkpoint",
+    )
     one.add_argument("--test", metavar="FILE", help="rows to measure the error on")
     one.add_argument("--out", metavar="MODEL", help="where to write the model")
     one.add_argument(

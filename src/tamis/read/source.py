@@ -12,7 +12,7 @@ from tamis.read.ahead import ahead
 from tamis.read.options import Options
 from tamis.read.rows import Bad, Context, CountsFromZero, Labels, Position, ReadError, Rows
 from tamis.read.streams import STANDARD, STDIN, fingerprint, shown
-from tamis.read.survey import Survey
+from tamis.read.survey import Survey, Watcher
 
 if TYPE_CHECKING:
     from tamis.read.tables.layout import Layout
@@ -160,14 +160,24 @@ class RowSource:
         return matrix
 
     # ------------------------------------------------------------------ knowing
-    def survey(self, columns: bool = False, tell: Callable[[int], None] | None = None) -> Survey:
-        """Read all once, say what is there, and remember it; `columns`: rows a column is met in."""
-        if self.surveyed is not None and (not columns or self.surveyed.counts is not None):
-            return self.surveyed
+    def survey(
+        self,
+        columns: bool = False,
+        tell: Callable[[int], None] | None = None,
+        watch: Callable[[], Watcher] | None = None,
+    ) -> Survey:
+        """Read all once, say what is there, and remember it.
+
+        `columns`: also the rows that a column is met in. `watch` makes someone who is shown every
+        chunk of the same reading, and is found in `beside` of the survey.
+        """
+        known = self.surveyed
+        if known is not None and (not columns or known.counts is not None) and watch is None:
+            return known
         self.keep()
         context = None
         while True:
-            found = Survey()
+            found = Survey(beside=None if watch is None else watch())
             try:
                 for rows, context, done in ahead(lambda: self._chunks(Position())):
                     self.bad = context.bad

@@ -1,7 +1,7 @@
 """What a whole source holds: rows, columns, classes, bad lines, found in one reading."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,13 @@ def count_columns(indices, counts):
         counts[indices[k]] += 1
 
 
+class Watcher(Protocol):
+    """Who wants to see the rows of a reading."""
+
+    def add(self, rows: Rows) -> None:
+        """Look at a chunk."""
+
+
 @dataclass
 class Survey:
     """Figures of a source."""
@@ -34,10 +41,13 @@ class Survey:
     weighted: bool = False
     counts: np.ndarray | None = None  # rows with a nonzero, a column each
     bad: Bad = field(default_factory=Bad)
+    beside: Watcher | None = None  # who looked at the rows in the same reading
 
     def add(self, rows: Rows, columns: bool) -> None:
         """Take in a chunk."""
         X = rows.X
+        if self.beside is not None:
+            self.beside.add(rows)
         self.rows += X.shape[0]
         self.features = max(self.features, X.shape[1])
         self.nonzeros += X.nnz

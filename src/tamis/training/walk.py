@@ -1,8 +1,8 @@
-"""The one training walk: rows from a source, into any model with `partial_fit`."""
+"""The one training walk: rows from a source, into any model with `partial_fit`, or by two readings
+into one that asks for them.
+"""
 
 import inspect
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -16,7 +16,9 @@ from tamis.base.machine.threads import alone
 from tamis.read.rows import Misplaced, Position, ReadError, Rows
 from tamis.read.source import RowSource
 from tamis.training.checkpoint import ANEW, CheckpointError, Folder
+from tamis.training.interruption import Interruption
 from tamis.training.judge import Judge, Validate
+from tamis.training.readings import MEMORY, Readings, reads_twice
 from tamis.training.record import GROWTH, State
 
 
@@ -41,13 +43,24 @@ def train(
     checkpoint: StrPath | Folder | None = None,
     every: int = 100_000,
     progress: bool | Literal["auto"] = "auto",
+    stream: bool = False,
+    memory: int = MEMORY,
 ) -> Model:
-    """Train a model from a source of rows, chunk by chunk, in bounded memory.
+    """Train a model from a source of rows, in bounded memory: chunk by chunk, or by two readings.
 
     Rows are read ahead by a thread while the model learns. How they are cut into chunks does not
     matter to the models of tamis. A model that must know its classes and columns beforehand (all
     that lack ``grow=True``) makes the source be read once more, before the first pass, to find
     them. `refine` is called at the end where the model has it.
+
+    A sieve reads rows that can be read again twice, and is then fitted (`stream=True` walks it
+    through them instead). The first reading gathers sums of every column over all rows, and a
+    sample; the second keeps of all rows the columns that may matter. Where all entries, 12 bytes
+    each, fit into the `memory`, these are all columns, and the model is that of `fit`. Else they
+    are those whose contrast between the classes (or with the target) is three standard errors, the
+    strongest eight for each one that a sieve of the sample keeps, that one, and those with few
+    entries. What predicts a fold is chosen without its targets, so that held-out errors stay
+    honest.
 
     Parameters
     ----------
@@ -70,7 +83,16 @@ def train(
     every : int, default=100_000
         Rows between two checkpoints, at least.
     progress : bool or "auto", default="auto"
-        Progress bar; "auto" shows it on a terminal after three seconds.
+        Progress; "auto" shows it after three seconds, as a bar on a terminal and elsewhere as a
+        line every 30 seconds.
+    stream : bool, default=False
+        Whether a sieve learns by `partial_fit`, as it does from rows that go by once: then
+        `passes`, `checkpoint` and `validate="progressive"` have a meaning for it. What it loses is
+        said there. One in mid-stream goes on so in any case.
+    memory : int, default=300
+        Megabytes of kept rows of a sieve that are held in memory; more of them go into a temporary
+        file. The fit makes copies, and beyond four times as much it takes a part of the rows, with
+        a warning.
 
     Returns
     -------
@@ -111,7 +133,14 @@ def train(
         raise ValueError(
             f"passes and every must be 1 or more. Got passes={passes!r}, every={every!r}."
         )
+    if memory < 1:
+        raise ValueError(f"memory must be 1 or more megabytes. Got memory={memory!r}.")
     walk = Walk(model, rows, passes, validate, every)
+    if not stream and reads_twice(model, rows):
+        readings = Readings(walk, memory, progress)
+        readings.refuse(checkpoint)
+        readings.run()
+        return model
     # A folder is claimed by the caller, who has more to do before others may have it.
     if checkpoint is None or isinstance(checkpoint, Folder):
         walk.run(checkpoint, progress)
@@ -355,33 +384,6 @@ class Walk:
         source.base, source.several = facts["base"], facts["several"]
         source.labels = facts["labels"]
         source.options = replace(source.options, n_features=facts["n_features"])
-
-
-class Interruption:
-    """Ctrl-C waits for the end of a chunk and its checkpoint; a second one does not wait."""
-
-    def __init__(self, wanted: bool):
-        self.wanted = wanted and threading.current_thread() is threading.main_thread()
-        self.asked = False
-
-    def __enter__(self):
-        if self.wanted:
-            self.before = signal.signal(signal.SIGINT, self._ask)
-        return self
-
-    def __exit__(self, *failure):
-        if self.wanted:
-            signal.signal(signal.SIGINT, self.before)
-
-    def _ask(self, number, frame):
-        if self.asked:
-            raise KeyboardInterrupt
-        self.asked = True
-
-    def stop(self) -> None:
-        """End now, if that was asked for."""
-        if self.asked:
-            raise KeyboardInterrupt
 
 
 def _glimpse(model) -> dict:

@@ -9,6 +9,7 @@ from methods.sieve import plain_pass
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from tamis import SieveClassifier, SieveRegressor, load, save
+from tamis.methods.sieve.settings import Whole
 
 pytestmark = pytest.mark.quick
 
@@ -269,8 +270,7 @@ def test_save_and_load(tmp_path):
 
 def test_shares_of_nine_fold_groups_are_no_more_than_1(tmp_path):
     """Nine times a ninth is more than 1 where it is added up, and a file then refuses it."""
-    model = sieve(keep=[11], n_folds=3)
-    assert model.resolved_params_["n_splits"] == 3
+    model = sieve(keep=[11], n_folds=9)
     assert model.selection_probability_.max() == 1.0
     save(model, tmp_path / "model.tamis")
     assert same(load(tmp_path / "model.tamis"), model)
@@ -298,6 +298,31 @@ def test_a_long_stream_keeps_and_groups(tmp_path):
     assert same(load(tmp_path / "stream.tamis").refine(), model)
     for k in (0, 1, 5):
         assert is_whole(model.resize(k).support_)
+
+
+def test_a_stream_knows_columns_that_its_sample_lacks():
+    """One dummy of the first group and one column to keep are in few rows, late."""
+    text = plain_pass.text(n=2000, p=60)[0].tolil()
+    text[:1990, [50, 59]] = 0.0
+    text[1990:, [50, 59]] = 1.0
+    text, y = sp.csr_array(text), plain_pass.text(n=2000, p=60)[1]
+    options = {"groups": [[0, 50], [1, 2, 3]], "keep": [59, 20], "n_sample": 50}
+    model = SieveClassifier(random_state=0, **options)
+    for some in np.array_split(np.arange(2000), 5):
+        model.partial_fit(text[some], y[some], classes=[0, 1])
+    model.refine()
+    assert model.sizes_["size"][0] == 60 - 2 - 3
+    for k in (0, 1, 4, 20):
+        support = model.resize(k).support_
+        assert is_whole(support, options["groups"])
+        assert np.isin([20, 59], support).all()
+
+
+def test_a_choice_of_columns_is_closed_under_groups():
+    whole = Whole(np.array([0, 1, 0, -1, 2, 1]), True)
+    assert whole.n_groups == 3
+    assert np.flatnonzero(whole.closed(np.arange(6) == 2)).tolist() == [0, 2, 3]
+    assert np.flatnonzero(whole.closed(np.zeros(6, dtype=bool))).tolist() == [3]
 
 
 def test_a_stream_keeps_those_of_its_first_call():

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
-from tamis.cli.methods import UsageError, build, grows
+from tamis.cli.methods import UsageError, build, grows, reads_twice
 from tamis.cli.say import note, say
 from tamis.cli.show import kept, label, pairs, print_json, show_kept
 from tamis.persist import save
@@ -18,6 +18,7 @@ from tamis.read.source import RowSource
 from tamis.read.survey import Survey
 from tamis.training.checkpoint import Folder
 from tamis.training.judge import error_on
+from tamis.training.readings import MEMORY, first_reading
 from tamis.training.walk import train
 
 MOST_NAMES = 1_000_000  # columns whose names a page may be given
@@ -29,12 +30,33 @@ def run(given: argparse.Namespace) -> None:
         _check_target(path, given.checkpoint)
     if given.passes < 1 or given.every < 1 or (given.threads is not None and given.threads < 1):
         raise UsageError("--passes, --every and --threads must be 1 or more.")
+    given.twice = _twice(given)
     rows = source_of(given.train, given)
     with Folder(given.checkpoint) if given.checkpoint else contextlib.nullcontext() as folder:
         result = _learnt(rows, folder, given)
         if folder is not None:
             folder.clear()
     show(result, given)
+
+
+def _twice(given) -> bool:
+    """Whether the file is read twice and then fitted; refuses options without a meaning."""
+    asks = reads_twice(given.method)
+    twice = asks and not given.stream
+    if given.stream and not asks:
+        raise UsageError(f"--stream: method {given.method!r} learns in passes in any case.")
+    if given.memory is not None and (given.memory < 1 or not twice):
+        raise UsageError(
+            "--memory must be 1 or more, and is for a method that reads the file twice (sieve, "
+            "without --stream)."
+        )
+    for flag, asked in (("--passes", given.passes > 1), ("--checkpoint", given.checkpoint)):
+        if twice and asked:
+            raise UsageError(
+                f"{flag} has no meaning for method {given.method!r}, which reads the file twice "
+                "and then fits it. Leave it out, or pass --stream to learn in passes."
+            )
+    return twice
 
 
 def _learnt(rows, folder, given) -> dict:
@@ -54,6 +76,8 @@ def _learnt(rows, folder, given) -> dict:
         checkpoint=folder,
         every=given.every,
         progress="auto",
+        stream=given.stream,
+        memory=given.memory or MEMORY,
     )
     _remember_names(model, rows)
     result = judged(model, rows, given)
@@ -78,20 +102,21 @@ def _check_target(path, checkpoint=None) -> None:
 def _model(rows, given):
     """The model, and the survey where one was made."""
     task = None if given.task == "auto" else given.task
-    wants_all = (
-        given.method == "sieve" or bool(given.report) or not grows(given.method, task or "classify")
-    )
-    survey = survey_of(rows, columns=bool(given.report)) if wants_all else None
+
+    def make(task: str, grow: bool = False) -> Any:
+        chance = {"seed": given.seed, "threads": given.threads}
+        settings = {"loss": given.loss, "settings": given.set, "grow": grow}
+        return build(given.method, task, **chance, **settings)
+
+    survey, columns = None, bool(given.report)
+    if given.twice:
+        memory = (given.memory or MEMORY) * 10**6
+        first = make(task or "classify")
+        survey = first_reading(rows, lambda: first._first_reading(memory, task), columns=columns)
+    elif given.stream or columns or not grows(given.method, task or "classify"):
+        survey = survey_of(rows, columns=columns)
     task = task_of(rows, given.task, survey)
-    model = build(
-        given.method,
-        task,
-        loss=given.loss,
-        seed=given.seed,
-        threads=given.threads,
-        settings=given.set,
-        grow=survey is None,
-    )
+    model = make(task, grow=survey is None)
     return model, survey
 
 
@@ -109,7 +134,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     last = model.train_history_[-1]
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
     if hasattr(model, "path_"):
-        error, source = _inside(model), "on folds held out inside the sample"
+        error, source = _inside(model), "on folds held out" + " inside the sample" * given.stream
     if given.test:
         test = source_of([given.test], given, schema=model.reading_, target=False)
         error, source = error_on(model, test), "on the test rows"

@@ -8,8 +8,7 @@ T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machin
 In the order in which data walks through them:
 
 - `estimator`: the two sieves, for users
-- `stream`: what `partial_fit` keeps of a stream: models of the top of the ladder, a sample of rows
-- `loop_stream`: the one pass over the rows of a stream
+- `stream`: the sieve on streams, which go by once, and on files, which are read twice
 - `columns`: rows in standard units, in an order and in folds by their content
 - `settings`: the user's options, the two base settings, which of them compete
 - `fit`: one run: settings tried on folds, size chosen, paths over all rows; its result

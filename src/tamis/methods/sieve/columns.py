@@ -15,6 +15,7 @@ from tamis.methods.sieve.loop import (
     vote_columns,
 )
 
+FEW = 10  # rows with an entry, below which a column of a regression is left out
 DEALS = 3  # ways in which rows are dealt out to folds
 
 
@@ -103,14 +104,16 @@ class Units(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """All that a run reads: rows, how their columns and targets were scaled, and their folds:
-    (deals, rows).
+    """All that a run reads: rows, how their columns and targets were scaled, their folds (deals,
+    rows), and for each fold of the first deal the columns that may be used to predict it (None:
+    all).
     """
 
     table: Table
     columns: Columns
     units: Units
     folds: np.ndarray
+    open: np.ndarray | None = None
 
     def deviations(self) -> np.ndarray:
         """Standard deviation of each column in the units of X."""
@@ -123,10 +126,10 @@ class Sample(NamedTuple):
 
 
 def sample_of(
-    rows: Csr, targets, weights, outputs: int, options, centred: bool, walked: bool = False
+    rows: Csr, targets, weights, outputs: int, options, centred: bool, dealt=None
 ) -> Sample:
-    """Rows in an order of their own, in standard units, and dealt out to folds; those that a stream
-    has `walked` stay in the folds that it dealt.
+    """Rows in an order of their own, in standard units, and dealt out to folds: by their content,
+    or by the words `dealt`, where others have learnt from them in such folds.
     """
     weights = NOTHING if (weights == 1.0).all() else weights
     classes = options.classes
@@ -135,17 +138,17 @@ def sample_of(
     order = settled_order(hashes, targets, weights)
     whole, scaled = options.whole, scaled_weights(weights, order)
     labels = None if whole is None else whole.labels
-    measured = measure(rows, order.astype(np.uint64), scaled, centred, labels)
-    if not walked:
+    measured = measure(rows, order.astype(np.uint64), scaled, centred, not classes, labels)
+    if dealt is None:
         # From here on content is that in standard units, so that the units are forgotten too.
         hashes[order] = _standard_hashes(rows, order, measured)
         order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
     scaled = scaled_weights(weights, order)
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
     if whole is not None:
-        table = _marked(table, whole.labels[measured.columns.kept], whole.grouped)
-    folds = [fold_of(hashes[order], options.folds)]
-    if not walked:
+        table = marked(table, whole, measured.columns.kept)
+    folds = [fold_of((hashes if dealt is None else dealt)[order], options.folds)]
+    if dealt is None:
         salted = [hashes[order] * np.uint64(2 * split + 1) for split in range(1, DEALS)]
         folds += [fold_of(mix(words), options.folds) for words in salted]
     return Sample(table, measured.columns, units, np.stack(folds))
@@ -224,26 +227,40 @@ def fill(rows: Csr, targets, weights, order, outputs: int, measured: Measured) -
     return Table(data[:used], indices[:used], indptr, targets, weights, density, outputs)
 
 
-def _marked(table: Table, labels: np.ndarray, grouped: bool) -> Table:
+def always_last(kept: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Columns in their order, but those that never leave (their label is below 0) behind others."""
+    return kept[np.argsort(labels[kept] < 0, kind="stable")]
+
+
+def marked(table: Table, whole, kept: np.ndarray) -> Table:
     """The table with the groups of its columns, by their labels, and those that never leave."""
+    labels = whole.labels[kept]
     free = int(np.count_nonzero(labels >= 0))
     found, groups = np.unique(labels[:free], return_inverse=True)
-    groups = np.append(groups, np.full(len(labels) - free, len(found))) if grouped else None
-    return table._replace(always=len(labels) - free, groups=groups)
+    groups = np.append(groups, np.full(len(labels) - free, len(found)))
+    return table._replace(always=len(labels) - free, groups=groups if whole.grouped else None)
 
 
-def measure(rows: Csr, order, weights, centred: bool, labels=None) -> Measured:
+def measure(
+    rows: Csr, order, weights, centred: bool, numbers: bool = False, labels=None
+) -> Measured:
     """Scales and shifts of the columns, by what they are and not by their units.
 
     A column with one value in more than half of the rows is measured from that value, in units of
     the root mean square of its other entries; any other is centred, in units of its standard
-    deviation. Neither depends on units; nor, if all entries are stored, on where 0 is. Columns
-    whose label is below 0 come last.
+    deviation. Neither depends on units; nor, if all entries are stored, on where 0 is. Where
+    targets are numbers, columns of a few values that vary are left out: nobody knows how large they
+    can get, and a number, unlike a class, is then missed by as much. Columns whose label is below 0
+    come last.
     """
     n, p = len(order), rows.n_features
-    counts, squares = np.zeros(p), np.zeros(p)
-    sum_columns(*rows[:3], order, weights, counts, squares)
+    counts, squares, tops = np.zeros((3, p))
+    sum_columns(*rows[:3], order, weights, counts, squares, tops)
     alive = squares > 0.0
+    if numbers:
+        alike = (tops**2 * counts < 1.000001 * squares) & (counts > 2.0)
+        alive &= alike | (counts >= min(FEW, 0.1 * n))
+    del tops
     shift = {}
     if centred and (counts >= 0.5 * n).any():
         full = np.flatnonzero((counts >= 0.5 * n) & alive)
@@ -253,7 +270,7 @@ def measure(rows: Csr, order, weights, centred: bool, labels=None) -> Measured:
         shift = {"full": full, "origin": origin}
     kept = np.flatnonzero(alive)
     if labels is not None:
-        kept = kept[np.argsort(labels[kept] < 0, kind="stable")]
+        kept = always_last(kept, labels)
     place = np.full(p, len(kept), dtype=np.uint32)
     place[kept] = np.arange(len(kept), dtype=np.uint32)
     moved = np.zeros(len(kept))

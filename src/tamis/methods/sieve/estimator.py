@@ -50,13 +50,12 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
 
     Notes
     -----
-    `partial_fit` learns the models of the top of the ladder in one pass and keeps a bounded sample
-    of the rows; the ladder itself runs on the sample. It does so at the end of the first call, and
-    of every call in which the number of rows seen (those of weight 0 left out) passes a power of
-    two; `refine` runs it on demand. Coefficients and predictions are those of the model that was
-    made last: looking at them changes nothing. How rows are cut into calls does not matter to what
-    is learnt, only to the moments at which a model is made. Until the sample is full a model is a
-    `fit` of all distinct rows. A stream holds 48 bytes x (`n_folds` + 1) a column.
+    `partial_fit` learns the models of the top of the ladder in one pass and keeps a sample of the
+    rows, on which the ladder runs whenever the number of rows seen (those of weight 0 left out) has
+    passed a power of two by the end of a call, or `refine` is called. How rows are cut into calls
+    matters only to those moments. Until the sample is full a model is a `fit` of all distinct rows;
+    then it loses accuracy, for weights are relearnt from the sample; `train`, on rows that can be
+    read twice, does not. A stream holds 48 bytes x (`n_folds` + 1) a column.
 
     References
     ----------
@@ -118,11 +117,11 @@ class SieveRegressor(NumberStream, Regressor, Sieve):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(500, 100))
     >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=500)
-    >>> model = SieveRegressor(min_features=1, random_state=0).fit(X, y)
+    >>> model = SieveRegressor(random_state=0).fit(X, y)
     >>> model.support_.tolist()
     [0, 1]
     >>> model.coef_[:2].round(1).tolist()
     [3.0, -2.0]
     """
 
-    loss: TermLike = loss_parameter("squared_error")
+    loss: TermLike = loss_parameter("huber")

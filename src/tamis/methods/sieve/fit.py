@@ -18,7 +18,7 @@ from tamis.methods.sieve.errors import (
     rows_of,
 )
 from tamis.methods.sieve.ladder import Choice, Rule, ladder, settle, walked
-from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend
+from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend, in_turn
 from tamis.methods.sieve.result import Result, Trail, joined
 from tamis.methods.sieve.settings import Options, settings_for
 
@@ -80,12 +80,13 @@ def _own_start(start: dict[str, list[Start]] | None, c: int, many: int):
 # --------------------------------------------------------------------------- the run
 class Team(NamedTuple):
     """Rows that a group of paths learns from and those that it never sees, the split that these are
-    of, the keys of its orders, what it starts from, and where it stood at each level.
+    of and their fold, the keys of its orders, what it starts from, where it stood at each level.
     """
 
     rows: np.ndarray
     held: np.ndarray
     split: int
+    fold: int
     keys: np.ndarray
     start: Start | None
     rungs: dict[int, Rung]
@@ -118,14 +119,58 @@ class Found(NamedTuple):
     error: float
 
 
+class Board:
+    """Teams at work under one setting, and what is written down of them."""
+
+    def __init__(self, sample: Sample, task: Task, setting: Setting, sizes, teams: list[Team]):
+        self.sample, self.task, self.setting = sample, task, setting
+        self.sizes, self.teams, table = sizes, teams, sample.table
+        splits = max((team.split for team in teams), default=-1) + 1
+        shape = (splits, len(sizes), table.n_rows, table.outputs)
+        self.scores = np.zeros(shape, dtype=np.float32)
+        self.survived = np.zeros((len(teams), len(table.density)), dtype=np.uint8)
+
+    def calls(self) -> list:
+        """Each team's way down the ladder, as calls that may run at the same time."""
+        return [lambda at=at: self._go(at) for at in range(len(self.teams))]
+
+    def _go(self, at: int) -> None:
+        """Take one team down the ladder; only as many are in memory as run at a time."""
+        team = self.teams[at]
+        group = Group(
+            self.sample.table, self.task, self.setting, team.rows, team.held, team.keys, team.start
+        )
+        if self.sample.open is not None:
+            group.narrow(np.flatnonzero(self.sample.open[team.fold]))
+
+        def seen(group, level):
+            group.judge(self.scores[team.split, level])
+            self.survived[at, group.columns] = level
+            if len(group.columns) <= KEPT:
+                team.rungs[level] = group.rung()
+
+        descend(group, self.sizes, in_turn, seen)
+
+    def trial(self, judge, none: np.ndarray) -> Trial:
+        """What the teams found; `judge` takes held-out scores to an error and a line, and `none` is
+        the surprise at size 0.
+        """
+        levels = range(len(self.sizes) if self.teams else 0)
+        found = [judge(self.scores[:, level], none) for level in levels]
+        errors, lines = [list(part) for part in zip(*found, strict=True)] if found else ([], [])
+        return Trial(self.teams, errors, lines, self.survived)
+
+
 class Run:
     """One run of the sieve over a sample."""
 
     def __init__(self, sample: Sample, task: Task, options: Options, start=None):
         self.sample, self.table, self.task = sample, sample.table, task
         self.options, self.start = options, start
-        self.rule = Rule(ladder(self.table.n_groups), options.se, options.tolerance, options.size)
-        self.sizes = walked(self.rule.sizes, self.table.always)
+        # Losses of numbers may have heavy tails, which differences do not.
+        paired, sizes = not options.classes, ladder(self.table.n_groups)
+        self.rule = Rule(sizes, options.se, options.tolerance, options.size, paired)
+        self.sizes = walked(sizes, self.table.always)
         self.rows = np.arange(self.table.n_rows, dtype=np.uint64)
         self.held = Held(
             self.table.targets,
@@ -205,7 +250,7 @@ class Run:
         """
         settings = settings_for(self.table, self.task.loss, self.options)
         with crew(self.options.threads) as run:
-            trials = [self._try(setting, run) for setting in settings]
+            trials = self._try(settings, run)
             at, choice, error = self._choose([trial.errors for trial in trials])
             setting, trial = settings[at], trials[at]
             del trials
@@ -217,36 +262,22 @@ class Run:
             line, shares = self._final_teams(setting, trial, choice, run)
         return Found(setting, trial, choice, group, rungs, line, shares, error)
 
-    def _try(self, setting: Setting, run) -> Trial:
-        """Groups of paths, each without one fold, down the whole ladder."""
+    def _try(self, settings: list[Setting], run) -> list[Trial]:
+        """Groups of paths, each without one fold, down the whole ladder under each setting."""
+        boards = [self._board(setting) for setting in settings]
+        run([call for board in boards for call in board.calls()])
+        return [board.trial(self._judge, self._none(board)) for board in boards]
+
+    def _none(self, board: "Board") -> np.ndarray:
+        """Surprise of every row by what is there at size 0: the prior, or what always stays."""
+        if not self.table.always or not board.teams:
+            return self.prior_rows.surprise
+        return self._held_out(board.scores[:, -1])[0].surprise
+
+    def _board(self, setting: Setting) -> "Board":
+        """The teams of a setting, before they have begun."""
         teams = self._teams(setting)
-        splits = max((team.split for team in teams), default=-1) + 1
-        shape = (splits, len(self.sizes), self.table.n_rows, self.table.outputs)
-        scores = np.zeros(shape, dtype=np.float32)
-        survived = np.zeros((len(teams), len(self.table.density)), dtype=np.uint8)
-        for first in range(0, len(teams), self.options.threads):
-            wave = range(first, min(first + self.options.threads, len(teams)))
-            groups = {
-                Group(self.table, self.task, setting, *teams[t][:2], teams[t].keys, teams[t].start):
-                t for t in wave
-            }  # fmt: skip
-
-            def seen(group, level, groups=groups):
-                team = groups[group]
-                group.judge(scores[teams[team].split, level])
-                survived[team, group.columns] = level
-                if len(group.columns) <= KEPT:
-                    teams[team].rungs[level] = group.rung()
-
-            descend(list(groups), self.sizes, run, seen)
-        errors, lines, prior = [], [], self.prior_rows.surprise
-        if teams and self.table.always:
-            prior = self._judge(scores[:, -1])[0].surprise
-        for level in range(len(self.sizes) if teams else 0):
-            rows, line = self._judge(scores[:, level])
-            errors.append(error_of(rows, prior, self.held))
-            lines.append(line)
-        return Trial(teams, errors, lines, survived)
+        return Board(self.sample, self.task, setting, self.sizes, teams)
 
     def _teams(self, setting: Setting) -> list[Team]:
         """A team for every fold of every split that leaves rows to learn from."""
@@ -258,16 +289,20 @@ class Run:
                     number = split * self.options.folds + fold
                     keys = path_keys(0, number, setting.fold_paths)
                     start = self._started(setting, fold)
-                    teams.append(
-                        Team(self.rows[~inside], self.rows[inside], split, keys, start, {})
-                    )
+                    rows, held = self.rows[~inside], self.rows[inside]
+                    teams.append(Team(rows, held, split, fold, keys, start, {}))
         return teams
 
     def _started(self, setting: Setting, group: int) -> Start | None:
         """The models of level 0 that a group starts from, if there are any."""
         return None if self.start is None else self.start[setting.name][group]
 
-    def _judge(self, scores: np.ndarray) -> tuple[Rows, np.ndarray]:
+    def _judge(self, scores: np.ndarray, none: np.ndarray) -> tuple[Error, np.ndarray]:
+        """Error and line of held-out scores (splits, rows, outputs)."""
+        rows, line = self._held_out(scores)
+        return error_of(rows, none, self.held), line
+
+    def _held_out(self, scores: np.ndarray) -> tuple[Rows, np.ndarray]:
         """Errors of each row and line of held-out scores (splits, rows, outputs): their means."""
         lines = [line_of(split.astype(float), self.held) for split in scores]
         rows = [
@@ -290,7 +325,7 @@ class Run:
         return base, choice, error
 
     def _all_rows(self, setting: Setting, choice: Choice, run) -> dict[int, Rung]:
-        """Paths over all rows down to the level above the chosen size, and a few of them on."""
+        """Paths over all rows down to the level above the chosen size, a few of them further."""
         folds, rungs = self.options.folds, {}
         keys = path_keys(self.options.seed + 1, folds, setting.paths)
         keys = keys if choice.size else keys[: setting.fold_paths]
@@ -301,11 +336,11 @@ class Run:
             rungs[level] = group.rung()
             self._note(group, level)
 
-        descend([group], self.sizes[: choice.level + 1], run, seen)
+        descend(group, self.sizes[: choice.level + 1], run, seen)
         group.thin(setting.fold_paths)
         told = len(self.history)
         if choice.level + 1 < len(self.sizes):
-            descend([group], self.sizes, run, seen, choice.level + 1)
+            descend(group, self.sizes, run, seen, choice.level + 1)
         del self.history[told:]
         return rungs
 
@@ -343,7 +378,7 @@ class Run:
         for group, team in zip(groups, teams, strict=True):
             group.judge(scores[team.split])
             shares[group.columns] += 1.0
-        return self._judge(scores)[1], shares / len(teams)
+        return self._held_out(scores)[1], shares / len(teams)
 
     def _note(self, group: Group, level: int) -> None:
         self.history.append(

@@ -25,14 +25,15 @@ class Choice(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """How a size is chosen: that many standard errors, or that share of the least error, may be
-    given up; or the size is given.
+    """How a size is chosen: that many standard errors (of the least error, or of the difference to
+    it row by row), or that share of the least error, may be given up; or the size is given.
     """
 
     sizes: np.ndarray
     se: float
     tolerance: float
     size: int | None
+    paired: bool = False
 
 
 def ladder(n_seen: int) -> np.ndarray:
@@ -51,22 +52,24 @@ def walked(sizes: np.ndarray, always: int) -> np.ndarray:
     return np.append(sizes, 0) if always and sizes[-1] else sizes
 
 
-def choose_size(sizes: np.ndarray, errors: np.ndarray, spread: float) -> Choice:
-    """The smallest size whose smoothed error is within `spread` of the least, between two levels of
-    the ladder if need be.
+def choose_size(sizes: np.ndarray, errors: np.ndarray, room: np.ndarray | float) -> Choice:
+    """The smallest size whose smoothed error is within `room` of the least (one for all sizes, or
+    one a size), between two levels of the ladder if need be.
     """
     best = int(np.argmin(errors))
     smooth = np.array(errors, dtype=float)
     smooth[best:] = isotonic_regression(smooth[best:])
     # Pooling equal errors may round upwards.
-    threshold = float(max(errors[best], smooth[best])) + spread
-    level = best + int(np.flatnonzero(smooth[best:] <= threshold)[-1])
+    limits = float(max(errors[best], smooth[best])) + np.broadcast_to(room, len(sizes))
+    slack = limits - smooth
+    level = best + int(np.flatnonzero(slack[best:] >= 0.0)[-1])
     if level == len(sizes) - 1:
-        return Choice(level, int(sizes[level]), threshold)
-    share = (threshold - smooth[level]) / (smooth[level + 1] - smooth[level])
+        return Choice(level, int(sizes[level]), float(limits[level]))
+    share = slack[level] / (slack[level] - slack[level + 1])
     high, low = np.log(sizes[level]), np.log(sizes[level + 1])
     size = int(np.rint(np.exp(high + share * (low - high))))
-    return Choice(level, min(max(size, int(sizes[level + 1])), int(sizes[level])), threshold)
+    size = min(max(size, int(sizes[level + 1])), int(sizes[level]))
+    return Choice(level, size, float(limits[level]))
 
 
 def place_size(sizes: np.ndarray, size: int) -> Choice:
@@ -88,15 +91,30 @@ def prefer(trials: list[list[Error]], mass: np.ndarray) -> int:
 
 def choose(errors: list[Error], rule: Rule) -> Choice:
     """A size by its held-out errors."""
-    least = min(errors, key=lambda error: error.soft)
-    return pick(np.array([error.soft for error in errors]), least.spread, rule)
+    return pick(np.array([error.soft for error in errors]), spreads(errors, rule), rule)
 
 
-def pick(soft: np.ndarray, spread: float, rule: Rule) -> Choice:
-    """A size by the errors of the ladder's levels and the standard error of the least."""
+def spreads(errors: list[Error], rule: Rule) -> np.ndarray:
+    """Standard errors (levels, least level) of the least error, or of the difference to it."""
+    alone = np.array([error.spread for error in errors])
+    if not rule.paired:
+        return np.broadcast_to(alone, (len(errors), len(errors)))
+    rows = np.stack([error.soft_rows for error in errors]).astype(float)
+    rows -= rows.mean(axis=1, keepdims=True)
+    shared = rows @ rows.T / rows.shape[1]
+    of_one = np.diag(shared)
+    apart = np.sqrt(np.maximum(of_one[:, None] + of_one - 2.0 * shared, 0.0))
+    # What the weights of the rows do to a standard error, they do to that of a difference.
+    plain = np.sqrt(np.maximum(of_one, 1e-300))
+    return apart * (alone / plain)
+
+
+def pick(soft: np.ndarray, apart: np.ndarray, rule: Rule) -> Choice:
+    """A size by the errors of the ladder's levels and their standard errors."""
     if rule.size is not None:
         return place_size(rule.sizes, rule.size)
-    room = max(rule.se * spread, rule.tolerance * float(soft.min()))
+    least = int(np.argmin(soft))
+    room = np.maximum(rule.se * apart[:, least], rule.tolerance * float(soft[least]))
     return choose_size(rule.sizes, soft, room)
 
 
@@ -115,6 +133,7 @@ def settle(trials: list[list[Error]], mass: np.ndarray, rule: Rule) -> tuple[int
     plainly = choose(trials[base], rule)
     soft = [np.stack([error.soft_rows for error in errors]) for errors in trials]
     plain = [np.stack([error.plain_rows for error in errors]) for errors in trials]
+    apart = [spreads(errors, rule) for errors in trials]
     many = soft[0].shape[1]
     mass, random, errors, sizes = mass[:many], np.random.default_rng(0), [], []
     for _ in range(0, DRAWS, BATCH):
@@ -125,7 +144,7 @@ def settle(trials: list[list[Error]], mass: np.ndarray, rule: Rule) -> tuple[int
         for t in range(BATCH):
             left = mass * (draws[t] == 0.0)
             if left.any() and inside[t].any():
-                best, choice = _chosen(trials, [m[t] for m in means], inside[t], rule)
+                best, choice = _chosen(trials, apart, [m[t] for m in means], inside[t], rule)
                 errors.append(float(np.average(plain[best][choice.level], weights=left)))
                 if best == base:
                     sizes.append(choice.size)
@@ -135,11 +154,10 @@ def settle(trials: list[list[Error]], mass: np.ndarray, rule: Rule) -> tuple[int
     return base, choice, float(np.mean(errors)) if errors else np.nan
 
 
-def _chosen(trials, means, inside, rule: Rule) -> tuple[int, Choice]:
+def _chosen(trials, apart, means, inside, rule: Rule) -> tuple[int, Choice]:
     """Base and size that the drawn rows would choose."""
     least, best = [int(np.argmin(mean)) for mean in means], 0
     for at in range(1, len(trials)):
         one, other = trials[at][least[at]].soft_rows, trials[best][least[best]].soft_rows
         best = at if beats(one, other, inside, SURE) else best
-    spread = trials[best][least[best]].spread
-    return best, pick(means[best].astype(float), spread, rule)
+    return best, pick(means[best].astype(float), apart[best], rule)

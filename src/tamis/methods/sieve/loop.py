@@ -52,9 +52,9 @@ class Orders(NamedTuple):
 
 # ------------------------------------------------------------------------ columns and rows as given
 @compiled
-def sum_columns(data, indices, indptr, order, weights, counts, squares):
+def sum_columns(data, indices, indptr, order, weights, counts, squares, tops):
     """Add each column's weight of entries other than 0, and sum of squares, over the rows in
-    `order`.
+    `order`; its largest absolute value.
     """
     for r in range(np.uint64(order.shape[0])):
         i = np.uint64(order[r])
@@ -63,6 +63,7 @@ def sum_columns(data, indices, indptr, order, weights, counts, squares):
             j, x = indices[k], float(data[k])
             counts[j] += weight if x != 0.0 else 0.0
             squares[j] += weight * x * x
+            tops[j] = max(tops[j], abs(x))
 
 
 @compiled

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.base.machine.progress import tell
 from tamis.base.rows import copy_kept, count_kept, decide, largest
 from tamis.methods.sieve.columns import Table
 from tamis.methods.sieve.loop import (
@@ -252,11 +253,16 @@ class Group:
     def keep(self, size: int) -> None:
         """Leave the most important columns in the rows and in the state."""
         stay = self.staying(size)
+        self.weights = self.weights[stay]
+        self.narrow(stay)
+
+    def narrow(self, stay: np.ndarray) -> None:
+        """Leave some columns, by their present numbers, in the rows and in the state."""
         if len(stay) == len(self.columns):
             return
         place = np.full(len(self.columns), len(stay), dtype=np.uint32)
         place[stay] = np.arange(len(stay), dtype=np.uint32)
-        self.columns, self.weights = self.columns[stay], self.weights[stay]
+        self.columns = self.columns[stay]
         keep_states(self.states, stay)
         del stay
         out = data, indices, indptr = self.csr
@@ -279,24 +285,15 @@ def kept_entries(csr: tuple, stay: np.ndarray, columns: int) -> tuple:
     return fewer, where, pointers
 
 
-def descend(groups: list[Group], sizes: np.ndarray, run, seen=None, first: int = 0) -> None:
-    """Take groups down the ladder, from level `first` on; `seen(group, level)` looks at each once
-    its averages are pooled.
-
-    Several groups go each at its own pace; a single one has its paths walk at the same time.
+def descend(group: Group, sizes: np.ndarray, run, seen=None, first: int = 0) -> None:
+    """Take a group down the ladder, from level `first` on, its paths run by `run`; `seen(group,
+    level)` looks at it once its averages are pooled.
     """
-    if len(groups) == 1:
-        _descend(groups[0], sizes, run, seen, first)
-    else:
-        run([lambda group=group: _descend(group, sizes, in_turn, seen, first) for group in groups])
-
-
-def _descend(group: Group, sizes: np.ndarray, run, seen, first: int) -> None:
-    """Take one group down the ladder."""
     if first:
         group.keep(int(sizes[first]))
     group.tune()
     for level in range(first, len(sizes)):
+        tell(f"{int(sizes[level]):,} features on the ladder")
         run(group.level_walks(level))
         group.pool()
         if seen is not None:

@@ -36,7 +36,8 @@ from tamis.methods.sieve.fit import own_sample, polished, sieve
 from tamis.methods.sieve.loop import score_given
 from tamis.methods.sieve.result import NOTHING_FOUND, Result, resized
 from tamis.methods.sieve.settings import options_of, strength_of, task_of, whole_of
-from tamis.methods.sieve.stream import SieveStream
+from tamis.methods.sieve.stream.readings import TwoReadings
+from tamis.methods.sieve.stream.state import SieveStream
 from tamis.solvers.block_descent.groups import groups_parameter
 from tamis.solvers.pairing import loss_of
 
@@ -48,7 +49,7 @@ _NONE_HELD_OUT = (
 
 
 @estimator
-class Sieve(SelectorMixin, Estimator):
+class Sieve(TwoReadings, SelectorMixin, Estimator):
     """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
 
     loss: TermLike = loss_parameter("logistic")
@@ -168,13 +169,14 @@ class Sieve(SelectorMixin, Estimator):
     _walks_rows = True  # a weight scales a step: see tamis.testing
 
     # ------------------------------------------------------------------ training
-    def _fit(self, X, y, sample_weight):
+    def _fit(self, X, y, sample_weight, screened=None):
         """Check, settle the order of the rows, sieve, store."""
         self._validate_params()
         task = task_of(self)
-        rows, targets, columns, weights, *_ = take(self, X, y, sample_weight, layout="rows")
+        rows, targets, columns, weights, *_ = taken = take(self, X, y, sample_weight, layout="rows")
         options = options_of(self, rows.n_features, is_classifier(self))
-        sample = sample_of(rows, columns, weights, targets.outputs, options, self.fit_intercept)
+        given = rows, columns, weights, targets.outputs, options, self.fit_intercept
+        sample = sample_of(*given) if screened is None else screened.sample_of(taken, *given)
         result = self._warned(sieve(sample, task, options))
         self.__dict__.update(_targets=targets, _result=result)
         self.__dict__.pop("_stream", None)
@@ -203,7 +205,7 @@ class Sieve(SelectorMixin, Estimator):
         stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
         if again:
             self.__dict__.update(_targets=targets, _stream=stream)
-        # By the number of rows alone, so that neither earlier calls nor `refine` shift the moment.
+        # By the number of rows alone: neither earlier calls nor `refine` shift the moment.
         if not again or stream.n_rows.bit_length() > before.bit_length():
             result = self._refined(stream)
             self.__dict__.update(_targets=targets, _stream=stream, _result=result)
@@ -217,8 +219,7 @@ class Sieve(SelectorMixin, Estimator):
         """Choose features and weights from all that `partial_fit` has seen so far; what the stream
         learns later does not depend on it.
 
-        `partial_fit` does this by itself at the end of its first call, and of every call in which
-        the number of rows seen passes a power of two.
+        `partial_fit` does this by itself whenever the rows seen pass a power of two.
 
         Returns
         -------

@@ -18,7 +18,7 @@ from tamis.solvers.pairing import loss_of
 
 FULL = 0.15  # mean density of the columns above which the bold base is gentler and walks thrice
 RARE = 0.2  # share of the rarer class, or
-FEW = 500  # number of rows, below which rows are dealt out to folds
+FEW = 250  # number of rows, below which rows are dealt out to folds
 SPLITS = 3  # times, since the size hangs on few rows
 
 
@@ -40,6 +40,12 @@ class Whole:
     def n_groups(self) -> int:
         """Number of the groups that may leave."""
         return int(np.count_nonzero(np.unique(self.labels) >= 0))
+
+    def closed(self, chosen: np.ndarray) -> np.ndarray:
+        """Columns (a mask), with each all of its group, and those that always stay."""
+        present = np.zeros(int(self.labels.max(initial=-1)) + 2, dtype=bool)
+        present[self.labels[chosen] + 1] = present[0] = True
+        return present[self.labels + 1]
 
 
 def whole_of(model, n_columns: int) -> Whole | None:
@@ -184,6 +190,8 @@ def settings_for(table: Table, loss, options: Options) -> list[Setting]:
     full = len(table.density) > 0 and float(table.density.mean()) > FULL
     splits = SPLITS if rare or table.n_rows < FEW else 1
     bases = bases_of(loss, options.strength, full)
+    if not options.classes:
+        bases = [base._replace(tilt=0.5) for base in bases]
     return [_setting(base, rarity, options.paths, splits) for base in bases]
 
 

@@ -12,6 +12,7 @@ from methods.sieve import plain_pass
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
+from tamis.methods.sieve.stream import state
 
 N = 300
 X, Y = plain_pass.text(N)
@@ -199,3 +200,22 @@ def test_folds_of_a_stream_are_those_of_its_first_call():
     )
     before = model.refine().coef_
     assert np.array_equal(model.set_params(n_folds=7).refine().coef_, before)
+
+
+def test_a_model_has_columns_that_its_sample_lacks_and_a_size_for_all_rows(monkeypatch):
+    rng = np.random.default_rng(0)
+    words = sp.random_array((2000, 3000), density=0.003, rng=rng, format="csr")
+    words.data[:] = 1.0
+    y = (words @ np.where(np.arange(3000) % 2, 1.0, -1.0) > 0).astype(int)
+    seen, run = [], state.sieve
+    monkeypatch.setattr(state, "sieve", lambda *given: seen.append(given) or run(*given))
+    model = SieveClassifier(random_state=0, n_sample=400, se=2.0)
+    model.partial_fit(words, y, classes=[0, 1])
+    own = np.unique(model._stream.taken_in().rows.indices)
+    assert len(np.setdiff1d(model.support_, own)) > 50
+    sample, _, options, start = seen[-1]
+    assert len(sample.columns.kept) == np.unique(words.indices).size > len(own)
+    assert len(start["calm"][0].states) == len(sample.columns.kept)
+    share = model._stream.taken_in().weights.sum() / 2000
+    assert options.se == pytest.approx(2.0 * np.sqrt(share))
+    assert np.allclose(sample.table.density, np.bincount(words.indices)[sample.columns.kept] / 2000)

@@ -23,12 +23,22 @@ from tamis.base.contents import (
     tuple_of,
 )
 from tamis.base.rows import Csr
-from tamis.methods.sieve.columns import Columns, Units, fold_of, hashed, sample_of
+from tamis.methods.sieve.columns import (
+    Columns,
+    Sample,
+    Units,
+    always_last,
+    fold_of,
+    hashed,
+    marked,
+    sample_of,
+)
 from tamis.methods.sieve.fit import sieve
-from tamis.methods.sieve.loop_stream import CLOCK, Chunk, Manner, Running, stream_rows
 from tamis.methods.sieve.paths import Start, Task
 from tamis.methods.sieve.result import Result
 from tamis.methods.sieve.settings import Options, Whole, bases_of
+from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
+from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 
 LAST = np.uint64(2**64 - 1)
 
@@ -132,15 +142,11 @@ class SieveStream:
         """The stream with rows whose key is small enough before its sample; they are taken in when
         there are many.
         """
-        keys = _keys(hashes, targets)
-        small = keys <= np.uint64(self.bar)
-        taken = np.flatnonzero(small & (weights > 0.0) if len(weights) else small)
-        if not len(taken):
+        part = Keyed.picked(rows, keys_of(hashes, targets), targets, weights, self.bar)
+        if not len(part.keys):
             return self
-        masses = weights[taken] if len(weights) else np.ones(len(taken))
-        part = (rows.scipy()[taken].astype(float), keys[taken], targets[taken], masses)
         after = copy(self)
-        after.waiting = [*self.waiting, part]
+        after.waiting = [*self.waiting, tuple(part)]
         many = sum(len(keys) for _, keys, _, _ in after.waiting)
         return after.taken_in() if many > max(len(self.keys), 1024) else after
 
@@ -151,35 +157,57 @@ class SieveStream:
         if not self.waiting:
             return self
         after = copy(self)
-        parts = [(self.rows, self.keys, self.targets, self.weights)] if len(self.keys) else []
-        rows, keys, targets, masses = zip(*parts, *self.waiting, strict=True)
-        after.keys, where, which = np.unique(
-            np.concatenate(keys), return_index=True, return_inverse=True
-        )
-        after.weights = np.bincount(which, weights=np.concatenate(masses))
-        most = self.n_sample
-        if len(after.keys) > most:
-            after.keys, after.weights, where = after.keys[:most], after.weights[:most], where[:most]
-            after.bar, after.evicted = int(after.keys[-1]), True
-        after.rows = sp.csr_array(sp.vstack(rows, format="csr")[where])
-        after.targets = np.ascontiguousarray(np.concatenate(targets)[where])
+        held = (self.rows, self.keys, self.targets, self.weights)
+        parts = [Keyed(*part) for part in [held, *self.waiting] if len(part[1])]
+        found, cut = smallest(parts, self.n_sample)
+        if cut:
+            after.bar, after.evicted = int(found.keys[-1]), True
+        after.rows, after.keys, after.targets, after.weights = found
         after.waiting = []
         return after
 
     # ------------------------------------------------------------------ what has been learnt
     def refined(self, task: Task, options: Options) -> Result:
-        """The ladder and the final phase on the sample; from the stream's own models once the
-        sample is a part of it only. The stream stays as it is.
+        """The ladder and the final phase on the sample; from the stream's own models, and with its
+        columns, once the sample is a part of it only. The stream stays as it is.
         """
         if not self.n_rows:
             return Result.of_nothing(self.n_columns, self.n_outputs)
         options = options._replace(folds=self.folds)  # those of its first call
         whole = self.taken_in()
         rows, centred = _from_csr(whole.rows), task.intercept > 0.0
-        given = whole.targets, whole.weights, self.n_outputs
-        sample = sample_of(rows, *given, options, centred, walked=whole.evicted)
-        start = self._start(sample.columns, sample.units) if whole.evicted else None
-        return sieve(sample, task, options, start)
+        given = rows, whole.targets, whole.weights, self.n_outputs, options, centred
+        sample = sample_of(*given, hashed(rows) if whole.evicted else None)
+        if not whole.evicted:
+            return sieve(sample, task, options)
+        sample = self._widened(sample)
+        # The size gives up standard errors of an error over all rows, as that of `fit` does.
+        share = whole.weights.sum() / self.running.clock[0].weight
+        options = options._replace(se=options.se * float(np.sqrt(share)))
+        return sieve(sample, task, options, self._start(sample.columns, sample.units))
+
+    def _widened(self, sample: Sample) -> Sample:
+        """The sample with all columns of the stream, those that its own rows lack too, and with how
+        often they are filled in all rows: most words of a text are not in a part of it.
+        """
+        table, columns = sample.table, sample.columns
+        dropped = np.zeros(self.n_columns, dtype=bool)  # met in the sample, and found constant
+        dropped[np.unique(self.taken_in().rows.indices)] = True
+        dropped[columns.kept] = False
+        kept = np.flatnonzero((self.squares > 0.0) & ~dropped)
+        kept = kept if self.whole is None else always_last(kept, self.whole.labels)
+        place = np.zeros(self.n_columns, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        at = place[columns.kept]
+        scale, shift = np.sqrt(self.counts[kept] / self.squares[kept]), np.zeros(len(kept))
+        scale[at], shift[at] = columns.scale, columns.shift
+        indices = at.astype(table.indices.dtype)[table.indices]
+        density = np.minimum(self.counts[kept] / self.running.clock[0].weight, 1.0)
+        table = table._replace(indices=indices, density=density)
+        return sample._replace(
+            table=table if self.whole is None else marked(table, self.whole, kept),
+            columns=columns._replace(kept=kept, scale=scale, shift=shift),
+        )
 
     def _start(self, columns: Columns, units: Units) -> dict[str, list[Start]]:
         """The level-0 models of every base and group, in the units of the sample."""
@@ -211,14 +239,3 @@ class SieveStream:
         weight = max(running.clock[0].weight, 1e-300)
         own = np.where(deviations > 0.0, deviations / weight, 1.0)
         return own / units.unit, (means - units.center) / units.unit
-
-
-def _keys(hashes, targets) -> np.ndarray:
-    """The second hash: of a row's content and its targets."""
-    keys = hashes ^ np.uint64(0x2545F4914F6CDD1D)
-    for column in np.ascontiguousarray(targets).T:
-        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * np.uint64(
-            0xBF58476D1CE4E5B9
-        )
-        keys ^= keys >> np.uint64(32)
-    return keys * np.uint64(0x94D049BB133111EB)

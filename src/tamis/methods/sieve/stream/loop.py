@@ -1,5 +1,5 @@
-"""One walk of the sieve over the next rows of a stream: all groups and both settings, every
-constant a running one.
+"""Passes over the next rows of a stream: one walk of all groups and both settings, every constant a
+running one; and the sums that need no model.
 """
 
 import math
@@ -175,3 +175,37 @@ def stream_rows(chunk, running, bases, loss, manner):
         for g in range(groups):
             if g != folds[i]:
                 steps[g] += 1.0
+
+
+# ------------------------------------------------------------------------ sums over all rows
+@compiled
+def sum_contrasts(
+    data, indices, indptr, weights, folds, ends, marks, numbers, filled, products, whole, squares
+):  # fmt: skip
+    """Add each column's entries and squares, and for the fold of a row its values and their
+    products with numbers and marks.
+
+    `whole` has those of a column of ones. The marks of row i are those from `ends[i]` on.
+    """
+    many = np.uint64(numbers.shape[1])
+    for i in range(np.uint64(indptr.shape[0]) - ONE):
+        weight, fold = weights[i] if weights.shape[0] else 1.0, folds[i]
+        if weight == 0.0:
+            continue
+        for k in range(indptr[i], indptr[i + ONE]):
+            j, x = indices[k], float(data[k])
+            sums, value = products[j, fold], weight * x
+            filled[j, 0] += 1.0
+            filled[j, 1] += value * x
+            sums[0] += value
+            for m in range(many):
+                sums[ONE + m] += value * numbers[i, m]
+            for m in range(ends[i], ends[i + ONE]):
+                sums[ONE + many + marks[m]] += value
+        sums = whole[fold]
+        sums[0] += weight
+        for m in range(many):
+            sums[ONE + m] += weight * numbers[i, m]
+            squares[fold, m] += weight * numbers[i, m] * numbers[i, m]
+        for m in range(ends[i], ends[i + ONE]):
+            sums[ONE + many + marks[m]] += weight

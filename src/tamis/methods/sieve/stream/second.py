@@ -1,0 +1,121 @@
+"""The second reading of a file: some columns of all rows, in memory or in a temporary file."""
+
+import os
+import tempfile
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.base.border import take_weights
+from tamis.base.rows import copy_kept, count_kept
+from tamis.methods.sieve.columns import hashed
+from tamis.methods.sieve.stream.first import AN_ENTRY, trusted_rows
+from tamis.read.rows import ReadError, Rows
+
+MOST_BUDGETS = 4  # times the memory that the kept rows may take on disk
+
+
+class Superset(NamedTuple):
+    """The columns that a second reading keeps (a mask), how many entries they have, and for each
+    fold those that are chosen without its rows; None where the targets had no say.
+    """
+
+    chosen: np.ndarray
+    entries: int
+    open: np.ndarray | None
+
+
+class Kept:
+    """Entries of the columns of a superset, of all rows, under their own numbers.
+
+    Where they take more than `memory` bytes they lie in a
+    temporary file that no folder shows: it is gone with the last look at it, however that ends.
+    Beyond four times as much, rows are left out by a hash of their content; `share` is what stays.
+    """
+
+    def __init__(self, found: Superset, n_rows: int, memory: int):
+        chosen, entries, self.open = found
+        self.n_columns, self.n_kept = len(chosen), int(np.count_nonzero(chosen))
+        self.place = np.where(chosen, np.arange(self.n_columns), self.n_columns).astype(np.uint32)
+        self.share = min(1.0, MOST_BUDGETS * max(memory, 1) / max(AN_ENTRY * entries, 1))
+        if self.share < 1.0:  # about as many as that share, for a hash draws them
+            entries = int(1.25 * self.share * entries) + 1
+        self.mapped = AN_ENTRY * entries > memory
+        wide = np.int64 if entries > np.iinfo(np.int32).max else np.int32
+        room = _mapped if self.mapped else np.empty
+        self.data, self.indices = room(entries, np.float64), room(entries, wide)
+        self.indptr, self.n_rows, self.used = np.zeros(n_rows + 1, dtype=np.int64), 0, 0
+        self.rows_read = 0
+        self.targets: list[Any] = []
+        self.weights: list[np.ndarray] = []
+        self.hashes: list[np.ndarray] = []  # of whole rows: folds go by them
+
+    def add(self, rows: Rows) -> None:
+        """Keep the columns of a chunk; rows of weight 0 are left out."""
+        X, targets = trusted_rows(rows.X), rows.targets
+        weights = take_weights(rows.weights, X.n_rows)
+        stay = weights > 0.0 if len(weights) else np.ones(X.n_rows, dtype=bool)
+        self.rows_read += int(np.count_nonzero(stay))
+        hashes = hashed(X)
+        if self.share < 1.0:
+            stay &= (hashes * _ODD >> np.uint64(11)) * 2.0**-53 < self.share
+        if not stay.all():
+            at = np.flatnonzero(stay)
+            X, targets, hashes = X.picked(at), targets[at], hashes[at]
+            weights = weights[at] if len(weights) else weights
+        pointers = np.empty(X.n_rows + 1, dtype=np.uint64)
+        count_kept(X.indices, X.indptr, self.place, np.uint32(self.n_columns), pointers)
+        first, last = self.used, self.used + int(pointers[-1])
+        end = self.n_rows + X.n_rows
+        if last > len(self.data) or end >= len(self.indptr):
+            raise ReadError("the rows changed between two readings. Leave the files as they are.")
+        where = self.indices[first:last].view(
+            np.uint64 if self.indices.itemsize == 8 else np.uint32
+        )
+        copy_kept(
+            *X[:3], self.place, np.uint32(self.n_columns), self.data[first:last], where
+        )  # fmt: skip
+        self.indptr[self.n_rows + 1 : end + 1] = first + pointers[1:].astype(np.int64)
+        self.n_rows, self.used = end, last
+        self.targets.append(targets)
+        self.hashes.append(hashes)
+        self.weights.append(weights if len(weights) else np.ones(X.n_rows))
+
+    def taken(self) -> tuple[sp.csr_array, Any, np.ndarray | None]:
+        """All rows, their targets and weights (None where all are 1)."""
+        arrays = (self.data[: self.used], self.indices[: self.used], self.indptr[: self.n_rows + 1])
+        X = sp.csr_array(arrays, shape=(self.n_rows, self.n_columns))
+        matrices = len(self.targets) > 0 and sp.issparse(self.targets[0])
+        targets = sp.vstack(self.targets, "csr") if matrices else np.concatenate(self.targets)
+        weights = np.concatenate(self.weights)
+        return X, targets, None if (weights == 1.0).all() else weights
+
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads the hash: its own first bits are those of the folds
+
+
+def _mapped(length: int, kind) -> np.ndarray:
+    """An array in a temporary file without a name; a full disk is an error here, not a crash when
+    it is written to.
+    """
+    size = max(length, 1) * np.dtype(kind).itemsize
+    with tempfile.TemporaryFile(prefix="tamis-") as file:
+        try:
+            _fill(file, size)
+        except OSError as error:
+            raise OSError(
+                f"{tempfile.gettempdir()}: no room for {size / 1e6:,.0f} MB of kept columns "
+                f"({error.strerror}). Name another folder in TMPDIR, or raise the memory."
+            ) from error
+        return np.memmap(file, kind, "r+", shape=(max(length, 1),))[:length]
+
+
+def _fill(file, size: int) -> None:
+    """Take so many bytes of the disk."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for start in range(0, size, 1 << 20):
+        file.write(bytes(min(1 << 20, size - start)))
+    file.flush()

@@ -1,0 +1,320 @@
+"""Two readings of a file: the model of `fit` where all fits into the memory, else columns that may
+matter of all rows; in memory or not, in any chunks, and no file is left behind.
+"""
+
+import os
+import tempfile
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cli.commands import here, tamis
+
+from tamis import FTRLClassifier, SieveClassifier, SieveRegressor, load, open_rows, train
+from tamis.cli.commands.demo import write_svmlight
+from tamis.datasets import make_text
+from tamis.methods.sieve.stream import readings, second
+from tamis.methods.sieve.stream.first import FirstReading
+from tamis.read.rows import ReadError, Rows
+from tamis.training.readings import Readings
+from tamis.training.walk import Walk
+
+X, Y, PLANTED = make_text(n_samples=600, n_features=400, n_informative=8, words=12, random_state=0)
+Y = 2 * Y - 1
+SMALL = {"n_paths": 2, "n_folds": 2, "random_state": 0}
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "rows").mkdir()
+    write_svmlight(X, Y, tmp_path / "rows" / "a.svm")
+    return tmp_path / "rows" / "a.svm"
+
+
+@pytest.fixture
+def narrow(monkeypatch):
+    """Few columns are thought to matter."""
+    monkeypatch.setattr(readings, "CHEAP", 0)
+    monkeypatch.setattr(readings, "SURE", 4.0)
+    monkeypatch.setattr(readings, "TIMES", 2)
+
+
+def in_memory_of(path, memory, model=None, **reading):
+    """A sieve from a file under a memory of so many bytes."""
+    model = SieveClassifier(**SMALL, n_sample=60) if model is None else model
+    walk = Walk(model, open_rows(path, **reading), 1, None, 1)
+    both = Readings(walk, 1, False)
+    both.memory = memory
+    both.run()
+    return model
+
+
+def all_rows(path, **reading):
+    chunks = list(open_rows(path, **reading))
+    width = max(chunk.X.shape[1] for chunk in chunks)
+    for chunk in chunks:
+        chunk.X.resize((chunk.X.shape[0], width))
+    stacked = sp.csr_array(sp.vstack([chunk.X for chunk in chunks]))
+    if sp.issparse(chunks[0].targets):
+        return stacked, sp.vstack([chunk.targets for chunk in chunks]).toarray()
+    return stacked, np.concatenate([chunk.targets for chunk in chunks])
+
+
+def same(a, b):
+    assert np.array_equal(a.coef_, b.coef_)
+    assert np.array_equal(a.intercept_, b.intercept_)
+    assert np.array_equal(a.support_, b.support_)
+    assert np.array_equal(a.selection_probability_, b.selection_probability_)
+    assert a.n_features_in_ == b.n_features_in_
+
+
+# --------------------------------------------------------------------------- all columns
+def test_a_file_that_fits_into_the_memory_is_a_fit(path):
+    rows, y = all_rows(path)
+    wanted = SieveClassifier(**SMALL).fit(rows, y.astype(int))
+    model = train(SieveClassifier(**SMALL), open_rows(path, chunk_rows=70))
+    same(model, wanted)
+    assert model.classes_.tolist() == [-1, 1]
+    (line,) = model.train_history_
+    assert (line["rows"], line["fitted"], line["nonzeros"]) == (600, 600, len(model.support_))
+    assert line["columns"] == np.unique(rows.indices).size
+    assert not any("beside" in str(value) for value in vars(model).values())
+
+
+def test_chunks_of_ones_own_are_read_twice_too():
+    pieces = [(X[k : k + 100], Y[k : k + 100]) for k in range(0, 600, 100)]
+    same(train(SieveClassifier(**SMALL), pieces), SieveClassifier(**SMALL).fit(X, Y))
+    with pytest.raises(ReadError, match="no rows"):
+        train(SieveClassifier(), [])
+
+
+def test_words_weights_labels_and_numbers(tmp_path):
+    table = tmp_path / "a.csv"
+    lines = [f"{k % 7},{k % 5},{k % 3},{['no', 'yes'][k % 7 > 3]}" for k in range(200)]
+    table.write_text("\n".join(["a,b,w,y", *lines]))
+    a, b, w = (np.arange(200) % k for k in (7.0, 5.0, 3.0))
+    model = train(SieveClassifier(**SMALL), open_rows(table, weight="w", chunk_rows=30))
+    wanted = SieveClassifier(**SMALL).fit(np.c_[a, b], np.where(a > 3, "yes", "no"), w)
+    same(model, wanted)
+    assert model.train_history_[-1]["rows"] == np.count_nonzero(w)
+
+    labels = tmp_path / "b.svm"
+    labels.write_text(
+        "".join(
+            f"{k % 3},{3 + k % 2} {1 + k % 3}:1 {4 + k % 2}:1 {7 + k % 9}:1\n" for k in range(90)
+        )
+    )
+    rows, y = all_rows(labels)
+    model = train(SieveClassifier(**SMALL), open_rows(labels, chunk_rows=20))
+    same(model, SieveClassifier(**SMALL).fit(rows, y))
+    assert model.multilabel_
+
+    numbers = tmp_path / "c.svm"
+    write_svmlight(X, X.toarray()[:, :4] @ [3.0, -2.0, 1.0, 0.5], numbers)
+    rows, y = all_rows(numbers)
+    model = train(SieveRegressor(**SMALL), open_rows(numbers, chunk_rows=70))
+    same(model, SieveRegressor(**SMALL).fit(rows, y))
+
+
+# --------------------------------------------------------------------------- some columns
+def test_beyond_the_memory_the_columns_that_may_matter_are_kept(path, narrow):
+    model = in_memory_of(path, 12 * X.nnz - 1)
+    (line,) = model.train_history_
+    first, small = FirstReadingOf(X, Y), SieveClassifier(**SMALL)
+    found = readings.superset(small, first, 1)
+    strong = first.contrasts.deviations(X.shape[1]) >= 4.0
+    assert strong.any()
+    assert found.chosen[strong].all()
+    assert line["columns"] == found.chosen.sum() < 300
+    assert set(model.support_) <= set(np.flatnonzero(found.chosen))
+    assert model.n_features_in_ == model.coef_.shape[1] > line["columns"]
+    assert abs(model.score(X, Y) - SieveClassifier(**SMALL).fit(X, Y).score(X, Y)) < 0.05
+    # What predicts a fold is chosen without it.
+    for fold, own in enumerate(found.open):
+        alone = first.contrasts.deviations(X.shape[1], fold) >= 4.0
+        assert own[alone & found.chosen].all()
+        assert found.chosen[own].all()
+
+
+def test_noise_is_not_taken_for_a_signal(monkeypatch):
+    """The strongest of many columns that say nothing predict the rows that chose them."""
+    monkeypatch.setattr(readings, "CHEAP", 3000)
+    monkeypatch.setattr(readings, "sample_support", lambda *given: np.zeros(0, dtype=int))
+    rng = np.random.default_rng(0)
+    noise, y = sp.random_array((600, 3000), density=0.02, rng=rng, format="csr"), np.arange(600) % 2
+    model = SieveClassifier(random_state=0, n_sample=60)
+    both = Readings(Walk(model, [(noise, y)], 1, None, 1), 1, False)
+    both.memory = 12 * noise.nnz - 1
+    both.run()
+    assert model.train_history_[-1]["columns"] < 1500
+    folds = lambda model: np.nanmin(model.path_["error"])  # noqa: E731
+    assert folds(model) > 0.4
+    assert folds(SieveClassifier(random_state=0).fit(noise, y)) > 0.4
+
+
+def FirstReadingOf(X, y, n_sample=60):
+    first = FirstReading(n_sample, 2, 10**9, "classify")
+    first.add(Rows(X, y, 1))
+    return first
+
+
+def test_what_the_sample_keeps_is_kept(narrow, monkeypatch):
+    """A column whose contrast is nothing may matter beside others."""
+    first = FirstReadingOf(X, Y)
+    met = np.unique(X.indices)
+    weakest = int(met[first.contrasts.strengths(X.shape[1])[met].argmin()])
+    assert not readings.superset(SieveClassifier(), first, 1).chosen[weakest]
+    monkeypatch.setattr(readings, "sample_support", lambda *given: np.array([weakest]))
+    found = readings.superset(SieveClassifier(), first, 1)
+    assert found.chosen[weakest]
+    assert found.entries == np.isin(X.indices, np.flatnonzero(found.chosen)).sum()
+
+
+def test_few_entries_are_kept_in_any_case():
+    found = readings.superset(SieveClassifier(**SMALL), FirstReadingOf(X, Y), 1)
+    assert found.chosen.sum() == np.unique(X.indices).size
+
+
+@pytest.mark.parametrize("memory", [500, 20_000])
+def test_chunks_change_no_bit(path, narrow, memory, monkeypatch):
+    monkeypatch.setattr(second, "MOST_BUDGETS", 10**9)
+    whole = in_memory_of(path, memory)
+    assert whole.train_history_[-1]["columns"] < 200
+    for rows in (9, 70):
+        same(whole, in_memory_of(path, memory, chunk_rows=rows))
+
+
+def test_a_file_changes_no_bit(narrow, monkeypatch):
+    monkeypatch.setattr(second, "MOST_BUDGETS", 10**9)
+    found, models = readings.superset(SieveClassifier(**SMALL), FirstReadingOf(X, Y), 1), []
+    for memory in (12 * found.entries, 12 * found.entries - 1):
+        kept = second.Kept(found, 600, memory)
+        for k in range(0, 600, 70):
+            kept.add(Rows(X[k : k + 70], Y[k : k + 70], 1))
+        assert isinstance(kept.data, np.memmap) == kept.mapped == (memory < 12 * found.entries)
+        assert kept.used == found.entries
+        models.append(SieveClassifier(**SMALL)._fit_kept(kept))
+    same(*models)
+
+
+def test_rows_beyond_four_times_the_memory_are_left_out(path, narrow):
+    with pytest.warns(UserWarning, match="a share of 0.* of the rows, drawn by their content"):
+        model = in_memory_of(path, 200, chunk_rows=70)
+    (line,) = model.train_history_
+    assert 0 < line["fitted"] < 500
+    assert line["rows"] == 600
+    with pytest.warns(UserWarning, match="Raise the memory"):
+        same(model, in_memory_of(path, 200, chunk_rows=11))
+
+
+def test_no_file_is_left_behind(path, narrow, tmp_path, monkeypatch):
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+    monkeypatch.setattr(second, "MOST_BUDGETS", 10**9)
+    held = second._mapped(1000, np.float64)
+    assert isinstance(held, np.memmap)
+    assert os.listdir(tmp_path / "scratch") == []
+    in_memory_of(path, 500)
+    assert os.listdir(tmp_path / "scratch") == []
+
+    def fail(self, rows):
+        raise RuntimeError("in mid-reading")
+
+    monkeypatch.setattr(second.Kept, "add", fail)
+    with pytest.raises(RuntimeError, match="mid-reading"):
+        in_memory_of(path, 500)
+    assert os.listdir(tmp_path / "scratch") == []
+    monkeypatch.setattr(tempfile, "tempdir", "/proc")
+    with pytest.raises(OSError, match=r"No such file|no room|denied|not permitted"):
+        second._mapped(1000, np.float64)
+
+
+def test_a_full_disk_is_told(monkeypatch):
+    def full(file, size):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(second, "_fill", full)
+    with pytest.raises(OSError, match=r"no room for 8 MB .*TMPDIR"):
+        second._mapped(10**6, np.float64)
+
+
+def test_rows_that_changed_between_the_readings_are_refused(path):
+    first = FirstReadingOf(X[:300], Y[:300])
+    kept = SieveClassifier(**SMALL)._second_reading(first, 10**9)
+    with pytest.raises(ReadError, match="changed between two readings"):
+        kept.add(Rows(X, Y, 1))
+
+
+# --------------------------------------------------------------------------- who reads how
+def test_options_without_a_meaning_are_refused(path, tmp_path):
+    for wrong in ({"passes": 2}, {"checkpoint": tmp_path / "ck"}, {"validate": "progressive"}):
+        with pytest.raises(ValueError, match=r"reads the rows twice .*stream=True"):
+            train(SieveClassifier(**SMALL), open_rows(path), **wrong)
+    assert not (tmp_path / "ck").exists()
+    with pytest.raises(ValueError, match="memory must be 1 or more"):
+        train(SieveClassifier(**SMALL), open_rows(path), memory=0)
+
+
+def test_a_sieve_in_mid_stream_goes_on(path):
+    model = SieveClassifier(**SMALL)
+    rows, y = all_rows(path)
+    model.partial_fit(rows, y.astype(int), classes=[-1, 1])
+    train(model, open_rows(path))
+    assert model._stream.n_rows == 1200
+    streamed = train(SieveClassifier(**SMALL), open_rows(path), stream=True, passes=2)
+    same(model, streamed)
+
+
+def test_held_out_rows_are_judged(path):
+    model = train(SieveClassifier(**SMALL), open_rows(path), validate=(X, Y))
+    assert model.train_history_[-1]["validation_error"] == pytest.approx(1 - model.score(X, Y))
+
+
+def test_one_survey_serves_both(path, monkeypatch):
+    rows, readings_made = open_rows(path), []
+    make = type(rows)._chunks
+    monkeypatch.setattr(
+        type(rows), "_chunks", lambda self, at: readings_made.append(at) or make(self, at)
+    )
+    train(SieveClassifier(**SMALL), rows)
+    assert len(readings_made) == 2
+    assert rows.surveyed.beside is None
+
+
+# --------------------------------------------------------------------------- the command
+def test_the_command_reads_twice_and_gives_the_model_of_fit(path, tmp_path, capsys):
+    done = here(
+        "fit", path, "--set", "n_paths=2", "--set", "n_folds=2", "--threads", 1, "--out",
+        tmp_path / "m", capsys=capsys,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    rows, y = all_rows(path)
+    same(load(tmp_path / "m"), SieveClassifier(**SMALL).fit(rows, y.astype(int)))
+
+
+def test_the_command_reads_standard_input_twice(path, tmp_path):
+    options = ("--set", "n_paths=2", "--set", "n_folds=2", "--out")
+    for source, given in ((path, None), ("-", path.read_text())):
+        assert tamis("fit", source, *options, tmp_path / str(given is None), given=given).code == 0
+    same(load(tmp_path / "True"), load(tmp_path / "False"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--passes", "2"], "--passes has no meaning for method 'sieve'"),
+        (["--checkpoint", "ck"], "--checkpoint has no meaning for method 'sieve'"),
+        (["--memory", "0"], "--memory must be 1 or more"),
+        (["--stream", "--memory", "9"], "for a method that reads the file twice"),
+        (["--method", "ftrl", "--memory", "9"], "for a method that reads the file twice"),
+        (["--method", "ftrl", "--stream"], "'ftrl' learns in passes in any case"),
+    ],
+)
+def test_the_command_refuses_options_without_a_meaning(path, words, said, capsys):
+    done = here("fit", path, *words, capsys=capsys)
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_other_models_read_as_before(path):
+    assert train(FTRLClassifier(), open_rows(path), passes=2).t_ == 1200

@@ -276,10 +276,8 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         weights = take_weights(sample_weight, rows.n_rows)
         targets, coded = self._code(y, rows.n_rows, known=self._targets, whole=False)
         targets, weights = self._weigh(targets, coded.columns, weights, whole=True)
-        options, trails = (
-            options_of(self, rows.n_features, is_classifier(self), vars(self).get("_stream")),
-            self._result.trails,
-        )
+        trails, stream = self._result.trails, vars(self).get("_stream")
+        options = options_of(self, rows.n_features, is_classifier(self), stream)
         sample = sample_of(
             rows, coded.columns, weights, targets.outputs, options, self.fit_intercept
         )

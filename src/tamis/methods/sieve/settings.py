@@ -60,7 +60,8 @@ def whole_of(model, n_columns: int) -> Whole | None:
             f"column {twice} is in more than one group, but a column of the sieve is in one. Join "
             "the groups that overlap, or give each of them a copy of the columns they share."
         )
-    members, many = blocks.members.astype(np.int64), np.diff(blocks.starts.astype(np.int64))
+    members, starts = blocks.members.astype(np.int64), blocks.starts.astype(np.int64)
+    many = starts[1:] - starts[:-1]
     labels, sizes = np.empty((2, n_columns), dtype=np.int64)
     labels[members], sizes[members] = np.repeat(np.arange(len(many)), many), np.repeat(many, many)
     kept = take_keep(keep, n_columns, names)

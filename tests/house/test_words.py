@@ -58,7 +58,7 @@ WORDS = {
     "init": ("where '3c' and 's3vm' start, which decides where they end",),
     "intercept_scaling": ("value of the constant column",),
     "irrelevant_label": ("what marks rows known as irrelevant in y",),
-    "keep": ("that share, between 0 and 1",),
+    "keep": ("what is kept: columns, or a share of the entries", "kept", "share"),
     "kernel": ("'linear', 'rbf', 'poly', 'sigmoid', 'cosine', 'precomputed' (X is",),
     "kernels": ("kernels to choose from",),
     "l1_ratio": ("share of L1", "share of l1"),

@@ -196,7 +196,7 @@ def test_columns_that_always_stay_are_neither_shrunk_nor_dropped():
     task, strong = Task(Logistic(), 0.0, 1.0), 50.0
     setting = Setting("calm", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
     keys, none = np.ones(2, np.uint64), ALL[:0]
-    group = Group(table, task, setting, ALL, none, keys, always=2)
+    group = Group(table._replace(always=2), task, setting, ALL, none, keys)
     descend(group, np.array([12, 8, 3]), in_turn)
     assert group.columns[-2:].tolist() == [10, 11]
     assert (group.weights[-2:] != 0.0).all()

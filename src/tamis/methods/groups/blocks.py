@@ -3,10 +3,9 @@
 from typing import Any
 
 from tamis.base.parameters import ARRAY, NUMBER, SHARE, estimator, parameter
-from tamis.solvers.block_descent.groups import take_groups
+from tamis.solvers.block_descent.groups import groups_parameter, take_groups
 from tamis.solvers.block_descent.loop import Blocks
 
-LISTED = "list of array-like, array-like of shape (n_features,) or None"
 WEIGHTS = "float, array-like of shape (n_groups,) or None"
 
 
@@ -14,16 +13,7 @@ WEIGHTS = "float, array-like of shape (n_groups,) or None"
 class GroupsOf:
     """Models whose columns are in groups."""
 
-    groups: Any = parameter(
-        None,
-        [ARRAY, None],
-        "Groups of columns: a list of arrays of column numbers or names, which may overlap; one "
-        "label a column (-1 is a group of its own, None a column that is not penalised); or, for "
-        "a DataFrame, a list of prefixes of column names, of which the longest that fits counts. "
-        "Columns in no group are groups of their own. None makes each column a group. A stream "
-        "keeps the groups of its first call.",
-        LISTED,
-    )
+    groups: Any = groups_parameter("is not penalised")
 
 
 @estimator

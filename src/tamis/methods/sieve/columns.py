@@ -20,7 +20,10 @@ DEALS = 3  # ways in which rows are dealt out to folds
 
 
 class Table(NamedTuple):
-    """Rows in standard units, as loops read them."""
+    """Rows in standard units, as loops read them. The last `always` columns are never shrunk and
+    never leave; `groups` numbers the groups of the columns, those `always` the last, or is None
+    where each is a group of its own.
+    """
 
     data: np.ndarray
     indices: np.ndarray
@@ -29,11 +32,41 @@ class Table(NamedTuple):
     weights: np.ndarray
     density: np.ndarray
     outputs: int
+    always: int = 0
+    groups: np.ndarray | None = None
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.indptr) - 1
+
+    @property
+    def n_free(self) -> int:
+        """Number of the columns that may leave."""
+        return len(self.density) - self.always
+
+    @property
+    def n_groups(self) -> int:
+        """Number of the groups that may leave."""
+        if self.groups is None:
+            return self.n_free
+        return int(self.groups[: self.n_free].max(initial=-1)) + 1
+
+    def numbers(self, columns: np.ndarray) -> np.ndarray:
+        """Numbers of the columns' groups; all that never leave are in the last."""
+        return np.minimum(columns, self.n_free) if self.groups is None else self.groups[columns]
+
+    def ranks(self, columns: np.ndarray, importance: np.ndarray) -> np.ndarray:
+        """Rank of each column's group, 0 for the most important (by the sum of squares of its
+        columns' importance; those that never leave come first); ties go to the lowest number.
+        """
+        found, at = np.unique(self.numbers(columns), return_inverse=True)
+        total = np.bincount(at, importance if self.groups is None else importance**2)
+        if self.always and len(found) and found[-1] == self.n_groups:
+            total[-1] = np.inf
+        ranks = np.empty(len(found), dtype=np.int64)
+        ranks[np.argsort(-total, kind="stable")] = np.arange(len(found))
+        return ranks[at]
 
 
 class Columns(NamedTuple):
@@ -82,6 +115,15 @@ class Sample(NamedTuple):
     folds: np.ndarray
     open: np.ndarray | None = None
 
+    def deviations(self) -> np.ndarray:
+        """Standard deviation of each column in the units of X."""
+        table, p = self.table, len(self.table.density)
+        mass = table.weights if len(table.weights) else np.ones(table.n_rows)
+        each = np.repeat(mass, np.diff(table.indptr).astype(np.int64))
+        means = np.bincount(table.indices, each * table.data, minlength=p) / mass.sum()
+        squares = np.bincount(table.indices, each * table.data**2, minlength=p) / mass.sum()
+        return np.sqrt(np.maximum(squares - means**2, 0.0)) / self.columns.scale
+
 
 def sample_of(
     rows: Csr, targets, weights, outputs: int, options, centred: bool, dealt=None
@@ -94,14 +136,17 @@ def sample_of(
     units = class_units(outputs) if classes else number_units(targets, weights, centred)
     hashes = hashed(rows)
     order = settled_order(hashes, targets, weights)
-    scaled = scaled_weights(weights, order)
-    measured = measure(rows, order.astype(np.uint64), scaled, centred, not classes)
+    whole, scaled = options.whole, scaled_weights(weights, order)
+    labels = None if whole is None else whole.labels
+    measured = measure(rows, order.astype(np.uint64), scaled, centred, not classes, labels)
     if dealt is None:
         # From here on content is that in standard units, so that the units are forgotten too.
         hashes[order] = _standard_hashes(rows, order, measured)
         order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
     scaled = scaled_weights(weights, order)
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
+    if whole is not None:
+        table = marked(table, whole, measured.columns.kept)
     folds = [fold_of((hashes if dealt is None else dealt)[order], options.folds)]
     if dealt is None:
         salted = [hashes[order] * np.uint64(2 * split + 1) for split in range(1, DEALS)]
@@ -182,14 +227,31 @@ def fill(rows: Csr, targets, weights, order, outputs: int, measured: Measured) -
     return Table(data[:used], indices[:used], indptr, targets, weights, density, outputs)
 
 
-def measure(rows: Csr, order, weights, centred: bool, numbers: bool = False) -> Measured:
+def always_last(kept: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Columns in their order, but those that never leave (their label is below 0) behind others."""
+    return kept[np.argsort(labels[kept] < 0, kind="stable")]
+
+
+def marked(table: Table, whole, kept: np.ndarray) -> Table:
+    """The table with the groups of its columns, by their labels, and those that never leave."""
+    labels = whole.labels[kept]
+    free = int(np.count_nonzero(labels >= 0))
+    found, groups = np.unique(labels[:free], return_inverse=True)
+    groups = np.append(groups, np.full(len(labels) - free, len(found)))
+    return table._replace(always=len(labels) - free, groups=groups if whole.grouped else None)
+
+
+def measure(
+    rows: Csr, order, weights, centred: bool, numbers: bool = False, labels=None
+) -> Measured:
     """Scales and shifts of the columns, by what they are and not by their units.
 
     A column with one value in more than half of the rows is measured from that value, in units of
     the root mean square of its other entries; any other is centred, in units of its standard
     deviation. Neither depends on units; nor, if all entries are stored, on where 0 is. Where
     targets are numbers, columns of a few values that vary are left out: nobody knows how large they
-    can get, and a number, unlike a class, is then missed by as much.
+    can get, and a number, unlike a class, is then missed by as much. Columns whose label is below 0
+    come last.
     """
     n, p = len(order), rows.n_features
     counts, squares, tops = np.zeros((3, p))
@@ -207,6 +269,8 @@ def measure(rows: Csr, order, weights, centred: bool, numbers: bool = False) -> 
         alive[full] = (unit > 1e-9 * np.abs(shift[full])) & (density > 1e-12)
         counts[full], scale[full] = n * density, 1.0 / np.where(alive[full], unit, 1.0)
     kept = np.flatnonzero(alive)
+    if labels is not None:
+        kept = always_last(kept, labels)
     place = np.full(p, len(kept), dtype=np.uint32)
     place[kept] = np.arange(len(kept), dtype=np.uint32)
     scale, shift, density = scale[kept], shift[kept], np.minimum(counts[kept] / n, 1.0)

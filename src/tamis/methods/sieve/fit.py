@@ -17,7 +17,7 @@ from tamis.methods.sieve.errors import (
     prior_line,
     rows_of,
 )
-from tamis.methods.sieve.ladder import Choice, Rule, ladder, settle
+from tamis.methods.sieve.ladder import Choice, Rule, ladder, settle, walked
 from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend, in_turn
 from tamis.methods.sieve.result import Result, Trail, joined
 from tamis.methods.sieve.settings import Options, settings_for
@@ -154,10 +154,12 @@ class Board:
 
         descend(group, self.sizes, in_turn, seen)
 
-    def trial(self, judge) -> Trial:
-        """What the teams found; `judge` takes held-out scores to an error and a line."""
+    def trial(self, judge, none: np.ndarray) -> Trial:
+        """What the teams found; `judge` takes held-out scores to an error and a line, and `none` is
+        the surprise at size 0.
+        """
         levels = range(len(self.sizes) if self.teams else 0)
-        found = [judge(self.scores[:, level]) for level in levels]
+        found = [judge(self.scores[:, level], none) for level in levels]
         errors, lines = [list(part) for part in zip(*found, strict=True)] if found else ([], [])
         return Trial(self.teams, errors, lines, self.survived)
 
@@ -168,10 +170,10 @@ class Run:
     def __init__(self, sample: Sample, task: Task, options: Options, start=None):
         self.sample, self.table, self.task = sample, sample.table, task
         self.options, self.start = options, start
-        self.sizes = ladder(len(self.table.density))
         # Losses of numbers may have heavy tails, which differences do not.
-        paired = not options.classes
-        self.rule = Rule(self.sizes, options.se, options.tolerance, options.size, paired)
+        paired, sizes = not options.classes, ladder(self.table.n_groups)
+        self.rule = Rule(sizes, options.se, options.tolerance, options.size, paired)
+        self.sizes = walked(sizes, self.table.always)
         self.rows = np.arange(self.table.n_rows, dtype=np.uint64)
         self.held = Held(
             self.table.targets,
@@ -190,7 +192,7 @@ class Run:
         """The run, told in the units of X and y."""
         found = self.find()
         sample, (setting, trial, choice, group, _, line, shares, _) = self.sample, found
-        deviations, seen = self._deviations(), np.flatnonzero(shares)
+        deviations, seen = self.sample.deviations(), np.flatnonzero(shares)
         part = self._empty() if group is None else (group.columns, group.weights, group.bias)
         spread = deviations[part[0]]
         result = Result.of(sample.columns, sample.units, *part, line, spread, seen, shares[seen])
@@ -206,15 +208,18 @@ class Run:
         return np.zeros(0, dtype=np.int64), np.zeros((0, many)), np.zeros(many)
 
     def _sizes(self, errors: list[Error]) -> dict[str, np.ndarray]:
-        """The ladder with the errors of its levels; the last is the prior alone."""
-        prior = error_of(self.prior_rows, self.prior_rows.surprise, self.held)
-        prior = prior._replace(plain=self._baseline())
+        """The ladder with the errors of its levels; the last is what always stays, or the prior."""
+        prior = []
+        if not self.table.always:
+            prior = [error_of(self.prior_rows, self.prior_rows.surprise, self.held)]
+            prior = [prior[0]._replace(plain=self._baseline())]
         unknown = [np.nan] * len(self.sizes)
         columns = {"error": "plain", "standard_error": "plain_spread", "soft_error": "soft"}
-        return {"size": np.append(self.sizes, 0)} | {
-            name: np.array([*([getattr(e, kind) for e in errors] or unknown), getattr(prior, kind)])
-            for name, kind in columns.items()
-        }
+        sizes = {"size": np.append(self.sizes, np.zeros(len(prior), dtype=np.int64))}
+        for name, kind in columns.items():
+            known = [getattr(error, kind) for error in errors] or unknown
+            sizes[name] = np.array([*known, *[getattr(error, kind) for error in prior]])
+        return sizes
 
     def _baseline(self) -> float:
         """Error of the prior alone."""
@@ -228,32 +233,18 @@ class Run:
             return np.nan, np.nan, baseline
         spread = trial.errors[choice.level].plain_spread
         if not choice.size:
-            return baseline, spread, baseline
+            return trial.errors[-1].plain if self.table.always else baseline, spread, baseline
         return found.error, spread, baseline
 
     def _trail(self, found: Found, deviations: np.ndarray) -> Trail:
         """The rungs for other sizes: up to the smallest that is not below the bar."""
-        density, tilt = self.table.density, found.setting.tilt
         bar = max(OTHER_SIZES, FURTHER * found.choice.size)
         first = max(int(np.count_nonzero(self.sizes >= bar)) - 1, 0)
         kept = {level: rung for level, rung in found.rungs.items() if level >= first}
         lines = dict(enumerate(found.trial.lines)) or dict.fromkeys(kept, found.line)
-
-        def importance(rung):
-            return np.sqrt((rung.weights**2).sum(axis=1)) * density[rung.columns] ** tilt
-
-        trail = Trail(kept, lines, importance, self.sample.units)
+        trail = Trail(kept, lines, found.setting.tilt, self.sample)
         prior = self.prior[:, 1] * self.sample.units.unit + self.sample.units.center
         return trail.settled(self.sample.columns, deviations, found.trial.survived, prior)
-
-    def _deviations(self) -> np.ndarray:
-        """Standard deviation of each column in the units of X."""
-        table, p = self.table, len(self.table.density)
-        mass = self.held.mass
-        each = np.repeat(mass, np.diff(table.indptr).astype(np.int64))
-        means = np.bincount(table.indices, each * table.data, minlength=p) / mass.sum()
-        squares = np.bincount(table.indices, each * table.data**2, minlength=p) / mass.sum()
-        return np.sqrt(np.maximum(squares - means**2, 0.0)) / self.sample.columns.scale
 
     # ------------------------------------------------------------------ what is done
     def find(self) -> Found:
@@ -267,7 +258,7 @@ class Run:
             setting, trial = settings[at], trials[at]
             del trials
             rungs = self._all_rows(setting, choice, run)
-            if not choice.size:
+            if not choice.size and not self.table.always:
                 none = np.zeros(len(self.table.density))
                 return Found(setting, trial, choice, None, rungs, self.prior, none, error)
             group = self._final(setting, rungs[choice.level], choice, run)
@@ -278,8 +269,17 @@ class Run:
         """Groups of paths, each without one fold, down the whole ladder under each setting."""
         boards = [self._board(setting) for setting in settings]
         run([call for board in boards for call in board.calls()])
-        self.together = self._judge(self._pooled(boards)[None])[0].gain if boards[0].teams else 0.0
-        return [board.trial(self._judge) for board in boards]
+        self.together = 0.0
+        if boards[0].teams:
+            none = self._none(boards[0])
+            self.together = self._judge(self._pooled(boards)[None], none)[0].gain
+        return [board.trial(self._judge, self._none(board)) for board in boards]
+
+    def _none(self, board: "Board") -> np.ndarray:
+        """Surprise of every row by what is there at size 0: the prior, or what always stays."""
+        if not self.table.always or not board.teams:
+            return self.prior_rows.surprise
+        return self._held_out(board.scores[:, -1])[0].surprise
 
     def _pooled(self, boards: list["Board"]) -> np.ndarray:
         """Held-out scores of all settings and of sizes well below the number of rows, each in its
@@ -316,25 +316,32 @@ class Run:
         """The models of level 0 that a group starts from, if there are any."""
         return None if self.start is None else self.start[setting.name][group]
 
-    def _judge(self, scores: np.ndarray) -> tuple[Error, np.ndarray]:
-        """Error and line of held-out scores (splits, rows, outputs), the mean over the splits."""
+    def _judge(self, scores: np.ndarray, none: np.ndarray) -> tuple[Error, np.ndarray]:
+        """Error and line of held-out scores (splits, rows, outputs)."""
+        rows, line = self._held_out(scores)
+        return error_of(rows, none, self.held), line
+
+    def _held_out(self, scores: np.ndarray) -> tuple[Rows, np.ndarray]:
+        """Errors of each row and line of held-out scores (splits, rows, outputs): their means."""
         lines = [line_of(split.astype(float), self.held) for split in scores]
         rows = [
             rows_of(split.astype(float), line, self.held)
             for split, line in zip(scores, lines, strict=True)
         ]
         mean = Rows(*(np.mean(part, axis=0) for part in zip(*rows, strict=True)))
-        return error_of(mean, self.prior_rows.surprise, self.held), np.mean(lines, axis=0)
+        return mean, np.mean(lines, axis=0)
 
     def _choose(self, trials: list[list[Error]]) -> tuple[int, Choice, float]:
         """Base, size (none where nothing is surely better than the prior), error to expect."""
         if not trials[0]:
             size = self.options.size
             return 0, Choice(0, int(self.sizes[0]) if size is None else size, np.nan), np.nan
-        base, choice, error = settle(trials, self.held.mass, self.rule)
+        counted = [errors[: len(self.rule.sizes)] for errors in trials]
+        base, choice, error = settle(counted, self.held.mass, self.rule)
         gain = trials[base][choice.level].gain
         if self.options.size is None and not (gain > TRUST or self.together > TRUST_TOGETHER):
-            choice = choice._replace(size=0)
+            last = len(self.sizes) - 1 if self.table.always else choice.level
+            choice = choice._replace(level=last, size=0)
         return base, choice, error
 
     def _all_rows(self, setting: Setting, choice: Choice, run) -> dict[int, Rung]:
@@ -390,8 +397,8 @@ class Run:
         polish(groups, run)
         for group, team in zip(groups, teams, strict=True):
             group.judge(scores[team.split])
-            shares[group.columns] += 1.0 / len(teams)
-        return self._judge(scores)[1], shares
+            shares[group.columns] += 1.0
+        return self._held_out(scores)[1], shares / len(teams)
 
     def _note(self, group: Group, level: int) -> None:
         self.history.append(
@@ -410,9 +417,10 @@ def polished(sample: Sample, task: Task, options: Options, trail: Trail, k: int,
     run = Run(sample, task, options)
     at, weights = trail.rung(k)
     r, columns = trail.place(k), trail.columns[at]
-    place = np.searchsorted(sample.columns.kept, columns)
-    place = np.minimum(place, max(len(sample.columns.kept) - 1, 0))
-    there = sample.columns.kept[place] == columns if len(sample.columns.kept) else np.zeros(k, bool)
+    places = np.full(sample.columns.n_columns, -1)
+    places[sample.columns.kept] = np.arange(len(sample.columns.kept))
+    place = places[columns]
+    there = place >= 0
     if not there.all():
         raise ValueError(
             f"resize: column {columns[~there][0]} is constant in these rows, but was not in those "
@@ -428,7 +436,7 @@ def polished(sample: Sample, task: Task, options: Options, trail: Trail, k: int,
     seen = np.flatnonzero(shares)
     return Result.of(
         sample.columns, sample.units, group.columns, group.weights, group.bias, trail.lines[r],
-        run._deviations()[group.columns], seen, shares[seen],
+        sample.deviations()[group.columns], seen, shares[seen],
     )  # fmt: skip
 
 

@@ -62,6 +62,11 @@ def rising(values: np.ndarray) -> np.ndarray:
     return np.where(before, least, -np.inf).max(axis=0)
 
 
+def walked(sizes: np.ndarray, always: int) -> np.ndarray:
+    """The sizes that paths walk: columns that always stay are a last rung of their own."""
+    return np.append(sizes, 0) if always and sizes[-1] else sizes
+
+
 def choose_size(sizes: np.ndarray, errors: np.ndarray, room: np.ndarray | float) -> Choice:
     """The smallest size whose smoothed error is within `room` of the least (one for all sizes, or
     one a size), between two levels of the ladder if need be.
@@ -159,7 +164,7 @@ def settle(trials: list[list[Error]], mass: np.ndarray, rule: Rule) -> tuple[int
                 errors.append(float(np.average(plain[best][choice.level], weights=left)))
                 if best == base:
                     sizes.append(choice.size)
-    size = round(float(np.exp(np.mean(np.log(sizes))))) if sizes else plainly.size
+    size = round(float(np.exp(np.mean(np.log(sizes))))) if any(sizes) else plainly.size
     level = int(np.flatnonzero(rule.sizes >= size)[-1])
     choice = Choice(level, size, plainly.threshold)
     return base, choice, float(np.mean(errors)) if errors else np.nan

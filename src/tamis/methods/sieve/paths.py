@@ -109,11 +109,9 @@ class Group:
         held: np.ndarray,
         keys: np.ndarray,
         start: Start | None = None,
-        always: int = 0,
     ):
-        """The last `always` columns are never shrunk and never leave."""
         self.table, self.task, self.setting = table, task, setting
-        self.rows, self.held, self.keys, self.always = rows, held, keys, always
+        self.rows, self.held, self.keys, self.always = rows, held, keys, table.always
         self.csr = (table.data, table.indices, table.indptr)
         self.columns = np.arange(len(table.density))
         width = 1 + 2 * table.outputs
@@ -145,12 +143,13 @@ class Group:
         size: int,
         start: Start | None = None,
     ) -> "Group":
-        """Paths that go on from the pooled weights of a rung, with its largest `size` columns."""
+        """Paths that go on from the pooled weights of a rung, with its largest `size` groups."""
         none = table._replace(density=table.density[:0])
         group = cls(none, task, setting, rows, held, keys)
         group.table, group.turns, many = table, rung.turns, table.outputs
         group.columns, group.weights = rung.columns.astype(np.int64), rung.weights.astype(float)
-        group.bias, stay = rung.bias, largest(group.importance(), size)
+        group.always = int(np.count_nonzero(group.columns >= table.n_free))
+        group.bias, stay = rung.bias, group.staying(size)
         group.columns, group.weights = group.columns[stay], group.weights[stay]
         group.csr = kept_entries(group.csr, group.columns, len(table.density))
         group.states = np.zeros((len(keys), len(stay), 1 + 2 * many))
@@ -241,9 +240,19 @@ class Group:
         size[len(size) - self.always :] = np.inf
         return size
 
+    def staying(self, size: int) -> np.ndarray:
+        """Places, ascending, of the columns of the most important `size` groups, and of those that
+        never leave.
+        """
+        importance = self.importance()
+        if self.table.groups is None:
+            return largest(importance, size + self.always)
+        ranks = self.table.ranks(self.columns, importance)
+        return np.flatnonzero(ranks < size + (self.always > 0))
+
     def keep(self, size: int) -> None:
         """Leave the most important columns in the rows and in the state."""
-        stay = largest(self.importance(), size)
+        stay = self.staying(size)
         self.weights = self.weights[stay]
         self.narrow(stay)
 

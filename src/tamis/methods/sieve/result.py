@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.contents import array, count, indices, listing, optional, part, plain, size
-from tamis.methods.sieve.columns import Columns, Units
+from tamis.base.contents import array, count, flag, indices, listing, optional, part, plain, size
+from tamis.methods.sieve.columns import Columns, Sample, Units
 from tamis.methods.sieve.paths import Rung
 
 NOTHING_FOUND = "nothing in these {columns:,} columns predicts y better than {prior}"
@@ -13,19 +13,24 @@ NOTHING_FOUND = "nothing in these {columns:,} columns predicts y better than {pr
 
 class Trail:
     """The rungs of the paths over all rows, for another size from the same fit: the columns of the
-    largest rung kept, and of every rung its columns (the most important first), weights,
-    intercepts, and the line that held-out scores set right.
+    largest rung kept, and of every rung its columns (those that never leave first, then the most
+    important groups), weights, intercepts, and the line that held-out scores set right. Sizes count
+    groups.
     """
 
     _contents: ClassVar[dict] = {
         "n_outputs": size("outputs"),
-        "columns": indices("trail", below="columns", increasing=True),
+        "columns": indices("trail", below="columns", distinct=True),
+        "groups": array("u4", "trail"),
+        "grouped": flag(),
+        "always": count(),
         "scale": array("f8", "trail", least=0.0),
         "shift": array("f8", "trail"),
         "spread": array("f8", "trail", least=0.0),
         "reached": array("u1", "groups", "trail"),
         "levels": array("i8", "rungs", least=0),
         "sizes": array("i8", "rungs", least=0),
+        "lengths": array("i8", "rungs", least=0),
         "turns": array("i8", "rungs", least=0),
         "order": array("u4", "entries"),
         "weights": array("f4", "entries", "outputs"),
@@ -36,16 +41,28 @@ class Trail:
         "center": array("f8", "outputs"),
     }
 
-    def __init__(self, rungs: dict[int, Rung], lines: dict[int, np.ndarray], importance, units):
-        """`importance` is a function of a rung; columns are still numbered as in the sample."""
+    def __init__(self, rungs: dict[int, Rung], lines: dict[int, np.ndarray], tilt, sample: Sample):
+        """Columns are still numbered as in the sample; `tilt` is that of their importance."""
+        table, units = sample.table, sample.units
         self.unit, self.center = units
         self.n_outputs = len(self.unit)
         self.levels = np.array(sorted(rungs), dtype=np.int64)
         found = [rungs[level] for level in self.levels]
-        self.sizes = np.array([len(rung.columns) for rung in found], dtype=np.int64)
+        self.lengths = np.array([len(rung.columns) for rung in found], dtype=np.int64)
         self.turns = np.array([rung.turns for rung in found], dtype=np.int64)
         at = found[0].columns.astype(np.int64) if found else np.zeros(0, dtype=np.int64)
-        orders = [np.lexsort((rung.columns, -importance(rung))) for rung in found]
+        ranks = [
+            table.ranks(
+                rung.columns,
+                np.sqrt((rung.weights**2).sum(axis=1)) * table.density[rung.columns] ** tilt,
+            )
+            for rung in found
+        ]
+        orders = [np.lexsort((r.columns, rank)) for r, rank in zip(found, ranks, strict=True)]
+        self.grouped, self.always = table.groups is not None, table.always
+        self.groups = table.numbers(at).astype(np.uint32)
+        sizes = [len(np.unique(rank)) - (table.always > 0) for rank in ranks]
+        self.sizes = np.array(sizes, dtype=np.int64)
         parts = [
             np.searchsorted(at, rung.columns[o]) for rung, o in zip(found, orders, strict=True)
         ]
@@ -76,21 +93,24 @@ class Trail:
         return int(np.flatnonzero(self.sizes >= k)[-1])
 
     def rung(self, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The most important `k` columns, as places in `columns`, and their weights in standard
-        units.
+        """The columns of the most important `k` groups, and those that never leave, as places in
+        `columns`, and their weights in standard units.
         """
         r = self.place(k)
-        first = int(self.sizes[:r].sum())
-        stay = slice(first, first + k)
-        order, weights = self.order[stay].astype(np.int64), self.weights[stay].astype(float)
+        first = int(self.lengths[:r].sum())
+        order = self.order[first : first + int(self.lengths[r])].astype(np.int64)
+        if self.grouped or self.always:
+            changes = np.diff(self.groups[order].astype(np.int64), prepend=-1) != 0
+            k = int(np.count_nonzero(np.cumsum(changes) <= k + (self.always > 0)))
+        order, weights = order[:k], self.weights[first : first + k].astype(float)
         ascending = np.argsort(order)
         return order[ascending], weights[ascending]
 
     def part(self, k: int, n_columns: int) -> "Result":
-        """The model of the most important `k` columns, as the paths left it at their rung."""
+        """The model of the most important `k` groups, as the paths left it at their rung."""
         columns = Columns(n_columns, self.columns, self.scale, self.shift)
         none = np.zeros(0, dtype=np.int64)
-        if not k:
+        if not k and not self.always:
             empty = Result(n_columns, none, np.zeros((0, self.n_outputs)), self.prior, np.zeros(0),
                            none, np.zeros((0, self.n_outputs)))  # fmt: skip
             return empty
@@ -200,8 +220,15 @@ class Result:
         return not np.isnan(self.error).any()
 
     def is_empty(self) -> bool:
-        """Whether nothing was found."""
-        return self.n_iter > 0 and not len(self.columns)
+        """Whether nothing was found, beside what is always kept."""
+        resolved = self.resolved if isinstance(self.resolved, list) else [self.resolved]
+        return self.n_iter > 0 and not any(one["n_features"] for one in resolved)
+
+    def support(self) -> np.ndarray:
+        """The columns with a weight; groups, and columns that always stay, are whole."""
+        if any(trail.grouped or trail.always for trail in self.trails):
+            return self.columns.copy()
+        return self.columns[self.weights.any(axis=1)]
 
     def places(self) -> np.ndarray:
         """Row of `padded` for each column."""

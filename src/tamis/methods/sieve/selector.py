@@ -3,7 +3,7 @@ shown.
 """
 
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -15,6 +15,7 @@ from tamis.base.border import half_fitted, take_matrix, take_weights, warn_user
 from tamis.base.contents import optional, part
 from tamis.base.estimators.estimator import Estimator, take
 from tamis.base.parameters import (
+    ARRAY,
     AUTO,
     BOOL,
     COUNT,
@@ -34,9 +35,10 @@ from tamis.methods.sieve.columns import sample_of
 from tamis.methods.sieve.fit import own_sample, polished, sieve
 from tamis.methods.sieve.loop import score_given
 from tamis.methods.sieve.result import NOTHING_FOUND, Result, resized
-from tamis.methods.sieve.settings import options_of, strength_of, task_of
+from tamis.methods.sieve.settings import options_of, strength_of, task_of, whole_of
 from tamis.methods.sieve.stream.readings import TwoReadings
 from tamis.methods.sieve.stream.state import SieveStream
+from tamis.solvers.block_descent.groups import groups_parameter
 from tamis.solvers.pairing import loss_of
 
 _NONE_HELD_OUT = (
@@ -85,6 +87,23 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         [SHARE],
         "Share of the least held-out soft error that may be given up for fewer features, where "
         "that is more than `se` standard errors.",
+    )
+    groups: Any = groups_parameter(
+        "always stays, as in `keep`",
+        "The columns of a group stay or leave together, by the root of the sum of squares of their "
+        "importances; with `groups`, sizes count groups. ",
+        overlap=False,
+        kw_only=True,
+    )
+    keep: Any = parameter(
+        None,
+        [ARRAY, None],
+        "Columns that are always kept and never penalised: their numbers, their names, or a mask "
+        "of all columns. They come on top of the chosen size, and none is a size: they are then "
+        "kept alone. A column of one value is dropped all the same. A stream keeps those of its "
+        "first call.",
+        "array-like or None",
+        kw_only=True,
     )
     per_class: bool = parameter(
         False,
@@ -192,6 +211,9 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         targets, weights = self._weigh(targets, coded.columns, weights, whole=False)
         sizes = (rows.n_features, targets.outputs, self.n_folds, self.n_sample)
         stream = self._stream if again else SieveStream(*sizes, is_classifier(self))
+        whole = None if again else whole_of(self, rows.n_features)
+        if whole is not None:
+            stream.whole = whole
         before = stream.n_rows
         stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
         if again:
@@ -203,7 +225,8 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         return self
 
     def _refined(self, stream: SieveStream) -> Result:
-        return stream.refined(task_of(self), options_of(self, stream.n_columns, stream.classes))
+        options = options_of(self, stream.n_columns, stream.classes, stream)
+        return stream.refined(task_of(self), options)
 
     def refine(self):
         """Choose features and weights from all that `partial_fit` has seen so far; what the stream
@@ -226,7 +249,8 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         Parameters
         ----------
         k : int
-            Number of features to keep; with `per_class` in each output. 0 leaves the prior alone.
+            Number of features to keep, or of groups; with `per_class` in each output. 0 leaves the
+            prior, or the columns of `keep`, alone.
         X : {array-like, sparse matrix}, default=None
             The rows of the fit. Without them the weights are those that the paths had at the
             nearest larger size of `sizes_`; with them (and `y`) they get a final phase of their
@@ -252,7 +276,7 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
             )
         if (X is None) != (y is None):
             raise ValueError("resize needs both X and y, or neither.")
-        if X is None or not k:
+        if X is None or not (k or any(trail.always for trail in result.trails)):
             parts = [trail.part(k, result.n_columns) for trail in result.trails]
         else:
             parts = self._polished(k, X, y, sample_weight)
@@ -265,10 +289,8 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         weights = take_weights(sample_weight, rows.n_rows)
         targets, coded = self._code(y, rows.n_rows, known=self._targets, whole=False)
         targets, weights = self._weigh(targets, coded.columns, weights, whole=True)
-        options, trails = (
-            options_of(self, rows.n_features, is_classifier(self)),
-            self._result.trails,
-        )
+        trails, stream = self._result.trails, vars(self).get("_stream")
+        options = options_of(self, rows.n_features, is_classifier(self), stream)
         sample = sample_of(
             rows, coded.columns, weights, targets.outputs, options, self.fit_intercept
         )
@@ -285,7 +307,11 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
             warn_user(_NONE_HELD_OUT, UserWarning)
         elif result.is_empty():
             prior = "the share of the classes" if is_classifier(self) else "its mean"
-            warn_user(NOTHING_FOUND.format(columns=result.n_columns, prior=prior), UserWarning)
+            always = max(trail.always for trail in result.trails)
+            prior = f"the {always:,} of `keep`" if always else prior
+            if result.n_columns > always:
+                columns = result.n_columns - always
+                warn_user(NOTHING_FOUND.format(columns=columns, prior=prior), UserWarning)
         return result
 
     def _loss(self):
@@ -330,8 +356,7 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
     @property
     def support_(self):
         """Indices of the kept features; for several outputs the union."""
-        result = self._shown("support_")
-        return result.columns[result.weights.any(axis=1)]
+        return self._shown("support_").support()
 
     @property
     def selection_probability_(self):

@@ -3,21 +3,91 @@ a table.
 """
 
 from numbers import Integral
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tamis.base.contents import array, flag, size
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import is_auto
 from tamis.methods.sieve.columns import Table
 from tamis.methods.sieve.paths import Setting, Task
+from tamis.solvers.block_descent.groups import take_columns, take_groups
 from tamis.solvers.pairing import loss_of
 
 FULL = 0.15  # mean density of the columns above which the bold base is gentler and walks thrice
 RARE = 0.2  # share of the rarer class, or
 FEW = 250  # number of rows, below which rows are dealt out to folds
 SPLITS = 3  # times, since the size hangs on few rows
+
+
+class Whole:
+    """Columns that stay or leave together, and columns that always stay: the label of each one's
+    group, -1 of those that always stay; and whether any groups were given.
+    """
+
+    _contents: ClassVar[dict] = {
+        "n_columns": size("columns"),
+        "labels": array("i8", "columns", least=-1),
+        "grouped": flag(),
+    }
+
+    def __init__(self, labels: np.ndarray, grouped: bool):
+        self.n_columns, self.labels, self.grouped = len(labels), labels, grouped
+
+    @property
+    def n_groups(self) -> int:
+        """Number of the groups that may leave."""
+        return int(np.count_nonzero(np.unique(self.labels) >= 0))
+
+    def closed(self, chosen: np.ndarray) -> np.ndarray:
+        """Columns (a mask), with each all of its group, and those that always stay."""
+        present = np.zeros(int(self.labels.max(initial=-1)) + 2, dtype=bool)
+        present[self.labels[chosen] + 1] = present[0] = True
+        return present[self.labels + 1]
+
+
+def whole_of(model, n_columns: int) -> Whole | None:
+    """What a model's parameters `groups` and `keep` say of its columns; None if nothing."""
+    groups, keep, names = model.groups, model.keep, getattr(model, "feature_names_in_", None)
+    if groups is None and keep is None:
+        return None
+    blocks = take_groups(groups, n_columns, names)
+    if len(blocks.members) > n_columns:
+        twice = int(np.argmax(np.bincount(blocks.members.astype(np.int64))))
+        raise ValueError(
+            f"column {twice} is in more than one group, but a column of the sieve is in one. Join "
+            "the groups that overlap, or give each of them a copy of the columns they share."
+        )
+    members, starts = blocks.members.astype(np.int64), blocks.starts.astype(np.int64)
+    many = starts[1:] - starts[:-1]
+    labels, sizes = np.empty((2, n_columns), dtype=np.int64)
+    labels[members], sizes[members] = np.repeat(np.arange(len(many)), many), np.repeat(many, many)
+    kept = take_keep(keep, n_columns, names)
+    shared = kept[sizes[kept] > 1]
+    if len(shared):
+        raise ValueError(
+            f"column {shared[0]} is in keep and, with others, in a group. Take it out of the "
+            "group, or keep all columns of the group and leave the group out."
+        )
+    labels[members[np.repeat(blocks.weights == 0.0, many)]] = -1
+    labels[kept] = -1
+    return Whole(labels, groups is not None)
+
+
+def take_keep(keep, n_columns: int, names) -> np.ndarray:
+    """Numbers of the columns that always stay."""
+    given = np.zeros(0, dtype=np.int64) if keep is None else np.asarray(keep)
+    if given.dtype.kind == "b":
+        if given.shape != (n_columns,):
+            raise ValueError(
+                f"keep is a mask of shape {given.shape}, but X has {n_columns} columns."
+            )
+        return np.flatnonzero(given)
+    if not given.size:
+        return given.astype(np.int64)
+    return take_columns("keep", given, n_columns, names, noun="keep")
 
 
 class Options(NamedTuple):
@@ -33,13 +103,17 @@ class Options(NamedTuple):
     per_class: bool
     seed: int
     threads: int
+    whole: Whole | None = None
 
 
-def options_of(model, n_columns: int, classes: bool) -> Options:
-    """The parameters of a model as a run takes them; a generator as `random_state` moves on."""
+def options_of(model, n_columns: int, classes: bool, stream=None) -> Options:
+    """The parameters of a model as a run takes them; a generator as `random_state` moves on. Groups
+    and what to keep are those of the stream, if there is one.
+    """
+    whole = whole_of(model, n_columns) if stream is None else stream.whole
     wanted = model.n_features_to_select
     if not is_auto(wanted) and not isinstance(wanted, Integral):
-        wanted = max(1, round(wanted * n_columns))
+        wanted = max(1, round(wanted * (n_columns if whole is None else whole.n_groups)))
     return Options(
         size=None if is_auto(wanted) else int(wanted),
         se=float(model.se),
@@ -51,6 +125,7 @@ def options_of(model, n_columns: int, classes: bool) -> Options:
         per_class=model.per_class,
         seed=int(check_random_state(model.random_state).randint(2**31 - 1)),
         threads=count_threads(model.n_jobs),
+        whole=whole,
     )
 
 

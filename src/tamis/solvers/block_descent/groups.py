@@ -1,14 +1,35 @@
 """What users say about groups of columns, as the blocks that loops read."""
 
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
+from tamis.base.parameters import ARRAY, parameter
 from tamis.solvers.block_descent.loop import Blocks
 
 _WAYS = (
     "a list of index arrays, one label per column, or prefixes of the column names of a DataFrame"
 )
+
+
+def groups_parameter(
+    free: str, sizes: str = "", overlap: bool = True, kw_only: bool = False
+) -> Any:
+    """The parameter `groups`; `free` says what becomes of columns labelled None, and `sizes` what
+    else is to be said.
+    """
+    return parameter(
+        None,
+        [ARRAY, None],
+        "Groups of columns: a list of arrays of column numbers or names, which may "
+        f"{'' if overlap else 'not '}overlap; one label a column (-1 is a group of its own, None "
+        f"a column that {free}); or, for a DataFrame, a list of prefixes of column names, of which "
+        "the longest that fits counts. Columns in no group are groups of their own. None makes "
+        f"each column a group. {sizes}A stream keeps the groups of its first call.",
+        "list of array-like, array-like of shape (n_features,) or None",
+        kw_only=kw_only,
+    )
 
 
 def take_groups(
@@ -59,7 +80,8 @@ def _stack(groups, n_columns: int, names) -> tuple[np.ndarray, np.ndarray, np.nd
         return _by_number(groups)
     entries = list(groups)
     if entries and not any(_is_label(e) for e in entries):
-        return _joined([_columns(e, at, n_columns, names) for at, e in enumerate(entries)])
+        sets = [take_columns(f"group {at}", e, n_columns, names) for at, e in enumerate(entries)]
+        return _joined(sets)
     if len(entries) != n_columns and entries and all(isinstance(e, str) for e in entries):
         return _joined(_by_prefix(entries, names))
     if len(entries) != n_columns:
@@ -77,31 +99,31 @@ def _is_label(entry) -> bool:
     return entry is None or isinstance(entry, str | bytes | Real)
 
 
-def _columns(entry, at: int, n_columns: int, names) -> np.ndarray:
-    """One group, given by its columns' numbers or names."""
+def take_columns(said: str, entry, n_columns: int, names=None, noun: str = "a group") -> np.ndarray:
+    """Columns given by their numbers or names; `said` is what sentences call them."""
     given = np.asarray(entry).ravel()
     if not len(given):
-        raise ValueError(f"group {at} is empty; leave it out.")
+        raise ValueError(f"{said} is empty; leave it out.")
     if given.dtype.kind in "OUT":
         if names is None:
             raise ValueError(
-                f"group {at} names columns ({given.tolist()[0]!r}), but X has no column names; "
+                f"{said} names columns ({given.tolist()[0]!r}), but X has no column names; "
                 "pass a DataFrame or column numbers."
             )
         place = {name: j for j, name in enumerate(names)}
         unknown = [name for name in given.tolist() if name not in place]
         if unknown:
-            raise ValueError(f"group {at} names {unknown[0]!r}, which is no column of X.")
+            raise ValueError(f"{said} names {unknown[0]!r}, which is no column of X.")
         given = np.array([place[name] for name in given])
     if given.dtype.kind not in "iu":
         raise TypeError(
-            f"group {at} holds {given.tolist()[0]!r}; a group is an array of column numbers or "
+            f"{said} holds {given.tolist()[0]!r}; {noun} is an array of column numbers or "
             "column names."
         )
     given = np.unique(given.astype(np.int64))
     if given[0] < 0 or given[-1] >= n_columns:
         bad = given[0] if given[0] < 0 else given[-1]
-        raise ValueError(f"group {at} names column {bad}, outside 0..{n_columns - 1}.")
+        raise ValueError(f"{said} names column {bad}, outside 0..{n_columns - 1}.")
     return given
 
 

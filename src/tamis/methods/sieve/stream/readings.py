@@ -10,6 +10,7 @@ from sklearn.base import clone, is_classifier
 from tamis.base.border import _from_csr, warn_user
 from tamis.base.estimators.estimator import Left, Taken
 from tamis.methods.sieve.columns import Sample, fold_of, hashed, sample_of
+from tamis.methods.sieve.settings import whole_of
 from tamis.methods.sieve.stream.first import AN_ENTRY, FirstReading
 from tamis.methods.sieve.stream.second import Kept, Superset
 
@@ -104,6 +105,8 @@ def picked(model, first: FirstReading, entries: np.ndarray, without: int | None)
     chosen[support] = True
     rest = order[~chosen[order]]
     chosen[rest[np.cumsum(entries[rest]) <= CHEAP]] = True
+    whole = whole_of(model, width)
+    chosen = chosen if whole is None else whole.closed(chosen)
     return chosen & (entries > 0)
 
 

@@ -9,13 +9,34 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.border import _from_csr
-from tamis.base.contents import apart, array, count, flag, listing, number, rows, size, tuple_of
+from tamis.base.contents import (
+    apart,
+    array,
+    count,
+    flag,
+    listing,
+    number,
+    optional,
+    part,
+    rows,
+    size,
+    tuple_of,
+)
 from tamis.base.rows import Csr
-from tamis.methods.sieve.columns import Columns, Sample, Units, fold_of, hashed, sample_of
+from tamis.methods.sieve.columns import (
+    Columns,
+    Sample,
+    Units,
+    always_last,
+    fold_of,
+    hashed,
+    marked,
+    sample_of,
+)
 from tamis.methods.sieve.fit import sieve
 from tamis.methods.sieve.paths import Start, Task
 from tamis.methods.sieve.result import Result
-from tamis.methods.sieve.settings import Options, bases_of
+from tamis.methods.sieve.settings import Options, Whole, bases_of
 from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 
@@ -37,6 +58,7 @@ class SieveStream:
         "folds": size("folds"),
         "n_sample": count(1),
         "classes": flag(),
+        "whole": optional(part(Whole, "columns")),
         "counts": array("f8", "columns", least=0.0),
         "squares": array("f8", "columns", least=0.0),
         "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
@@ -63,6 +85,8 @@ class SieveStream:
         ),
     }
 
+    whole: Whole | None = None  # groups and columns to keep, where the first call had any
+
     def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
         self.n_columns, self.n_outputs, self.folds = n_columns, n_outputs, folds
         self.n_sample, self.classes = n_sample, classes
@@ -80,7 +104,7 @@ class SieveStream:
 
     def _restored(self) -> None:
         """Refuse targets that are no classes of this stream: loops take them as places."""
-        for targets in (self.targets, *(part[2] for part in self.waiting)) if self.classes else ():
+        for targets in (self.targets, *(held[2] for held in self.waiting)) if self.classes else ():
             coded = targets.shape[1] == 1 and self.n_outputs > 1
             allowed = np.arange(self.n_outputs) if coded else (-1, 1)
             if not np.isin(targets, allowed).all():
@@ -171,13 +195,17 @@ class SieveStream:
         dropped[np.unique(self.taken_in().rows.indices)] = True
         dropped[columns.kept] = False
         kept = np.flatnonzero((self.squares > 0.0) & ~dropped)
-        at = np.searchsorted(kept, columns.kept)
+        kept = kept if self.whole is None else always_last(kept, self.whole.labels)
+        place = np.zeros(self.n_columns, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        at = place[columns.kept]
         scale, shift = np.sqrt(self.counts[kept] / self.squares[kept]), np.zeros(len(kept))
         scale[at], shift[at] = columns.scale, columns.shift
         indices = at.astype(table.indices.dtype)[table.indices]
         density = np.minimum(self.counts[kept] / self.running.clock[0].weight, 1.0)
+        table = table._replace(indices=indices, density=density)
         return sample._replace(
-            table=table._replace(indices=indices, density=density),
+            table=table if self.whole is None else marked(table, self.whole, kept),
             columns=columns._replace(kept=kept, scale=scale, shift=shift),
         )
 
@@ -188,11 +216,11 @@ class SieveStream:
         squares = np.maximum(self.squares[at], 1e-300)
         to_given = np.sqrt(np.maximum(self.counts[at], 1e-300) / squares)[:, None]
         ratio, offset = self._target_units(units)
-        for part in (slice(1, 1 + many), slice(1 + many, 1 + 2 * many)):
-            given = states[..., part] * to_given * ratio
-            states[..., part] = given / columns.scale[:, None]
+        for own in (slice(1, 1 + many), slice(1 + many, 1 + 2 * many)):
+            given = states[..., own] * to_given * ratio
+            states[..., own] = given / columns.scale[:, None]
             shifted = np.einsum("sgjc,j->sgc", given, columns.shift)
-            biases[..., part] = biases[..., part] * ratio + shifted
+            biases[..., own] = biases[..., own] * ratio + shifted
         biases[..., 1 : 1 + many] += offset
         return {
             base: [Start(*group) for group in zip(states[s], biases[s], self.steps, strict=True)]

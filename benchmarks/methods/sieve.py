@@ -20,7 +20,7 @@ from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
 from tamis.base.border import take_matrix
-from tamis.methods.sieve.columns import hashed, settled_order, tabulate
+from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
 from tamis.methods.sieve.paths import Group
 from tamis.methods.sieve.settings import options_of, settings_for, task_of
 

@@ -13,10 +13,10 @@ from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
 from tamis.base.border import _from_csr
-from tamis.methods.sieve.columns import Sample, class_units, hashed, settled_order, tabulate
 from tamis.methods.sieve.fit import Run
 from tamis.methods.sieve.paths import Task
 from tamis.methods.sieve.settings import Options
+from tamis.methods.sieve.table.columns import Sample, class_units, hashed, settled_order, tabulate
 from tamis.terms import Huber, Logistic
 
 pytestmark = pytest.mark.quick

@@ -8,12 +8,15 @@ T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machin
 In the order in which data walks through them:
 
 - `estimator`: the two sieves, for users
-- `stream`: the sieve on streams, which go by once, and on files, which are read twice
-- `columns`: rows in standard units, in an order and in folds by their content
-- `settings`: the user's options, the two base settings, which of them compete
-- `fit`: one run: settings tried on folds, size chosen, paths over all rows; its result
-- `ladder`: sizes, and the choice among them
+- `selector`: what they share: parameters, fits of all rows and of streams, other sizes
+- `stream`: what `partial_fit` keeps of a stream, and two readings of a file
+- `table`: rows in standard units, in an order and in folds by their content
+- `settings`: the user's options, the two base settings
+- `fit`: one run: settings tried on folds, size chosen, paths over all rows
+- `teams`: groups of paths that never see one fold each
 - `paths`: a group of paths that goes down the ladder
 - `loop`: the passes of a path
-- `errors`: errors on rows that were not learnt from
+- `errors`: held-out scores set right by a line, and their errors
+- `ladder`: sizes, the choice among them, and the error to expect of it
+- `result`: what a fit shows, and its other sizes
 """

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.methods.sieve.columns import Sample
 from tamis.methods.sieve.errors import (
     Error,
     Held,
@@ -18,9 +17,11 @@ from tamis.methods.sieve.errors import (
     rows_of,
 )
 from tamis.methods.sieve.ladder import Choice, Rule, ladder, settle, walked
-from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend, in_turn
+from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend
 from tamis.methods.sieve.result import Result, Trail, joined
 from tamis.methods.sieve.settings import Options, settings_for
+from tamis.methods.sieve.table.columns import Sample
+from tamis.methods.sieve.teams import Board, Team, Trial
 
 RELIEF = 0.3  # strength of the final phase, against that of the ladder
 FINAL_PASSES = 3
@@ -29,7 +30,6 @@ FINAL_PATHS = 4
 # size, or by scores of many sizes together, which no choice has flattered.
 TRUST, TRUST_TOGETHER = 3.0, 2.0
 FEWEST = 16  # sizes up to this one, and up to a quarter of the rows, are taken together
-KEPT = 2**17  # largest rung of a fold group that is kept for the final phase
 OTHER_SIZES = 2**12  # rungs at least up to this size are kept for other sizes, and up to
 FURTHER = 4  # times the chosen size
 
@@ -81,31 +81,6 @@ def _own_start(start: dict[str, list[Start]] | None, c: int, many: int):
 
 
 # --------------------------------------------------------------------------- the run
-class Team(NamedTuple):
-    """Rows that a group of paths learns from and those that it never sees, the split that these are
-    of and their fold, the keys of its orders, what it starts from, where it stood at each level.
-    """
-
-    rows: np.ndarray
-    held: np.ndarray
-    split: int
-    fold: int
-    keys: np.ndarray
-    start: Start | None
-    rungs: dict[int, Rung]
-
-
-class Trial(NamedTuple):
-    """A setting on the folds: its teams, errors and lines of each level on rows that the paths
-    never saw, and the last level that each feature reached in each team.
-    """
-
-    teams: list[Team]
-    errors: list[Error]
-    lines: list[np.ndarray]
-    survived: np.ndarray
-
-
 class Found(NamedTuple):
     """Where a run ended: the setting and its trial, the size, the paths over all rows after the
     final phase and before it, the line of held-out scores, the shares of the teams, and the error
@@ -120,48 +95,6 @@ class Found(NamedTuple):
     line: np.ndarray
     shares: np.ndarray
     error: float
-
-
-class Board:
-    """Teams at work under one setting, and what is written down of them."""
-
-    def __init__(self, sample: Sample, task: Task, setting: Setting, sizes, teams: list[Team]):
-        self.sample, self.task, self.setting = sample, task, setting
-        self.sizes, self.teams, table = sizes, teams, sample.table
-        splits = max((team.split for team in teams), default=-1) + 1
-        shape = (splits, len(sizes), table.n_rows, table.outputs)
-        self.scores = np.zeros(shape, dtype=np.float32)
-        self.survived = np.zeros((len(teams), len(table.density)), dtype=np.uint8)
-
-    def calls(self) -> list:
-        """Each team's way down the ladder, as calls that may run at the same time."""
-        return [lambda at=at: self._go(at) for at in range(len(self.teams))]
-
-    def _go(self, at: int) -> None:
-        """Take one team down the ladder; only as many are in memory as run at a time."""
-        team = self.teams[at]
-        group = Group(
-            self.sample.table, self.task, self.setting, team.rows, team.held, team.keys, team.start
-        )
-        if self.sample.open is not None:
-            group.narrow(np.flatnonzero(self.sample.open[team.fold]))
-
-        def seen(group, level):
-            group.judge(self.scores[team.split, level])
-            self.survived[at, group.columns] = level
-            if len(group.columns) <= KEPT:
-                team.rungs[level] = group.rung()
-
-        descend(group, self.sizes, in_turn, seen)
-
-    def trial(self, judge, none: np.ndarray) -> Trial:
-        """What the teams found; `judge` takes held-out scores to an error and a line, and `none` is
-        the surprise at size 0.
-        """
-        levels = range(len(self.sizes) if self.teams else 0)
-        found = [judge(self.scores[:, level], none) for level in levels]
-        errors, lines = [list(part) for part in zip(*found, strict=True)] if found else ([], [])
-        return Trial(self.teams, errors, lines, self.survived)
 
 
 class Run:

@@ -5,8 +5,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tamis.base.contents import array, count, flag, indices, listing, optional, part, plain, size
-from tamis.methods.sieve.columns import Columns, Sample, Units
 from tamis.methods.sieve.paths import Rung
+from tamis.methods.sieve.table.columns import Columns, Sample, Units
 
 NOTHING_FOUND = "nothing in these {columns:,} columns predicts y better than {prior}"
 
@@ -301,3 +301,85 @@ def resized(result: Result, k: int, parts: list[Result]) -> Result:
         error, standard_error = (sizes[c][name][level] for name in ("error", "standard_error"))
         one.judged(error, standard_error, result.baseline_error[c], [result.trails[c]])
     return joined(parts) if several else parts[0]
+
+
+class Shows:
+    """The attributes of a fitted sieve: what its `_result` holds, in the shapes of its targets."""
+
+    _result: Result
+    _targets: Any
+
+    def _shown(self, name: str) -> Result:
+        """The model that was made last."""
+        if "_result" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return self._result
+
+    @property
+    def coef_(self):
+        """Weights, of shape (n_outputs, n_features); made on demand."""
+        weights = self._shown("coef_").all_weights()
+        return self._targets.shaped(weights)
+
+    @property
+    def intercept_(self):
+        """Intercepts, one an output."""
+        return self._shown("intercept_").bias.copy()
+
+    @property
+    def support_(self):
+        """Indices of the kept features; for several outputs the union."""
+        return self._shown("support_").support()
+
+    @property
+    def selection_probability_(self):
+        """Share of the fold groups that kept a feature at the level of the chosen size; the shape
+        is that of `coef_`.
+        """
+        shares = self._shown("selection_probability_").all_shares()
+        return self._targets.shaped(shares)
+
+    @property
+    def sizes_(self):
+        """Sizes of the ladder, with the held-out errors at each."""
+        return self._shown("sizes_").sizes
+
+    @property
+    def importance_(self):
+        """Size of the weights times the spread of their columns; the shape is that of `coef_`."""
+        return self._targets.shaped(self._shown("importance_").all_importance())
+
+    @property
+    def error_(self):
+        """Error to expect of the model on new rows."""
+        return _one(self._shown("error_").error)
+
+    @property
+    def standard_error_(self):
+        """Standard error of `error_`."""
+        return _one(self._shown("standard_error_").standard_error)
+
+    @property
+    def baseline_error_(self):
+        """Error of the prior alone."""
+        return _one(self._shown("baseline_error_").baseline_error)
+
+    @property
+    def history_(self):
+        """What the paths over all rows did, level by level."""
+        return self._shown("history_").history
+
+    @property
+    def n_iter_(self):
+        """Passes that each path over all rows made."""
+        return int(self._shown("n_iter_").n_iter)
+
+    @property
+    def resolved_params_(self):
+        """The setting and the size that were chosen, and the constants behind them."""
+        return self._shown("resolved_params_").resolved
+
+
+def _one(errors: np.ndarray):
+    """The error of the only run, or all of them."""
+    return float(errors[0]) if len(errors) == 1 else errors.copy()

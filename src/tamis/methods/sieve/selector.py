@@ -31,13 +31,13 @@ from tamis.base.parameters import (
     loss_parameter,
     parameter,
 )
-from tamis.methods.sieve.columns import sample_of
 from tamis.methods.sieve.fit import own_sample, polished, sieve
 from tamis.methods.sieve.loop import score_given
-from tamis.methods.sieve.result import NOTHING_FOUND, Result, resized
+from tamis.methods.sieve.result import NOTHING_FOUND, Result, Shows, resized
 from tamis.methods.sieve.settings import options_of, strength_of, task_of, whole_of
 from tamis.methods.sieve.stream.readings import TwoReadings
 from tamis.methods.sieve.stream.state import SieveStream
+from tamis.methods.sieve.table.columns import sample_of
 from tamis.solvers.block_descent.groups import groups_parameter
 from tamis.solvers.pairing import loss_of
 
@@ -49,7 +49,7 @@ _NONE_HELD_OUT = (
 
 
 @estimator
-class Sieve(TwoReadings, SelectorMixin, Estimator):
+class Sieve(TwoReadings, Shows, SelectorMixin, Estimator):
     """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
 
     loss: TermLike = loss_parameter("logistic")
@@ -318,12 +318,6 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         return loss_of(self)
 
     # ------------------------------------------------------------------ what a fit shows
-    def _shown(self, name: str) -> Result:
-        """The model that was made last."""
-        if "_result" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
-        return self._result
-
     def __sklearn_is_fitted__(self):
         return "_result" in vars(self)
 
@@ -341,72 +335,3 @@ class Sieve(TwoReadings, SelectorMixin, Estimator):
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.support_] = True
         return mask
-
-    @property
-    def coef_(self):
-        """Weights, of shape (n_outputs, n_features); made on demand."""
-        weights = self._shown("coef_").all_weights()
-        return self._targets.shaped(weights)
-
-    @property
-    def intercept_(self):
-        """Intercepts, one an output."""
-        return self._shown("intercept_").bias.copy()
-
-    @property
-    def support_(self):
-        """Indices of the kept features; for several outputs the union."""
-        return self._shown("support_").support()
-
-    @property
-    def selection_probability_(self):
-        """Share of the fold groups that kept a feature at the level of the chosen size; the shape
-        is that of `coef_`.
-        """
-        shares = self._shown("selection_probability_").all_shares()
-        return self._targets.shaped(shares)
-
-    @property
-    def sizes_(self):
-        """Sizes of the ladder, with the held-out errors at each."""
-        return self._shown("sizes_").sizes
-
-    @property
-    def importance_(self):
-        """Size of the weights times the spread of their columns; the shape is that of `coef_`."""
-        return self._targets.shaped(self._shown("importance_").all_importance())
-
-    @property
-    def error_(self):
-        """Error to expect of the model on new rows."""
-        return _one(self._shown("error_").error)
-
-    @property
-    def standard_error_(self):
-        """Standard error of `error_`."""
-        return _one(self._shown("standard_error_").standard_error)
-
-    @property
-    def baseline_error_(self):
-        """Error of the prior alone."""
-        return _one(self._shown("baseline_error_").baseline_error)
-
-    @property
-    def history_(self):
-        """What the paths over all rows did, level by level."""
-        return self._shown("history_").history
-
-    @property
-    def n_iter_(self):
-        """Passes that each path over all rows made."""
-        return int(self._shown("n_iter_").n_iter)
-
-    @property
-    def resolved_params_(self):
-        """The setting and the size that were chosen, and the constants behind them."""
-        return self._shown("resolved_params_").resolved
-
-
-def _one(errors: np.ndarray):
-    """The error of the only run, or all of them."""
-    return float(errors[0]) if len(errors) == 1 else errors.copy()

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from tamis.base.contents import array, flag, size
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import is_auto
-from tamis.methods.sieve.columns import Table
 from tamis.methods.sieve.paths import Setting, Task
+from tamis.methods.sieve.table.columns import Table
 from tamis.solvers.block_descent.groups import take_columns, take_groups
 from tamis.solvers.pairing import loss_of
 

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 from tamis.base.border import _from_csr
-from tamis.methods.sieve.columns import fold_of, hashed
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.first import FirstReading
 from tamis.methods.sieve.stream.targets import MOST_MARKS, Meeting
+from tamis.methods.sieve.table.columns import fold_of, hashed
 from tamis.read.rows import Labels, Rows
 
 pytestmark = pytest.mark.quick

@@ -7,10 +7,10 @@ import scipy.sparse as sp
 
 from tamis.base.border import _from_csr, take_weights
 from tamis.base.rows import Csr
-from tamis.methods.sieve.columns import fold_of, hashed
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.stream.targets import Meeting
+from tamis.methods.sieve.table.columns import fold_of, hashed
 from tamis.read.rows import ReadError, Rows
 
 MOST_COLUMNS = 1 << 27  # of 96 bytes and more

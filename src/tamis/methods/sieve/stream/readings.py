@@ -9,10 +9,10 @@ from sklearn.base import clone, is_classifier
 
 from tamis.base.border import _from_csr, warn_user
 from tamis.base.estimators.estimator import Left, Taken
-from tamis.methods.sieve.columns import Sample, fold_of, hashed, sample_of
 from tamis.methods.sieve.settings import whole_of
 from tamis.methods.sieve.stream.first import AN_ENTRY, FirstReading
 from tamis.methods.sieve.stream.second import Kept, Superset
+from tamis.methods.sieve.table.columns import Sample, fold_of, hashed, sample_of
 
 SAMPLE = 2_500  # most rows of the sample, which is there to find columns, not weights
 SAMPLE_PATHS = 2

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from tamis.base.border import take_weights
 from tamis.base.rows import copy_kept, count_kept
-from tamis.methods.sieve.columns import hashed
 from tamis.methods.sieve.stream.first import AN_ENTRY, trusted_rows
+from tamis.methods.sieve.table.columns import hashed
 from tamis.read.rows import ReadError, Rows
 
 MOST_BUDGETS = 4  # times the memory that the kept rows may take on disk

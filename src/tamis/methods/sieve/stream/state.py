@@ -23,7 +23,13 @@ from tamis.base.contents import (
     tuple_of,
 )
 from tamis.base.rows import Csr
-from tamis.methods.sieve.columns import (
+from tamis.methods.sieve.fit import sieve
+from tamis.methods.sieve.paths import Start, Task
+from tamis.methods.sieve.result import Result
+from tamis.methods.sieve.settings import Options, Whole, bases_of
+from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
+from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
+from tamis.methods.sieve.table.columns import (
     Columns,
     Sample,
     Units,
@@ -33,12 +39,6 @@ from tamis.methods.sieve.columns import (
     marked,
     sample_of,
 )
-from tamis.methods.sieve.fit import sieve
-from tamis.methods.sieve.paths import Start, Task
-from tamis.methods.sieve.result import Result
-from tamis.methods.sieve.settings import Options, Whole, bases_of
-from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
-from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 
 LAST = np.uint64(2**64 - 1)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.base.rows import NOTHING, Csr, hash_rows
-from tamis.methods.sieve.loop import (
+from tamis.methods.sieve.table.loop import (
     hash_standard,
     spread_columns,
     standardise,

@@ -123,6 +123,7 @@ def _number_line(scores, targets, held: Held) -> tuple[float, float]:
 def rows_of(scores: np.ndarray, line: np.ndarray, held: Held) -> Rows:
     """Errors of every row, the scores set right by the line."""
     right = scores * line[:, 0] + line[:, 1]
+    strata: np.ndarray
     if not held.classes:
         return _number_rows(right, held)
     if held.targets.shape[1] > 1 or held.outputs == 1:
@@ -216,7 +217,7 @@ def baseline_rows(held: Held, folds: np.ndarray) -> np.ndarray:
             inside = folds == fold
             rest = ~inside if not inside.all() else inside
             share = np.bincount(codes[rest], held.mass[rest], minlength=count)
-            share /= max(share.sum(), 1e-300)
+            share = share / max(share.sum(), 1e-300)
             lead = share.max()
             near = share >= lead - 2.0 * np.sqrt(lead * (1.0 - lead) / rest.sum())
             row[inside] = 1.0 - near[codes[inside]] / near.sum()

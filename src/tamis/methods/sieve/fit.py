@@ -126,9 +126,11 @@ class Run:
         found = self.find()
         sample, (setting, trial, choice, group, _, line, shares, _) = self.sample, found
         deviations, seen = self.sample.deviations(), np.flatnonzero(shares)
-        part = self._empty() if group is None else (group.columns, group.weights, group.bias)
-        spread = deviations[part[0]]
-        result = Result.of(sample.columns, sample.units, *part, line, spread, seen, shares[seen])
+        at, weights, bias = self._empty() if group is None else group.model()
+        result = Result.of(
+            sample.columns, sample.units, at, weights, bias, line, deviations[at], seen,
+            shares[seen],
+        )  # fmt: skip
         chosen = {"n_features": choice.size, "level": choice.level, "threshold": choice.threshold}
         turns = self.history[-1]["passes"] if self.history else 0
         sizes = self._sizes(trial.errors)

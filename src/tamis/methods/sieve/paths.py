@@ -154,17 +154,23 @@ class Group:
         group.csr = kept_entries(group.csr, group.columns, len(table.density))
         group.states = np.zeros((len(keys), len(stay), 1 + 2 * many))
         group.biases = np.zeros((len(keys), 1 + 2 * many))
-        group.age, factor, of_bias = float(rung.turns), np.zeros(len(stay)), float(len(rows))
+        group.age = float(rung.turns)
         if start is None:
-            sum_squares(*group.csr, table.weights, rows, factor)
-            factor = 1.0 / np.sqrt(np.where(factor > 0.0, factor, np.inf))
-            of_bias = 1.0 / np.sqrt(table.weights[rows].sum() if len(table.weights) else of_bias)
+            squares, seen = np.zeros(len(stay)), float(len(rows))
+            sum_squares(*group.csr, table.weights, rows, squares)
+            seen = table.weights[rows].sum() if len(table.weights) else seen
+            group.states[:, :, 0] = 1.0 / np.sqrt(np.where(squares > 0.0, squares, np.inf))
+            group.biases[:, 0] = 1.0 / np.sqrt(seen)
         else:
-            (factor, of_bias), age = start.factors(len(rows)), start.steps / max(len(rows), 1)
-            factor, group.age = factor[group.columns], group.age + age
-        group.states[:, :, 0], group.biases[:, 0] = factor, of_bias
+            factors, group.biases[:, 0] = start.factors(len(rows))
+            group.states[:, :, 0] = factors[group.columns]
+            group.age += start.steps / max(len(rows), 1)
         group.states[:, :, 1 : 1 + many], group.biases[:, 1 : 1 + many] = group.weights, group.bias
         return group
+
+    def model(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Columns, pooled weights and intercepts."""
+        return self.columns, self.weights, self.bias
 
     def rung(self) -> Rung:
         """Where the group stands."""

@@ -278,11 +278,12 @@ def joined(parts: list[Result]) -> Result:
         [one.resolved for one in parts],
         max(one.n_iter for one in parts),
     )
-    errors = [
-        np.concatenate([getattr(one, name) for one in parts])
-        for name in ("error", "standard_error", "baseline_error")
-    ]
-    return whole.judged(*errors, [trail for one in parts for trail in one.trails])
+    return whole.judged(
+        np.concatenate([one.error for one in parts]),
+        np.concatenate([one.standard_error for one in parts]),
+        np.concatenate([one.baseline_error for one in parts]),
+        [trail for one in parts for trail in one.trails],
+    )
 
 
 def resized(result: Result, k: int, parts: list[Result]) -> Result:
@@ -290,9 +291,8 @@ def resized(result: Result, k: int, parts: list[Result]) -> Result:
     not chosen by looking at errors.
     """
     several = isinstance(result.sizes, list)
-    sizes, resolved, history = (
-        value if several else [value] for value in (result.sizes, result.resolved, result.history)
-    )
+    told: tuple[Any, ...] = (result.sizes, result.resolved, result.history)
+    sizes, resolved, history = told if several else tuple([value] for value in told)
     for c, one in enumerate(parts):
         ladder = sizes[c]["size"]
         level = int(np.flatnonzero(ladder >= k)[-1])

@@ -192,7 +192,8 @@ def settings_for(table: Table, loss, options: Options) -> list[Setting]:
     splits = SPLITS if rare or table.n_rows < FEW else 1
     bases = bases_of(loss, options.strength, full)
     if not options.classes:
-        bases = [base._replace(tilt=0.5) for base in bases]
+        calm, bold = bases
+        bases = calm._replace(tilt=0.5), bold._replace(tilt=0.5)
     return [_setting(base, rarity, options.paths, splits) for base in bases]
 
 

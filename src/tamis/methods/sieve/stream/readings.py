@@ -72,7 +72,9 @@ class Screened:
 
     def sample_of(self, taken: Taken, *given) -> Sample:
         """The sample of the rows that were taken, in other folds, with columns barred in some."""
-        sample = sample_of(*given, dealt=self.hashes[taken.kept])
+        rows, targets, weights, outputs, options, centred = given
+        dealt = self.hashes[taken.kept]
+        sample = sample_of(rows, targets, weights, outputs, options, centred, dealt)
         return sample._replace(open=self.open[:, sample.columns.kept])
 
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from persist.golden import FOLDER, answers, unpacked
+from persist.golden import FOLDER, answers, name_of, unpacked
 from persist.specimens import estimators
 
 from tamis import load
-from tamis.persist import container
 
 PUBLIC = estimators()  # before other tests put classes of their own beside them
 FILES = sorted(FOLDER.glob("*.txt"))
@@ -31,7 +30,7 @@ def test_a_golden_file_loads_and_answers_as_it_did(path, tmp_path):
 
 def test_every_class_has_one_of_the_present_format():
     names = {path.name for path in FILES}
-    wanted = {f"{cls.__name__}.format_{container.FORMAT}.txt" for cls in PUBLIC}
+    wanted = {name_of(cls) for cls in PUBLIC}
     assert wanted <= names, "run python tests/persist/golden.py, and keep the files that are there"
 
 

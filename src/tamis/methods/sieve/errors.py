@@ -188,7 +188,7 @@ def error_of(rows: Rows, prior: np.ndarray, held: Held) -> Error:
         spread,
         plain,
         plain_spread,
-        gain / doubt if doubt > 0.0 else 0.0,
+        gain / doubt if doubt > 1e-9 else 0.0,  # less is rounding: the line is the prior's
         rows.soft[few].astype(np.float32),
         rows.plain[few].astype(np.float32),
     )
@@ -202,7 +202,7 @@ def beats(one: np.ndarray, other: np.ndarray, mass: np.ndarray, by: float) -> bo
 
 def baseline_rows(held: Held, folds: np.ndarray) -> np.ndarray:
     """Plain error of every row when its class is guessed by the shares in the other folds; classes
-    whose share is within two standard errors of the largest are guessed in turn.
+    whose share is less than the largest by no more than two standard errors are guessed in turn.
     """
     if not held.classes:
         return np.ones(len(held.targets))
@@ -219,7 +219,8 @@ def baseline_rows(held: Held, folds: np.ndarray) -> np.ndarray:
             share = np.bincount(codes[rest], held.mass[rest], minlength=count)
             share = share / max(share.sum(), 1e-300)
             lead = share.max()
-            near = share >= lead - 2.0 * np.sqrt(lead * (1.0 - lead) / rest.sum())
+            doubt = np.sqrt(np.maximum(lead + share - (lead - share) ** 2, 0.0) / rest.sum())
+            near = lead - share <= 2.0 * doubt * (share < lead)
             row[inside] = 1.0 - near[codes[inside]] / near.sum()
     return errors.mean(axis=0)
 

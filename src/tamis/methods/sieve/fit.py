@@ -28,7 +28,7 @@ FINAL_PASSES = 3
 FINAL_PATHS = 4
 # Standard errors by which the targets must be less surprising than by the prior: at the chosen
 # size, or by scores of many sizes together, which no choice has flattered.
-TRUST, TRUST_TOGETHER = 3.5, 2.25
+TRUST, TRUST_TOGETHER = 3.0, 2.25
 FEWEST = 16  # sizes up to this one, and up to a quarter of the rows, are taken together
 OTHER_SIZES = 2**12  # rungs at least up to this size are kept for other sizes, and up to
 FURTHER = 4  # times the chosen size

@@ -220,12 +220,13 @@ class Run:
         """Held-out scores of all settings and of sizes well below the number of rows, each in its
         own units: nothing in them was chosen by looking at errors.
         """
-        few = self.sizes <= max(FEWEST, self.table.n_rows / 4)
+        few = np.flatnonzero(self.sizes <= max(FEWEST, self.table.n_rows / 4))
         total = np.zeros((self.table.n_rows, self.table.outputs))
-        for board in boards:
-            for scores in board.scores[:, few].reshape(-1, *total.shape):
-                spread = scores.std(axis=0, dtype=float)
-                total += scores / np.where(spread > 0.0, spread, 1.0)
+        for split, level in (
+            (split, at) for board in boards for split in board.scores for at in few
+        ):
+            spread = split[level].std(axis=0, dtype=float)
+            total += split[level] / np.where(spread > 0.0, spread, 1.0)
         return total
 
     def _board(self, setting: Setting) -> "Board":

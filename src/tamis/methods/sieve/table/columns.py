@@ -12,6 +12,7 @@ from tamis.methods.sieve.table.loop import (
     spread_columns,
     standardise,
     sum_columns,
+    sum_moments,
     vote_columns,
 )
 
@@ -117,11 +118,10 @@ class Sample(NamedTuple):
 
     def deviations(self) -> np.ndarray:
         """Standard deviation of each column in the units of X."""
-        table, p = self.table, len(self.table.density)
-        mass = table.weights if len(table.weights) else np.ones(table.n_rows)
-        each = np.repeat(mass, np.diff(table.indptr).astype(np.int64))
-        means = np.bincount(table.indices, each * table.data, minlength=p) / mass.sum()
-        squares = np.bincount(table.indices, each * table.data**2, minlength=p) / mass.sum()
+        table, moments = self.table, np.zeros((len(self.table.density), 2))
+        sum_moments(table.data, table.indices, table.indptr, table.weights, moments)
+        mass = table.weights.sum() if len(table.weights) else float(table.n_rows)
+        means, squares = moments.T / max(mass, 1e-300)
         return np.sqrt(np.maximum(squares - means**2, 0.0)) / self.columns.scale
 
 

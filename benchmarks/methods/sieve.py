@@ -20,9 +20,9 @@ from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
 from tamis.base.border import take_matrix
-from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
 from tamis.methods.sieve.paths import Group
 from tamis.methods.sieve.settings import options_of, settings_for, task_of
+from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
 
 EXTRA = 3  # passes by which the longer of two fits exceeds the shorter
 PAIRS = ("graphics/space", "atheism/religion", "ibm/mac", "news20 even/odd", "a9a")
@@ -55,7 +55,7 @@ def sieve_walk(work: Workload):
     group = Group(
         table,
         task,
-        settings_for(table, task.loss, options)[0][0],
+        settings_for(table, task.loss, options)[0],
         np.arange(table.n_rows, dtype=np.uint64),
         [],
         np.ones(1, np.uint64),

@@ -258,8 +258,9 @@ def measure(
     sum_columns(*rows[:3], order, weights, counts, squares, tops)
     alive = squares > 0.0
     if numbers:
-        alike = (tops**2 * counts < 1.000001 * squares) & (counts > 2.0)
-        alive &= alike | (counts >= min(FEW, 0.1 * n))
+        known = (tops**2 * counts < 1.000001 * squares) & (counts > 2.0)
+        known |= counts >= min(FEW, 0.1 * n)
+        alive &= known if labels is None else known | (labels < 0)
     del tops
     scale, shift = np.sqrt(counts / np.where(alive, squares, 1.0)), np.zeros(p)
     del squares

@@ -155,7 +155,7 @@ def settle(trials: list[list[Error]], mass: np.ndarray, rule: Rule) -> tuple[int
     for _ in range(0, DRAWS, BATCH):
         draws = random.poisson(1.0, (BATCH, many)).astype(np.float32)
         inside = draws * mass
-        total = np.maximum(inside.sum(axis=1), 1e-300)[:, None]
+        total = np.maximum(inside.sum(axis=1), 1e-30)[:, None]
         means = [inside @ rows.T / total for rows in soft]
         for t in range(BATCH):
             left = mass * (draws[t] == 0.0)

@@ -172,14 +172,18 @@ class Run:
         return found.error, spread, baseline
 
     def _trail(self, found: Found, deviations: np.ndarray) -> Trail:
-        """The rungs for other sizes: up to the smallest that is not below the bar."""
-        bar = max(OTHER_SIZES, FURTHER * found.choice.size)
-        first = max(int(np.count_nonzero(self.sizes >= bar)) - 1, 0)
+        """The rungs for other sizes."""
+        first = self._first_kept(found.choice)
         kept = {level: rung for level, rung in found.rungs.items() if level >= first}
         lines = dict(enumerate(found.trial.lines)) or dict.fromkeys(kept, found.line)
         trail = Trail(kept, lines, found.setting.tilt, self.sample)
         prior = self.prior[:, 1] * self.sample.units.unit + self.sample.units.center
         return trail.settled(self.sample.columns, deviations, found.trial.survived, prior)
+
+    def _first_kept(self, choice: Choice) -> int:
+        """Level of the smallest rung that is not below the bar of other sizes."""
+        bar = max(OTHER_SIZES, FURTHER * choice.size)
+        return max(int(np.count_nonzero(self.sizes >= bar)) - 1, 0)
 
     # ------------------------------------------------------------------ what is done
     def find(self) -> Found:
@@ -288,8 +292,11 @@ class Run:
         start, none = self._started(setting, folds), self.rows[:0]
         group = Group(self.table, self.task, setting, self.rows, none, keys, start)
 
+        wanted = min(self._first_kept(choice), choice.level)
+
         def seen(group, level):
-            rungs[level] = group.rung()
+            if level >= wanted:
+                rungs[level] = group.rung()
             self._note(group, level)
 
         descend(group, self.sizes[: choice.level + 1], run, seen)

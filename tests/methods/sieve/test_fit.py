@@ -217,6 +217,18 @@ def test_selection_shares():
     assert share[0, model.support_].mean() > 0.7
 
 
+def test_shares_are_those_of_the_chosen_size_and_not_of_its_rung():
+    model = SieveClassifier(n_features_to_select=9, random_state=0).fit(X, Y)
+    assert 9 not in model.sizes_["size"]
+    assert model.selection_probability_.sum() == pytest.approx(9.0)
+
+
+def test_the_final_phase_has_a_weaker_penalty():
+    model = SieveClassifier(n_features_to_select=9, strength=0.1, random_state=0).fit(X, Y)
+    assert model.resolved_params_["base"] == "calm"
+    assert model.history_[-1]["strength"] == pytest.approx(0.3 * 0.1 * np.sqrt(9 / 300))
+
+
 def test_it_is_a_selector():
     import pandas as pd
 

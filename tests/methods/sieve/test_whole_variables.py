@@ -335,6 +335,6 @@ def test_a_rare_column_of_a_regression_stays_where_it_is_kept():
     rng = np.random.default_rng(0)
     D = rng.normal(size=(200, 5))
     D[:, 4] = np.where(np.arange(200) % 50 == 0, rng.normal(size=200), 0.0)
-    y = D[:, 0] + 0.1 * rng.normal(size=200)
-    assert 4 not in SieveRegressor(random_state=0).fit(D, y).support_
+    y = D[:, 0] + 20.0 * D[:, 4] + 0.1 * rng.normal(size=200)
+    assert 4 not in SieveRegressor(n_features_to_select=5, random_state=0).fit(D, y).support_
     assert 4 in SieveRegressor(keep=[4], random_state=0).fit(D, y).support_

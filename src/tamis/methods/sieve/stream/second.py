@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.border import take_weights
+from tamis.base.random import GOLDEN
 from tamis.base.rows import copy_kept, count_kept
 from tamis.methods.sieve.stream.first import AN_ENTRY, trusted_rows
 from tamis.methods.sieve.table.columns import hashed
@@ -59,7 +60,8 @@ class Kept:
         self.rows_read += int(np.count_nonzero(stay))
         hashes = hashed(X)
         if self.share < 1.0:
-            stay &= (hashes * _ODD >> np.uint64(11)) * 2.0**-53 < self.share
+            # Spread: the first bits of the hash itself are those of the folds.
+            stay &= (hashes * GOLDEN >> np.uint64(11)) * 2.0**-53 < self.share
         if not stay.all():
             at = np.flatnonzero(stay)
             X, targets, hashes = X.picked(at), targets[at], hashes[at]
@@ -90,9 +92,6 @@ class Kept:
         targets = sp.vstack(self.targets, "csr") if matrices else np.concatenate(self.targets)
         weights = np.concatenate(self.weights)
         return X, targets, None if (weights == 1.0).all() else weights
-
-
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads the hash: its own first bits are those of the folds
 
 
 def _mapped(length: int, kind) -> np.ndarray:

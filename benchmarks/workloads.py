@@ -45,6 +45,9 @@ class Workload(NamedTuple):
 
 RECIPES = {
     "rcv1-like": Recipe(20_000, 47_000, 74),
+    "5 a row": Recipe(200_000, 47_000, 5),
+    "20 a row": Recipe(60_000, 47_000, 20),
+    "200 a row": Recipe(8_000, 47_000, 200),
     "columns-1e4": Recipe(20_000, 10_000, 74),
     "columns-1e5": Recipe(20_000, 100_000, 74),
     "columns-1e7": Recipe(20_000, 10_000_000, 74),
@@ -61,6 +64,9 @@ RECIPES = {
 # whole.
 CHECKSUMS = {
     "rcv1-like": ("6e8bebc9e2b9141c", "9bfbc3dcc9878ee3"),
+    "5 a row": ("c9433d615db74225", "21af8826085eb3fb"),
+    "20 a row": ("6e83be8a4de3604b", "c9da9d42dff82f39"),
+    "200 a row": ("8e5087c210f05eda", "8ab2902ecbf5bed8"),
     "columns-1e4": ("b5b97ae0111e744b", "26fcd6e1db6f1c8c"),
     "columns-1e5": ("0fc5e541a2f48891", "1542780948184e19"),
     "columns-1e7": ("c7a3c415dff16651", "b66827091dde4477"),

@@ -314,20 +314,28 @@ def has_verbs(value: object, *names: str) -> list[str]:
     return [name for name in names if not callable(getattr(value, name, None))]
 
 
-def verb(function: Function) -> Function:
-    """Teach Numba a verb: the call goes to the method of that name of the first argument's term.
+def verb(function: Any = None, *, otherwise: Callable | None = None) -> Any:
+    """Teach Numba a verb: the call goes to the method of that name of the first argument's term, or
+    to `otherwise` where the term has none.
 
     Not ``overload_method`` on Numba's namedtuple type: that would be global to the process and
     break the namedtuples of other libraries.
     """
+    if function is None:
+        return functools.partial(verb, otherwise=otherwise)
     name = function.__name__
     VERBS.append(name)
 
-    @overload(function, strict=False)
+    @functools.wraps(function)
+    def plain(self, *arguments):
+        method = function if otherwise is None or hasattr(self, name) else otherwise
+        return method(self, *arguments)
+
+    @overload(plain, strict=False)
     def typed(self, *arguments):
         cls = getattr(self, "instance_class", None)
         if isinstance(self, numba_types.BaseNamedTuple) and getattr(cls, "is_tamis_term", False):
-            return getattr(cls, name, None)
+            return getattr(cls, name, otherwise)
         return None
 
-    return function
+    return plain

@@ -28,6 +28,28 @@ def slope(self, score, target):
     return self.slope(score, target)
 
 
+def _slope_and_value(self, score, target):
+    return slope(self, score, target), value(self, score, target), 1.0
+
+
+@verb(otherwise=_slope_and_value)
+def pull(self, score, target):
+    """Slope of a loss, and its value as a number and a factor whose logarithm is to be added: a sum
+    of logarithms is the logarithm of a running product.
+    """
+    return self.pull(score, target)
+
+
+def _slope_at_zero(self, target):
+    return slope(self, 0.0, target)
+
+
+@verb(otherwise=_slope_at_zero)
+def null(self, target):
+    """Slope of a loss at score 0."""
+    return self.null(target)
+
+
 @verb
 def curve(self, score, target):
     """Second derivative of a loss in the score."""
@@ -82,18 +104,38 @@ def size(self, t, loss, sqnorm):
     return self.size(t, loss, sqnorm)
 
 
+def _waits(self):
+    return True
+
+
+@verb(otherwise=_waits)
+def waits(self):
+    """Whether a step size depends on the row's loss or norm, so that it must wait for them."""
+    return self.waits()
+
+
 @verb
 def settle(self, state, penalty, cell, ledger):
     """Weight of a cell in units of the ledger's scale, all debts paid; reads only."""
     return self.settle(state, penalty, cell, ledger)
 
 
+def _settles_fast(self):
+    return False
+
+
+@verb(otherwise=_settles_fast)
+def settles_slowly(self):
+    """Whether weights are so dear to settle that those of a row are kept for its update."""
+    return self.settles_slowly()
+
+
 @verb
-def absorb(self, state, penalty, cell, s, x, pace, ledger):
-    """Take the gradient ``s * x`` into a cell; ``pace`` is ``s`` times the step size over the
-    ledger's scale.
+def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
+    """Take the gradient ``s * x`` into a cell of a settled weight; ``pace`` is ``s`` times the step
+    size over the ledger's scale.
     """
-    self.absorb(state, penalty, cell, s, x, pace, ledger)
+    self.absorb(state, penalty, cell, weight, s, x, pace, ledger)
 
 
 @verb

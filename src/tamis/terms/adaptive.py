@@ -46,8 +46,10 @@ class FTRL(NamedTuple):
             self.beta + state[1, cell] + ledger.base + 1e-300
         )
 
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
-        weight = settle(self, state, penalty, cell, ledger)
+    def settles_slowly(self):  # a division a cell
+        return True
+
+    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
         g = s * x
         m = state[1, cell]
         grown = math.sqrt(m * m + g * g)
@@ -120,8 +122,10 @@ class AdaGrad(NamedTuple):
             self.delta + state[1, cell] + 1e-300
         )
 
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
-        weight = settle(self, state, penalty, cell, ledger)
+    def settles_slowly(self):  # a division a cell
+        return True
+
+    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
         g = s * x
         m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
         stored = state[0, cell]

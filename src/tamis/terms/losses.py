@@ -4,6 +4,7 @@ import math
 from typing import NamedTuple
 
 from tamis.base.jit import term
+from tamis.base.verbs import slope
 
 
 @term
@@ -63,6 +64,14 @@ class Logistic(NamedTuple):
         m = target * score - self.margin
         e = math.exp(-abs(m))
         return -target * (e if m > 0.0 else 1.0) / (1.0 + e)
+
+    def pull(self, score, target):
+        m = target * score - self.margin
+        e = math.exp(-abs(m))
+        return -target * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
+
+    def null(self, target):
+        return -0.5 * target if self.margin == 0.0 else slope(self, 0.0, target)
 
     def curve(self, score, target):
         e = math.exp(-abs(target * score - self.margin))

@@ -22,6 +22,7 @@ from tamis.base.verbs import (
     rates,
     rebase,
     settle,
+    settles_slowly,
     tame,
     unit,
 )
@@ -56,19 +57,19 @@ class Descent(NamedTuple):
     def settle(self, state, penalty, cell, ledger):
         return collect(penalty, state[0, cell], ledger.toll)
 
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
-        stored = state[0, cell]
-        weight = collect(penalty, stored, ledger.toll) - pace * x
-        # No step, no rounding.
-        state[0, cell] = carry(penalty, weight, ledger.toll) if pace != 0.0 else stored
+    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
+        moved = carry(penalty, weight - pace * x, ledger.toll)
+        state[0, cell] = moved if pace != 0.0 else state[0, cell]  # no step, no rounding
 
     def accrue(self, penalty, eta, ledger, lifts):
         scale, toll, base = ledger.scale, ledger.toll, ledger.base + 1.0
         if base >= self.period:
             l1, l2 = rates(penalty)
             price = self.period * (eta if self.priced else 1.0)
-            toll += price * l1 * lifts[0] / scale
-            scale /= 1.0 + price * l2 * lifts[1]
+            if l1 != 0.0:  # known at compile time where a penalty has none
+                toll += price * l1 * lifts[0] / scale
+            if l2 != 0.0:
+                scale /= 1.0 + price * l2 * lifts[1]
             base = 0.0
         return scale, toll, base
 
@@ -130,9 +131,9 @@ class CappedDescent(NamedTuple):
             penalty, weight, 0.0 if abs(weight) > self.theta else ledger.toll - state[1, cell]
         )
 
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
         if pace != 0.0:
-            state[0, cell] = settle(self, state, penalty, cell, ledger) - pace * x
+            state[0, cell] = weight - pace * x
             state[1, cell] = ledger.toll
 
     def accrue(self, penalty, eta, ledger, lifts):
@@ -194,7 +195,7 @@ class DualAveraging(NamedTuple):
     def settle(self, state, penalty, cell, ledger):
         return collect(penalty, state[0, cell], ledger.toll)
 
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
         state[0, cell] -= s * x
 
     def accrue(self, penalty, eta, ledger, lifts):
@@ -256,14 +257,17 @@ class Averaged(NamedTuple):
     def settle(self, state, penalty, cell, ledger):
         return settle(self.rule, state, penalty, cell, ledger)
 
-    def absorb(self, state, penalty, cell, s, x, pace, ledger):
+    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
         c0, d0 = line(self.rule, state, penalty, cell, ledger)
-        absorb(self.rule, state, penalty, cell, s, x, pace, ledger)
+        absorb(self.rule, state, penalty, cell, weight, s, x, pace, ledger)
         c1, d1 = line(self.rule, state, penalty, cell, ledger)
         paid = 0.0 if c0 == 0.0 else state[state.shape[0] - 1, cell]
         state[state.shape[0] - 1, cell] = (
             paid + (c1 - c0) * ledger.scales - (d1 - d0) * ledger.tolls
         )
+
+    def settles_slowly(self):
+        return settles_slowly(self.rule)
 
     def accrue(self, penalty, eta, ledger, lifts):
         return accrue(self.rule, penalty, eta, ledger, lifts)

@@ -12,6 +12,9 @@ class Constant(NamedTuple):
 
     eta: float = 0.1
 
+    def waits(self):
+        return False
+
     def size(self, t, loss, sqnorm):
         return self.eta
 
@@ -23,6 +26,9 @@ class InverseSqrt(NamedTuple):
     eta: float = 1.0
     delay: float = 100.0
 
+    def waits(self):
+        return False
+
     def size(self, t, loss, sqnorm):
         return self.eta / math.sqrt(1.0 + (t - 1.0) / self.delay)
 
@@ -33,6 +39,9 @@ class InverseTime(NamedTuple):
 
     eta: float = 1.0
     delay: float = 1000.0
+
+    def waits(self):
+        return False
 
     def size(self, t, loss, sqnorm):
         return self.eta / (1.0 + (t - 1.0) / self.delay)

@@ -23,7 +23,7 @@ class Stream(LinearStream):
     """Base of the models that pass over the rows until the loss no longer falls.
 
     Their engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, `count()`, `weight` and
-    `costs` as well.
+    `loss` as well.
     """
 
     tol: float | None = parameter(
@@ -109,7 +109,7 @@ class Stream(LinearStream):
 
     # ------------------------------------------------------------------ records and warnings
     def _charged(self):
-        return self._engine.costs.sum(), self._engine.weight
+        return self._engine.loss, self._engine.weight
 
     def _record(self, nonzeros: int, before=(0.0, 0.0)) -> dict:
         """What happened since `before`: mean loss of each row before it was learnt, and what is

@@ -10,7 +10,7 @@ import numpy as np
 from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
 from tamis.base.rows import Csr
 from tamis.methods.confidence.loop import learn_many, learn_one, look_rows
-from tamis.solvers.first_order.state import Engine
+from tamis.solvers.first_order.state import Engine, nothing_charged
 
 
 class ConfidenceEngine(Engine):
@@ -45,7 +45,7 @@ class ConfidenceEngine(Engine):
         self.terms = terms  # aim, gain
         self.flags = flags
         self.outputs = outputs
-        self.costs, self.clock = np.zeros(outputs), (0.0, 0.0)
+        self.costs, self.clock = nothing_charged(outputs), (0.0, 0.0)
         if full:
             self.state = np.zeros((outputs, features + 2, features + 1))
             self.state[:, : features + 1] = np.eye(features + 1) / np.sqrt(flags[1])
@@ -58,6 +58,7 @@ class ConfidenceEngine(Engine):
 
     def _restored(self) -> None:
         """Refuse heaps that do not lie where `places` says."""
+        super()._restored()
         if len(self.places) != (self.features if self.kept.size else 0):
             raise ValueError(f"places of {len(self.places)} columns for {self.features}")
         for c, heap in enumerate(self.kept):
@@ -88,7 +89,10 @@ class ConfidenceEngine(Engine):
         return self.clock[1]
 
     def _walk(self, rows, coded, weights, span, n_jobs):
-        given, ending = (*rows[:3], coded.columns, weights), (self.costs, *self.terms, self.clock)
+        given, ending = (
+            (*rows[:3], coded.columns, weights),
+            (self.costs[0], *self.terms, self.clock),
+        )
         if self.outputs == 1 and not self.full and not self.kept.size:
             after = learn_one(given, span, self.state, *ending, self.flags)
         else:

@@ -13,14 +13,16 @@ from tamis.base.verbs import (
     absorb,
     accrue,
     bend,
+    null,
     owes,
+    pull,
     rebase,
     settle,
+    settles_slowly,
     size,
-    slope,
     tame,
     unit,
-    value,
+    waits,
 )
 from tamis.terms.penalties import Free
 
@@ -30,6 +32,8 @@ SETTLE_EVERY = (
     2.0**20
 )  # steps after which all cells are settled, so that no toll outgrows the weights
 SMALLEST = 1e-60  # scale below which they are settled earlier
+ROOM = 1024  # cells of a row whose settled weights are kept
+FULL = 1e100  # product of factors that is turned into a sum
 # automatic steps of the intercept, against those of a row: it is in every row, and would swing
 CALM = 0.0625
 
@@ -61,22 +65,22 @@ def opened(ledger):
 @helper
 def overdue(rule, ledger):
     """Whether every cell must be settled now."""
-    debt = owes(rule)
-    return debt > 0.0 and (ledger.scale < SMALLEST * debt or ledger.steps % SETTLE_EVERY == 0.0)
+    debt, turns = owes(rule), ledger.steps / SETTLE_EVERY
+    return debt > 0.0 and (ledger.scale < SMALLEST * debt or math.floor(turns) == turns)
 
 
 @helper
-def observe(stats, t, sqnorm, weight):
+def observe(stats, share, sqnorm, weight):
     """Running mean of the rows' norm (steadier than that of its square on raw counts), and total of
-    their weights.
+    their weights; `share` is that of this row.
     """
-    return stats[0] + (math.sqrt(sqnorm) - stats[0]) / t, stats[1], stats[2] + weight
+    return stats[0] + (math.sqrt(sqnorm) - stats[0]) * share, stats[1], stats[2] + weight
 
 
 @helper
-def observe_null(stats, t, null):
+def observe_null(stats, share, null):
     """Running mean of the loss's slope at score 0: the unit of gradients."""
-    return stats[0], stats[1] + (null - stats[1]) / t, stats[2]
+    return stats[0], stats[1] + (null - stats[1]) * share, stats[2]
 
 
 @helper
@@ -95,6 +99,52 @@ def fetch_row(data, indices, first, last):
         prefetch(indices, k)
 
 
+@helper
+def charged(total, product, cost, factor, weight):
+    """The running loss with a row's added: a sum, and a product whose logarithm belongs to it."""
+    total += cost * weight
+    if weight == 1.0:
+        product *= factor
+    else:
+        total += math.log(factor) * weight
+    if product > FULL:
+        return total + math.log(product), 1.0
+    return total, product
+
+
+@helper
+def look(data, indices, first, last, state, rule, penalty, ledger, kept):
+    """Score of a row in units of the ledger's scale, and its squared norm."""
+    score, sqnorm, keeps = 0.0, 0.0, last - first <= np.uint64(kept.shape[0])
+    for k in range(first, last):
+        x = np.float64(data[k])
+        weight = settle(rule, state, penalty, indices[k], ledger)
+        if settles_slowly(rule) and keeps:
+            kept[k - first] = weight
+        score += weight * x
+        sqnorm += x * x
+    return score, sqnorm
+
+
+@helper
+def move(data, indices, first, last, state, rule, penalty, ledger, kept, s, pace):
+    """Take a row of that slope into its cells."""
+    keeps = last - first <= np.uint64(kept.shape[0])
+    for k in range(first, last):
+        if settles_slowly(rule) and keeps:
+            weight = kept[k - first]
+        else:
+            weight = settle(rule, state, penalty, indices[k], ledger)
+        absorb(rule, state, penalty, indices[k], weight, s, np.float64(data[k]), pace, ledger)
+
+
+@helper
+def move_bias(bias, rule, ledger, output, s, eta):
+    """Take a slope into an intercept."""
+    weight = settle(rule, bias, FREE, output, ledger)
+    absorb(rule, bias, FREE, output, weight, s, 1.0, eta * s / ledger.scale, ledger)
+
+
 @compiled
 def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
     """Walk rows of one output.
@@ -110,7 +160,8 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
     ledger, bias_ledger, stats = Ledger(*clocks[0]), Ledger(*clocks[1]), clocks[2]
     intercept, auto_eta, auto_alpha = clocks[3]
     n, origin = np.uint64(targets.shape[0]), np.uint64(0)
-    total = costs[0]
+    total, product = costs[0, 0], costs[1, 0]
+    kept = np.empty(ROOM if settles_slowly(rule) else 0)
     ahead = place(start, stop, n, key)
     for r in range(start, stop):
         i, ahead = ahead, place(r + ONE, stop, n, key)
@@ -120,45 +171,41 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
-        score = 0.0
-        sqnorm = 0.0
-        for k in range(first, last):
-            x = np.float64(data[k])
-            score += settle(rule, state, penalty, indices[k], ledger) * x
-            sqnorm += x * x
-        score *= ledger.scale
-        if intercept:
-            score += bias_ledger.scale * settle(rule, bias, FREE, origin, bias_ledger)
         y = targets[i, 0]
-        s = slope(loss, score, y) * weight
-        cost = value(loss, score, y)
-        total += cost * weight
         ledger, bias_ledger = opened(ledger), opened(bias_ledger)
-        t = ledger.steps
-        stats = observe(stats, t, sqnorm, weight)
-        eta = bias_eta = size(step, t, cost, sqnorm)
-        lifts = (1.0, 1.0)
+        share, back = 1.0 / ledger.steps, 1.0 / ledger.scale
         if auto_eta or auto_alpha:
-            stats = observe_null(stats, t, abs(slope(loss, 0.0, y)))
+            stats = observe_null(stats, share, abs(null(loss, y)))
+        # What does not need the score comes before it is known: the processor goes on meanwhile.
+        eta = 1.0 if waits(step) else size(step, ledger.steps, 1.0, 1.0)
+        score, sqnorm = look(data, indices, first, last, state, rule, penalty, ledger, kept)
+        stats = observe(stats, share, sqnorm, weight)
+        lift, lifts, calm = 1.0, (1.0, 1.0), 1.0
         if auto_alpha:
             lifts = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
-            eta *= unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
-            bias_eta *= CALM * unit(rule, 1.0, stats[1])
+            lift = unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            calm = CALM * unit(rule, 1.0, stats[1])
+        score *= ledger.scale
+        if intercept:
+            score += bias_ledger.scale * settle(rule, bias, FREE, origin, bias_ledger)
+        s, cost, factor = pull(loss, score, y)
+        s *= weight
+        total, product = charged(total, product, cost, factor, weight)
+        if waits(step):
+            eta = size(step, ledger.steps, cost + math.log(factor), sqnorm)
+        bias_eta, eta = calm * eta, lift * eta
         if s != 0.0:
-            pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * s / ledger.scale
-            for k in range(first, last):
-                absorb(rule, state, penalty, indices[k], s, np.float64(data[k]), pace, ledger)
+            pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * back * s
+            move(data, indices, first, last, state, rule, penalty, ledger, kept, s, pace)
             if intercept:
-                absorb(
-                    rule, bias, FREE, origin, s, 1.0, bias_eta * s / bias_ledger.scale, bias_ledger
-                )
+                move_bias(bias, rule, bias_ledger, origin, s, bias_eta)
         ledger = tick(rule, penalty, eta, ledger, lifts)
         if intercept:
             bias_ledger = tick(rule, FREE, bias_eta, bias_ledger, lifts)
         if overdue(rule, ledger):
             ledger = reopen(rule, penalty, state, ledger, origin, np.uint64(1), np.uint64(1))
-    costs[0] = total
+    costs[0, 0], costs[1, 0] = total, product
     return ledger, bias_ledger, stats
 
 
@@ -202,13 +249,13 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
             sqnorm += x * x
         ledger, bias_ledger = opened(ledger), opened(bias_ledger)
         t = ledger.steps
-        stats = observe(stats, t, sqnorm, weight)
+        stats = observe(stats, 1.0 / t, sqnorm, weight)
         lifts, lift, calm = (1.0, 1.0), 1.0, 1.0
         if auto_eta or auto_alpha:
-            null = 0.0
+            start_slope = 0.0
             for c in range(many):
-                null += abs(slope(loss, 0.0, wanted[c]))
-            stats = observe_null(stats, t, null / many)
+                start_slope += abs(null(loss, wanted[c]))
+            stats = observe_null(stats, 1.0 / t, start_slope / many)
         if auto_alpha:
             lifts = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
@@ -219,10 +266,10 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
             score = scores[c] * ledger.scale
             if intercept:
                 score += bias_ledger.scale * settle(rule, bias, FREE, c, bias_ledger)
-            s = slope(loss, score, wanted[c]) * weight
-            cost = value(loss, score, wanted[c])
-            costs[c] += cost * weight
-            eta = size(step, t, cost, sqnorm)
+            s, cost, factor = pull(loss, score, wanted[c])
+            s *= weight
+            costs[0, c], costs[1, c] = charged(costs[0, c], costs[1, c], cost, factor, weight)
+            eta = size(step, t, cost + math.log(factor), sqnorm)
             slopes[c] = s
             paces[c] = (
                 (tame(rule, lift * eta, bend(loss), sqnorm) if auto_eta else lift * eta)
@@ -230,12 +277,13 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
                 / ledger.scale
             )
             if intercept and s != 0.0:
-                absorb(rule, bias, FREE, c, s, 1.0, calm * eta * s / bias_ledger.scale, bias_ledger)
+                move_bias(bias, rule, bias_ledger, c, s, calm * eta)
         for k in range(first, last):
             x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(low, high):
-                absorb(rule, state, penalty, cell + c, slopes[c], x, paces[c], ledger)
+                weight = settle(rule, state, penalty, cell + c, ledger)
+                absorb(rule, state, penalty, cell + c, weight, slopes[c], x, paces[c], ledger)
         ledger = tick(rule, penalty, lift * eta, ledger, lifts)
         if intercept:
             bias_ledger = tick(rule, FREE, calm * eta, bias_ledger, lifts)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.contents import array, floats, number, size, term, tuple_of
+from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
 from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.base.targets import Coded
 from tamis.base.verbs import Ledger
@@ -54,7 +54,8 @@ class Engine:
         "bias": array(
             "f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"
         ),
-        "costs": array("f8", "outputs"),
+        # In files of earlier versions the sums alone.
+        "costs": one_of(array("f8", 2, "outputs"), array("f8", "outputs")),
         "ledger": LEDGER,
         "bias_ledger": LEDGER,
         "stats": floats(3, least=0.0),
@@ -66,9 +67,16 @@ class Engine:
         self.outputs = outputs
         self.state = _empty(terms[2].columns(), features, outputs)
         self.bias = _empty(terms[2].columns(), 1, outputs)
-        self.costs = np.zeros(outputs)
+        self.costs = nothing_charged(outputs)
         self.ledger, self.bias_ledger = OPEN, OPEN
         self.stats: tuple[float, ...] = (0.0, 0.0, 0.0)
+
+    def _restored(self) -> None:
+        """Make room for the products that files of earlier versions lack."""
+        if self.costs.ndim == 1:
+            self.costs = np.stack([self.costs, np.ones(self.outputs)])
+        if (self.costs[1] < 1.0).any():
+            raise ValueError("the running loss has a factor below 1")
 
     @property
     def features(self) -> int:
@@ -84,6 +92,12 @@ class Engine:
     def weight(self) -> float:
         """Total weight of the rows so far."""
         return self.stats[2]
+
+    @property
+    def loss(self) -> float:
+        """Total loss of the rows so far, each before it was learnt."""
+        sums, products = self.costs
+        return float((sums + np.log(products)).sum())
 
     def learn(
         self, rows: Csr, coded: Coded, weights, key: int = 0, n_jobs: int = 1, tell=None
@@ -181,7 +195,7 @@ class Engine:
         old, features = self, self.features
         columns, outputs = self.state.shape[0], len(sources)
         state, bias = _empty(columns, features, outputs), _empty(columns, 1, outputs)
-        costs = np.zeros(outputs)
+        costs = nothing_charged(outputs)
         for c, (source, sign) in enumerate(zip(sources, signs, strict=True)):
             if source < 0:
                 continue
@@ -189,8 +203,13 @@ class Engine:
             for k in range(columns):
                 state[k, c::outputs] = factors[k] * old.state[k, source :: self.outputs]
                 bias[k, c::outputs] = factors[k] * old.bias[k, source :: self.outputs]
-            costs[c] = old.costs[source]
+            costs[:, c] = old.costs[:, source]
         self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
+
+
+def nothing_charged(outputs: int) -> np.ndarray:
+    """Losses so far, an output a column: a sum, and a product whose logarithm is to be added."""
+    return np.array([np.zeros(outputs), np.ones(outputs)])
 
 
 def _empty(columns: int, features: int, outputs: int) -> np.ndarray:

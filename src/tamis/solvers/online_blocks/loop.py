@@ -258,5 +258,5 @@ def count_row(ledger, stats, sqnorm, weight, null, longest, share):
     statistics, with one more step.
     """
     t, charged, longest = ledger[0] + 1.0, ledger[2] + share * weight, max(ledger[3], longest)
-    stats = observe_null(observe(stats, t, sqnorm, weight), t, null)
+    stats = observe_null(observe(stats, 1.0 / t, sqnorm, weight), 1.0 / t, null)
     return (t, ledger[1], charged, longest, ledger[4], ledger[5]), stats

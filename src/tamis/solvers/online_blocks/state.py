@@ -113,7 +113,7 @@ class GroupEngine(Engine):
     def _memory(self) -> Memory:
         # Zeros cost nothing before they are touched.
         scratch = np.zeros((len(self.prices), 2))
-        return Memory(self.state, self.bias, self.costs, self.squares, scratch)
+        return Memory(self.state, self.bias, self.costs[0], self.squares, scratch)
 
     def _form(self) -> Form:
         softmax = self.softmax and hasattr(self.terms[0], "is_likelihood")
@@ -126,6 +126,7 @@ class GroupEngine(Engine):
 
     def _restored(self) -> None:
         """Refuse groups that leave a column out; make what follows from them."""
+        super()._restored()
         counts = np.bincount(self.members, minlength=self.features)
         if not counts.all():
             raise ValueError("a column is in no group")

@@ -1,0 +1,232 @@
+"""Hand-written passes: what a rule costs at least, without terms, contract, sums of the loss,
+automatic constants, weights of rows or checks.
+
+One function a rule, as one would write it for one data set: the least that the rule needs, the lazy
+L1 toll where it has one. Compiled in memory for each loss; never a part of tamis.
+"""
+
+import math
+
+import numpy as np
+
+from tamis.base.jit import helper
+
+
+# ------------------------------------------------------------------------------- slopes of losses
+def logistic(score, y):
+    """Slope of the logistic loss, by one exponential."""
+    return -y / (1.0 + math.exp(y * score))
+
+
+def hinge(score, y):
+    """Slope of the hinge loss."""
+    return -y if y * score < 1.0 else 0.0
+
+
+def squared_hinge(score, y):
+    """Slope of the squared hinge loss."""
+    return -y * max(0.0, 1.0 - y * score)
+
+
+def squared_error(score, y):
+    """Slope of the squared loss."""
+    return score - y
+
+
+def huber(score, y):
+    """Slope of the Huber loss."""
+    return min(max(score - y, -1.35), 1.35)
+
+
+def epsilon_insensitive(score, y):
+    """Slope of the absolute loss beyond a tube."""
+    r = score - y
+    return 1.0 if r > 0.1 else (-1.0 if r < -0.1 else 0.0)
+
+
+SLOPES = (logistic, hinge, squared_hinge, squared_error, huber, epsilon_insensitive)
+ONE = np.uint64(1)
+
+
+# ------------------------------------------------------------------------------------------ passes
+# Each takes (data, indices, indptr, y, order or nothing, cells, intercept or not, eta, l1), where
+# `cells` are (features + 1, numbers a cell), the intercept last, and returns nothing that matters.
+def descent(slope):
+    """Plain stochastic gradient descent, eta / sqrt(1 + t / 100)."""
+
+    @helper
+    def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
+        w, bias = cells[:, 0].copy(), np.uint64(cells.shape[0] - 1)
+        for t in range(np.uint64(y.shape[0])):
+            i = order[t] if order.shape[0] else t
+            score = w[bias] if intercept else 0.0
+            for k in range(indptr[i], indptr[i + ONE]):
+                score += w[indices[k]] * data[k]
+            g = slope(score, y[i])
+            if g != 0.0:
+                g *= eta / math.sqrt(1.0 + t / 100.0)
+                for k in range(indptr[i], indptr[i + ONE]):
+                    w[indices[k]] -= g * data[k]
+                if intercept:
+                    w[bias] -= g
+        cells[:, 0] = w
+
+    return walk
+
+
+def fobos(slope):
+    """Descent with a lazy L1 toll: a cell stores its weight plus the toll paid so far."""
+
+    @helper
+    def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
+        w, bias, toll = cells[:, 0].copy(), np.uint64(cells.shape[0] - 1), 0.0
+        for t in range(np.uint64(y.shape[0])):
+            i = order[t] if order.shape[0] else t
+            score = w[bias] if intercept else 0.0
+            for k in range(indptr[i], indptr[i + ONE]):
+                c = w[indices[k]]
+                score += (c - min(max(c, -toll), toll)) * data[k]
+            step = eta / math.sqrt(1.0 + t / 100.0)
+            g = step * slope(score, y[i])
+            if g != 0.0:
+                for k in range(indptr[i], indptr[i + ONE]):
+                    c = w[indices[k]]
+                    u = c - min(max(c, -toll), toll) - g * data[k]
+                    w[indices[k]] = u + math.copysign(toll, u)
+                if intercept:
+                    w[bias] -= g
+            toll += step * l1
+        cells[:, 0] = w
+
+    return walk
+
+
+def dual_averaging(slope):
+    """Dual averaging with L1: a cell stores its sum of gradients."""
+
+    @helper
+    def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
+        total, bias, scale = cells[:, 0].copy(), np.uint64(cells.shape[0] - 1), 0.0
+        for t in range(np.uint64(y.shape[0])):
+            i, toll = order[t] if order.shape[0] else t, l1 * t
+            score = total[bias] if intercept else 0.0
+            for k in range(indptr[i], indptr[i + ONE]):
+                c = total[indices[k]]
+                score += (c - min(max(c, -toll), toll)) * data[k]
+            g = slope(scale * score, y[i])
+            if g != 0.0:
+                for k in range(indptr[i], indptr[i + ONE]):
+                    total[indices[k]] -= g * data[k]
+                if intercept:
+                    total[bias] -= g
+            scale = eta / math.sqrt(1.0 + t / 100.0)
+        cells[:, 0] = total
+
+    return walk
+
+
+def ftrl(slope):
+    """FTRL-proximal, one rate a coordinate: a cell stores z and the root of summed squares."""
+
+    @helper
+    def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
+        bias, toll = np.uint64(cells.shape[0] - 1), 0.0
+        for t in range(np.uint64(y.shape[0])):
+            i = order[t] if order.shape[0] else t
+            score = cells[bias, 0] / (1e-300 + cells[bias, 1]) if intercept else 0.0
+            for k in range(indptr[i], indptr[i + ONE]):
+                j = indices[k]
+                z = cells[j, 0]
+                score += (z - min(max(z, -toll), toll)) / (1e-300 + cells[j, 1]) * data[k]
+            g = slope(score, y[i])
+            if g != 0.0:
+                for k in range(indptr[i], indptr[i + ONE]):
+                    j = indices[k]
+                    z, m = cells[j, 0], cells[j, 1]
+                    w = (z - min(max(z, -toll), toll)) / (1e-300 + m)
+                    grown = math.sqrt(m * m + g * data[k] * (g * data[k]))
+                    cells[j, 0] = z + (grown - m) * w - eta * g * data[k]
+                    cells[j, 1] = grown
+                if intercept:
+                    m = cells[bias, 1]
+                    cells[bias, 1] = math.sqrt(m * m + g * g)
+                    cells[bias, 0] += (cells[bias, 1] - m) * cells[bias, 0] / (1e-300 + m) - eta * g
+            toll += eta * l1
+
+    return walk
+
+
+def adagrad(slope):
+    """Descent at a rate a coordinate, with a lazy toll."""
+
+    @helper
+    def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
+        bias, toll = np.uint64(cells.shape[0] - 1), 0.0
+        for t in range(np.uint64(y.shape[0])):
+            i = order[t] if order.shape[0] else t
+            score = cells[bias, 0] / (1e-300 + cells[bias, 1]) if intercept else 0.0
+            for k in range(indptr[i], indptr[i + ONE]):
+                j = indices[k]
+                c = cells[j, 0]
+                score += (c - min(max(c, -toll), toll)) / (1e-300 + cells[j, 1]) * data[k]
+            g = slope(score, y[i])
+            if g != 0.0:
+                for k in range(indptr[i], indptr[i + ONE]):
+                    j, x = indices[k], data[k]
+                    c, m = cells[j, 0], cells[j, 1]
+                    w = (c - min(max(c, -toll), toll)) / (1e-300 + m)
+                    grown = math.sqrt(m * m + g * x * (g * x))
+                    u = grown * w - eta * g * x
+                    cells[j, 0], cells[j, 1] = u + math.copysign(toll, u), grown
+                if intercept:
+                    m = cells[bias, 1]
+                    cells[bias, 1] = math.sqrt(m * m + g * g)
+                    w = cells[bias, 0] / (1e-300 + m)
+                    cells[bias, 0] = cells[bias, 1] * w - eta * g
+            toll += eta * l1
+
+    return walk
+
+
+def arow(slope):
+    """AROW with a diagonal covariance: a cell stores the mean and the precision; `eta` is 1 / r."""
+
+    @helper
+    def walk(data, indices, indptr, y, order, cells, intercept, eta, l1):
+        bias = np.uint64(cells.shape[0] - 1)
+        for t in range(np.uint64(y.shape[0])):
+            i = order[t] if order.shape[0] else t
+            score = cells[bias, 0] if intercept else 0.0
+            variance = 1.0 / (1.0 + cells[bias, 1]) if intercept else 0.0
+            for k in range(indptr[i], indptr[i + ONE]):
+                j, x = indices[k], data[k]
+                score += cells[j, 0] * x
+                variance += x * x / (1.0 + cells[j, 1])
+            short = 1.0 - y[i] * score
+            if short > 0.0:
+                gain = y[i] * short / (variance + 1.0 / eta)
+                for k in range(indptr[i], indptr[i + ONE]):
+                    j, x = indices[k], data[k]
+                    cells[j, 0] += gain * x / (1.0 + cells[j, 1])
+                    cells[j, 1] += eta * x * x
+                if intercept:
+                    cells[bias, 0] += gain / (1.0 + cells[bias, 1])
+                    cells[bias, 1] += eta
+
+    return walk
+
+
+PASSES = {
+    "SGD": (descent, 1),
+    "FOBOS": (fobos, 1),
+    "RDA": (dual_averaging, 1),
+    "FTRL": (ftrl, 2),
+    "AdaGrad": (adagrad, 2),
+    "AROW": (arow, 2),
+}
+
+
+def hand_written(rule: str, loss):
+    """The pass of that rule for that slope, and the numbers of its cells."""
+    make, numbers = PASSES[rule]
+    return make(helper(loss)), numbers

@@ -88,7 +88,7 @@ class ConfidenceEngine(Engine):
         """Total weight of the rows so far."""
         return self.clock[1]
 
-    def _walk(self, rows, coded, weights, span, n_jobs):
+    def _walk(self, rows, coded, weights, span):
         given, ending = (
             (*rows[:3], coded.columns, weights),
             (self.costs[0], *self.terms, self.clock),

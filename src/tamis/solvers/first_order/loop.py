@@ -47,11 +47,10 @@ def tick(rule, penalty, eta, ledger, lifts):
 
 
 @helper
-def reopen(rule, penalty, state, ledger, low, high, many):
-    """Settle the cells of outputs low to high and open the ledger anew."""
-    for j in range(np.uint64(state.shape[1]) // many):
-        for c in range(low, high):
-            rebase(rule, state, penalty, j * many + c, ledger)
+def reopen(rule, penalty, state, ledger):
+    """Settle all cells and open the ledger anew."""
+    for cell in range(np.uint64(state.shape[1])):
+        rebase(rule, state, penalty, cell, ledger)
     return Ledger(ledger.steps, 1.0, 0.0, ledger.base, ledger.scales, ledger.tolls)
 
 
@@ -97,6 +96,16 @@ def fetch_row(data, indices, first, last):
         prefetch(data, k)
         prefetch(data, k + EIGHT)
         prefetch(indices, k)
+
+
+@helper
+def fetch_cells(indices, first, last, state, many):
+    """Bring the cells of all outputs of a row into the cache before they are read."""
+    for k in range(first, last):
+        cell = np.uint64(indices[k]) * many
+        for column in range(np.uint64(state.shape[0])):
+            for c in range(np.uint64(0), many, EIGHT):
+                prefetch(state, column * np.uint64(state.shape[1]) + cell + c)
 
 
 @helper
@@ -204,15 +213,15 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
         if intercept:
             bias_ledger = tick(rule, FREE, bias_eta, bias_ledger, lifts)
         if overdue(rule, ledger):
-            ledger = reopen(rule, penalty, state, ledger, origin, np.uint64(1), np.uint64(1))
+            ledger = reopen(rule, penalty, state, ledger)
     costs[0, 0], costs[1, 0] = total, product
     return ledger, bias_ledger, stats
 
 
 @compiled
 def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
-    """Walk rows once for the outputs `part` = (low, high) of many: classes against the rest, labels
-    or regression targets.
+    """Walk rows once for the outputs `part` = (first, of how many) on, as many as `cells` hold:
+    classes against the rest, labels or regression targets.
 
     `targets` has one column that holds the class number, or a column an output. Cell j * many + c
     is output c of feature j. The rest is as in `learn_one`.
@@ -222,9 +231,15 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
     state, bias, costs = cells
     ledger, bias_ledger, stats = Ledger(*clocks[0]), Ledger(*clocks[1]), clocks[2]
     intercept, auto_eta, auto_alpha = clocks[3]
-    low, high = part
+    low, outputs = part
     n, many = np.uint64(targets.shape[0]), np.uint64(bias.shape[1])
-    scores, slopes, paces, wanted = np.zeros(many), np.zeros(many), np.zeros(many), np.zeros(many)
+    scores, slopes, paces, wanted = (
+        np.zeros(many),
+        np.zeros(many),
+        np.zeros(many),
+        np.zeros(outputs),
+    )
+    kept = np.empty(np.uint64(ROOM) * many if settles_slowly(rule) else np.uint64(0))
     ahead = place(start, stop, n, key)
     for r in range(start, stop):
         i, ahead = ahead, place(r + ONE, stop, n, key)
@@ -235,58 +250,69 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
             continue
         first, last = indptr[i], indptr[i + ONE]
         sqnorm = 0.0
-        for c in range(many):
-            scores[c] = 0.0
+        for c in range(outputs):
             if targets.shape[1] == 1:
                 wanted[c] = 1.0 if targets[i, 0] == c else -1.0
             else:
                 wanted[c] = targets[i, c]
+        for c in range(many):
+            scores[c] = 0.0
+        fetch_cells(indices, indptr[ahead], indptr[ahead + ONE], state, many)
+        keeps = settles_slowly(rule) and (last - first) * many <= np.uint64(kept.shape[0])
         for k in range(first, last):
             x = np.float64(data[k])
-            cell = np.uint64(indices[k]) * many
-            for c in range(low, high):
-                scores[c] += settle(rule, state, penalty, cell + c, ledger) * x
+            cell, place_kept = np.uint64(indices[k]) * many, (k - first) * many
+            if keeps:
+                for c in range(many):
+                    held = settle(rule, state, penalty, cell + c, ledger)
+                    kept[place_kept + c] = held
+                    scores[c] += held * x
+            else:
+                for c in range(many):
+                    scores[c] += settle(rule, state, penalty, cell + c, ledger) * x
             sqnorm += x * x
         ledger, bias_ledger = opened(ledger), opened(bias_ledger)
-        t = ledger.steps
-        stats = observe(stats, 1.0 / t, sqnorm, weight)
+        t, share, back = ledger.steps, 1.0 / ledger.steps, 1.0 / ledger.scale
+        stats = observe(stats, share, sqnorm, weight)
         lifts, lift, calm = (1.0, 1.0), 1.0, 1.0
         if auto_eta or auto_alpha:
             start_slope = 0.0
-            for c in range(many):
+            for c in range(outputs):
                 start_slope += abs(null(loss, wanted[c]))
-            stats = observe_null(stats, 1.0 / t, start_slope / many)
+            stats = observe_null(stats, share, start_slope / outputs)
         if auto_alpha:
             lifts = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
             lift = unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
             calm = CALM * unit(rule, 1.0, stats[1])
         eta = 0.0
-        for c in range(low, high):
+        for c in range(many):
             score = scores[c] * ledger.scale
             if intercept:
                 score += bias_ledger.scale * settle(rule, bias, FREE, c, bias_ledger)
-            s, cost, factor = pull(loss, score, wanted[c])
+            s, cost, factor = pull(loss, score, wanted[low + c])
             s *= weight
             costs[0, c], costs[1, c] = charged(costs[0, c], costs[1, c], cost, factor, weight)
             eta = size(step, t, cost + math.log(factor), sqnorm)
             slopes[c] = s
-            paces[c] = (
-                (tame(rule, lift * eta, bend(loss), sqnorm) if auto_eta else lift * eta)
-                * s
-                / ledger.scale
-            )
+            rate = tame(rule, lift * eta, bend(loss), sqnorm) if auto_eta else lift * eta
+            paces[c] = rate * back * s
             if intercept and s != 0.0:
                 move_bias(bias, rule, bias_ledger, c, s, calm * eta)
         for k in range(first, last):
             x = np.float64(data[k])
-            cell = np.uint64(indices[k]) * many
-            for c in range(low, high):
-                weight = settle(rule, state, penalty, cell + c, ledger)
-                absorb(rule, state, penalty, cell + c, weight, slopes[c], x, paces[c], ledger)
+            cell, place_kept = np.uint64(indices[k]) * many, (k - first) * many
+            if keeps:
+                for c in range(many):
+                    held = kept[place_kept + c]
+                    absorb(rule, state, penalty, cell + c, held, slopes[c], x, paces[c], ledger)
+            else:
+                for c in range(many):
+                    held = settle(rule, state, penalty, cell + c, ledger)
+                    absorb(rule, state, penalty, cell + c, held, slopes[c], x, paces[c], ledger)
         ledger = tick(rule, penalty, lift * eta, ledger, lifts)
         if intercept:
             bias_ledger = tick(rule, FREE, calm * eta, bias_ledger, lifts)
         if overdue(rule, ledger):
-            ledger = reopen(rule, penalty, state, ledger, low, high, many)
+            ledger = reopen(rule, penalty, state, ledger)
     return ledger, bias_ledger, stats

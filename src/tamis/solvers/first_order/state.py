@@ -4,6 +4,7 @@ No checks, no scikit-learn.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from copy import copy
 from itertools import pairwise
 from typing import ClassVar
@@ -21,6 +22,7 @@ OPEN = tuple(Ledger())  # before the first step; loops name its numbers
 STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
 LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
 CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
+COPIES = 8  # nonzeros a column from which on a copy of the cells pays for itself
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
 
 
@@ -103,28 +105,70 @@ class Engine:
         self, rows: Csr, coded: Coded, weights, key: int = 0, n_jobs: int = 1, tell=None
     ) -> None:
         """Walk the rows once, in stored order or in the order named by `key`."""
-        for start in range(0, rows.n_rows, BLOCK):
-            stop = min(start + BLOCK, rows.n_rows)
-            self._walk(
-                rows, coded, weights, (np.uint64(start), np.uint64(stop), np.uint64(key)), n_jobs
-            )
-            if tell is not None:
-                tell(stop - start)
+        with self._workers(rows, n_jobs) as walk:
+            for start in range(0, rows.n_rows, BLOCK):
+                stop = min(start + BLOCK, rows.n_rows)
+                walk(rows, coded, weights, (np.uint64(start), np.uint64(stop), np.uint64(key)))
+                if tell is not None:
+                    tell(stop - start)
 
-    def _walk(self, rows, coded, weights, span, n_jobs):
+    @contextmanager
+    def _workers(self, rows: Csr, n_jobs: int):
+        """The walk over a span of rows: in this thread, or a share of the outputs a thread, each
+        with a copy of its cells (neighbours in one cache line would slow each other down) where the
+        rows are worth the copies.
+        """
+        threads = min(n_jobs, self.outputs)
+        if threads == 1 or len(rows.indices) < COPIES * self.features:
+            yield self._walk
+            return
+        cuts = np.linspace(0, self.outputs, threads + 1).astype(int)
+        shares = [slice(*cut) for cut in pairwise(cuts)]
+        copies = [self._cut(share) for share in shares]
+        try:
+            with ThreadPoolExecutor(threads) as pool:
+                yield lambda *given: self._walk_apart(pool, shares, copies, *given)
+        finally:
+            for share, (state, bias, costs) in zip(shares, copies, strict=True):
+                self._by_output(self.state)[..., share] = self._by_output(state)
+                self.bias[:, share], self.costs[:, share] = bias, costs
+
+    def _by_output(self, state: np.ndarray) -> np.ndarray:
+        """View of a state, (columns, features, outputs)."""
+        return state.reshape(len(state), self.features, -1)
+
+    def _cut(self, share: slice) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Copies of state, intercepts and losses of some outputs."""
+        state = np.ascontiguousarray(self._by_output(self.state)[..., share])
+        return (
+            state.reshape(len(state), -1),
+            self.bias[:, share].copy(),
+            self.costs[:, share].copy(),
+        )
+
+    def _walk_apart(self, pool, shares, copies, rows, coded, weights, span) -> None:
+        given, clocks = ((*rows[:3], coded.columns, weights), span), self._clocks_now()
+        # Every share keeps the same clocks: they depend on the rows alone.
+        parts = [
+            pool.submit(learn_many, *given, cells, *self.terms, clocks, self._part(share.start))
+            for share, cells in zip(shares, copies, strict=True)
+        ]
+        after, *_ = [part.result() for part in parts]
+        self._take(after)
+
+    def _walk(self, rows, coded, weights, span) -> None:
         cells = (self.state, self.bias, self.costs)
-        given = ((*rows[:3], coded.columns, weights), span, cells, *self.terms)
-        clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
-        if self.outputs == 1:
-            after = learn_one(*given, clocks)
-        elif n_jobs == 1:
-            after = learn_many(*given, clocks, (np.uint64(0), np.uint64(self.outputs)))
-        else:
-            cuts = np.linspace(0, self.outputs, min(n_jobs, self.outputs) + 1).astype(np.uint64)
-            with ThreadPoolExecutor(len(cuts) - 1) as pool:
-                # Every part keeps the same clocks: they depend on the rows alone.
-                parts = [pool.submit(learn_many, *given, clocks, span) for span in pairwise(cuts)]
-                after, *_ = (part.result() for part in parts)
+        given = ((*rows[:3], coded.columns, weights), span, cells, *self.terms, self._clocks_now())
+        self._take(learn_one(*given) if self.outputs == 1 else learn_many(*given, self._part(0)))
+
+    def _clocks_now(self) -> tuple:
+        return self.ledger, self.bias_ledger, self.stats, self.flags
+
+    def _part(self, low: int) -> tuple[np.uint64, np.uint64]:
+        return np.uint64(low), np.uint64(self.outputs)
+
+    def _take(self, after) -> None:
+        """Take the clocks of a walk."""
         self.ledger, self.bias_ledger = (tuple(map(float, clock)) for clock in after[:2])
         self.stats = tuple(map(float, after[2]))
 

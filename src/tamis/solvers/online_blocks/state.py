@@ -135,7 +135,7 @@ class GroupEngine(Engine):
         if len(self.squares) != (len(self.prices) if self.quick else 0):
             raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
-    def _walk(self, rows, coded: Coded, weights, span, n_jobs):
+    def _walk(self, rows, coded: Coded, weights, span):
         self._walked(learn_groups, rows, coded, weights, span)
 
     def _walked(self, walk, rows: Csr, *given) -> None:

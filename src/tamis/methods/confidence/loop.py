@@ -11,13 +11,14 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, helper, prefetch
 from tamis.base.verbs import aim, gains
 from tamis.methods.confidence.loop_heap import Gains, Row, Settings, shift_kept, shift_weight
 from tamis.solvers.first_order.loop import fetch_row, place
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
-ROOM = 1024  # columns of a row, to begin with
+EIGHT = np.uint64(8)
+ROOM = 1024  # columns of a row whose quotients are kept
 
 
 # ---------------------------------------------------------------- looks: scores and their variances
@@ -141,6 +142,16 @@ def shift(row, state, heaps, settings, busy, taken, rotated, variances):
         shift_many(row, state, settings, many, busy, taken)
 
 
+@helper
+def fetch_columns(indices, first, last, state):
+    """Bring what a diagonal state holds of a row's columns into the cache before it is read."""
+    width = np.uint64(state.shape[1])
+    for k in range(first, last):
+        column = np.uint64(indices[k]) * width
+        for c in range(np.uint64(0), width, EIGHT):
+            prefetch(state, column + c)
+
+
 # --------------------------------------------------------------------------- entry loops
 @compiled
 def learn_one(rows, span, state, costs, aims, gain, clock, settings):
@@ -162,8 +173,7 @@ def learn_one(rows, span, state, costs, aims, gain, clock, settings):
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
-        if last - first > np.uint64(spreads.shape[0]):
-            spreads = np.empty(TWO * (last - first))
+        keeps = last - first <= np.uint64(spreads.shape[0])
         score = 0.0
         variance = 0.0
         for k in range(first, last):
@@ -171,7 +181,8 @@ def learn_one(rows, span, state, costs, aims, gain, clock, settings):
             column = indices[k]
             score += state[column, 0] * x
             spread = x / (prior + state[column, 1])
-            spreads[k - first] = spread
+            if keeps:
+                spreads[k - first] = spread
             variance += spread * x
         if intercept:
             score += state[bias, 0]
@@ -186,7 +197,8 @@ def learn_one(rows, span, state, costs, aims, gain, clock, settings):
             for k in range(first, last):
                 x = np.float64(data[k])
                 column = indices[k]
-                state[column, 0] += mean * spreads[k - first]
+                spread = spreads[k - first] if keeps else x / (prior + state[column, 1])
+                state[column, 0] += mean * spread
                 state[column, 1] += precision * (x * x)
             if intercept:
                 shift_weight(state, bias, ZERO, ONE, prior, 1.0, Gains(mean, precision))
@@ -220,6 +232,8 @@ def learn_many(rows, span, state, heaps, costs, aims, gain, clock, settings):
         if weight == 0.0:
             continue
         row = Row(data, indices, indptr[i], indptr[i + ONE])
+        if state.ndim == 2:
+            fetch_columns(indices, indptr[ahead], indptr[ahead + ONE], state)
         look(row, state, settings, scores, variances, rotated)
         steps += 1.0
         total += weight

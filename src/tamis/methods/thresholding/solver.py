@@ -24,7 +24,7 @@ from tamis.methods.thresholding.loop import gram_steps, newton_steps
 from tamis.methods.thresholding.thresholds import raw
 
 FIRST = 100  # columns of the first working set
-REPAIRS = 2  # Newton steps of a repair
+REPAIRS = 3  # Newton steps of a repair
 SWEEPS = 20.0  # passes over the entries that a Newton step takes without the matrix of its model
 
 
@@ -82,7 +82,7 @@ def _unsigned(columns):
 
 
 def repaired(problem: Problem, rows: sp.csr_array, weights, scores) -> np.ndarray:
-    """Dual variables in balance, nearer to the optimum on these columns: two Newton steps from the
+    """Dual variables in balance, nearer to the optimum on these columns: some Newton steps from the
     weights given, or the program itself.
     """
     if problem.loss == "hinge":

@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from sklearn.model_selection import StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.preprocessing import StandardScaler
 
@@ -25,8 +26,13 @@ from tamis.methods.metric.candidates import Scaling
 
 TIMES = 20.0
 ROOM = 300 * MEBI
-# Chosen on a quarter of 2,000 training digits of USPS.
-FAST = {"learning_rate": 0.3, "cardinality": 8, "rule": "margin"}
+# Steps that defaults were chosen among, by errors inside training rows alone.
+STEPS = {
+    "500 of 0.1": {"learning_rate": 0.1, "max_iter": 500, "refresh_every": 25},
+    "250 of 0.2 (the defaults)": {},
+    "200 of 0.3": {"learning_rate": 0.3, "max_iter": 200},
+}
+FOLDS = 3
 LARGEST = (20_000, 5_000)
 USPS_ROWS = 3_000  # NCA needs a number for every pair of rows
 
@@ -41,7 +47,7 @@ def usps(folder: Path, seed: int):
 
 def race(X, y, X_test, y_test) -> list[tuple[str, float, float]]:
     """Name, seconds of one core and test error of each contestant; all see standardised columns,
-    all end in three neighbours.
+    all end in three neighbours, ours in three of each class.
     """
     scaler = StandardScaler().fit(X)
     Z, Z_test = scaler.transform(X), scaler.transform(X_test)
@@ -49,10 +55,6 @@ def race(X, y, X_test, y_test) -> list[tuple[str, float, float]]:
     found = []
     for name, model in (
         ("tamis sDist", SDistClassifier(random_state=0)),
-        *(
-            (f"tamis sDist, {n} longer steps", SDistClassifier(max_iter=n, **FAST, random_state=0))
-            for n in (80, 120, 160)
-        ),
         ("scikit-learn NCA", NeighborhoodComponentsAnalysis(random_state=0)),
         ("LMNN", LMNN()),
     ):
@@ -67,6 +69,31 @@ def race(X, y, X_test, y_test) -> list[tuple[str, float, float]]:
             )
         print(f"  {name}: {seconds:.2f} s, error {error:.4f}", flush=True)
         found.append((name, seconds, float(error)))
+    return found
+
+
+def inside(X, y) -> list[list[str]]:
+    """Seconds of a fit and mean errors on held-out thirds of the training rows, by the margin rule
+    and by votes, a choice of steps a line.
+    """
+    folds = list(StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y))
+    found = []
+    for name, given in STEPS.items():
+        begin = time.process_time()
+        models = [
+            SDistClassifier(random_state=0, **given).fit(X[learn], y[learn]) for learn, _ in folds
+        ]
+        seconds = (time.process_time() - begin) / FOLDS
+        errors = [
+            np.mean(
+                [
+                    1.0 - model.set_params(rule=rule).score(X[held], y[held])
+                    for model, (_, held) in zip(models, folds, strict=True)
+                ]
+            )
+            for rule in ("margin", "knn")
+        ]
+        found.append([name, f"{seconds:.2f}", *(f"{error:.4f}" for error in errors)])
     return found
 
 
@@ -141,16 +168,18 @@ def run(quick: bool) -> Page:
     opening = """
         sDist with its defaults against scikit-learn's NCA and an LMNN in factor form (section
         *rivals* of benchmarks/papers/metric), on Madelon (70 % of its rows) and on USPS (3,000
-        training digits, all 2,007 test digits). *Longer steps* have learning rate 0.3,
-        cardinality=8 and the margin rule, chosen on a quarter of the training digits; how many of
-        them suffice for a rival's error is read off the test error. Seconds of one core. Then what
-        a step costs as rows and columns grow, the memory of the largest fit beside X, and the first
-        fit of a process."""
+        training digits, all 2,007 test digits). The defaults (how many steps of what length, and
+        the rule) were chosen by errors inside training rows, which are shown too; no test row had a
+        say. Seconds of one core. Then what a step costs as rows and columns grow, the memory of the
+        largest fit beside X, and the first fit of a process."""
     page = Page("metric", "Metric learning", opening)
     folder = os.environ.get("TAMIS_DATA")
     for name, read in (("Madelon", lambda f: madelon(f, 0)[:4]), ("USPS", lambda f: usps(f, 0))):
         if folder and not quick:
-            _race(page, name, race(*read(Path(folder))))
+            split = read(Path(folder))
+            _race(page, name, race(*split))
+            head = ["steps", "seconds", "error, margin rule (the default)", "error, votes"]
+            page.tables.append(Table(f"{name}, inside the training rows", head, inside(*split[:2])))
     _growth(page, quick)
     _memory(page, quick)
     cold, warm, misses = first_fits()
@@ -168,7 +197,7 @@ def run(quick: bool) -> Page:
 
 
 def _race(page, name, found) -> None:
-    mine = [row for row in found if row[0].startswith("tamis")]
+    mine = found[0]
     page.tables.append(
         Table(
             name,
@@ -176,33 +205,13 @@ def _race(page, name, found) -> None:
             [[n, f"{s:.2f}", f"{e:.4f}"] for n, s, e in found],
         )
     )
-    for rival, seconds, error in found[len(mine) :]:
-        good = [row for row in mine if row[2] <= error]
-        best = min(good, key=lambda row: row[1]) if good else None
-        usual = (
-            f"with the defaults {seconds / mine[0][1]:.1f} times at error {mine[0][2]:.4f} "
-            f"against {error:.4f}"
-        )
-        figure = (
-            usual
-            if best is None
-            else (
-                f"{usual}; {seconds / best[1]:.0f} times by the quickest setting that gets there "
-                f"({best[0]}: {best[2]:.4f})"
-            )
-        )
-        plainly = mine[0][2] <= error and seconds / mine[0][1] >= TIMES
-        somehow = best is not None and seconds / best[1] >= TIMES
-        said = (
-            verdict(plainly)
-            if plainly or not somehow
-            else "met by a setting picked on the test error, not with the defaults"
-        )
+    for rival, seconds, error in found[1:]:
+        ratio = seconds / mine[1]
         page.goals.append(
             Goal(
                 f"{name}: {TIMES:.0f} times as fast as {rival}, to the same or lower test error",
-                figure,
-                said,
+                f"{ratio:.0f} times with the defaults, at error {mine[2]:.4f} against {error:.4f}",
+                verdict(mine[2] <= error and ratio >= TIMES),
             )
         )
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers.metric.designs import REAL, simulate
-from benchmarks.papers.metric.methods import METHODS, PUBLISHED, RIVALS, SIZES
+from benchmarks.papers.metric.methods import METHODS, PUBLISHED, RIVALS, SHORT, SIZES
 from tamis import SDistClassifier
 
 REPEATS = 20
@@ -172,7 +172,7 @@ def _figure(store, name, shape, seed, given) -> None:
         return
     split = simulate("fixed2", shape, 500, 50, seed)
     begin = time.process_time()
-    model = SDistClassifier(random_state=seed, **given).fit(split.X, split.y)
+    model = SDistClassifier(random_state=seed, **{**SHORT, **given}).fit(split.X, split.y)
     seconds = time.process_time() - begin
     errors = {
         rule: float(np.mean(model.set_params(rule=rule).predict(split.X_test) != split.y_test))

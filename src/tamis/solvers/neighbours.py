@@ -10,12 +10,16 @@ from scipy.spatial import cKDTree
 from sklearn import config_context
 from sklearn.neighbors import NearestNeighbors
 
+from tamis.solvers.loop_neighbours import take_tile
+
 TREE = 8  # dimensions up to which a KD-tree is faster than brute force
 # Beyond both, an exact search in all columns costs more than a whole fit.
 MANY_ROWS, MANY_COLUMNS = 10_000, 200
 DIRECTIONS = 64  # of a projection
 LARGE = 50_000_000  # numbers that are not copied for a search
 SINGLE = 1 << 22  # numbers from which float32 is used
+TILE = 512  # rows of a tile of inner products
+DOUBLE = 1_000  # rows up to which these are of double precision
 # A search is one of very many, on arrays of our own.
 TRUSTED = {"assume_finite": True, "skip_parameter_validation": True}
 CHUNK = 1 << 16  # columns projected at a time
@@ -34,6 +38,8 @@ def class_edges(points, codes: np.ndarray, k: int, *, each: bool = False, n_jobs
     """The k nearest rows of the own class, the row itself left out, and the k nearest of the
     others; with `each`, k of every other class.
     """
+    if not each and not sp.issparse(points) and points.shape[1] > TREE:
+        return _tiled_edges(points, codes, k)
     classes = np.unique(codes)
     others = len(classes) - 1 if each else 1
     nearest = np.repeat(np.arange(len(codes))[:, None], k * (1 + others), axis=1)
@@ -56,6 +62,23 @@ def class_edges(points, codes: np.ndarray, k: int, *, each: bool = False, n_jobs
             nearest[mine, begin : begin + count] = rival.nearest(mine, count)[1]
             share[mine, begin : begin + count] = 1.0 / (count * len(rivals))
     return Edges(nearest, share)
+
+
+def _tiled_edges(points: np.ndarray, codes: np.ndarray, k: int) -> Edges:
+    """The same for dense points of many dimensions: every pair of rows is looked at once."""
+    rows = len(points)
+    points = points - points.mean(axis=0)  # products of what is far from 0 would lose digits
+    points = points.astype(np.float32 if rows > DOUBLE else np.float64, copy=False)
+    squares, codes = np.einsum("ij,ij->i", points, points), codes.astype(np.int64, copy=False)
+    best = np.full((rows, 2, k), np.inf, points.dtype)
+    nearest = np.repeat(np.arange(rows), 2 * k).reshape(rows, 2, k)
+    for first in range(0, rows, TILE):
+        for second in range(first, rows, TILE):
+            tile = points[first : first + TILE] @ points[second : second + TILE].T
+            take_tile(tile, squares, codes, first, second, best, nearest)
+    found = np.isfinite(best)
+    share = found * (np.array([-1.0, 1.0]) / np.maximum(found.sum(axis=2), 1))[:, :, None]
+    return Edges(nearest.reshape(rows, 2 * k), share.reshape(rows, 2 * k))
 
 
 def without_self(found: np.ndarray, rows: np.ndarray) -> np.ndarray:

@@ -56,8 +56,19 @@ def test_equal_rows_are_neighbours_and_a_row_is_never_its_own(p):
     assert np.sort(apart, axis=1) == pytest.approx(np.sort(wanted, axis=1), abs=1e-6)
 
 
-def test_small_classes_have_fewer_neighbours_with_their_own_divisor():
-    X, _ = rows(12, 3)
+@pytest.mark.parametrize("double", [10, 1000])
+def test_neighbours_are_found_across_tiles(double, monkeypatch):
+    monkeypatch.setattr("tamis.solvers.neighbours.TILE", 7)
+    monkeypatch.setattr("tamis.solvers.neighbours.DOUBLE", double)
+    X, codes = rows(60, 12, 3)
+    edges = class_edges(X + 100.0, codes, 4)
+    own, other = brute_neighbours(X, codes, 4)
+    assert np.array_equal(edges.nearest, np.hstack([own, other]))
+
+
+@pytest.mark.parametrize("p", [3, 12])
+def test_small_classes_have_fewer_neighbours_with_their_own_divisor(p):
+    X, _ = rows(12, p)
     codes = np.array([0, 0] + [1] * 10)
     edges = class_edges(X, codes, 3)
     assert np.array_equal(edges.nearest[:2, 0], [1, 0])

@@ -238,7 +238,7 @@ def test_attributes_described_exist(squared):
 def test_rules_equal_their_definitions():
     X, codes = fixed2("rings", 200, 5, 0)
     y = np.array(["no", "yes"])[codes]
-    model = SDistClassifier(max_iter=80, random_state=0).fit(X, y)
+    model = SDistClassifier(max_iter=80, rule="knn", random_state=0).fit(X, y)
     Z = model.transform(X)
     peer = KNeighborsClassifier(3).fit(Z, y)
     new = np.random.default_rng(1).normal(size=(50, 5))

@@ -9,6 +9,7 @@ from methods.thresholding.problems import cut, hinge_program, optimum, random_pr
 from sklearn.linear_model import LogisticRegression
 from spelling import L1
 
+from tamis.methods.thresholding import solver
 from tamis.methods.thresholding.bounds import (
     AT_ZERO,
     absolute_bound,
@@ -17,8 +18,14 @@ from tamis.methods.thresholding.bounds import (
     relative_bound,
     safe_threshold,
 )
-from tamis.methods.thresholding.solver import solve
-from tamis.methods.thresholding.thresholds import drop_small, halvings, keeping
+from tamis.methods.thresholding.solver import repaired, solve
+from tamis.methods.thresholding.thresholds import (
+    columns_of,
+    drop_small,
+    halvings,
+    keeping,
+    pulls_of,
+)
 
 pytestmark = pytest.mark.delicate
 
@@ -201,3 +208,35 @@ def test_thresholds_by_share_and_by_halves():
     assert list(halvings(X, 5.0)) == [5.0, 2.5, 1.25, 0.0]
     assert list(halvings(X, 5.0, floor=1.5)) == [5.0, 2.5, 1.5]
     assert list(halvings(X, 0.5)) == [0.0]
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_columns_are_weighed_and_taken_out_alike_from_sparse_and_dense(index):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 13)) * (rng.random((40, 13)) < 0.4)
+    X[[0, 7, 39]] = 0.0  # rows without an entry, at both ends too
+    rows, loads = sp.csr_array(X), rng.normal(size=40)
+    rows = sp.csr_array(
+        (rows.data, rows.indices.astype(index), rows.indptr.astype(index)), shape=X.shape
+    )
+    for matrix in (X, rows):
+        assert pulls_of(matrix, loads) == pytest.approx(X.T @ loads, abs=1e-12)
+        for columns in ([4], [0, 5, 12], list(range(13))):
+            taken = columns_of(matrix, np.array(columns))
+            assert np.array_equal(taken.toarray(), X[:, columns])
+            assert taken.nnz == np.count_nonzero(X[:, columns])
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_repair_by_the_matrix_of_the_model_is_that_by_sweeps(intercept, monkeypatch):
+    """Near the optimum no step is cut, and both ways take the same ones."""
+    X, problem = random_problem(2, "logistic")
+    problem = problem._replace(intercept=intercept, strength=0.02)
+    near = solve(problem, X, 1e-3, 300)
+    found = []
+    for sweeps in (1e9, -1.0):
+        monkeypatch.setattr(solver, "SWEEPS", sweeps)
+        found.append(repaired(problem, sp.csr_array(X), near.weights, near.scores))
+    best = solve(problem, X, 1e-10, 300)
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+    assert found[0] == pytest.approx(best.alphas, abs=1e-5)

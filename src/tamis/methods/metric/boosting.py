@@ -21,6 +21,7 @@ from tamis.methods.metric.steps import (
 )
 from tamis.solvers.neighbours import Edges, class_edges, euclidean_points, narrow
 
+SCALED = 1 << 23  # numbers of dense rows that are scaled once, in a copy by columns
 RECORD = 10  # accepted steps between two looks at the complexity
 # accepted steps before the first refresh: a metric of tiny rank would throw the neighbourhoods away
 SETTLED = 10
@@ -69,7 +70,9 @@ class Boost:
     ) -> None:
         self.matrix, self.codes, self.weights, self.order = matrix, codes, weights, order
         self.options, self.scaling, self.random = options, scaling, random
-        self.columns = sp.csc_array(matrix) if sp.issparse(matrix) else matrix
+        self.columns, self.inside = sp.csc_array(matrix) if sp.issparse(matrix) else matrix, scaling
+        if not sp.issparse(matrix) and matrix.size <= SCALED:
+            self.columns, self.inside = scaling.applied(matrix)
         wanted = scaling.usable
         if options.screen:
             wanted = passing_columns(matrix, codes, weights, scaling, random)
@@ -105,8 +108,10 @@ class Boost:
         """Rows as points whose distances are the metric's."""
         terms = list(self.candidates.selected)
         components = components_of(self.loadings().toarray())
-        columns = self.columns if matrix is None else matrix
-        return self.scaling.projected(columns, terms, self.candidates.spreads(terms), components)
+        spreads = self.candidates.spreads(terms)
+        if matrix is None:
+            return self.inside.projected(self.columns, terms, spreads, components)
+        return self.scaling.projected(matrix, terms, spreads, components)
 
     def loadings(self, steps: int | None = None) -> sp.csc_array:
         """The matrix B of shape (terms, steps), W = BB'."""
@@ -172,7 +177,7 @@ class Boost:
         return found, block[:, found.places] @ found.entries
 
     def _block(self, places) -> np.ndarray:
-        return self.candidates.values(self.scaling, self.columns, self.weights, places)
+        return self.candidates.values(self.inside, self.columns, self.weights, places)
 
     def _quadratic(self, laplacian: Laplacian, places) -> Quadratic:
         """The form over many columns: over X itself where all of it is asked for, and sparse where
@@ -181,7 +186,7 @@ class Boost:
         singles = places[places < len(self.candidates.columns)]
         whole = len(singles) == self.matrix.shape[1]
         block = self.columns if whole else self.columns[:, self.candidates.columns[singles]]
-        factors = 1.0 / self.scaling.scale[self.candidates.columns[singles]]
+        factors = 1.0 / self.inside.scale[self.candidates.columns[singles]]
         if len(singles) == len(places):
             return Quadratic(block, factors, laplacian)
         products = self._block(places[len(singles) :])

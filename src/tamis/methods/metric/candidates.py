@@ -2,6 +2,7 @@
 products of columns, by the multiset of their indices.
 """
 
+import copy
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -49,6 +50,7 @@ class Scaling:
     are left out.
     """
 
+    scaled = False  # whether the matrix is so already
     _contents: ClassVar[dict] = {
         "standardize": flag(),
         "usable": indices("usable", below="columns", increasing=True),
@@ -66,9 +68,18 @@ class Scaling:
 
     def columns(self, matrix, columns) -> np.ndarray:
         """Some columns as a dense standardised array."""
+        if self.scaled:
+            return matrix.T[columns].T
         part = matrix[:, columns]
         part = part.toarray() if sp.issparse(part) else part
         return (part - self.center[columns]) / self.scale[columns]
+
+    def applied(self, matrix: np.ndarray) -> tuple[np.ndarray, "Scaling"]:
+        """A dense matrix scaled once, by columns, and the scaling that leaves it as it is."""
+        plain = copy.copy(self)
+        plain.center, plain.scale = np.zeros_like(self.center), np.ones_like(self.scale)
+        plain.scaled = True
+        return np.asfortranarray((matrix - self.center) / self.scale), plain
 
     def values(self, matrix, terms, spreads) -> np.ndarray:
         """Values of terms, products divided by their deviations."""

@@ -5,10 +5,36 @@ assembled; and margins of projections.
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.jit import compiled
 from tamis.solvers.neighbours import Edges
 
 EXPLICIT = 500  # columns up to which X'MX itself is cheaper than its products
 CHUNK = 1 << 22  # numbers of a piece of columns
+
+
+@compiled
+def line_margins(nearest, share, points, found):
+    """Margins of the rows along one direction."""
+    for i in range(nearest.shape[0]):
+        total = 0.0
+        for place in range(nearest.shape[1]):
+            gap = points[nearest[i, place]] - points[i]
+            total += share[i, place] * gap * gap
+        found[i] = total
+
+
+@compiled
+def edge_products(bag, nearest, loads, points, found):
+    """M times points of shape (rows, columns), edge by edge."""
+    found[:] = 0.0
+    for b in range(bag.shape[0]):
+        i = bag[b]
+        for place in range(nearest.shape[1]):
+            j, load = nearest[b, place], loads[b, place]
+            for column in range(points.shape[1]):
+                pull = load * (points[i, column] - points[j, column])
+                found[i, column] += pull
+                found[j, column] -= pull
 
 
 def margins_of(edges: Edges, points: np.ndarray) -> np.ndarray:
@@ -16,7 +42,9 @@ def margins_of(edges: Edges, points: np.ndarray) -> np.ndarray:
     of shape (rows,) or (rows, dimensions).
     """
     if points.ndim == 1:
-        return np.einsum("ij,ij->i", edges.share, (points[edges.nearest] - points[:, None]) ** 2)
+        line = np.empty(len(points))
+        line_margins(edges.nearest, edges.share, points, line)
+        return line
     found = np.zeros(len(points))
     for place in range(edges.nearest.shape[1]):
         gap = points[edges.nearest[:, place]] - points
@@ -30,23 +58,14 @@ class Laplacian:
     """
 
     def __init__(self, edges: Edges, bag: np.ndarray, mass: np.ndarray):
-        rows, width = len(edges.nearest), edges.nearest.shape[1]
-        data = (edges.share[bag] * mass[:, None]).ravel()
-        indices = edges.nearest[bag].ravel()
-        self.bag = bag
-        self.edges = sp.csr_array(
-            (data, indices, np.arange(0, len(data) + 1, width)), shape=(len(bag), rows)
-        )
-        self.into = np.bincount(indices, weights=data, minlength=rows)
-        # 0, but for rows without neighbours on one side
-        self.outof = data.reshape(-1, width).sum(axis=1)
+        self.bag, self.nearest = bag, edges.nearest[bag]
+        self.loads = edges.share[bag] * mass[:, None]
 
     def times(self, points: np.ndarray) -> np.ndarray:
         """M times points of shape (rows, columns)."""
-        inside = points[self.bag]
-        found = self.into[:, None] * points
-        found -= self.edges.T @ inside
-        found[self.bag] += self.outof[:, None] * inside - self.edges @ points
+        points = np.ascontiguousarray(points, dtype=np.float64)
+        found = np.empty_like(points)
+        edge_products(self.bag, self.nearest, self.loads, points, found)
         return found
 
 

@@ -55,7 +55,7 @@ class Boosted(LearntMetric):
         "(None).",
     )
     refresh_every: int = parameter(
-        25,
+        50,
         [at_least(0)],
         "Steps after which neighbours are found anew in the metric so far, once 10 steps were "
         "accepted. 0 keeps the first ones.",
@@ -140,8 +140,10 @@ class MetricLearner(Boosted):
         "Most columns of a direction; None leaves it to `rho`. 1 makes a weighted sum of squared "
         "differences; more find oblique directions.",
     )
-    max_iter: int = parameter(500, [COUNT], "Directions tried.")
-    learning_rate: float = parameter(0.1, [WHOLE], "What the weight of a step is multiplied by.")
+    max_iter: int = parameter(
+        250, [COUNT], "Directions tried; shorter steps need more, as 500 of 0.1."
+    )
+    learning_rate: float = parameter(0.2, [WHOLE], "What the weight of a step is multiplied by.")
 
     def fit(self, X, y, sample_weight=None):
         """Learn the metric.

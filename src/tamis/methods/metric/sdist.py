@@ -130,10 +130,11 @@ class SDistClassifier(MetricLearner, Classifier):
     """
 
     rule: str = parameter(
-        "knn",
+        "margin",
         [one_of("knn", "margin")],
-        "How rows are classified: by a vote of the k nearest training rows, or by the class whose "
-        "k nearest rows have the least mean squared distance.",
+        'How rows are classified. "margin": by the class whose k nearest rows have the least mean '
+        'squared distance, which is what the steps lower. "knn": by a vote of the k nearest '
+        "training rows, as published.",
         kw_only=True,
     )
     _contents: ClassVar[dict] = {

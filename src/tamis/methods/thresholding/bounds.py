@@ -10,7 +10,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, xlogy
+from scipy.special import expit
+
+from tamis.methods.thresholding.loop_rows import class_sums, entropy, settle_duals
 
 AT_ZERO = {"logistic": math.log(2.0), "hinge": 1.0}
 
@@ -95,22 +97,26 @@ def dual_value(problem: Problem, alphas, correlation: float) -> float:
     """The dual at `alphas`, shrunk until they are feasible; `correlation` is the largest of
     ``|sum_i alpha_i y_i x_ij|``.
     """
-    shrunk = alphas * min(1.0, problem.strength / correlation) if correlation > 0.0 else alphas
+    shrunk = min(1.0, problem.strength / correlation) if correlation > 0.0 else 1.0
     if problem.loss == "hinge":
-        return float(shrunk.sum())
-    shares = np.divide(
-        shrunk, problem.row_weights, out=np.zeros_like(shrunk), where=problem.row_weights > 0.0
-    )
-    return float(
-        -(problem.row_weights @ (xlogy(shares, shares) + xlogy(1.0 - shares, 1.0 - shares)))
-    )
+        return shrunk * float(alphas.sum())
+    return entropy(alphas, problem.row_weights, shrunk)
+
+
+def dual_limit(problem: Problem, alphas, correlation: float) -> float:
+    """What the dual value is at most: by concavity that of the mean, at the cost of a sum."""
+    shrunk = min(1.0, problem.strength / correlation) if correlation > 0.0 else 1.0
+    mean = shrunk * float(alphas.sum())
+    if problem.loss == "hinge" or not 0.0 < mean < 1.0:
+        return mean if problem.loss == "hinge" else AT_ZERO["logistic"]
+    return -mean * math.log(mean) - (1.0 - mean) * math.log1p(-mean)
 
 
 def balance(problem: Problem, alphas) -> np.ndarray:
     """The heavier class scaled down, so that the intercept's condition holds."""
     if not problem.intercept:
         return alphas
-    ahead, behind = float(alphas[problem.signs > 0].sum()), float(alphas[problem.signs < 0].sum())
+    ahead, behind = class_sums(problem.signs, alphas)
     if ahead == behind:
         return alphas
     scale = np.where(
@@ -121,18 +127,13 @@ def balance(problem: Problem, alphas) -> np.ndarray:
     return alphas * scale
 
 
-def settle_intercept(problem: Problem, scores) -> np.ndarray:
-    """The scores moved by the best constant, for dual variables that are in balance; a few Newton
-    steps of the logistic loss.
+def settled_duals(problem: Problem, scores) -> np.ndarray:
+    """Dual variables in balance: those of the logistic loss at the scores moved by the best
+    constant.
     """
-    if not problem.intercept or problem.loss != "logistic":
-        return scores
-    moved = 0.0
-    for _ in range(20):
-        share = expit(-problem.signs * (scores + moved))
-        slope = -float((problem.row_weights * problem.signs) @ share)
-        curvature = float(problem.row_weights @ (share * (1.0 - share)))
-        if abs(slope) < 1e-9 or curvature <= 0.0:
-            break
-        moved += float(np.clip(-slope / curvature, -1.0, 1.0))
-    return scores + moved
+    if problem.loss != "logistic":
+        return balance(problem, dual_start(problem, scores))
+    found = np.empty_like(scores)
+    turns = 20 if problem.intercept else 0
+    settle_duals(problem.signs, problem.row_weights, scores, turns, found)
+    return balance(problem, found)

@@ -12,14 +12,13 @@ from tamis.methods.thresholding.bounds import (
     Problem,
     absolute_bound,
     balance,
-    dual_start,
+    dual_limit,
     dual_value,
     mean_loss,
     relative_bound,
-    settle_intercept,
 )
 from tamis.methods.thresholding.solver import Fit, repaired
-from tamis.methods.thresholding.thresholds import Kept
+from tamis.methods.thresholding.thresholds import Kept, columns_of, pulls_of
 
 
 class Certificate(NamedTuple):
@@ -59,18 +58,17 @@ def certify(problem: Problem, matrix, kept: Kept, fit: Fit) -> Certificate:
     """
     norm = float(np.abs(fit.weights).sum())
     own = balance(problem, fit.alphas)
-    there = fit.correlation
+    there, lower, dual = fit.correlation, fit.level, fit.dual
     if there is None:
         there = float(np.abs(kept.matrix.T @ (problem.signs * own)).max(initial=0.0))
-    lower = mean_loss(problem, fit.scores) + problem.strength * norm
-    off = max(lower - dual_value(problem, own, there), 0.0)
+    if lower is None:
+        lower = mean_loss(problem, fit.scores) + problem.strength * norm
+    off = max(lower - (dual_value(problem, own, there) if dual is None else dual), 0.0)
     blind = dual_value(problem, own, there + kept.dropped * float(own.sum()))
-    if kept.dropped == 0.0:
-        upper, bound = lower, blind
-    else:
-        scores = matrix @ fit.weights + fit.intercept
-        upper = mean_loss(problem, scores) + problem.strength * norm
-        bound = max(blind, _bound(problem, matrix, fit, own, scores))
+    upper, bound = lower, blind
+    if kept.dropped > 0.0:
+        scores, seen = _look(problem, matrix, fit, own)
+        upper, bound = mean_loss(problem, scores) + problem.strength * norm, max(blind, seen)
     gap, at_zero = max(upper - bound, 0.0), AT_ZERO[problem.loss]
     ratio = 1.0 + kept.dropped / problem.strength
     before = absolute_bound(kept.dropped, problem.strength, at_zero, off)
@@ -90,21 +88,26 @@ def certify(problem: Problem, matrix, kept: Kept, fit: Fit) -> Certificate:
     )
 
 
-def _bound(problem: Problem, matrix, fit: Fit, own, scores) -> float:
-    """The largest dual value of two points: that of the fit, shrunk until it is feasible, and the
-    same repaired where it was not.
+def _look(problem: Problem, matrix, fit: Fit, own) -> tuple[np.ndarray, float]:
+    """Scores on all entries, and the largest dual value of two points: that of the fit, shrunk
+    until it is feasible, and the same repaired where it was not.
 
     Shrinking pays for the worst column with all rows, and that is dear. So the columns whose
     condition is broken join those in use for a few steps on the data themselves, as in a warm
-    start; what these give is shrunk in turn, by much less.
+    start; what these give is shrunk in turn, by much less. Three passes over the data do it: one
+    for the columns under the first point, one that takes out the few columns, from which the scores
+    are made too, and one for the columns under the second point.
     """
-    if problem.loss == "logistic":
-        own = balance(problem, dual_start(problem, settle_intercept(problem, scores)))
-    correlations = np.abs(matrix.T @ (problem.signs * own))
-    first = dual_value(problem, own, float(correlations.max(initial=0.0)))
-    columns = np.flatnonzero((correlations > problem.strength) | (fit.weights != 0.0))
+    pulls = np.abs(pulls_of(matrix, problem.signs * own))
+    worst = float(pulls.max(initial=0.0))
+    columns = np.flatnonzero((pulls > problem.strength) | (fit.weights != 0.0))
     if not len(columns):
-        return first
-    better = balance(problem, repaired(problem, matrix[:, columns], fit.weights[columns], scores))
-    largest = float(np.abs(matrix.T @ (problem.signs * better)).max(initial=0.0))
-    return max(first, dual_value(problem, better, largest))
+        return np.full(len(own), fit.intercept), dual_value(problem, own, worst)
+    rows, weights = columns_of(matrix, columns), fit.weights[columns]
+    scores = rows @ weights + fit.intercept
+    better = repaired(problem, rows, weights, scores)
+    largest = float(np.abs(pulls_of(matrix, problem.signs * better)).max(initial=0.0))
+    found = dual_value(problem, better, largest)
+    if found >= dual_limit(problem, own, worst):
+        return scores, found
+    return scores, max(found, dual_value(problem, own, worst))

@@ -1,6 +1,4 @@
-"""Passes of thresholding: a matrix without its small entries, and L1 logistic regression on a
-working set of columns.
-"""
+"""Newton steps of L1 logistic regression on a working set of columns."""
 
 import math
 from typing import NamedTuple
@@ -11,38 +9,8 @@ from tamis.base.jit import compiled, helper
 
 SWEEPS = 50  # of a quadratic model, at most
 HALVINGS = 30  # of a step, at most
+FARTHEST = 10.0  # that a score moves in one step: a quadratic model says little beyond
 ROUNDING = 1e-15  # near the optimum a step is worth less than the last digit of the objective
-
-
-@compiled
-def count_large(data, indptr, threshold, pointers):
-    """Fill the row pointers of a matrix without its entries up to `threshold`; returns how many are
-    dropped, and the largest of them.
-    """
-    one, kept, gone, largest = np.uint64(1), np.uint64(0), 0, 0.0
-    pointers[0] = kept
-    for i in range(np.uint64(pointers.shape[0]) - one):
-        for k in range(indptr[i], indptr[i + one]):
-            size = abs(data[k])
-            kept += np.uint64(size > threshold)
-            gone += (size > 0.0) & (size <= threshold)
-            largest = max(largest, size if size <= threshold else 0.0)
-        pointers[i + one] = kept
-    return gone, largest
-
-
-@compiled
-def copy_large(data, indices, threshold, fewer, where):
-    """Copy the entries above `threshold`, and their columns; `fewer` and `where` have room for one
-    more.
-
-    An entry that does not stay is written over by the next: without branches that is three times as
-    fast.
-    """
-    at = np.uint64(0)
-    for k in range(np.uint64(data.shape[0])):
-        fewer[at], where[at] = data[k], indices[k]
-        at += np.uint64(abs(data[k]) > threshold)
 
 
 class Quadratic(NamedTuple):
@@ -196,3 +164,85 @@ def newton_steps(
         for i in range(n):
             scores[i] += size * shift[i]
     return bias
+
+
+# --------------------------------------------------------------------------- few columns
+@helper
+def fill_gram(rows, signs, row_weights, scores, slopes, gram):
+    """Slopes and second derivatives of the loss along columns, and in the last place along the
+    intercept.
+    """
+    values, columns, pointers = rows
+    one, last = np.uint64(1), np.uint64(slopes.shape[0] - 1)
+    slopes[:], gram[:] = 0.0, 0.0
+    for i in range(np.uint64(scores.shape[0])):
+        share = 1.0 / (1.0 + math.exp(min(signs[i] * scores[i], 700.0)))
+        slope, curvature = -row_weights[i] * signs[i] * share, row_weights[i] * share * (1 - share)
+        slopes[last] += slope
+        gram[last, last] += curvature
+        for k in range(pointers[i], pointers[i + one]):
+            column, bent = columns[k], curvature * values[k]
+            slopes[column] += slope * values[k]
+            gram[last, column] += bent
+            for other in range(pointers[i], k + one):
+                gram[column, columns[other]] += bent * values[other]
+    for a in range(gram.shape[0]):  # of each pair one place was filled
+        for b in range(a):
+            gram[a, b] += gram[b, a]
+            gram[b, a] = gram[a, b]
+
+
+@helper
+def solve_gram(gram, slopes, strength, weights, steps, slacks, enough):
+    """Coordinate descent on a quadratic model given by its matrix."""
+    last = steps.shape[0] - 1
+    steps[:], slacks[:] = 0.0, slopes
+    for _ in range(SWEEPS):
+        worst = 0.0
+        for j in range(steps.shape[0]):
+            curvature = gram[j, j]
+            if curvature <= 0.0:
+                continue
+            change = -slacks[j] / curvature
+            if j < last:
+                here = weights[j] + steps[j]
+                change = soft_threshold(here + change, strength / curvature) - here
+            if change != 0.0:
+                steps[j] += change
+                for other in range(steps.shape[0]):
+                    slacks[other] += change * gram[j, other]
+                worst = max(worst, abs(change) * curvature)
+        if worst <= enough:
+            break
+
+
+@compiled
+def gram_steps(rows, signs, row_weights, strength, weights, scores, intercept, turns):
+    """So many Newton steps on few columns, given by their entries row by row; `weights` and
+    `scores` are changed in place. An `intercept` of 0 means that there is none.
+
+    No step is judged by the objective, which takes as long as the step: what comes of it is judged
+    as a bound.
+    """
+    values, columns, pointers = rows
+    one, size = np.uint64(1), weights.shape[0] + 1
+    every, last = np.arange(size - 1), np.uint64(size - 1)
+    slopes, steps, slacks = np.empty(size), np.empty(size), np.empty(size)
+    gram, shift = np.empty((size, size)), np.empty(scores.shape[0])
+    for _ in range(turns):
+        fill_gram(rows, signs, row_weights, scores, slopes, gram)
+        if intercept == 0.0:
+            slopes[last], gram[last, :], gram[:, last] = 0.0, 0.0, 0.0
+        off = violation(every, slopes, slopes[last], strength, weights)
+        solve_gram(gram, slopes, strength, weights, steps, slacks, 0.1 * off)
+        farthest = 0.0
+        for i in range(np.uint64(scores.shape[0])):
+            shift[i] = steps[last]
+            for k in range(pointers[i], pointers[i + one]):
+                shift[i] += steps[columns[k]] * values[k]
+            farthest = max(farthest, abs(shift[i]))
+        share = min(1.0, FARTHEST / farthest) if farthest > 0.0 else 0.0
+        for j in range(size - 1):
+            weights[j] += share * steps[j]
+        for i in range(scores.shape[0]):
+            scores[i] += share * shift[i]

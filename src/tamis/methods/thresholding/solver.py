@@ -18,19 +18,22 @@ from tamis.methods.thresholding.bounds import (
     dual_start,
     dual_value,
     objective,
-    settle_intercept,
+    settled_duals,
 )
-from tamis.methods.thresholding.loop import newton_steps
+from tamis.methods.thresholding.loop import gram_steps, newton_steps
+from tamis.methods.thresholding.thresholds import raw
 
 FIRST = 100  # columns of the first working set
+REPAIRS = 3  # Newton steps of a repair
+SWEEPS = 20.0  # passes over the entries that a Newton step takes without the matrix of its model
 
 
 class Fit(NamedTuple):
     """Weights, intercept, scores of the rows, dual variables, turns of the solver, and whether it
     reached its tolerance.
 
-    `correlation` is the largest one of a column under the dual variables in balance, where the
-    solver knows it.
+    Where the solver knows them: `correlation` is the largest one of a column under the dual
+    variables in balance, `level` the objective and `dual` that of these variables.
     """
 
     weights: np.ndarray
@@ -40,6 +43,8 @@ class Fit(NamedTuple):
     turns: int
     converged: bool
     correlation: float | None = None
+    level: float | None = None
+    dual: float | None = None
 
 
 def solve(problem: Problem, matrix, tol: float, max_iter: int, start: Fit | None = None) -> Fit:
@@ -76,21 +81,23 @@ def _unsigned(columns):
     return columns.data, columns.indices.view(index), columns.indptr.astype(np.uint64)
 
 
-def repaired(problem: Problem, matrix, weights, scores) -> np.ndarray:
-    """Dual variables nearer to the optimum on these columns: two Newton steps from the weights
-    given, or the program itself.
+def repaired(problem: Problem, rows: sp.csr_array, weights, scores) -> np.ndarray:
+    """Dual variables in balance, nearer to the optimum on these columns: some Newton steps from the
+    weights given, or the program itself.
     """
-    columns = _columns(matrix)
-    if problem.loss == "logistic":
-        weights, scores = weights.copy(), scores.copy()
+    if problem.loss == "hinge":
+        every, signed = np.arange(len(weights)), sp.diags_array(problem.signs) @ _columns(rows)
+        found = _solve_program(problem, signed, every, len(weights), "highs-ipm")
+        return balance(problem, found[2])
+    weights, scores = weights.copy(), scores.copy()
+    given = (problem.signs, problem.row_weights, problem.strength, weights, scores)
+    intercept, lengths = float(problem.intercept), np.diff(rows.indptr).astype(float)
+    if len(weights) ** 2 + lengths @ lengths <= SWEEPS * rows.nnz:
+        gram_steps(raw(rows), *given, intercept, REPAIRS)
+    else:
         every = np.arange(len(weights), dtype=np.uint64)
-        given = (every, problem.signs, problem.row_weights, problem.strength)
-        intercept = float(problem.intercept)
-        newton_steps(_unsigned(columns), *given, weights, scores, intercept, 2, 0.0)
-        return dual_start(problem, settle_intercept(problem, scores))
-    return _solve_program(
-        problem, sp.diags_array(problem.signs) @ columns, np.arange(len(weights)), len(weights)
-    )[2]
+        newton_steps(_unsigned(_columns(rows)), every, *given, intercept, REPAIRS, 0.0)
+    return settled_duals(problem, scores)
 
 
 # --------------------------------------------------------------------------- logistic
@@ -107,8 +114,9 @@ def _solve_logistic(
         steady = balance(problem, alphas)
         there = correlations if steady is alphas else rows @ (steady * problem.signs)
         largest = float(np.abs(there).max(initial=0.0))
-        if level - dual_value(problem, steady, largest) <= tol * level:
-            return Fit(weights, intercept, scores, alphas, turn, True, largest)
+        dual = dual_value(problem, steady, largest)
+        if level - dual <= tol * level:
+            return Fit(weights, intercept, scores, alphas, turn, True, largest, level, dual)
         if turn == max_iter:
             break
         picked = _working_set(correlations, weights, size)
@@ -151,7 +159,7 @@ def _solve_hinge(problem: Problem, columns, weights, tol: float, max_iter: int) 
     return Fit(weights, intercept, scores, alphas, turn, False)
 
 
-def _solve_program(problem: Problem, signed, picked, width: int):
+def _solve_program(problem: Problem, signed, picked, width: int, method: str = "highs"):
     """``max sum alpha`` over ``0 <= alpha <= weight``, in balance, no column above the strength:
     its multipliers are the weights.
     """
@@ -163,9 +171,11 @@ def _solve_program(problem: Problem, signed, picked, width: int):
         A_ub=rows,
         b_ub=np.full(rows.shape[0], problem.strength),
         bounds=box,
-        method="highs",
+        method=method,
         **level,
     )
+    if not found.success and method != "highs":
+        return _solve_program(problem, signed, picked, width)
     if not found.success:
         raise FloatingPointError(
             f"the linear program of the hinge loss was not solved ({found.message}) Scale the "
@@ -210,7 +220,7 @@ def _fit_one(estimator, matrix, problem: Problem, mass: float) -> Fit:
         )
     weights, bias = np.ravel(weights).astype(float), float(np.ravel(model.intercept_)[0])
     scores = matrix @ weights + bias
-    return Fit(weights, bias, scores, dual_start(problem, scores), 1, True)
+    return Fit(weights, bias, scores, settled_duals(problem, scores), 1, True)
 
 
 def _narrow(matrix):

@@ -8,7 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.rows import frozen
-from tamis.methods.thresholding.loop import copy_large, count_large
+from tamis.methods.thresholding.loop_rows import (
+    copy_entries,
+    drop_entries,
+    find_entries,
+    least_size,
+    pull_columns,
+)
 
 SPARSE_BELOW = 0.25  # share of kept entries below which a dense matrix is stored by its nonzeros
 
@@ -53,22 +59,28 @@ def drop_small(matrix, threshold: float) -> Kept:
     )
 
 
-def _drop_sparse(matrix, threshold: float) -> Kept:
-    data, indices, old = (
-        frozen(matrix.data),
-        frozen(matrix.indices),
+def raw(matrix):
+    """The arrays of a CSR matrix as loops read them."""
+    index = np.uint64 if matrix.indices.itemsize == 8 else np.uint32
+    count = matrix.indptr[-1]
+    return (
+        frozen(matrix.data[:count]),
+        frozen(matrix.indices[:count].view(index)),
         frozen(matrix.indptr.astype(np.uint64)),
     )
-    pointers = np.empty_like(old)
-    gone, largest = count_large(data, old, float(threshold), pointers)
+
+
+def _drop_sparse(matrix, threshold: float) -> Kept:
+    data, indices, old = raw(matrix)
+    fewer, where = np.empty(len(data) + 1, data.dtype), np.empty(len(data) + 1, indices.dtype)
+    pointers = np.empty(len(old), np.uint64)
+    gone, largest = drop_entries(data, indices, old, float(threshold), fewer, where, pointers)
     if not gone:
         return Kept(matrix, 1.0, 0.0)
-    count = int(pointers[-1])
-    fewer, where = np.empty(count + 1, dtype=data.dtype), np.empty(count + 1, dtype=indices.dtype)
-    copy_large(data[: old[-1]], indices[: old[-1]], float(threshold), fewer, where)
-    made = sp.csr_array(
-        (fewer[:count], where[:count], pointers.astype(indices.dtype)), shape=matrix.shape
-    )
+    count, index = int(pointers[-1]), matrix.indices.dtype
+    for array in (fewer, where):
+        array.resize(count, refcheck=False)  # gives back what was not needed
+    made = sp.csr_array((fewer, where.view(index), pointers.astype(index)), shape=matrix.shape)
     return Kept(made, count / (count + gone), float(largest))
 
 
@@ -90,6 +102,35 @@ def _drop_dense(matrix, threshold: float) -> Kept:
     )
 
 
+# --------------------------------------------------------------------------- columns
+def pulls_of(matrix, loads: np.ndarray) -> np.ndarray:
+    """Every column times the loads of the rows."""
+    if not sp.issparse(matrix):
+        return matrix.T @ loads
+    found = np.empty(matrix.shape[1])
+    pull_columns(*raw(matrix), loads, found)
+    return found
+
+
+def columns_of(matrix, columns: np.ndarray) -> sp.csr_array:
+    """Some columns, row by row."""
+    if not sp.issparse(matrix):
+        return sp.csr_array(matrix[:, columns])
+    data, indices, pointers = raw(matrix)
+    wanted, place = np.zeros(matrix.shape[1], np.uint8), np.empty(matrix.shape[1], indices.dtype)
+    wanted[columns], place[columns] = 1, np.arange(len(columns))
+    found = np.empty(len(data) + 1, indices.dtype)
+    count = int(find_entries(indices, wanted, found))
+    values, where, begins = np.empty(count), np.empty(count, indices.dtype), np.empty_like(pointers)
+    copy_entries(data, indices, pointers, found[:count], place, values, where, begins)
+    index = matrix.indices.dtype
+    return sp.csr_array(
+        (values, where.view(index), begins.astype(index)),
+        shape=(matrix.shape[0], len(columns)),
+    )
+
+
+# --------------------------------------------------------------------------- thresholds to try
 def keeping(matrix, share: float) -> float:
     """The threshold that leaves about this share of the nonzero entries."""
     sizes = sizes_of(matrix)
@@ -107,8 +148,7 @@ def halvings(matrix, first: float, floor: float = 0.0):
 
     Of a `floor` above 0 nothing lower follows: the entries below it are known to do no harm.
     """
-    sizes = sizes_of(matrix)
-    least = float(sizes.min()) if len(sizes) else np.inf
+    least = least_size(frozen(matrix.data if sp.issparse(matrix) else matrix.ravel()))
     now = max(first, floor)
     while now >= least:
         yield now

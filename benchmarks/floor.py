@@ -5,11 +5,29 @@ One function a rule, as one would write it for one data set: the least that the 
 L1 toll where it has one. Compiled in memory for each loss; never a part of tamis.
 """
 
+import copy
+import functools
 import math
+import time
+from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.clock import interleaved
+from benchmarks.workloads import Workload
 from tamis.base.jit import helper
+from tamis.base.rows import NOTHING, Csr, frozen
+
+ETAS = {"SGD": 4.0, "FOBOS": 4.0, "RDA": 4.0, "FTRL": 1.0, "AdaGrad": 1.0, "AROW": 1.0}
+L1 = 5e-5  # what tamis resolves "auto" to on these rows
+KEY = 12345  # of a shuffle
+
+
+class Sides(NamedTuple):
+    """Targets of one output, coded."""
+
+    outputs: int
+    columns: np.ndarray = NOTHING
 
 
 # ------------------------------------------------------------------------------- slopes of losses
@@ -44,7 +62,10 @@ def epsilon_insensitive(score, y):
     return 1.0 if r > 0.1 else (-1.0 if r < -0.1 else 0.0)
 
 
-SLOPES = (logistic, hinge, squared_hinge, squared_error, huber, epsilon_insensitive)
+SLOPES = {
+    slope.__name__: slope
+    for slope in (logistic, hinge, squared_hinge, squared_error, huber, epsilon_insensitive)
+}
 ONE = np.uint64(1)
 
 
@@ -226,7 +247,50 @@ PASSES = {
 }
 
 
-def hand_written(rule: str, loss):
-    """The pass of that rule for that slope, and the numbers of its cells."""
+@functools.cache
+def hand_written(rule: str, loss: str):
+    """The pass of that rule for that loss, and the numbers of its cells."""
     make, numbers = PASSES[rule]
-    return make(helper(loss)), numbers
+    return make(helper(SLOPES[loss])), numbers
+
+
+# ------------------------------------------------------------------------------------------ a race
+class Race(NamedTuple):
+    """Nanoseconds per nonzero of the hand-written pass and of the loop of tamis."""
+
+    hand: float
+    tamis: float
+
+    @property
+    def ratio(self) -> float:
+        """What the abstraction costs."""
+        return self.tamis / self.hand
+
+
+def race(model, rule: str, loss: str, work: Workload, shuffle: bool, rounds: int) -> Race:
+    """One pass from empty cells, hand-written and by the engine of `model`, in turn."""
+    X, y = work.X, work.y.astype(float)
+    rows = Csr(
+        *(frozen(a) for a in (X.data, X.indices.view(np.uint32), X.indptr.astype(np.uint64))),
+        X.shape[1],
+    )
+    order = np.random.default_rng(0).permutation(len(y)).astype(np.uint64)[: len(y) * shuffle]
+    walk, numbers = hand_written(rule, loss)
+    engine = model._begun(model._options(), Sides(1), X.shape[1])
+    coded, none = Sides(1, frozen(y[:, None].copy())), frozen(np.zeros(0))
+    eta, intercept = ETAS[rule], bool(model.fit_intercept)
+
+    def by_hand():
+        cells = np.zeros((X.shape[1] + 1, numbers))
+        begin = time.thread_time()
+        walk(*rows[:3], y, order, cells, intercept, eta, L1)
+        return time.thread_time() - begin
+
+    def by_tamis():
+        fresh = copy.deepcopy(engine)
+        begin = time.thread_time()
+        fresh.learn(rows, coded, none, key=KEY * shuffle)
+        return time.thread_time() - begin
+
+    times = interleaved({"hand": by_hand, "tamis": by_tamis}, rounds, clock=time.thread_time)
+    return Race(*(1e9 * times[name].least / X.nnz for name in ("hand", "tamis")))

@@ -169,9 +169,10 @@ def run(quick: bool) -> Page:
         sDist with its defaults against scikit-learn's NCA and an LMNN in factor form (section
         *rivals* of benchmarks/papers/metric), on Madelon (70 % of its rows) and on USPS (3,000
         training digits, all 2,007 test digits). The defaults (how many steps of what length, and
-        the rule) were chosen by errors inside training rows, which are shown too; no test row had a
-        say. Seconds of one core. Then what a step costs as rows and columns grow, the memory of the
-        largest fit beside X, and the first fit of a process."""
+        the rule) have their reasons in errors inside training rows, which are shown too; errors on
+        the test rows were known when they were chosen. Seconds of one core. Then what a step costs
+        as rows and columns grow, the memory of the largest fit beside X, and the first fit of a
+        process."""
     page = Page("metric", "Metric learning", opening)
     folder = os.environ.get("TAMIS_DATA")
     for name, read in (("Madelon", lambda f: madelon(f, 0)[:4]), ("USPS", lambda f: usps(f, 0))):

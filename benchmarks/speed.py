@@ -18,7 +18,14 @@ from benchmarks.passes import (
     by_partial_fit,
     by_reading,
 )
-from benchmarks.shapes import across_columns, across_strengths, across_types, many_classes, million
+from benchmarks.shapes import (
+    across_columns,
+    across_strengths,
+    across_types,
+    at_the_border,
+    many_classes,
+    million,
+)
 from benchmarks.workloads import Workload, describe, make
 
 Found = dict[str, dict[str, Times]]
@@ -153,6 +160,7 @@ def run(quick: bool) -> Page:
             against_peers,
             across_strengths,
             across_columns,
+            at_the_border,
             many_classes,
             across_types,
             million,

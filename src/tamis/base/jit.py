@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba.core import types as numba_types
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
@@ -37,6 +38,9 @@ intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
 
 # --------------------------------------------------------------------------- loops
+ENTRY = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
 class Loop:
     """A compiled entry loop: a dispatcher a combination of terms, on disk if all are tamis's.
 
@@ -48,7 +52,7 @@ class Loop:
 
     def __init__(self, function: Callable, **options: bool):
         self.plain: Any = function  # with code and name, as functions have
-        self.options = {"nogil": True, "error_model": "numpy", **options}
+        self.options = {**ENTRY, **options}
         self.twins: dict[tuple, Any] = {}  # Numba's dispatchers
         functools.update_wrapper(self, function)
 
@@ -181,9 +185,24 @@ def compiled_parallel(function: Callable) -> Loop:
     return Loop(function, parallel=True)
 
 
+class Helper(CPUDispatcher):
+    """A compiled function without what unpacks the arguments of a call from Python, a third of the
+    time to compile it. Python itself calls a twin that has it.
+    """
+
+    def __call__(self, *given: Any) -> Any:
+        """Run the twin."""
+        if "twin" not in vars(self):
+            self.twin = numba.njit(**ENTRY)(self.py_func)
+        return self.twin(*given)
+
+
 def helper(function: Function) -> Function:
     """Compile a function that entry loops call; their cache files hold its machine code."""
-    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
+        return function
+    options = {**ENTRY, "nopython": True, "no_cpython_wrapper": True}
+    return cast(Function, Helper(function, targetoptions=options))
 
 
 prange = numba.prange

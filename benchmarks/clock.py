@@ -78,6 +78,7 @@ def fresh(code: str, environment: dict[str, str] | None = None) -> Child:
     """Run `code` in a new Python process."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     surroundings = {**os.environ, **(environment or {})}
+    surroundings.pop("PYTHONDONTWRITEBYTECODE", None)  # users' modules are compiled once
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,

@@ -20,7 +20,14 @@ from benchmarks.passes import (
     by_partial_fit,
     by_reading,
 )
-from benchmarks.shapes import across_columns, across_strengths, across_types, many_classes, million
+from benchmarks.shapes import (
+    across_columns,
+    across_strengths,
+    across_types,
+    at_the_border,
+    many_classes,
+    million,
+)
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import (
     AROWClassifier,
@@ -151,7 +158,7 @@ def against_floors(quick: bool) -> tuple[list[Table], list[Goal]]:
     worst = max(judged, key=judged.__getitem__)
     within = sum(ratio <= MOST for ratio in judged.values())
     figure = (
-        f"{within} of {len(judged)} cases; at worst {judged[worst]:.2f} ({worst[0]}, {worst[1]})"
+        f"{within} of {len(judged)} cases; at worst {judged[worst]:.2f} ({worst[0]} {worst[1]})"
     )
     short = max(turn.ratio for key, turn in found.items() if key[2] == "5 a row")
     goal = Goal(
@@ -186,6 +193,7 @@ def run(quick: bool) -> Page:
             against_peers,
             across_strengths,
             across_columns,
+            at_the_border,
             many_classes,
             across_types,
             million,

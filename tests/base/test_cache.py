@@ -2,6 +2,7 @@
 unwritable caches.
 """
 
+import ast
 import ctypes
 import json
 import os
@@ -84,6 +85,16 @@ def test_a_second_process_compiles_nothing(first):
     assert second[1]["learn_one"][0] == 2
     assert second[1]["learn_many"][0] == 1
     assert first[2] == second[2], "cached code gives other bits"
+
+
+@pytest.mark.xdist_group("warm cache")
+def test_loading_leaves_numba_unready_to_compile(warm):
+    """To learn all that it can compile takes Numba 0.3 s; a process that only loads does not."""
+    code = DATA + (
+        "    from tamis import FOBOSClassifier\n    FOBOSClassifier(random_state=0).fit(X, y)\n"
+        "    print('numba.np.arraymath' in sys.modules)"
+    )
+    assert run_process(code, env={"NUMBA_CACHE_DIR": warm}).strip() == "False"
 
 
 def test_signatures_are_few_whatever_the_input(tmp_path):
@@ -338,3 +349,20 @@ def test_a_loop_is_keyed_by_all_files_it_imports(monkeypatch):
             )
             assert jit._sources.__wrapped__(str(loop)) != before, file
     assert jit._sources.__wrapped__(str(loop)) == before
+
+
+def test_imports_are_found_as_a_parser_finds_them():
+    """A file too many in the key costs nothing; one too few is stale machine code."""
+    from tamis.base import jit
+
+    home = Path(tamis.__file__).parent
+    for file in home.rglob("*.py"):
+        named = set()
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                named |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        places = [home.parent.joinpath(*name.split(".")) for name in named if "tamis" in name]
+        files = {f for place in places for f in (place.with_suffix(".py"), place / "__init__.py")}
+        assert {f for f in files if f.exists()} <= set(jit._imported(file)), file

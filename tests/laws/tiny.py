@@ -90,6 +90,15 @@ def assert_same(model, other, X, wide=None):
         )
 
 
+def assert_close(model, other, X, wide=None):
+    """The two models keep the same features and differ by rounding alone."""
+    a, b = shown(model, X), shown(other, X if wide is None else wide)
+    assert np.array_equal(a["support_"], b["support_"])
+    for name, value in a.items():
+        assert value.dtype == b[name].dtype, name
+        np.testing.assert_allclose(value, b[name], rtol=1e-9, atol=1e-12, err_msg=name)
+
+
 def quiet(call, *arguments, **named):
     """The call's result, its warnings swallowed (empty models and short fits are the rule on tiny
     data).

@@ -17,6 +17,7 @@ from tamis.base.rows import (
     Csr,
     count_nonzeros,
     frozen,
+    has_duplicates,
     inspect_rows,
     inspect_values,
     pack_nonzeros,
@@ -68,15 +69,17 @@ def half_fitted(model) -> NotFittedError:
 
 
 # --------------------------------------------------------------------------- matrices
-def take_matrix(model, X, *, reset: bool, grow: bool = False, chunk: bool = False):
+def take_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True):
     """X as a trusted `Csr`, with scikit-learn's checks of shape and names done on the way.
 
     Numbers larger in size than `LARGEST` are refused; those smaller than `SMALLEST` count as 0, and
     where a fit (`reset`) has no others that is refused as well. A `chunk` of a stream may be all
-    that small: its neighbours need not be.
+    that small: its neighbours need not be. Columns are sorted in each row where `ordered`.
     """
     X, fit = _validated(model, X, reset, grow), reset and not chunk
-    return _from_csr(X, fit=fit) if sp.issparse(X) else _from_dense(_sized(model, X, fit=fit))
+    if sp.issparse(X):
+        return _from_csr(X, fit=fit, ordered=ordered)
+    return _from_dense(_sized(model, X, fit=fit))
 
 
 def take_blocks(model, X, *, reset: bool, chunk: bool = False):
@@ -91,12 +94,8 @@ def _validated(model, X, reset: bool, grow: bool):
     """X after scikit-learn's checks; the numbers themselves are looked at later."""
     if sp.issparse(X):
         _check_pointers(X)
-    options = {
-        "accept_sparse": "csr",
-        "dtype": [np.float64, np.float32],
-        "order": "C",
-        "ensure_all_finite": False,
-    }
+    types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
+    options = {"dtype": types, "ensure_all_finite": False, **form}
     if grow and not reset:
         return _take_grown(model, X, options)
     return validate_data(model, X, reset=reset, **options)
@@ -198,19 +197,18 @@ def _check_range(coordinates, limit: int, what: str) -> None:
         raise ValueError(f"{what} {bad} is outside 0..{limit - 1}. {_SPARSE_WAY_OUT}")
 
 
-def _from_csr(X, *, fit: bool = False, turned: bool = False) -> Csr:
+def _from_csr(X, *, fit: bool = False, turned: bool = False, ordered: bool = True) -> Csr:
     """Trusted rows from a SciPy CSR matrix or array; copied only if something must be mended.
 
     `turned`: its rows are the user's columns.
     """
     index_type = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
     word, *limits = _BITS[X.data.dtype.itemsize]
-    indptr = X.indptr.astype(np.uint64)
+    indptr = frozen(X.indptr.astype(np.uint64))
     indices = frozen(np.require(X.indices, requirements=["C", "A"])).view(index_type)
     data = frozen(np.require(X.data, requirements=["C", "A"]))
-    _, wild, unsorted, small, large = inspect_rows(
-        frozen(indptr), indices, data.view(word), *limits, np.uint64(X.shape[1])
-    )
+    bits, width = data.view(word), np.uint64(X.shape[1])
+    _, wild, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
     if wild:
         _check_range(X.indices[: X.indptr[-1]], X.shape[1], "sparse X in CSR format: column index")
     if large:
@@ -219,7 +217,7 @@ def _from_csr(X, *, fit: bool = False, turned: bool = False) -> Csr:
         cell = int(np.abs(stored).argmax())
         at = (int(np.searchsorted(indptr, cell, side="right")) - 1, int(indices[cell]))
         _refuse_large(stored[cell], at[::-1] if turned else at)
-    if unsorted or small:
+    if small or (unsorted and (ordered or has_duplicates(indptr, indices))):
         X = X.copy()
         X.sum_duplicates()
         if fit:
@@ -227,7 +225,7 @@ def _from_csr(X, *, fit: bool = False, turned: bool = False) -> Csr:
         X.data[np.abs(X.data) < SMALLEST] = 0.0
         X.eliminate_zeros()
         return _from_csr(X, turned=turned)
-    return Csr(data, indices, frozen(indptr), X.shape[1])
+    return Csr(data, indices, indptr, X.shape[1])
 
 
 def _sized(model, X, *, fit: bool):

@@ -1,9 +1,9 @@
 """The one door to Numba: compiled loops, terms, and the verbs that terms answer to."""
 
-import ast
 import functools
 import hashlib
 import os
+import re
 import tempfile
 import threading
 import types as python_types
@@ -15,11 +15,21 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types as numba_types
+from numba.core.caching import FunctionCache
+from numba.core.dispatcher import Dispatcher
+from numba.core.registry import CPUDispatcher
+from numba.core.runtime import rtsys
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
 _CACHE = "NUMBA_CACHE_DIR"
 _HOME = Path(__file__).parents[2]  # the folder that tamis lies in
+# Words that are no imports (comments, `as`) name no file. A parser would take 40 ms at a first fit.
+_IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+(tamis[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+(tamis[\w.]*))",
+    re.MULTILINE,
+)
+_WORD = re.compile(r"\w+")
 VERBS: list[str] = []
 Function = TypeVar("Function", bound=Callable)
 Class = TypeVar("Class", bound=type)
@@ -28,6 +38,9 @@ intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
 
 # --------------------------------------------------------------------------- loops
+ENTRY = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+
 class Loop:
     """A compiled entry loop: a dispatcher a combination of terms, on disk if all are tamis's.
 
@@ -39,7 +52,7 @@ class Loop:
 
     def __init__(self, function: Callable, **options: bool):
         self.plain: Any = function  # with code and name, as functions have
-        self.options = {"nogil": True, "error_model": "numpy", **options}
+        self.options = {**ENTRY, **options}
         self.twins: dict[tuple, Any] = {}  # Numba's dispatchers
         functools.update_wrapper(self, function)
 
@@ -73,6 +86,21 @@ class Loop:
         return sum(sum(twin.stats.cache_misses.values()) for twin in self.twins.values())
 
 
+class _Stored(FunctionCache):
+    """Numba's store of a function's machine code, which to load needs Numba's runtime alone.
+
+    Numba itself gets ready to compile first, and to learn all that it can compile takes it 0.3 s in
+    a fresh process. Where something is not found, its compiler does so on its own.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The machine code for a signature, or None."""
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+        return None  # another process has the file
+
+
 def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> Any:
     """Numba's dispatcher; its cache lies in the package, in a folder of the user, or nowhere."""
     folder = _fallback() if cached and _CACHE not in os.environ else None
@@ -80,7 +108,10 @@ def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> An
         if folder is not None:
             os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
             numba.config.reload_config()
-        return numba.njit(function, cache=cached, **options)
+        twin = numba.njit(function, **options)
+        if cached and isinstance(twin, Dispatcher):
+            twin._cache = _Stored(function)
+        return twin
     except RuntimeError:  # no folder to cache in
         return numba.njit(function, **options)
     finally:
@@ -137,18 +168,11 @@ def _imported(path: Path) -> tuple[Path, ...]:
     if not path.exists():  # typed at a prompt
         return ()
     named = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            named |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    places = [_HOME.joinpath(*name.split(".")) for name in named if name.split(".")[0] == "tamis"]
-    return tuple(
-        file
-        for place in places
-        for file in (place.with_suffix(".py"), place / "__init__.py")
-        if file.exists()
-    )
+    for home, beside, whole in _IMPORT.findall(path.read_text()):
+        named |= {whole} if whole else {home, *(f"{home}.{name}" for name in _WORD.findall(beside))}
+    places = [os.path.join(_HOME, *name.split(".")) for name in named]
+    files = [file for place in places for file in (f"{place}.py", f"{place}/__init__.py")]
+    return tuple(Path(file) for file in files if os.path.exists(file))
 
 
 def compiled(function: Callable) -> Loop:
@@ -161,9 +185,24 @@ def compiled_parallel(function: Callable) -> Loop:
     return Loop(function, parallel=True)
 
 
+class Helper(CPUDispatcher):
+    """A compiled function without what unpacks the arguments of a call from Python, a third of the
+    time to compile it. Python itself calls a twin that has it.
+    """
+
+    def __call__(self, *given: Any) -> Any:
+        """Run the twin."""
+        if "twin" not in vars(self):
+            self.twin = numba.njit(**ENTRY)(self.py_func)
+        return self.twin(*given)
+
+
 def helper(function: Function) -> Function:
     """Compile a function that entry loops call; their cache files hold its machine code."""
-    return cast(Function, numba.njit(nogil=True, error_model="numpy")(function))
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
+        return function
+    options = {**ENTRY, "nopython": True, "no_cpython_wrapper": True}
+    return cast(Function, Helper(function, targetoptions=options))
 
 
 prange = numba.prange

@@ -10,13 +10,16 @@ from tamis.base.random import GOLDEN, mixed
 
 ONE = np.uint64(1)
 SALT = np.uint64(0xD1B54A32D192ED03)
+FREE = np.uint64(0xFFFFFFFFFFFFFFFF)  # a place of a hash set that holds no column
 CHUNK = 1 << 20  # numbers of a dense piece of rows
 NOTHING = np.zeros(0)
 NOTHING.flags.writeable = False
 
 
 class Csr(NamedTuple):
-    """Trusted rows: unsigned, read-only, sorted, without duplicates or stored zeros."""
+    """Trusted rows: unsigned, read-only, without duplicates or stored zeros; sorted, but for takers
+    that need no order.
+    """
 
     data: np.ndarray
     indices: np.ndarray
@@ -27,6 +30,12 @@ class Csr(NamedTuple):
     def n_rows(self) -> int:
         """Number of rows."""
         return len(self.indptr) - 1
+
+    def columns(self) -> np.ndarray:
+        """Numbers of the columns that occur, ascending; the work is that of the nonzeros alone."""
+        found = np.empty(min(len(self.indices), self.n_features), self.indices.dtype)
+        marks = np.zeros((self.n_features >> 6) + 1, np.uint64)
+        return np.sort(found[: int(list_columns(self.indices, self.indptr, marks, found))])
 
     def cut(self, start: int, stop: int) -> "Csr":
         """Some rows that lie together, without a copy."""
@@ -157,6 +166,75 @@ def inspect_rows(indptr, indices, bits, unsigned, smallest, largest, n_features)
             if indptr[i + one] > indptr[i]:
                 wild += indices[indptr[i + one] - one] >= n_features
     return falls, wild, unsorted, small, large
+
+
+@helper
+def repeats(indices, first, last, table):
+    """Whether a row names a column twice, by a hash set that is at most half full."""
+    one, size, shift = np.uint64(1), np.uint64(64), np.uint64(58)
+    while size < (last - first) << one:
+        size, shift = size << one, shift - one
+    for place in range(size):
+        table[place] = FREE
+    for k in range(first, last):
+        j = np.uint64(indices[k])
+        place = (j * GOLDEN) >> shift
+        while table[place] != FREE:
+            if table[place] == j:
+                return True
+            place = (place + one) & (size - one)
+        table[place] = j
+    return False
+
+
+@compiled
+def has_duplicates(indptr, indices):
+    """Whether any row names a column twice; the work is that of the nonzeros, however many columns
+    there are.
+
+    A row that rises does not. Of the others, most find that all their columns have places of their
+    own in a small table, each marked with the number of the row; only where two meet is the row
+    looked at again.
+    """
+    one, turn, long = np.uint64(1), np.uint64(255), np.uint64(256)
+    marks, table = np.zeros(1 << 14, np.uint8), np.empty(1 << 10, np.uint64)
+    for i in range(np.uint64(indptr.shape[0]) - one):
+        first, last = indptr[i], indptr[i + one]
+        falls, meets = 0, last - first > long
+        mark = np.uint8(i % turn + one)
+        if mark == 1:
+            marks[:] = 0
+        for k in range(first + one, last):
+            falls += indices[k] <= indices[k - one]
+        if not falls:
+            continue
+        if last - first <= long:
+            for k in range(first, last):
+                place = (np.uint64(indices[k]) * GOLDEN) >> np.uint64(50)
+                meets |= marks[place] == mark
+                marks[place] = mark
+        if meets:
+            if (last - first) << np.uint64(2) > np.uint64(table.shape[0]):
+                table = np.empty((last - first) << np.uint64(2), np.uint64)
+            if repeats(indices, first, last, table):
+                return True
+    return False
+
+
+@compiled
+def list_columns(indices, indptr, marks, found):
+    """Write each column that occurs once, as it is met; return how many there are. `marks` has a
+    bit a column.
+    """
+    count, six, last = np.uint64(0), np.uint64(6), np.uint64(63)
+    for k in range(indptr[0], indptr[np.uint64(indptr.shape[0]) - ONE]):
+        j = np.uint64(indices[k])
+        bit = ONE << (j & last)
+        if not marks[j >> six] & bit:
+            marks[j >> six] |= bit
+            found[count] = indices[k]
+            count += ONE
+    return count
 
 
 @compiled

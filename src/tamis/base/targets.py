@@ -16,6 +16,7 @@ from tamis.base.border import LARGEST, check_classes, take_numbers
 from tamis.base.contents import array, flag, labels, one_of, size
 from tamis.base.rows import frozen
 
+FIRST = 1000  # rows among which most classes are met
 NO_TASKS = np.zeros(0, dtype=np.uint64)
 NO_TASKS.flags.writeable = False
 
@@ -83,12 +84,16 @@ class ClassTargets:
         check_length(y, n_rows)
         found = known
         if known is None:
-            check_classes(y)
+            plain = y.dtype.kind in "biu"  # whole numbers are classes, unless they are too many
+            if not plain:
+                check_classes(y)
             if classes is None and not (whole or grow):
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit (or set grow=True)."
                 )
-            found = cls(np.unique(y if classes is None else classes))
+            found = cls(_distinct(y) if classes is None else np.unique(classes))
+            if plain and 2 * len(found.classes) >= len(y):
+                check_classes(y)
         elif classes is not None and not np.array_equal(known.classes, np.unique(classes)):
             raise ValueError(
                 f"`classes={np.unique(classes)[:10].tolist()}` is not the same as on the first "
@@ -133,6 +138,9 @@ class ClassTargets:
 
     def _codes(self, y):
         """Class numbers, or None where y holds an unknown class."""
+        if len(self.classes) == 2 and y.dtype.kind in "biuf" and self.classes.dtype.kind in "biuf":
+            second = y == self.classes[1]
+            return second if (second | (y == self.classes[0])).all() else None
         codes = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
         return codes if np.array_equal(self.classes[codes], y) else None
 
@@ -304,6 +312,12 @@ class ClassTargets:
         else:
             right = (scores[:, 0] > 0) == (columns[:, 0] > 0)
         return float(np.average(right, weights=weights))
+
+
+def _distinct(y: np.ndarray) -> np.ndarray:
+    """The classes of y, ascending; without sorting all of it where the first rows have them all."""
+    few = ClassTargets(np.unique(y[:FIRST]))
+    return few.classes if few._codes(y) is not None else np.unique(y)
 
 
 def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:

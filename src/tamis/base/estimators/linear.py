@@ -77,6 +77,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
             Number of columns.
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
+    _ordered = False  # whether the loops read the columns of a row in ascending order
     _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
 
     # ------------------------------------------------------------------ training
@@ -86,7 +87,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
         self._validate_params()
         again, grow = self._goes_on() and hasattr(self, "_engine"), self._may_grow()
         options = self._options_of(whole=True)
-        rows = take_matrix(self, X, reset=not again, grow=grow)
+        rows = take_matrix(self, X, reset=not again, grow=grow, ordered=self._ordered)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
         known = self._targets if again else None
         targets, coded = self._code(y, rows.n_rows, known=known, grow=grow, **beside)
@@ -101,7 +102,8 @@ class LinearStream(CallbackSupportMixin, Estimator):
         self._validate_params()
         again, grow = hasattr(self, "_engine"), self._may_grow()
         options = self._options_of(whole=False)
-        rows = take_matrix(self, X, reset=not again, grow=grow, chunk=True)
+        given = {"grow": grow, "chunk": True, "ordered": self._ordered}
+        rows = take_matrix(self, X, reset=not again, **given)
         weights = take_weights(sample_weight, rows.n_rows)
         before = self._engine.steps if again else 0.0
         for start, stop in self._spans(y, rows.n_rows, again, **beside):
@@ -207,7 +209,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
         another thread may put a new one in its place.
         """
         check_is_fitted(self)
-        rows = take_matrix(self, X, reset=False, grow=self._may_grow())
+        rows = take_matrix(self, X, reset=False, grow=self._may_grow(), ordered=False)
         engine = self._engine
         if not self._may_grow() and rows.n_features != engine.features:
             raise half_fitted(self)

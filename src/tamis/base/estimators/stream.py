@@ -22,8 +22,8 @@ from tamis.base.targets import Coded
 class Stream(LinearStream):
     """Base of the models that pass over the rows until the loss no longer falls.
 
-    Their engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, `count()`, `weight` and
-    `loss` as well.
+    Their engine has ``learn(rows, coded, weights, key, n_jobs, tell)``, ``count(columns)``,
+    `weight` and `loss` as well.
     """
 
     tol: float | None = parameter(
@@ -64,7 +64,7 @@ class Stream(LinearStream):
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
         engine, seed, threads = self._engine, self._seed(), self._threads()
         held, weights = self._hold_out(rows, coded, weights, seed)
-        patience = Patience(self.tol, self.n_iter_no_change)
+        met, patience = self._met(rows), Patience(self.tol, self.n_iter_no_change)
         shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
         with Progress(type(self).__name__, rows.n_rows * self.max_iter, shown) as progress:
             for turn in range(1, self.max_iter + 1):
@@ -79,7 +79,7 @@ class Stream(LinearStream):
                     threads,
                     lambda n: progress.advance(n, f"pass {self.n_iter_}"),
                 )
-                record = self._record(engine.count(), before)
+                record = self._record(engine.count(met), before)
                 if held is not None:
                     record["validation_score"] = self._targets.score(
                         engine.score(held[0]), *held[1:]
@@ -100,6 +100,13 @@ class Stream(LinearStream):
         passes.end()
         if not record["nonzeros"]:
             self._warn_empty()
+
+    def _met(self, rows: Csr):
+        """The columns that alone can get weights, or None for all; they are counted after every
+        pass, which must not look at all columns where these outnumber the nonzeros.
+        """
+        few = rows.n_features > len(rows.indices) and not self._engine.steps
+        return rows.columns() if few else None
 
     def _hold_out(self, rows, coded, weights, seed):
         """Rows kept for early stopping, their columns and weights, or None; and the weights of

@@ -69,6 +69,8 @@ class SOFSClassifier(SelectorMixin, WeightedConfidentClassifier):
         "row's weight.",
     )
 
+    _ordered = True  # among equally precise columns the heap keeps those that come first
+
     def _gain(self):
         return AROWGain(float(self.r))
 

@@ -131,9 +131,10 @@ class ConfidenceEngine(Engine):
         variances = self.flags[1] + self.state[:-1, self.outputs :].T
         return np.divide(1.0, variances, out=variances)
 
-    def count(self) -> int:
-        """Number of nonzero weights."""
-        return int(np.count_nonzero(self._means()))
+    def count(self, columns=None) -> int:
+        """Number of nonzero weights: of all columns, or of `columns`, where no others have any."""
+        means = self._means()
+        return int(np.count_nonzero(means if columns is None else means[columns]))
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
         """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""

@@ -179,12 +179,14 @@ def likelihood(total, count, weights, sharpness):
 @helper
 def keep(chain, draft, l, length, size):
     """Put the draft into place l."""
+    # Number by number: Numba takes half a second to compile each assignment of a slice.
     chain.lengths[l], chain.sizes[l] = length, size
-    chain.walks[l, :length] = draft.walk[:length]
-    chain.columns[l, :size] = draft.columns[:size]
-    chain.waves[l, :size] = draft.waves[:size]
-    chain.contrasts[l] = draft.contrast
-    chain.total[:] = draft.total
+    for k in range(length):
+        chain.walks[l, k] = draft.walk[k]
+    for q in range(size):
+        chain.columns[l, q], chain.waves[l, q] = draft.columns[q], draft.waves[q]
+    for i in range(chain.total.shape[0]):
+        chain.contrasts[l, i], chain.total[i] = draft.contrast[i], draft.total[i]
 
 
 @helper
@@ -215,7 +217,8 @@ def begin(chain, draft, n_start, columns, own, other, n_columns, prior, key):
         length, size = draw(chain, draft, -1, n_columns, prior, key, dice)
         if length:
             contrast(draft, size, columns, own, other)
-            draft.total[:] = chain.total + draft.contrast
+            for i in range(draft.total.shape[0]):
+                draft.total[i] = chain.total[i] + draft.contrast[i]
             keep(chain, draft, chain.alive[0], length, size)
             chain.alive[0] += 1
 

@@ -149,6 +149,8 @@ class Stabilized(LinearStream):
         resolved_params_ : dict
             The step size and each output's gravity as they stand."""
 
+    _ordered = True  # votes are yes or no, and rounding would decide some of them
+
     # ------------------------------------------------------------------ parameters for the loop
     def _setting(self) -> Setting:
         """The constants that a search tunes."""

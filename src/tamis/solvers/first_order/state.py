@@ -16,7 +16,12 @@ from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.base.targets import Coded
 from tamis.base.verbs import Ledger
 from tamis.solvers.first_order.loop import learn_many, learn_one
-from tamis.solvers.first_order.loop_weights import list_weights, score_rows, write_weights
+from tamis.solvers.first_order.loop_weights import (
+    count_weights,
+    list_weights,
+    score_rows,
+    write_weights,
+)
 
 OPEN = tuple(Ledger())  # before the first step; loops name its numbers
 STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
@@ -205,9 +210,12 @@ class Engine:
         eta = step.size(t, 1.0, norm * norm) * unit
         return float(eta), float(l1 * lift[0]), float(l2 * lift[1])
 
-    def count(self) -> int:
-        """Number of nonzero weights."""
-        return self._list(0)[0]
+    def count(self, columns=None) -> int:
+        """Number of nonzero weights: of all columns, or of `columns`, where no others have any."""
+        if columns is None:
+            return self._list(0)[0]
+        kept = (*self.terms[1:3], self.ledger, np.uint64(self.outputs))
+        return int(count_weights(self.state, *kept, columns))
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
         """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""

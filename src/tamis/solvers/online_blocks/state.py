@@ -167,6 +167,10 @@ class GroupEngine(Engine):
         write_group_weights(self.state, *given, weights, factors)
         return weights, factors
 
+    def count(self, columns=None) -> int:
+        """Number of nonzero weights; a group is looked at as a whole."""
+        return self._list(0)[0]
+
     def _list(self, room):
         weights = self.weights().T.ravel()
         cells = np.flatnonzero(weights)

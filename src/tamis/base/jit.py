@@ -205,6 +205,11 @@ def helper(function: Function) -> Function:
     return cast(Function, Helper(function, targetoptions=options))
 
 
+def inlined(function: Function) -> Function:
+    """The same, laid into the loop that calls it: no references to arrays are counted."""
+    return cast(Function, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+
+
 prange = numba.prange
 
 

@@ -15,6 +15,7 @@ import tamis
 from tamis import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor, RDAClassifier
 from tamis.solvers.block_descent.groups import take_groups
 from tamis.solvers.block_descent.loop import dual_blocks, prox_blocks, value_blocks
+from tamis.solvers.online_blocks.loop import WIDE
 from tamis.terms import Hinge, Huber, Logistic, SparseGroup, Squared
 
 N, P = 60, 12
@@ -351,6 +352,27 @@ def test_sparse_rows_touch_only_their_groups():
     model = OnlineGroupLassoRegressor(groups=APART, alpha=0.01).partial_fit(rows, [1.0])
     assert np.flatnonzero(model._engine.state[0]).tolist() == [3, 5]
     assert np.flatnonzero(model._engine.squares).tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", [{}, {"l1_weights": 1.0}], ids=repr)
+def test_columns_that_no_row_has_change_no_bit(kind):
+    """A wide model fetches the groups of the next row, here of any length, before it reads them."""
+    rng, d = np.random.default_rng(0), 5 * WIDE
+    rows = sp.random_array((200, 40), density=0.2, rng=rng, format="csr")
+    rows = sp.vstack([rows, sp.csr_array((3, 40)), rows[:50]], format="csr")
+    places = np.r_[np.arange(20), np.arange(d - 20, d)]  # groups of 5, at both ends
+    wide = sp.csr_array((rows.data, places[rows.indices], rows.indptr), shape=(rows.shape[0], d))
+    y = rng.normal(size=rows.shape[0])
+    for passes in ({"shuffle": False}, {"random_state": 0}):
+        narrow, large = (
+            OnlineGroupLassoRegressor(
+                np.arange(table.shape[1]) // 5, alpha=1e-4, max_iter=2, tol=None, **passes, **kind
+            ).fit(table, y)
+            for table in (rows, wide)
+        )
+        assert np.array_equal(narrow.coef_, large.coef_[places])
+        assert np.count_nonzero(narrow.coef_) == np.count_nonzero(large.coef_) > 10
+        assert np.array_equal(narrow.predict(rows), large.predict(wide))
 
 
 @pytest.mark.parametrize(

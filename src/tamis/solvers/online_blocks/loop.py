@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import helper, prefetch
+from tamis.base.jit import helper, inlined, prefetch
 from tamis.base.verbs import keep, size, slope, trim, value
 from tamis.solvers.first_order.loop import CALM, EIGHT, ONE, observe, observe_null
 
-WIDE = 1 << 14  # cells beyond which a row's groups are fetched before they are read
+WIDE = 1 << 14  # cells beyond which the groups of the next row are fetched before they are read
 
 
 class Groups(NamedTuple):
@@ -100,32 +100,23 @@ def block_norm(members, first, last, state, penalty, toll, many):
 
 
 # ---------------------------------------------------------------- reading a row
-@helper
-def fetch_groups(indices, first, last, memory, groups, many):
-    """Bring into the cache what a row of a wide model touches: all at once, where the walk would
-    wait for each.
+@inlined
+def fetched(indptr, ahead, cells, groups):
+    """Where the next row's nonzeros begin and end, if its groups are worth fetching: between the
+    nonzeros of this row, so that memory answers while the row is computed. A burst of requests
+    before a row would fill the queue to memory, and the row would wait.
     """
-    state, squares = memory.state, memory.squares
-    for k in range(first, last):
-        cell = np.uint64(indices[k]) * many
-        prefetch(groups.owners, indices[k])
-        prefetch(state, cell)
-        if not squares.shape[0]:
-            prefetch(state, cell - EIGHT)
-            prefetch(state, cell + EIGHT)
-    for k in range(first, last):
-        g = np.uint64(groups.owners[indices[k]])
-        prefetch(groups.prices, g + g)
-        if squares.shape[0]:
-            prefetch(squares, g)
-        else:
-            prefetch(memory.scratch, g + g)
-            prefetch(groups.starts, g)
+    if cells > WIDE and not groups.owner_starts.shape[0]:
+        return indptr[ahead], indptr[ahead + ONE]
+    return np.uint64(0), np.uint64(0)
 
 
-@helper
-def read_row(rows, i, memory, stamp, groups, penalty, clock, intercept, low, high, many, scores):
-    """Fill the row's scores of outputs low to high; returns its squared norm.
+@inlined
+def read_row(
+    rows, i, ahead, memory, stamp, groups, penalty, clock, intercept, low, high, many, scores
+):
+    """Fill the row's scores of outputs low to high, and fetch the cells of the row `ahead`; returns
+    the squared norm.
 
     All is done in place: a call for each nonzero would count references to all these arrays.
     """
@@ -136,9 +127,16 @@ def read_row(rows, i, memory, stamp, groups, penalty, clock, intercept, low, hig
     sqnorm = 0.0
     for c in range(low, high):
         scores[c] = clock.bias_pace * bias[0, c] if intercept else 0.0
-    if state.shape[1] > WIDE and not owner_starts.shape[0]:
-        fetch_groups(indices, first, last, memory, groups, many)
+    following, stop = fetched(indptr, ahead, state.shape[1], groups)
     for k in range(first, last):
+        if following < stop:
+            cell = np.uint64(indices[following]) * many
+            prefetch(owners, indices[following])
+            prefetch(state, cell)
+            if not squares.shape[0]:  # all of its group, as far as they lie around it
+                prefetch(state, cell - EIGHT)
+                prefetch(state, cell + EIGHT)
+            following += ONE
         x, j = np.float64(data[k]), np.uint64(indices[k])
         sqnorm += x * x
         begin, end = j, j + ONE
@@ -168,13 +166,25 @@ def read_row(rows, i, memory, stamp, groups, penalty, clock, intercept, low, hig
 
 
 # ---------------------------------------------------------------- learning from it
-@helper
-def write_row(rows, i, memory, groups, intercept, low, high, many, slopes):
-    """Take the row's slopes into cells and intercepts of outputs low to high."""
+@inlined
+def write_row(rows, i, ahead, memory, groups, intercept, low, high, many, slopes):
+    """Take the row's slopes into cells and intercepts of outputs low to high, and fetch the groups
+    of the row `ahead`, whose owners are there by now.
+    """
     data, indices, indptr = rows
-    state, bias, _, squares, _ = memory
-    owners, owner_starts = groups.owners, groups.owner_starts
+    state, bias, _, squares, scratch = memory
+    _, starts, prices, owners, owner_starts = groups
+    following, stop = fetched(indptr, ahead, state.shape[1], groups)
     for k in range(indptr[i], indptr[i + ONE]):
+        if following < stop:
+            g = np.uint64(owners[indices[following]])
+            prefetch(prices, g + g)
+            if squares.shape[0]:
+                prefetch(squares, g)
+            else:
+                prefetch(scratch, g + g)
+                prefetch(starts, g)
+            following += ONE
         x, j = np.float64(data[k]), np.uint64(indices[k])
         grown = 0.0
         for c in range(low, high):
@@ -225,7 +235,7 @@ def wanted(targets, i, c):
     return targets[i, c]
 
 
-@helper
+@inlined
 def judge_row(targets, i, weight, scores, low, high, loss, softmax, costs, slopes):
     """Fill the row's slopes, charge its loss, and return the mean absolute slope at score 0."""
     null, cost = 0.0, 0.0

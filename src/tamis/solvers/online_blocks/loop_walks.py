@@ -51,11 +51,11 @@ def learn_groups(
         low, high = outputs_of(tasks, i, form, many)
         clock = clock_of(penalty, rule, step, ledger, stats, form)
         about = (groups, penalty, clock, form.intercept, low, high, many)
-        sqnorm = read_row(rows, i, memory, ledger[0] + 1.0, *about, scores)
+        sqnorm = read_row(rows, i, ahead, memory, ledger[0] + 1.0, *about, scores)
         judged = (loss, form.softmax, memory.costs, slopes)
         null = judge_row(targets, i, weight, scores, low, high, *judged)
         ledger, stats = count_row(ledger, stats, sqnorm, weight, null, sqnorm, form.share)
-        write_row(rows, i, memory, groups, form.intercept, low, high, many, slopes)
+        write_row(rows, i, ahead, memory, groups, form.intercept, low, high, many, slopes)
         if memory.squares.shape[0] and ledger[0] % RENEW_EVERY == 0.0:
             renew(memory, groups, penalty, many)
     return ledger, stats
@@ -81,7 +81,7 @@ def learn_rounds(
                 continue
             high = low + width
             about = (groups, penalty, clock, form.intercept, low, high, many)
-            sqnorm = read_row(rows, i, memory, ledger[0] + 1.0, *about, scores)
+            sqnorm = read_row(rows, i, i, memory, ledger[0] + 1.0, *about, scores)
             longest, norms = max(longest, sqnorm), norms + math.sqrt(sqnorm) / order.shape[1]
             weight = weights[i] if weights.shape[0] else 1.0
             judged = (loss, form.softmax, costs, slopes)
@@ -91,7 +91,9 @@ def learn_rounds(
         for q in range(tasks):
             i, low = order[r, q], q * width
             if i != n:
-                write_row(rows, i, memory, groups, form.intercept, low, low + width, many, slopes)
+                write_row(
+                    rows, i, i, memory, groups, form.intercept, low, low + width, many, slopes
+                )
         if memory.squares.shape[0] and ledger[0] % RENEW_EVERY == 0.0:
             renew(memory, groups, penalty, many)
     return ledger, stats
@@ -102,12 +104,12 @@ def score_groups(rows, tasks, memory, groups, penalty, rule, step, ledger, stats
     """Fill `scores` (rows, outputs), or with `tasks` (rows, outputs of a task)."""
     many, found = np.uint64(memory.bias.shape[1]), np.zeros(memory.bias.shape[1])
     clock = clock_of(penalty, rule, step, ledger, stats, form)
-    for i in range(np.uint64(scores.shape[0])):
+    n = np.uint64(scores.shape[0])
+    for i in range(n):
         low, high = outputs_of(tasks, i, form, many)
         # One stamp for all rows: nothing moves between them.
-        read_row(
-            rows, i, memory, 1.0, groups, penalty, clock, form.intercept, low, high, many, found
-        )
+        about = (groups, penalty, clock, form.intercept, low, high, many)
+        read_row(rows, i, min(i + ONE, n - ONE), memory, 1.0, *about, found)
         for c in range(low, high):
             scores[i, c - low] = found[c]
 

@@ -4,26 +4,23 @@ columns that leave.
 A path has a weight for each feature, and in `meets` two bytes (so that they stay in the cache) that
 count the rows of the open burst that had it, or say that it was purged. Its pool lists the features
 met in the open stage, burst by burst: beside each stands its weight at the start of the burst while
-that is open, then its displacement a row.
+that is open, then its displacement a row, with a minus if the truncation made the weight 0.
 """
 
 import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, compiled_parallel, helper, prange, prefetch
+from tamis.base.jit import claim, compiled, compiled_parallel, helper, prange, prefetch
 from tamis.base.random import GOLDEN, mixed, shuffled
 from tamis.base.verbs import slope, value
 from tamis.methods.stabilized.loop_stage import (
     DEAD,
-    HALF,
-    NONE,
     ONE,
-    begin_stage,
-    count_displacements,
-    count_votes,
     end_stage,
     meet,
+    settle,
+    share_of,
 )
 
 EIGHT, ELEVEN, SIXTEEN = np.uint64(8), np.uint64(11), np.uint64(16)
@@ -53,22 +50,22 @@ def poisson(seed, path, row):
 
 # --------------------------------------------------------------------------- one path
 @helper
-def close_burst(m, group, fill, done, gravity, voting, bundle, votes, lists):
-    """Truncate what the burst has met, in proportion to how often, and vote for what survives."""
-    state, meets, _, pool_at, pool_value = bundle
-    listed = np.uint64(lists[group, 0])
+def close_burst(m, fill, done, gravity, bundle, lists):
+    """Truncate what the burst has met, in proportion to how often; an entry whose weight became 0
+    gets a minus. List the entries by the thread that will count them.
+    """
+    state, meets, _, pool_at, pool_value, _ = bundle
+    shares = np.uint64(lists.shape[1])
     for e in range(done, fill):
         j = np.uint64(pool_at[m, e])
         weight, met = state[m, j], float(meets[m, j])
-        pool_value[m, e] = abs(weight - pool_value[m, e]) / met
+        moved = abs(weight - pool_value[m, e]) / met
         weight -= min(max(weight, -gravity * met), gravity * met)
         state[m, j], meets[m, j] = weight, 0
-        if voting:
-            vote = votes[group, j]
-            lists[group, listed + ONE] = j
-            listed += np.uint64(vote == NONE)
-            votes[group, j] = vote + ONE + (np.uint64(weight != 0.0) << HALF)
-    lists[group, 0] = listed
+        pool_value[m, e] = moved if weight != 0.0 else -moved
+        share = share_of(j, shares)
+        listed = lists[m, share, 0] + np.uint32(1)
+        lists[m, share, 0], lists[m, share, listed] = listed, e
 
 
 @helper
@@ -81,16 +78,16 @@ def ask(i, data, indices, indptr):
 
 
 @helper
-def walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source):
+def walk(m, span, rows, bundle, lists, course, loss, plan, source):
     """Take path m over the rows `span`, which end at the latest with the stage."""
     data, indices, indptr, targets, weights, norms = rows
-    state, meets, paths, pool_at, pool_value = bundle
+    state, meets, paths, pool_at, pool_value, _ = bundle
     seed, turn, permuted = source
     n, key = np.uint64(targets.shape[0]), key_of(seed, m, turn)
     path, clock = paths[m], course[0]
     bias, norm, steps, cost, mass = path.bias, path.norm, path.steps, path.cost, path.mass
     fill, done = np.uint64(path.pooled), np.uint64(path.done)
-    watched, voting = clock.stage + 1.0 >= plan.burn, clock.stage + 1.0 > plan.burn
+    watched = clock.stage + 1.0 >= plan.burn
     left = clock.burst - clock.inside % clock.burst
     number, clean = np.uint64(clock.rows), clock.empty == 0.0
     order = np.empty(span[1] - span[0], np.uint64)
@@ -150,27 +147,13 @@ def walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
                     bias -= bias_eta * s
         if left == 0.0:
             left = clock.burst
-            close_burst(m, group, fill, done, clock.gravity, voting, bundle, votes, lists)
+            close_burst(m, fill, done, clock.gravity, bundle, lists)
             done = fill
     path.bias, path.norm, path.steps, path.cost, path.mass = bias, norm, steps, cost, mass
     path.pooled, path.done = float(fill), float(done)
 
 
 # --------------------------------------------------------------------------- all paths
-@helper
-def next_span(at, stop, course):
-    """The rows until the end of the stage or of the block."""
-    return at, min(stop, at + np.uint64(course[0].length - course[0].inside))
-
-
-@helper
-def walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, source):
-    """Take a group of paths over the rows `span`."""
-    many, groups = np.uint64(bundle.paths.shape[0]), np.uint64(votes.shape[0])
-    for m in range(group * many // groups, (group + ONE) * many // groups):
-        walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
-
-
 @helper
 def advance(span, rows, shared, course):
     """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
@@ -185,50 +168,49 @@ def advance(span, rows, shared, course):
 
 
 @compiled
-def run_serial(
-    rows, start, stop, bundle, shared, votes, lists, bins, course, history, loss, plan, source
-):
+def run_serial(rows, start, stop, bundle, shared, count, course, history, loss, plan, source):
     """Take every path over rows start to stop, or to the end of a stage that calls for compaction;
     return where.
     """
-    at, full, groups = start, False, np.uint64(votes.shape[0])
-    gone = np.zeros((groups, EIGHT))
+    at, full = start, False
+    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
     while at < stop and not full:
-        span = next_span(at, stop, course)
-        for group in range(groups):
-            walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, source)
+        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
+        for m in range(many):
+            walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
         at = span[1]
         if advance(span, rows, shared, course):
-            for group in range(groups):
-                count_votes(group, bundle, shared, votes, lists, gone, course, plan)
-            end_stage(bundle, lists, gone, course, history, plan)
-            for group in range(groups):
-                count_displacements(group, bins, bundle, shared, course, plan)
-            begin_stage(bins, bundle, shared, course, plan)
+            if course[0].stage >= plan.burn:
+                for share in range(shares):
+                    settle(share, bundle, shared, count, course, plan)
+            end_stage(bundle, shared, count, course, history, plan)
             full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at
 
 
 @compiled_parallel
-def run_parallel(
-    rows, start, stop, bundle, shared, votes, lists, bins, course, history, loss, plan, source
-):
-    """The same with the groups of paths on threads; the same bits, as groups share nothing but
-    whole-number counts.
+def run_parallel(rows, start, stop, bundle, shared, count, course, history, loss, plan, source):
+    """The same on threads; the same bits, as paths share nothing, and what is counted are whole
+    numbers.
     """
-    at, full, groups = start, False, np.uint64(votes.shape[0])
-    gone = np.zeros((groups, EIGHT))
+    at, full = start, False
+    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
     while at < stop and not full:
-        span = next_span(at, stop, course)
-        for g in prange(groups):
-            walk_group(np.uint64(g), span, rows, bundle, votes, lists, course, loss, plan, source)
+        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
+        for share in range(shares):
+            count.claimed[share * EIGHT] = share * many // shares
+        for g in prange(shares):
+            for turn in range(shares):  # once its own paths are done, a thread helps the others
+                share = (np.uint64(g) + turn) % shares
+                m = claim(count.claimed, share * EIGHT)
+                while m < (share + ONE) * many // shares:
+                    walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
+                    m = claim(count.claimed, share * EIGHT)
         at = span[1]
         if advance(span, rows, shared, course):
-            for g in prange(groups):
-                count_votes(np.uint64(g), bundle, shared, votes, lists, gone, course, plan)
-            end_stage(bundle, lists, gone, course, history, plan)
-            for g in prange(groups):
-                count_displacements(np.uint64(g), bins, bundle, shared, course, plan)
-            begin_stage(bins, bundle, shared, course, plan)
+            if course[0].stage >= plan.burn:
+                for g in prange(shares):
+                    settle(np.uint64(g), bundle, shared, count, course, plan)
+            end_stage(bundle, shared, count, course, history, plan)
             full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at

@@ -11,7 +11,15 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import claim, compiled, compiled_parallel, helper, prange, prefetch
+from tamis.base.jit import (
+    claim,
+    compiled,
+    compiled_parallel,
+    helper,
+    inlined,
+    prange,
+    prefetch,
+)
 from tamis.base.random import GOLDEN, mixed, shuffled
 from tamis.base.verbs import slope, value
 from tamis.methods.stabilized.loop_stage import (
@@ -23,19 +31,19 @@ from tamis.methods.stabilized.loop_stage import (
     share_of,
 )
 
-EIGHT, ELEVEN, SIXTEEN = np.uint64(8), np.uint64(11), np.uint64(16)
+TWO, EIGHT, ELEVEN, SIXTEEN = np.uint64(2), np.uint64(8), np.uint64(11), np.uint64(16)
 # automatic steps of the intercept, against those of a row: it is in every row, and would swing
 CALM = 0.0625
 
 
 # --------------------------------------------------------------------------- random numbers
-@helper
+@inlined
 def key_of(seed, path, turn):
     """Key of a path's shuffle in a pass; never 0."""
     return mixed(mixed(seed + path * GOLDEN) + turn * GOLDEN) | ONE
 
 
-@helper
+@inlined
 def poisson(seed, path, row):
     """Poisson(1) number of a path and a row of the stream."""
     u = float(mixed(mixed(seed + path * GOLDEN) ^ mixed(row + GOLDEN)) >> ELEVEN) * 2.0**-53
@@ -49,7 +57,7 @@ def poisson(seed, path, row):
 
 
 # --------------------------------------------------------------------------- one path
-@helper
+@inlined
 def close_burst(m, fill, done, gravity, bundle, lists):
     """Truncate what the burst has met, in proportion to how often; an entry whose weight became 0
     gets a minus. List the entries by the thread that will count them.
@@ -68,13 +76,19 @@ def close_burst(m, fill, done, gravity, bundle, lists):
         lists[m, share, 0], lists[m, share, listed] = listed, e
 
 
-@helper
+@inlined
 def ask(i, data, indices, indptr):
     """Ask for a row ahead of its turn: paths walk in random order, which no hardware foresees."""
     for k in range(indptr[i], indptr[i + ONE], SIXTEEN):
         prefetch(indices, k)
         prefetch(data, k)
         prefetch(data, k + EIGHT)
+
+
+@inlined
+def row_at(position, n, key, permuted):
+    """The row that a path takes at a position of its walk."""
+    return shuffled(position, n, key) if permuted else position
 
 
 @helper
@@ -90,19 +104,18 @@ def walk(m, span, rows, bundle, lists, course, loss, plan, source):
     watched = clock.stage + 1.0 >= plan.burn
     left = clock.burst - clock.inside % clock.burst
     number, clean = np.uint64(clock.rows), clock.empty == 0.0
-    order = np.empty(span[1] - span[0], np.uint64)
-    for q in range(np.uint64(order.shape[0])):
-        order[q] = shuffled(span[0] + q, n, key) if permuted else span[0] + q
-        prefetch(indptr, order[q])
-        prefetch(targets, order[q])
-        prefetch(norms, order[q])
-    for q in range(np.uint64(order.shape[0])):
-        i = order[q]
-        if q + ONE < np.uint64(order.shape[0]):
-            ask(order[q + ONE], data, indices, indptr)
+    end = span[1] - ONE
+    i = row_at(span[0], n, key, permuted)
+    following = row_at(min(span[0] + ONE, end), n, key, permuted)
+    for q in range(span[0], span[1]):
+        later = row_at(min(q + TWO, end), n, key, permuted)
+        prefetch(indptr, later)
+        prefetch(targets, later)
+        prefetch(norms, later)
+        ask(following, data, indices, indptr)
         weight = weights[i] if weights.shape[0] else 1.0
         if plan.resampled:
-            weight *= poisson(seed, m, number + q)
+            weight *= poisson(seed, m, number + (q - span[0]))
         left -= 1.0
         if weight != 0.0:
             first, last = indptr[i], indptr[i + ONE]
@@ -149,12 +162,13 @@ def walk(m, span, rows, bundle, lists, course, loss, plan, source):
             left = clock.burst
             close_burst(m, fill, done, clock.gravity, bundle, lists)
             done = fill
+        i, following = following, later
     path.bias, path.norm, path.steps, path.cost, path.mass = bias, norm, steps, cost, mass
     path.pooled, path.done = float(fill), float(done)
 
 
 # --------------------------------------------------------------------------- all paths
-@helper
+@inlined
 def advance(span, rows, shared, course):
     """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
     clock, taken = course[0], float(span[1] - span[0])

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, inlined
 
-ONE = np.uint64(1)
+ZERO, ONE = np.uint64(0), np.uint64(1)
 # Displacements by exponent and first five binary digits, from 2^-96 to 2^32; the outermost bins
 # hold what lies beyond.
 BINS, SHIFT, LOWEST = 1 << 12, np.uint64(47), (1023 - 96) << 5
@@ -49,16 +49,17 @@ def compact(data, indices, indptr, place, kept, out_data, out_indices, out_indpt
 
 
 # --------------------------------------------------------------------------- order statistics
-@helper
+@inlined
 def bin_of(bits):
     """Bin of a displacement, given its bits but for the sign; larger ones never come before smaller
-    ones.
+    ones, and the first holds zeros alone.
     """
-    place = np.int64((bits & UNSIGNED) >> SHIFT) - LOWEST
-    return np.uint64(min(max(place, np.int64(0)), np.int64(BINS - 1)))
+    size = bits & UNSIGNED
+    place = min(max(np.int64(size >> SHIFT) - LOWEST, np.int64(1)), np.int64(BINS - 1))
+    return np.uint64(place) if size else ZERO
 
 
-@helper
+@inlined
 def bin_holding(rank, bins):
     """The bin, of all shares together, that holds the displacement of that rank (from 1), and how
     many lie in earlier bins.
@@ -74,7 +75,7 @@ def bin_holding(rank, bins):
         wanted += ONE
 
 
-@helper
+@inlined
 def select(values, many, k):
     """The k-th smallest of the first values, from 0; they are reordered (Hoare's quickselect)."""
     low, high = 0, many - 1
@@ -100,7 +101,7 @@ def select(values, many, k):
 
 
 # --------------------------------------------------------------------------- what a model shows
-@helper
+@inlined
 def shown(state, meets, m, j, gravity):
     """A path's weight as it would be if the open burst ended now."""
     met = meets[m, j]
@@ -110,7 +111,7 @@ def shown(state, meets, m, j, gravity):
     return state[m, j] - min(max(state[m, j], -limit), limit)
 
 
-@helper
+@inlined
 def mean_shown(state, meets, j, gravity):
     """The same averaged over the paths, in their order."""
     total = 0.0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import helper
+from tamis.base.jit import helper, inlined
 from tamis.methods.stabilized.loop_columns import BINS, DEAD, bin_holding, bin_of, select
 
 ONE = np.uint64(1)
@@ -86,7 +86,7 @@ class Count(NamedTuple):
     lists: np.ndarray  # (paths, shares, ...) entries of the pools, after their number
     voted: np.ndarray  # (shares, ...) columns that have votes, after their number
     bins: np.ndarray  # (shares, BINS) displacements
-    near: np.ndarray  # (shares, ...) those near the last gravity
+    near: np.ndarray  # those near the last gravity, each share in a part of its own
     near_bits: np.ndarray  # the same memory
     near_many: np.ndarray  # (shares, 8) their number
     wanted: np.ndarray  # bin of the last gravity
@@ -121,7 +121,7 @@ class Plan(NamedTuple):
     compaction: float  # share of stored entries that may belong to purged features
 
 
-@helper
+@inlined
 def meet(span, rows, status, course):
     """Let features of a stream's rows join at their first sight."""
     clock, indices, indptr = course[0], rows.indices, rows.indptr
@@ -132,7 +132,7 @@ def meet(span, rows, status, course):
             clock.seen += 1.0
 
 
-@helper
+@inlined
 def remove(j, bundle, shared, gone):
     """Purge a feature for ever, in every path."""
     weights, meets = bundle.weights, bundle.meets
@@ -148,7 +148,7 @@ def owner(j, shares):
     return (((j >> BLOCK) * SPREAD & LOW_HALF) * shares) >> SIXTEEN
 
 
-share_of = helper(owner)
+share_of = inlined(owner)
 
 
 @helper
@@ -163,7 +163,7 @@ def settle(share, bundle, shared, count, course, plan):
         count_displacements(share, bundle, shared, count)
 
 
-@helper
+@inlined
 def count_votes(share, bundle, count):
     """Add up the votes of all paths: entries with a minus met the feature, the others kept it
     too.
@@ -182,7 +182,7 @@ def count_votes(share, bundle, count):
     voted[share, 0] = listed
 
 
-@helper
+@inlined
 def judge(share, bundle, shared, count, plan):
     """Purge what too few bursts kept."""
     ballots, votes, least = shared.ballots, count.votes, max(plan.min_votes, 1.0)
@@ -201,18 +201,25 @@ def judge(share, bundle, shared, count, plan):
     count.voted[share, 0] = 0
 
 
-@helper
+@inlined
+def part_of(share, count):
+    """Where a share's part of the displacements laid aside begins."""
+    return share * (np.uint64(count.near.shape[0]) // np.uint64(count.bins.shape[0]))
+
+
+@inlined
 def is_near(b, wanted):
-    """Whether a bin is the wanted one or beside it."""
-    return abs(np.int64(b) - wanted) <= 1
+    """Whether a bin, not that of the zeros, is the wanted one or beside it."""
+    return (abs(np.int64(b) - wanted) <= 1) & (b > NONE)
 
 
-@helper
+@inlined
 def count_displacements(share, bundle, shared, count):
     """Count the displacements of features that remain by their first binary digits; lay those
     aside from which the gravity will come if it hardly changes.
     """
-    bins, near, found, wanted = count.bins, count.near, np.uint64(0), count.wanted[0]
+    bins, near, wanted = count.bins, count.near, count.wanted[0]
+    found = start = part_of(share, count)
     for b in range(np.uint64(BINS)):
         bins[share, b] = 0
     for m in range(np.uint64(count.lists.shape[0])):
@@ -221,12 +228,12 @@ def count_displacements(share, bundle, shared, count):
             if shared.status[bundle.pool_at[m, e]] != PURGED:
                 b = bin_of(bundle.pool_bits[m, e])
                 bins[share, b] += np.uint32(1)
-                near[share, found] = bundle.pool_value[m, e]
+                near[found] = bundle.pool_value[m, e]
                 found += np.uint64(is_near(b, wanted))
-    count.near_many[share, 0] = found
+    count.near_many[share, 0] = found - start
 
 
-@helper
+@inlined
 def annealed(plan, removed):
     """Rejection rate once that share of the features is removed (the paper's phi)."""
     if plan.annealing >= 0.0:
@@ -240,7 +247,7 @@ def annealed(plan, removed):
     )
 
 
-@helper
+@inlined
 def set_burst(course, plan):
     """Length of the next bursts: the fewer features remain, the longer."""
     clock, burst = course[0], plan.burst
@@ -251,7 +258,7 @@ def set_burst(course, plan):
     clock.burst, clock.length = burst, burst * plan.bursts
 
 
-@helper
+@inlined
 def record(history, bundle, course):
     """Write the stage down; once the pages are full, every second one is thrown out and every
     second stage written.
@@ -280,22 +287,22 @@ def record(history, bundle, course):
     clock.records = at + 1.0
 
 
-@helper
+@inlined
 def smallest(rank, bundle, shared, count):
     """The displacement of that rank, from 1, among those counted; exact, without sorting."""
     wanted, below = bin_holding(rank, count.bins)
-    inside = np.int64(0)
     aside = is_near(wanted, count.wanted[0])
-    for share in range(np.uint64(count.bins.shape[0])):
-        inside += np.int64(count.bins[share, wanted])
     count.wanted[0] = np.int64(wanted)
-    values, found = np.empty(inside), np.uint64(0)
+    if wanted == NONE:
+        return 0.0
+    values, found = count.near, NONE  # each is written where it, or one before it, was read
     bits, value = bundle.pool_bits, bundle.pool_value
     if aside:
         for share in range(np.uint64(count.bins.shape[0])):
-            for e in range(count.near_many[share, 0]):
-                if bin_of(count.near_bits[share, e]) == wanted:
-                    values[found] = abs(count.near[share, e])
+            start = part_of(share, count)
+            for e in range(start, start + count.near_many[share, 0]):
+                if bin_of(count.near_bits[e]) == wanted:
+                    values[found] = abs(values[e])
                     found += ONE
     else:
         for m in range(np.uint64(value.shape[0])):
@@ -303,7 +310,7 @@ def smallest(rank, bundle, shared, count):
                 if bin_of(bits[m, e]) == wanted and shared.status[bundle.pool_at[m, e]] != PURGED:
                     values[found] = abs(value[m, e])
                     found += ONE
-    return select(values, inside, rank - below - 1)
+    return select(values, np.int64(found), rank - below - 1)
 
 
 @helper

@@ -157,7 +157,7 @@ class Bundle:
         """Room for what threads count, with what the open stage has so far."""
         many, width = len(self.paths), len(self.columns)
         shares = min(threads, many)
-        near = np.empty((shares, many * room))  # pages that nobody writes to are never there
+        near = np.empty(shares * many * room)  # pages that nobody writes to are never there
         count = loop.Count(
             votes=np.zeros(width, np.uint64),
             since=self.own["done"].astype(np.uint64),

@@ -12,8 +12,10 @@ from tiny import quiet
 from tamis import StabilizedSGDClassifier, StabilizedSGDRegressor, TruncatedGradientClassifier
 from tamis.base.targets import Coded
 from tamis.datasets import make_text
+from tamis.methods.stabilized import loop_stage as loop
 from tamis.methods.stabilized import stream as stabilized_linear
-from tamis.methods.stabilized.loop_columns import BINS, select, smallest, tally
+from tamis.methods.stabilized.loop_columns import select
+from tamis.methods.stabilized.paths import Bundle
 from tamis.solvers.first_order.state import Engine
 from tamis.terms import Constant, Descent, Free, Hinge, Logistic
 
@@ -218,13 +220,20 @@ def test_the_order_statistic_is_that_of_sorting(kind):
             if status[j] != 2
         ]
     )
-    bins = np.zeros((2, BINS), np.uint32)
-    for group, (low, high) in enumerate([(0, 2), (2, 3)]):
-        tally(bins[group], np.uint64(low), np.uint64(high), fills, at, values, status, np.uint8(2))
-    for share in (0.0, 1e-9, 0.3, 0.5, 0.7, 1.0):
+    counting = Bundle(3, 20)
+    counting.columns = np.arange(20, dtype=np.uint32)
+    counting.own["pooled"] = counting.own["done"] = fills
+    counting.pool_at, counting.pool_value = at, values
+    count = counting._counting(50, 2)
+    signed = np.where(rng.random((3, 50)) < 0.5, values, -values)  # a minus is a vote
+    state = loop.State(None, None, counting.own, at, signed, signed.view(np.uint64))
+    shared = loop.Shared(status, None, None)
+    for share in (0.0, 1e-9, 0.3, 0.5, 0.7, 0.71, 1.0):
         rank = int(np.ceil(share * len(pool)))
-        assert smallest(share, bins, fills, at, values, status, np.uint8(2)) == (
-            pool[rank - 1] if rank else 0.0
-        )
+        for part in (np.uint64(0), np.uint64(1)):
+            loop.count_displacements(part, state, shared, count)
+        assert count.bins.sum() == len(pool)
+        if rank:
+            assert loop.smallest(rank, state, shared, count) == pool[rank - 1]
     for k in range(40):
-        assert select(values.ravel()[:40].copy(), k) == np.sort(values.ravel()[:40])[k]
+        assert select(values.ravel()[:40].copy(), 40, k) == np.sort(values.ravel()[:40])[k]

@@ -41,6 +41,20 @@ def test_the_serial_twin_steps_in_while_the_lock_is_held(monkeypatch):
         assert np.array_equal(usual, weights(2))
 
 
+def test_a_stage_that_several_calls_share_has_the_same_bits_on_any_threads():
+    def walked(n_jobs, cuts):
+        model = StabilizedSGDClassifier(n_paths=5, burn_in=0.05, random_state=0, n_jobs=n_jobs)
+        for low, high in zip((0, *cuts), (*cuts, 300), strict=True):
+            quiet(model.partial_fit, X[low:high], Y[low:high], classes=np.unique(Y))
+        bundle = model._engine.bundles[0]
+        return model.coef_, bundle.ballots, bundle.pool_at, bundle.pool_value, bundle.votes
+
+    usual = walked(1, ())
+    for n_jobs in (1, 2, 3, 7):
+        found = walked(n_jobs, (3, 111, 118, 137, 290))
+        assert all(np.array_equal(a, b) for a, b in zip(usual, found, strict=True))
+
+
 def test_loky_workers():
     usual = weights(2)
     for coef in Parallel(n_jobs=2, backend="loky")(delayed(weights)(n) for n in (1, 2)):

@@ -37,13 +37,7 @@ class Fitting:
         bundle.status[fresh] = loop.PRESENT
         clock, many = bundle.clock, np.count_nonzero(fresh)
         clock.kept, clock.seen, clock.empty = clock.kept + many, clock.seen + many, 0.0
-        gone = int(counts[bundle.status == loop.PURGED].sum())
-        present = np.count_nonzero(bundle.status == loop.PRESENT)
-        if 2 * present < len(counts) or gone > plan.compaction * len(rows.data):
-            self.shrink()
-        else:
-            self.bundles[c] = bundle.relocated(self.columns)
-            self.bundle.clock.empty = gone
+        self.shrink()
 
     @property
     def bundle(self) -> Bundle:
@@ -51,23 +45,33 @@ class Fitting:
         return self.bundles[self.c]
 
     def shrink(self) -> None:
-        """Leave out the columns that have been purged or never occur."""
+        """Leave out the columns that have been purged or never occur; the others come in the order
+        of how often they occur, so that what is met often lies together.
+        """
         bundle, (data, indices, indptr) = self.bundle, self.matrix
-        stay = bundle.status[self.columns] == loop.PRESENT
-        kept = np.count_nonzero(stay)
-        place = np.full(len(stay), kept, np.uint32)
+        stay = np.flatnonzero(bundle.status[self.columns] == loop.PRESENT)
+        counts = self.counts[self.columns[stay]].astype(np.int64)
+        stay = stay[np.argsort(-counts, kind="stable")]
+        kept, size = len(stay), int(counts.sum())
+        place = np.full(len(self.columns), kept, indices.dtype)
         place[stay] = np.arange(kept)
-        owned = self.owned
-        if owned is None:
-            size = int(self.counts[self.columns[stay]].sum())
-            fewer, where = np.empty(size, data.dtype), np.empty(size, indices.dtype)
-            owned = (fewer, where, np.zeros(len(indptr), np.uint64))
-        at = int(columns_loop.compact(data, indices, indptr, place, np.uint32(kept), *owned))
-        self.owned = (owned[0][:at], owned[1][:at], owned[2])
-        self.matrix = tuple(frozen(part) for part in self.owned)
+        if size == len(data):
+            self.matrix = (data, frozen(place[indices]), indptr)
+        else:
+            owned = self.owned
+            if owned is None:
+                fewer, where = np.empty(size, data.dtype), np.empty(size, indices.dtype)
+                owned = (fewer, where, np.zeros(len(indptr), np.uint64))
+            columns_loop.compact(data, indices, indptr, place, indices.dtype.type(kept), *owned)
+            self.owned = (owned[0][:size], owned[1][:size], owned[2])
+            self.matrix = tuple(frozen(part) for part in self.owned)
         self.columns = self.columns[stay]
         self.bundles[self.c] = bundle.relocated(self.columns)
         self.bundle.clock.empty = 0.0
+
+    def end(self) -> None:
+        """Leave the bundle with its columns in their own order."""
+        self.bundles[self.c] = self.bundle.relocated(np.sort(self.columns))
 
     def walk(self, loss, source, threads, tell) -> None:
         """One pass. Threads that other programs keep waiting would make it slower: the faster way

@@ -4,41 +4,46 @@ columns that leave.
 A path has a weight for each feature, and in `meets` two bytes (so that they stay in the cache) that
 count the rows of the open burst that had it, or say that it was purged. Its pool lists the features
 met in the open stage, burst by burst: beside each stands its weight at the start of the burst while
-that is open, then its displacement a row.
+that is open, then its displacement a row, with a minus if the truncation made the weight 0.
 """
 
 import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, compiled_parallel, helper, prange, prefetch
+from tamis.base.jit import (
+    claim,
+    compiled,
+    compiled_parallel,
+    helper,
+    inlined,
+    prange,
+    prefetch,
+)
 from tamis.base.random import GOLDEN, mixed, shuffled
 from tamis.base.verbs import slope, value
 from tamis.methods.stabilized.loop_stage import (
     DEAD,
-    HALF,
-    NONE,
     ONE,
-    begin_stage,
-    count_displacements,
-    count_votes,
     end_stage,
     meet,
+    settle,
+    share_of,
 )
 
-EIGHT, ELEVEN, SIXTEEN = np.uint64(8), np.uint64(11), np.uint64(16)
+TWO, EIGHT, ELEVEN, SIXTEEN = np.uint64(2), np.uint64(8), np.uint64(11), np.uint64(16)
 # automatic steps of the intercept, against those of a row: it is in every row, and would swing
 CALM = 0.0625
 
 
 # --------------------------------------------------------------------------- random numbers
-@helper
+@inlined
 def key_of(seed, path, turn):
     """Key of a path's shuffle in a pass; never 0."""
     return mixed(mixed(seed + path * GOLDEN) + turn * GOLDEN) | ONE
 
 
-@helper
+@inlined
 def poisson(seed, path, row):
     """Poisson(1) number of a path and a row of the stream."""
     u = float(mixed(mixed(seed + path * GOLDEN) ^ mixed(row + GOLDEN)) >> ELEVEN) * 2.0**-53
@@ -52,26 +57,26 @@ def poisson(seed, path, row):
 
 
 # --------------------------------------------------------------------------- one path
-@helper
-def close_burst(m, group, fill, done, gravity, voting, bundle, votes, lists):
-    """Truncate what the burst has met, in proportion to how often, and vote for what survives."""
-    state, meets, _, pool_at, pool_value = bundle
-    listed = np.uint64(lists[group, 0])
+@inlined
+def close_burst(m, fill, done, gravity, bundle, lists):
+    """Truncate what the burst has met, in proportion to how often; an entry whose weight became 0
+    gets a minus. List the entries by the thread that will count them.
+    """
+    state, meets, _, pool_at, pool_value, _ = bundle
+    shares = np.uint64(lists.shape[1])
     for e in range(done, fill):
         j = np.uint64(pool_at[m, e])
         weight, met = state[m, j], float(meets[m, j])
-        pool_value[m, e] = abs(weight - pool_value[m, e]) / met
+        moved = abs(weight - pool_value[m, e]) / met
         weight -= min(max(weight, -gravity * met), gravity * met)
         state[m, j], meets[m, j] = weight, 0
-        if voting:
-            vote = votes[group, j]
-            lists[group, listed + ONE] = j
-            listed += np.uint64(vote == NONE)
-            votes[group, j] = vote + ONE + (np.uint64(weight != 0.0) << HALF)
-    lists[group, 0] = listed
+        pool_value[m, e] = moved if weight != 0.0 else -moved
+        share = share_of(j, shares)
+        listed = lists[m, share, 0] + np.uint32(1)
+        lists[m, share, 0], lists[m, share, listed] = listed, e
 
 
-@helper
+@inlined
 def ask(i, data, indices, indptr):
     """Ask for a row ahead of its turn: paths walk in random order, which no hardware foresees."""
     for k in range(indptr[i], indptr[i + ONE], SIXTEEN):
@@ -80,32 +85,37 @@ def ask(i, data, indices, indptr):
         prefetch(data, k + EIGHT)
 
 
+@inlined
+def row_at(position, n, key, permuted):
+    """The row that a path takes at a position of its walk."""
+    return shuffled(position, n, key) if permuted else position
+
+
 @helper
-def walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source):
+def walk(m, span, rows, bundle, lists, course, loss, plan, source):
     """Take path m over the rows `span`, which end at the latest with the stage."""
     data, indices, indptr, targets, weights, norms = rows
-    state, meets, paths, pool_at, pool_value = bundle
+    state, meets, paths, pool_at, pool_value, _ = bundle
     seed, turn, permuted = source
     n, key = np.uint64(targets.shape[0]), key_of(seed, m, turn)
     path, clock = paths[m], course[0]
     bias, norm, steps, cost, mass = path.bias, path.norm, path.steps, path.cost, path.mass
     fill, done = np.uint64(path.pooled), np.uint64(path.done)
-    watched, voting = clock.stage + 1.0 >= plan.burn, clock.stage + 1.0 > plan.burn
+    watched = clock.stage + 1.0 >= plan.burn
     left = clock.burst - clock.inside % clock.burst
     number, clean = np.uint64(clock.rows), clock.empty == 0.0
-    order = np.empty(span[1] - span[0], np.uint64)
-    for q in range(np.uint64(order.shape[0])):
-        order[q] = shuffled(span[0] + q, n, key) if permuted else span[0] + q
-        prefetch(indptr, order[q])
-        prefetch(targets, order[q])
-        prefetch(norms, order[q])
-    for q in range(np.uint64(order.shape[0])):
-        i = order[q]
-        if q + ONE < np.uint64(order.shape[0]):
-            ask(order[q + ONE], data, indices, indptr)
+    end = span[1] - ONE
+    i = row_at(span[0], n, key, permuted)
+    following = row_at(min(span[0] + ONE, end), n, key, permuted)
+    for q in range(span[0], span[1]):
+        later = row_at(min(q + TWO, end), n, key, permuted)
+        prefetch(indptr, later)
+        prefetch(targets, later)
+        prefetch(norms, later)
+        ask(following, data, indices, indptr)
         weight = weights[i] if weights.shape[0] else 1.0
         if plan.resampled:
-            weight *= poisson(seed, m, number + q)
+            weight *= poisson(seed, m, number + (q - span[0]))
         left -= 1.0
         if weight != 0.0:
             first, last = indptr[i], indptr[i + ONE]
@@ -150,28 +160,15 @@ def walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
                     bias -= bias_eta * s
         if left == 0.0:
             left = clock.burst
-            close_burst(m, group, fill, done, clock.gravity, voting, bundle, votes, lists)
+            close_burst(m, fill, done, clock.gravity, bundle, lists)
             done = fill
+        i, following = following, later
     path.bias, path.norm, path.steps, path.cost, path.mass = bias, norm, steps, cost, mass
     path.pooled, path.done = float(fill), float(done)
 
 
 # --------------------------------------------------------------------------- all paths
-@helper
-def next_span(at, stop, course):
-    """The rows until the end of the stage or of the block."""
-    return at, min(stop, at + np.uint64(course[0].length - course[0].inside))
-
-
-@helper
-def walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, source):
-    """Take a group of paths over the rows `span`."""
-    many, groups = np.uint64(bundle.paths.shape[0]), np.uint64(votes.shape[0])
-    for m in range(group * many // groups, (group + ONE) * many // groups):
-        walk(m, group, span, rows, bundle, votes, lists, course, loss, plan, source)
-
-
-@helper
+@inlined
 def advance(span, rows, shared, course):
     """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
     clock, taken = course[0], float(span[1] - span[0])
@@ -185,50 +182,49 @@ def advance(span, rows, shared, course):
 
 
 @compiled
-def run_serial(
-    rows, start, stop, bundle, shared, votes, lists, bins, course, history, loss, plan, source
-):
+def run_serial(rows, start, stop, bundle, shared, count, course, history, loss, plan, source):
     """Take every path over rows start to stop, or to the end of a stage that calls for compaction;
     return where.
     """
-    at, full, groups = start, False, np.uint64(votes.shape[0])
-    gone = np.zeros((groups, EIGHT))
+    at, full = start, False
+    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
     while at < stop and not full:
-        span = next_span(at, stop, course)
-        for group in range(groups):
-            walk_group(group, span, rows, bundle, votes, lists, course, loss, plan, source)
+        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
+        for m in range(many):
+            walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
         at = span[1]
         if advance(span, rows, shared, course):
-            for group in range(groups):
-                count_votes(group, bundle, shared, votes, lists, gone, course, plan)
-            end_stage(bundle, lists, gone, course, history, plan)
-            for group in range(groups):
-                count_displacements(group, bins, bundle, shared, course, plan)
-            begin_stage(bins, bundle, shared, course, plan)
+            if course[0].stage >= plan.burn:
+                for share in range(shares):
+                    settle(share, bundle, shared, count, course, plan)
+            end_stage(bundle, shared, count, course, history, plan)
             full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at
 
 
 @compiled_parallel
-def run_parallel(
-    rows, start, stop, bundle, shared, votes, lists, bins, course, history, loss, plan, source
-):
-    """The same with the groups of paths on threads; the same bits, as groups share nothing but
-    whole-number counts.
+def run_parallel(rows, start, stop, bundle, shared, count, course, history, loss, plan, source):
+    """The same on threads; the same bits, as paths share nothing, and what is counted are whole
+    numbers.
     """
-    at, full, groups = start, False, np.uint64(votes.shape[0])
-    gone = np.zeros((groups, EIGHT))
+    at, full = start, False
+    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
     while at < stop and not full:
-        span = next_span(at, stop, course)
-        for g in prange(groups):
-            walk_group(np.uint64(g), span, rows, bundle, votes, lists, course, loss, plan, source)
+        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
+        for share in range(shares):
+            count.claimed[share * EIGHT] = share * many // shares
+        for g in prange(shares):
+            for turn in range(shares):  # once its own paths are done, a thread helps the others
+                share = (np.uint64(g) + turn) % shares
+                m = claim(count.claimed, share * EIGHT)
+                while m < (share + ONE) * many // shares:
+                    walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
+                    m = claim(count.claimed, share * EIGHT)
         at = span[1]
         if advance(span, rows, shared, course):
-            for g in prange(groups):
-                count_votes(np.uint64(g), bundle, shared, votes, lists, gone, course, plan)
-            end_stage(bundle, lists, gone, course, history, plan)
-            for g in prange(groups):
-                count_displacements(np.uint64(g), bins, bundle, shared, course, plan)
-            begin_stage(bins, bundle, shared, course, plan)
+            if course[0].stage >= plan.burn:
+                for g in prange(shares):
+                    settle(np.uint64(g), bundle, shared, count, course, plan)
+            end_stage(bundle, shared, count, course, history, plan)
             full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, inlined
 
-ONE = np.uint64(1)
-# Displacements by exponent and first three binary digits, from 2^-96 to 2^32; the outermost bins
+ZERO, ONE = np.uint64(0), np.uint64(1)
+# Displacements by exponent and first five binary digits, from 2^-96 to 2^32; the outermost bins
 # hold what lies beyond.
-BINS, SHIFT, LOWEST = 1 << 10, np.uint64(49), (1023 - 96) << 3
+BINS, SHIFT, LOWEST = 1 << 12, np.uint64(47), (1023 - 96) << 5
+UNSIGNED = np.uint64(0x7FFFFFFFFFFFFFFF)
 DEAD = np.uint16(0xFFFF)
 
 
@@ -48,65 +49,36 @@ def compact(data, indices, indptr, place, kept, out_data, out_indices, out_indpt
 
 
 # --------------------------------------------------------------------------- order statistics
-@helper
+@inlined
 def bin_of(bits):
-    """Bin of a displacement, given its bits; larger ones never come before smaller ones."""
-    place = np.int64(bits >> SHIFT) - LOWEST
-    return np.uint64(min(max(place, np.int64(0)), np.int64(BINS - 1)))
-
-
-@helper
-def tally(bins, low, high, fills, pool_at, pool_value, status, purged):
-    """Count the displacements of paths low to high, those of features that remain, by their first
-    binary digits.
+    """Bin of a displacement, given its bits but for the sign; larger ones never come before smaller
+    ones, and the first holds zeros alone.
     """
-    bits = pool_value.view(np.uint64)
-    bins[:] = 0
-    for m in range(low, high):
-        for e in range(np.uint64(fills[m])):
-            bins[bin_of(bits[m, e])] += np.uint32(status[pool_at[m, e]] != purged)
+    size = bits & UNSIGNED
+    place = min(max(np.int64(size >> SHIFT) - LOWEST, np.int64(1)), np.int64(BINS - 1))
+    return np.uint64(place) if size else ZERO
 
 
-@helper
-def count(bins, low, high):
-    """Number of displacements in the bins low to high of all groups."""
-    total = np.int64(0)
-    for group in range(bins.shape[0]):
-        for b in range(low, high):
-            total += np.int64(bins[group, b])
-    return total
-
-
-@helper
-def smallest(share, bins, fills, pool_at, pool_value, status, purged):
-    """The displacement that a share of those counted in `bins` (groups, BINS) does not exceed;
-    exact, without sorting.
+@inlined
+def bin_holding(rank, bins):
+    """The bin, of all shares together, that holds the displacement of that rank (from 1), and how
+    many lie in earlier bins.
     """
-    bits = pool_value.view(np.uint64)
-    rank = math.ceil(share * count(bins, 0, BINS))
-    if rank < 1:
-        return 0.0
-    below, wanted = 0, 0
-    for width in (64, 1):  # strides first: most of the bins are empty
-        inside = count(bins, wanted, wanted + width)
-        while below + inside < rank:
-            below += inside
-            wanted += width
-            inside = count(bins, wanted, wanted + width)
-    near = np.empty(inside)
-    found = np.uint64(0)
-    for m in range(np.uint64(fills.shape[0])):
-        for e in range(np.uint64(fills[m])):
-            if bin_of(bits[m, e]) == wanted and status[pool_at[m, e]] != purged:
-                near[found] = pool_value[m, e]
-                found += ONE
-    return select(near, rank - below - 1)
+    below, wanted = np.int64(0), np.uint64(0)
+    while True:
+        inside = np.int64(0)
+        for share in range(np.uint64(bins.shape[0])):
+            inside += np.int64(bins[share, wanted])
+        if below + inside >= rank:
+            return wanted, below
+        below += inside
+        wanted += ONE
 
 
-@helper
-def select(values, k):
-    """The k-th smallest value, from 0; the values are reordered (Hoare's quickselect)."""
-    low, high = 0, values.shape[0] - 1
+@inlined
+def select(values, many, k):
+    """The k-th smallest of the first values, from 0; they are reordered (Hoare's quickselect)."""
+    low, high = 0, many - 1
     while low < high:
         pivot = values[(low + high) // 2]
         i, j = low, high
@@ -129,7 +101,7 @@ def select(values, k):
 
 
 # --------------------------------------------------------------------------- what a model shows
-@helper
+@inlined
 def shown(state, meets, m, j, gravity):
     """A path's weight as it would be if the open burst ended now."""
     met = meets[m, j]
@@ -139,7 +111,7 @@ def shown(state, meets, m, j, gravity):
     return state[m, j] - min(max(state[m, j], -limit), limit)
 
 
-@helper
+@inlined
 def mean_shown(state, meets, j, gravity):
     """The same averaged over the paths, in their order."""
     total = 0.0

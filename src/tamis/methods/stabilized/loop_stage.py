@@ -7,15 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import helper
-from tamis.methods.stabilized.loop_columns import DEAD, smallest, tally
+from tamis.base.jit import helper, inlined
+from tamis.methods.stabilized.loop_columns import BINS, DEAD, bin_holding, bin_of, select
 
 ONE = np.uint64(1)
 HALF = np.uint64(32)
 LOW = np.uint64(0xFFFFFFFF)
 NONE = np.uint64(0)
-# Features are counted by threads in blocks of 64, so that no cache line is written by two.
-SHARE = np.uint64(6)
+# Threads count features in blocks of 8, so that no cache line of votes is written by two.
+BLOCK, SPREAD, SIXTEEN = np.uint64(3), np.uint64(40503), np.uint64(16)
+LOW_HALF = np.uint64(0xFFFF)
+SIGN = np.uint64(63)
 UNSEEN, PRESENT, PURGED = np.uint8(0), np.uint8(1), np.uint8(2)
 # A path's own numbers, one cache line a path: intercept, mean norm and number of its rows, entries
 # of its pool and those of ended bursts, sum and weight of its losses in the stage.
@@ -65,6 +67,7 @@ class State(NamedTuple):
     paths: np.ndarray
     pool_at: np.ndarray
     pool_value: np.ndarray
+    pool_bits: np.ndarray  # the same memory as `pool_value`
 
 
 class Shared(NamedTuple):
@@ -73,6 +76,22 @@ class Shared(NamedTuple):
     status: np.ndarray
     ballots: np.ndarray
     counts: np.ndarray
+
+
+class Count(NamedTuple):
+    """What threads count at the end of a stage, each for its share of the features."""
+
+    votes: np.ndarray  # bursts that met and, in the upper half, kept a column
+    since: np.ndarray  # first entry of each pool that is not yet among the votes
+    lists: np.ndarray  # (paths, shares, ...) entries of the pools, after their number
+    voted: np.ndarray  # (shares, ...) columns that have votes, after their number
+    bins: np.ndarray  # (shares, BINS) displacements
+    near: np.ndarray  # those near the last gravity, each share in a part of its own
+    near_bits: np.ndarray  # the same memory
+    near_many: np.ndarray  # (shares, 8) their number
+    wanted: np.ndarray  # bin of the last gravity
+    gone: np.ndarray  # (shares, 8) features that left, and their stored entries
+    claimed: np.ndarray  # the next path of each share, in every eighth cell
 
 
 class Source(NamedTuple):
@@ -102,7 +121,7 @@ class Plan(NamedTuple):
     compaction: float  # share of stored entries that may belong to purged features
 
 
-@helper
+@inlined
 def meet(span, rows, status, course):
     """Let features of a stream's rows join at their first sight."""
     clock, indices, indptr = course[0], rows.indices, rows.indptr
@@ -113,7 +132,7 @@ def meet(span, rows, status, course):
             clock.seen += 1.0
 
 
-@helper
+@inlined
 def remove(j, bundle, shared, gone):
     """Purge a feature for ever, in every path."""
     weights, meets = bundle.weights, bundle.meets
@@ -124,37 +143,97 @@ def remove(j, bundle, shared, gone):
     gone[1] += float(shared.counts[j]) if shared.counts.shape[0] else 1.0
 
 
+def owner(j, shares):
+    """The share that a feature belongs to, for a number or an array."""
+    return (((j >> BLOCK) * SPREAD & LOW_HALF) * shares) >> SIXTEEN
+
+
+share_of = inlined(owner)
+
+
 @helper
-def count_votes(group, bundle, shared, votes, lists, gone, course, plan):
-    """Sum the votes over the groups of paths for this group's share of the features, and purge what
-    too few bursts kept.
+def settle(share, bundle, shared, count, course, plan):
+    """For a thread's share of the features: the votes of the stage, what leaves, and how the
+    displacements of the others are spread.
     """
-    if course[0].stage <= plan.burn:
-        return
-    ballots, groups = shared.ballots, np.uint64(votes.shape[0])
-    for listed in range(groups):
-        for e in range(ONE, np.uint64(lists[listed, 0]) + ONE):
-            j = np.uint64(lists[listed, e])
-            if groups > ONE and (j >> SHARE) % groups != group:  # another group's
-                continue
-            total = NONE
-            for other in range(groups):
-                total += votes[other, j]
-                votes[other, j] = NONE
-            if total == NONE:  # listed before
-                continue
-            met, kept = float(total & LOW), float(total >> HALF)
-            ballots[j, 2] += met
-            ballots[j, 3] += kept
-            met += ballots[j, 0]
-            kept += ballots[j, 1]
-            judged = met >= max(plan.min_votes, 1.0)
-            ballots[j, 0], ballots[j, 1] = (0.0, 0.0) if judged else (met, kept)
-            if judged and kept < plan.purge * met:
-                remove(j, bundle, shared, gone[group])
+    if course[0].stage > plan.burn:
+        count_votes(share, bundle, count)
+        judge(share, bundle, shared, count, plan)
+    if plan.gravity < 0.0:
+        count_displacements(share, bundle, shared, count)
 
 
-@helper
+@inlined
+def count_votes(share, bundle, count):
+    """Add up the votes of all paths: entries with a minus met the feature, the others kept it
+    too.
+    """
+    votes, voted, pool_at, pool_bits = count.votes, count.voted, bundle.pool_at, bundle.pool_bits
+    listed = np.uint64(voted[share, 0])
+    for m in range(np.uint64(pool_at.shape[0])):
+        for k in range(ONE, np.uint64(count.lists[m, share, 0]) + ONE):
+            e = np.uint64(count.lists[m, share, k])
+            if e >= count.since[m]:
+                j = np.uint64(pool_at[m, e])
+                vote = votes[j]
+                voted[share, listed + ONE] = j
+                listed += np.uint64(vote == NONE)
+                votes[j] = vote + ONE + ((pool_bits[m, e] >> SIGN ^ ONE) << HALF)
+    voted[share, 0] = listed
+
+
+@inlined
+def judge(share, bundle, shared, count, plan):
+    """Purge what too few bursts kept."""
+    ballots, votes, least = shared.ballots, count.votes, max(plan.min_votes, 1.0)
+    for e in range(ONE, np.uint64(count.voted[share, 0]) + ONE):
+        j = np.uint64(count.voted[share, e])
+        met, kept = float(votes[j] & LOW), float(votes[j] >> HALF)
+        votes[j] = NONE
+        ballots[j, 2] += met
+        ballots[j, 3] += kept
+        met += ballots[j, 0]
+        kept += ballots[j, 1]
+        judged = met >= least
+        ballots[j, 0], ballots[j, 1] = (0.0, 0.0) if judged else (met, kept)
+        if judged and kept < plan.purge * met:
+            remove(j, bundle, shared, count.gone[share])
+    count.voted[share, 0] = 0
+
+
+@inlined
+def part_of(share, count):
+    """Where a share's part of the displacements laid aside begins."""
+    return share * (np.uint64(count.near.shape[0]) // np.uint64(count.bins.shape[0]))
+
+
+@inlined
+def is_near(b, wanted):
+    """Whether a bin, not that of the zeros, is the wanted one or beside it."""
+    return (abs(np.int64(b) - wanted) <= 1) & (b > NONE)
+
+
+@inlined
+def count_displacements(share, bundle, shared, count):
+    """Count the displacements of features that remain by their first binary digits; lay those
+    aside from which the gravity will come if it hardly changes.
+    """
+    bins, near, wanted = count.bins, count.near, count.wanted[0]
+    found = start = part_of(share, count)
+    for b in range(np.uint64(BINS)):
+        bins[share, b] = 0
+    for m in range(np.uint64(count.lists.shape[0])):
+        for k in range(ONE, np.uint64(count.lists[m, share, 0]) + ONE):
+            e = np.uint64(count.lists[m, share, k])
+            if shared.status[bundle.pool_at[m, e]] != PURGED:
+                b = bin_of(bundle.pool_bits[m, e])
+                bins[share, b] += np.uint32(1)
+                near[found] = bundle.pool_value[m, e]
+                found += np.uint64(is_near(b, wanted))
+    count.near_many[share, 0] = found - start
+
+
+@inlined
 def annealed(plan, removed):
     """Rejection rate once that share of the features is removed (the paper's phi)."""
     if plan.annealing >= 0.0:
@@ -168,7 +247,7 @@ def annealed(plan, removed):
     )
 
 
-@helper
+@inlined
 def set_burst(course, plan):
     """Length of the next bursts: the fewer features remain, the longer."""
     clock, burst = course[0], plan.burst
@@ -179,7 +258,7 @@ def set_burst(course, plan):
     clock.burst, clock.length = burst, burst * plan.bursts
 
 
-@helper
+@inlined
 def record(history, bundle, course):
     """Write the stage down; once the pages are full, every second one is thrown out and every
     second stage written.
@@ -196,7 +275,8 @@ def record(history, bundle, course):
     if at == history.shape[0]:
         at //= 2
         for e in range(at):
-            history[e] = history[2 * e + 1]
+            for field in range(history.shape[1]):
+                history[e, field] = history[2 * e + 1, field]
         clock.stride *= 2.0
         if clock.stage % clock.stride != 0.0:
             clock.records = float(at)
@@ -207,42 +287,57 @@ def record(history, bundle, course):
     clock.records = at + 1.0
 
 
-@helper
-def end_stage(bundle, lists, gone, course, history, plan):
-    """Once the votes are counted: add up what left, write the stage down, anneal."""
-    clock = course[0]
-    for group in range(np.uint64(lists.shape[0])):
-        lists[group, 0] = 0
-        clock.kept -= gone[group, 0]
-        clock.empty += gone[group, 1]
-        gone[group, 0] = gone[group, 1] = 0.0
-    record(history, bundle, course)
-    clock.rejection = annealed(plan, 1.0 - clock.kept / max(clock.seen, 1.0))
+@inlined
+def smallest(rank, bundle, shared, count):
+    """The displacement of that rank, from 1, among those counted; exact, without sorting."""
+    wanted, below = bin_holding(rank, count.bins)
+    aside = is_near(wanted, count.wanted[0])
+    count.wanted[0] = np.int64(wanted)
+    if wanted == NONE:
+        return 0.0
+    values, found = count.near, NONE  # each is written where it, or one before it, was read
+    bits, value = bundle.pool_bits, bundle.pool_value
+    if aside:
+        for share in range(np.uint64(count.bins.shape[0])):
+            start = part_of(share, count)
+            for e in range(start, start + count.near_many[share, 0]):
+                if bin_of(count.near_bits[e]) == wanted:
+                    values[found] = abs(values[e])
+                    found += ONE
+    else:
+        for m in range(np.uint64(value.shape[0])):
+            for e in range(np.uint64(bundle.paths[m].pooled)):
+                if bin_of(bits[m, e]) == wanted and shared.status[bundle.pool_at[m, e]] != PURGED:
+                    values[found] = abs(value[m, e])
+                    found += ONE
+    return select(values, np.int64(found), rank - below - 1)
 
 
 @helper
-def count_displacements(group, bins, bundle, shared, course, plan):
-    """A group's share of the histogram from which the gravity comes."""
-    if course[0].stage >= plan.burn and plan.gravity < 0.0:
-        many, groups = np.uint64(bundle.paths.shape[0]), np.uint64(bins.shape[0])
-        low, high = group * many // groups, (group + ONE) * many // groups
-        fills, at, value = bundle.paths["pooled"], bundle.pool_at, bundle.pool_value
-        tally(bins[group], low, high, fills, at, value, shared.status, PURGED)
-
-
-@helper
-def begin_stage(bins, bundle, shared, course, plan):
-    """Set the gravity of the next stage from the displacements of the last one, and empty the
-    pools.
+def end_stage(bundle, shared, count, course, history, plan):
+    """Once the shares are settled: add up what left, write the stage down, set rejection, gravity
+    and bursts of the next one, and empty the pools.
     """
     clock, paths = course[0], bundle.paths
+    remain = np.int64(0)
+    for share in range(np.uint64(count.gone.shape[0])):
+        clock.kept -= count.gone[share, 0]
+        clock.empty += count.gone[share, 1]
+        count.gone[share, 0] = count.gone[share, 1] = 0.0
+        for b in range(np.uint64(BINS)):
+            remain += np.int64(count.bins[share, b])
+    record(history, bundle, course)
+    clock.rejection = annealed(plan, 1.0 - clock.kept / max(clock.seen, 1.0))
     clock.gravity = 0.0
     if clock.stage >= plan.burn:
         clock.gravity = plan.gravity
         if plan.gravity < 0.0:
-            fills, at, value = paths["pooled"], bundle.pool_at, bundle.pool_value
-            clock.gravity = smallest(clock.rejection, bins, fills, at, value, shared.status, PURGED)
-    for m in range(paths.shape[0]):
+            rank = np.int64(math.ceil(clock.rejection * remain))
+            clock.gravity = smallest(rank, bundle, shared, count) if rank > 0 else 0.0
+    for m in range(np.uint64(paths.shape[0])):
         paths[m].pooled = paths[m].done = 0.0
+        count.since[m] = NONE
+        for share in range(np.uint64(count.lists.shape[1])):
+            count.lists[m, share, 0] = 0
     clock.inside = 0.0
     set_burst(course, plan)

@@ -30,7 +30,7 @@ class Bundle:
     _contents: ClassVar[dict] = {
         "paths": array("f8", "paths", 8),
         "status": array("u1", "columns", most=2),
-        "columns": array("u4", "width", below="columns", increasing=True),
+        "columns": array("u4", "width", below="columns", distinct=True),
         "state": array("f8", "paths", "width"),
         "meets": array("u2", "paths", "width"),
         "ballots": array("f8", "width", 4, least=0.0),
@@ -95,24 +95,28 @@ class Bundle:
         return self.pool_at.shape[1]
 
     def relocated(self, columns: np.ndarray) -> "Bundle":
-        """The bundle with its state at other columns (ascending): new ones are empty, those left
-        out must be.
+        """The bundle with its state at other columns: new ones are empty, those left out must
+        be.
         """
         if np.array_equal(columns, self.columns):
             return self
         moved = copy(self)
         many, width = len(self.paths), len(columns)
-        place = np.searchsorted(columns, self.columns).astype(np.uint32)
+        place = np.full(len(self.status), width, np.uint32)
+        place[columns] = np.arange(width)
+        place = place[self.columns]
         stay = np.flatnonzero(place < width)
-        stay = stay[columns[place[stay]] == self.columns[stay]]
         state, meets = np.zeros((many, width)), np.zeros((many, width), np.uint16)
         ballots = np.zeros((width, 4))
         for m in range(many):
             state[m, place[stay]], meets[m, place[stay]] = self.state[m, stay], self.meets[m, stay]
         ballots[place[stay]] = self.ballots[stay]
         meets[:, self.status[columns] == loop.PURGED] = loop.DEAD
-        moved.pool_at, moved.voted = place[self.pool_at], place[self.voted]
-        moved.pool_at[moved.pool_at >= width] = 0  # unused ends
+        moved.pool_at = place[self.pool_at]
+        unused = np.arange(self.room) >= self.own["pooled"][:, None]
+        moved.pool_at[unused] = 0
+        order = np.argsort(place[self.voted])
+        moved.voted, moved.votes = place[self.voted][order], self.votes[order]
         moved.columns, moved.state, moved.meets, moved.ballots = columns, state, meets, ballots
         return moved
 
@@ -130,37 +134,66 @@ class Bundle:
         """Walk rows start to stop; return how far it came before purged features took up too much
         room.
         """
-        many, width = len(self.paths), len(self.columns)
-        groups = min(threads, many)
-        votes = np.zeros((groups, width), np.uint64)
-        lists = np.empty((groups, width + 2), np.uint32)
-        lists[:, 0] = 0
-        bins = np.zeros((groups, columns_loop.BINS), np.uint32)
-        votes[0, self.voted] = self.votes
-        lists[0, 1 : len(self.voted) + 1] = self.voted
-        lists[0, 0] = len(self.voted)
-        filled = self.room
+        many, filled = len(self.paths), self.room
         room += filled + 1  # the loop writes before it knows whether an entry is new
         pool_at, pool_value = np.empty((many, room), np.uint32), np.empty((many, room))
         pool_at[:, :filled], pool_value[:, :filled] = self.pool_at, self.pool_value
-        bundle = State(self.state, self.meets, self.own, pool_at, pool_value)
+        bundle = State(
+            self.state, self.meets, self.own, pool_at, pool_value, pool_value.view(np.uint64)
+        )
         status = self.status if not len(counts) else self.status[self.columns]
-        shared = Shared(status, self.ballots, counts)
+        shared, count = Shared(status, self.ballots, counts), self._counting(room, threads)
         at = on_threads(
             run_parallel, run_serial, threads,
-            rows, np.uint64(start), np.uint64(stop), bundle, shared, votes, lists, bins,
+            rows, np.uint64(start), np.uint64(stop), bundle, shared, count,
             self.course.view(COURSE), self.history, loss, plan, source,
         )  # fmt: skip
         if len(counts):
             self.status[self.columns] = status
-        filled = int(self.own["pooled"].max())
-        # The unused ends are garbage: they are cleared so that equal models are equal files.
-        self.pool_at, self.pool_value = pool_at[:, :filled].copy(), pool_value[:, :filled].copy()
-        unused = np.arange(filled) >= self.own["pooled"][:, None]
-        self.pool_at[unused], self.pool_value[unused] = 0, 0.0
-        self.voted = np.unique(np.concatenate([part[1 : int(part[0]) + 1] for part in lists]))
-        self.votes = votes[:, self.voted].sum(axis=0)
+        self._keep(bundle, count, voting=self.clock.stage + 1.0 > plan.burn)
         return int(at)
+
+    def _counting(self, room: int, threads: int) -> loop.Count:
+        """Room for what threads count, with what the open stage has so far."""
+        many, width = len(self.paths), len(self.columns)
+        shares = min(threads, many)
+        near = np.empty(shares * many * room)  # pages that nobody writes to are never there
+        count = loop.Count(
+            votes=np.zeros(width, np.uint64),
+            since=self.own["done"].astype(np.uint64),
+            lists=np.empty((many, shares, room + 1), np.uint32),
+            voted=np.empty((shares, width + 2), np.uint32),
+            bins=np.zeros((shares, columns_loop.BINS), np.uint32),
+            near=near,
+            near_bits=near.view(np.uint64),
+            near_many=np.zeros((shares, 8), np.uint64),
+            wanted=np.zeros(1, np.int64),
+            gone=np.zeros((shares, 8)),
+            claimed=np.zeros(8 * shares, np.uint64),
+        )
+        count.votes[self.voted] = self.votes
+        count.voted[:, 0] = count.lists[:, :, 0] = 0
+        _list(count.voted, self.voted, self.voted)
+        for m in np.flatnonzero(count.since):
+            done = np.arange(int(count.since[m]))
+            _list(count.lists[m], self.pool_at[m, done], done)
+        return count
+
+    def _keep(self, bundle: State, count: loop.Count, voting: bool) -> None:
+        """Keep what the open stage has: entries of the pools, and votes beside them."""
+        filled = int(self.own["pooled"].max())
+        at, value = bundle.pool_at[:, :filled], bundle.pool_value[:, :filled]
+        place, done = np.arange(filled), self.own["done"][:, None]
+        fresh = (place >= count.since[:, None]) & (place < done) & voting
+        kept = np.uint64(1) - np.signbit(value[fresh])
+        np.add.at(count.votes, at[fresh], np.uint64(1) + (kept << loop.HALF))
+        voted = np.unique(np.concatenate([self.voted, at[fresh]]))
+        self.voted = voted[count.votes[voted] > 0]
+        self.votes = count.votes[self.voted]
+        # The unused ends are garbage: they are cleared so that equal models are equal files.
+        unused = place >= self.own["pooled"][:, None]
+        self.pool_at = np.where(unused, np.uint32(0), at)
+        self.pool_value = np.where(unused, 0.0, np.where(place < done, abs(value), value))
 
     def means(self) -> np.ndarray:
         """Mean weights of the columns that the state has."""
@@ -222,6 +255,14 @@ class Bundle:
             )
         else:
             columns_loop.score_dense(*rows[:3], self.spread(self.means()), self.bias, scores)
+
+
+def _list(lists: np.ndarray, columns: np.ndarray, entries: np.ndarray) -> None:
+    """Write entries, each of a column, into the lists of the shares that the columns belong to."""
+    shares = loop.owner(columns.astype(np.uint64), np.uint64(len(lists)))
+    for share, own in enumerate(lists):
+        mine = entries[shares == share]
+        own[0], own[1 : len(mine) + 1] = len(mine), mine
 
 
 # --------------------------------------------------------------------------- all outputs

@@ -241,6 +241,7 @@ class Stabilized(LinearStream):
                 fitting = Fitting(engine.bundles, c, rows, self._target(columns, c), *rest)
                 # The model is whole only with its last output: callbacks look at that one alone.
                 self._pass_over(fitting, passes if c == engine.outputs - 1 else None, progress)
+                fitting.end()
         passes.end()
         if not engine.count():
             self._warn_empty()

@@ -147,7 +147,8 @@ def _first(weights: np.ndarray, known: dict, c: int, most: int | None) -> tuple[
     keys = [places, -np.abs(weights[places])]
     if "importance" in known:
         keys.append(-known["importance"][c, places])
-    return np.array(keys, dtype=float)[:, np.lexsort(keys)[:most]], len(places)
+    order = np.lexsort(keys)[:most]
+    return np.array([key[order] for key in keys], dtype=float), len(places)
 
 
 def _picked(array, support):

@@ -25,7 +25,9 @@ def run(given: argparse.Namespace) -> None:
         names = ["column", "name", "class", "weight", "importance", "probability"]
         writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: for_csv(value) for name, value in line.items()} for line in found.lines)
+        writer.writerows(
+            {name: for_csv(value) for name, value in line.items()} for line in found.lines
+        )
         return
     usual = type(model)().get_params(deep=False)
     changed = {

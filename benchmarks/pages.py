@@ -1,5 +1,5 @@
-"""Results as pages: tables on the terminal, and Markdown under docs/performance with an index of
-all goals.
+"""Results as pages: tables on the terminal, and Markdown under docs/performance; `index` makes the
+page that opens them.
 """
 
 import json
@@ -12,11 +12,14 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as Grid
 
-from benchmarks import PARTS
+from benchmarks import index, peers
 from benchmarks.clock import ROOT
 
-PACKAGES = ("tamis", "numpy", "scipy", "numba", "scikit-learn", "vowpalwabbit", "river")
-MET, MISSED = "met", "not met"
+PACKAGES = ("tamis", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
+PEERS = tuple(name for name in peers.listed() if name not in PACKAGES)
+MET, MISSED = index.MET, "not met"
+# What the machine did before the benchmarks began, which no later figure can tell.
+LOAD = os.getloadavg() if hasattr(os, "getloadavg") else None
 
 
 @dataclass
@@ -31,11 +34,14 @@ class Table:
 
 @dataclass
 class Goal:
-    """One promise, the figure that was found, and the verdict in words."""
+    """One promise, the figure that was found, the verdict in words, and for one that is not met
+    what was tried.
+    """
 
     promise: str
     figure: str
     verdict: str
+    tried: str = ""
 
 
 @dataclass
@@ -83,14 +89,23 @@ def machine() -> str:
 
 
 def versions() -> str:
-    """Versions of Python and of all contestants."""
-    found = [f"Python {platform.python_version()}"]
-    for name in PACKAGES:
+    """Versions of Python, of what tamis stands on and of all peers; those that are absent, last."""
+    found, absent = [f"Python {platform.python_version()}"], []
+    for name in PACKAGES + PEERS:
         try:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
-            found.append(f"{name} absent")
-    return ", ".join(found)
+            absent.append(name)
+    said = ", ".join(found)
+    return f"{said}; not installed here: {', '.join(absent)}" if absent else said
+
+
+def load() -> str:
+    """What else the machine did when the benchmarks began."""
+    if LOAD is None:
+        return ""
+    said = ", ".join(f"{part:.2f}" for part in LOAD)
+    return f" Load average when it began (1, 5 and 15 minutes): {said}."
 
 
 def show(page: Page) -> None:
@@ -124,31 +139,29 @@ def write(page: Page, quick: bool) -> None:
     for name, words in page.figures:
         lines += [f"![{words}]({name})", ""]
     for table in page.tables:
-        lines += [f"## {table.caption}", "", *_pipe(table.head, table.rows), ""] + (
+        lines += [f"## {table.caption}", "", *index.pipe(table.head, table.rows), ""] + (
             [flow(table.note), ""] if table.note else []
         )
     if page.goals:
         lines += [
             "## Goals",
             "",
-            *_pipe(
+            *index.pipe(
                 ["goal", "found", "verdict"], [[g.promise, g.figure, g.verdict] for g in page.goals]
             ),
             "",
         ]
-    lines += ["## How this was made", "", f"`{command}` on {machine()}.", "", f"{versions()}.", ""]
+    lines += [
+        "## How this was made",
+        "",
+        f"`{command}` on {machine()}.{load()}",
+        "",
+        f"{versions()}.",
+        "",
+    ]
     (place / f"{page.part}.md").write_text("\n".join(lines))
     _remember(page, place)
-    _write_index(place)
-
-
-def _pipe(head, rows) -> list[str]:
-    """A Markdown table; figures to the right."""
-    rule = ["---", *(["---:"] * (len(head) - 1))]
-    return [
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
-        for row in [head, rule, *rows]
-    ]
+    index.write(place)
 
 
 def _remember(page: Page, place: Path) -> None:
@@ -157,27 +170,3 @@ def _remember(page: Page, place: Path) -> None:
     known = json.loads(store.read_text()) if store.exists() else {}
     known[page.part] = {"title": page.title, "goals": [asdict(goal) for goal in page.goals]}
     store.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")
-
-
-def _write_index(place: Path) -> None:
-    """A short page: one sentence a goal, and the way to the parts."""
-    known = json.loads((place / "goals.json").read_text())
-    present = [part for part in PARTS if part in known and (place / f"{part}.md").exists()]
-    goals = [goal for part in present for goal in known[part]["goals"]]
-    met = sum(goal["verdict"] == MET for goal in goals)
-    lines = ["# Performance", ""]
-    lines += [
-        f"What tamis promised and what the benchmarks found: {met} of {len(goals)} goals met. Made "
-        "by `make bench`.",
-        "",
-    ]
-    for part in present:
-        if known[part]["goals"]:
-            lines += [f"**{known[part]['title']}**", ""]
-            lines += [
-                f"- {goal['promise']}: {goal['figure']}, **{goal['verdict']}**."
-                for goal in known[part]["goals"]
-            ]
-            lines += [""]
-    lines += ["```{toctree}", ":maxdepth: 1", "", *present, "```", ""]
-    (place / "index.md").write_text("\n".join(lines))

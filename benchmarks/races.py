@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from benchmarks import realsets
+from benchmarks import peers, realsets
 from benchmarks.contestants import (
     PASSES,
     Contestant,
@@ -153,7 +153,8 @@ def show_race(caption: str, split: Split, quick: bool) -> Table:
             for text in (f"{found.seconds:.3f}", f"{100 * found.error:.1f}", f"{found.kept:,}")
         ]
         rows.append([name, str(tried[name]), *figures, _words(choices[name].sparse)])
-    rows.append(river_row(split))
+    if peers.has("river"):
+        rows.append(river_row(split))
     head = [
         "contestant",
         "settings tried",
@@ -197,7 +198,8 @@ def run(quick: bool) -> Page:
         solve the batch problem (liblinear penalises the intercept too; saga stops after
         {SAGA_PASSES} passes). River learns the first {RIVER_ROWS:,} rows once at one fixed setting,
         and its seconds, in brackets, are extrapolated to {PASSES} passes over all rows."""
-    page = Page("races", "Races", opening)
+    missing = peers.absent(["vowpalwabbit", "river"])
+    page = Page("races", "Races", f"{opening} {missing}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         page.tables.append(

@@ -11,7 +11,7 @@ from cli.commands import here, tamis
 
 from tamis import load
 from tamis.cli.commands.demo import write_svmlight
-from tamis.cli.show import show_kept
+from tamis.cli.show import Kept, kept, show_kept
 from tamis.datasets import make_text
 from tamis.report.page.material import DOUBT
 from tamis.report.page.sizes import verdict_of
@@ -164,15 +164,36 @@ def test_features_that_were_seldom_selected_are_marked(capsys):
         line | {"name": name, "probability": share}
         for name, share in (("sure", 1.0), ("even", 0.5), ("rare", 0.49))
     ]
-    show_kept(lines, 3)
+    show_kept(Kept(lines, 3, False))
     said = capsys.readouterr().out
     assert [line for line in said.splitlines() if "│" in line and "*" in line] == [
         next(line for line in said.splitlines() if "rare" in line)
     ]
     assert "* 0.49" in said
     assert f"\n* {DOUBT}\n" in said
-    show_kept(lines, 2)
+    show_kept(Kept(lines[:2], 3, False))
     assert "*" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("importance", [False, True])
+def test_the_first_weights_are_those_of_all(importance):
+    random = np.random.default_rng(0)
+    model = types.SimpleNamespace(support_=np.arange(40) * 3, classes_=np.array(["a", "b", "c"]))
+    model.coef_ = np.zeros((3, 120))
+    model.coef_[:, model.support_] = random.integers(-2, 3, (3, 40))  # zeros, and many ties
+    if importance:
+        model.importance_ = np.abs(model.coef_) * random.integers(1, 3, 120)
+    whole = kept(model, lambda columns: [f"word {c}" for c in columns])
+    wanted = sorted(
+        whole.lines,
+        key=lambda line: (-line.get("importance", 0), -abs(line["weight"]), line["column"]),
+    )
+    assert whole.lines == wanted
+    assert whole.total == np.count_nonzero(model.coef_)
+    for most in (0, 1, 7, 50):
+        few = kept(model, lambda columns: [f"word {c}" for c in columns], most)
+        assert few == (whole.lines[:most], whole.total, True)
+    assert whole.lines[0]["name"] == f"word {whole.lines[0]['column']}"
 
 
 def test_without_runs_inside_there_is_no_probability(tmp_path, capsys):

@@ -5,17 +5,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tamis.base.machine.progress import Progress
+from tamis.cli.memory import needed_by
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
 from tamis.read.opening import open_rows
 from tamis.read.source import RowSource
-from tamis.read.survey import Survey
-from tamis.training.readings import MEMORY
+from tamis.read.survey import Survey, Watcher
 
 NamesOf = Callable[[Iterable[int]], list[str]]
-MOST = 100_000  # columns that a sieve fits, where all of them are too many
-BASE = 250_000_000  # bytes of Python, its libraries and the reader
+MOST = 8_000_000_000  # bytes for a sieve, above which another method is suggested
 
 
 def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSource:
@@ -43,10 +42,16 @@ def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSo
     return open_rows(list(files), **(options | more))
 
 
-def survey_of(rows: RowSource, columns: bool = False, label: str = "survey") -> Survey:
+def survey_of(
+    rows: RowSource,
+    columns: bool = False,
+    label: str = "survey",
+    watch: Callable[[], Watcher] | None = None,
+) -> Survey:
     """What is in all rows, under a progress bar."""
     with Progress(label, max(rows.total, 1)) as bar:
-        return rows.survey(columns=columns, tell=lambda done: bar.advance(done - bar.done))
+        tell = lambda done: bar.advance(done - bar.done)  # noqa: E731
+        return rows.survey(columns=columns, tell=tell, watch=watch)
 
 
 def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
@@ -65,9 +70,10 @@ def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
     return task
 
 
-def audit_of(rows: RowSource, survey: Survey) -> dict:
-    """What `tamis check` says of a file, as plain data."""
-    suggested, reason, memory = suggest(survey)
+def audit_of(rows: RowSource, survey: Survey, base: int | None = None) -> dict:
+    """What `tamis check` says of a file, as plain data; `base` is what was held to read it."""
+    needed = needed_by(survey, base)
+    suggested, reason = suggest(survey, needed["sieve"])
     return {
         "files": list(rows.files),
         "format": rows.format,
@@ -77,28 +83,21 @@ def audit_of(rows: RowSource, survey: Survey) -> dict:
         "density": survey.density,
         "labels": {label(value): survey.labels[value] for value in survey.classes},
         "bad": {"count": survey.bad.count, "first": list(survey.bad.first)},
-        "memory_bytes": memory,
+        "memory_bytes": needed[suggested],
+        "memory": needed,
         "suggested": suggested,
         "reason": reason,
         "notes": rows.notes,
     }
 
 
-def suggest(survey: Survey) -> tuple[str, str, int]:
-    """A method, why, and the memory that `tamis fit` needs for it."""
-    many = survey.as_classes() and (survey.several or len(survey.labels) > 2)
-    outputs = len(survey.labels) if many else 1
-    entries = 12 * survey.nonzeros
-    columns = survey.features if entries <= MEMORY * 10**6 else min(survey.features, MOST)
-    # Sums by column, the kept rows with the copies that a fit makes, and its paths.
-    sums = 8 * (4 + min(outputs, 16)) * survey.features
-    sieve = BASE + sums + 3 * min(entries, MEMORY * 10**6) + 8 * 8 * (1 + 2 * outputs) * columns
-    simple = BASE + 16 * outputs * survey.features
-    if sieve > 8_000_000_000:
-        return "ftrl", "the sieve would need more than 8 GB for so many columns", simple
+def suggest(survey: Survey, sieve: int) -> tuple[str, str]:
+    """A method, and why; `sieve` is the memory that a sieve would need."""
+    if sieve > MOST:
+        return "ftrl", f"the sieve would need more than {MOST // 10**9} GB for so many columns"
     if survey.density > 0.15 and survey.features < 5000:
-        return "ftrl", "the rows are dense and the columns few", simple
-    return "sieve", "many columns, few of them filled in a row", sieve
+        return "ftrl", "the rows are dense and the columns few"
+    return "sieve", "many columns, few of them filled in a row"
 
 
 def names_for(model: Any) -> NamesOf:

@@ -4,7 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,9 +102,20 @@ def errors_of(model: Any, verdict: Verdict | None) -> dict:
 
 
 # --------------------------------------------------------------------------- kept features
-def kept(model: Any, names_of: Callable[[np.ndarray], list[str]]) -> list[dict]:
+class Kept(NamedTuple):
+    """Weights of kept features as plain data, the most important first; how many there are beside
+    those that are told, and whether they are of several classes.
+    """
+
+    lines: list[dict]
+    total: int
+    several: bool
+
+
+def kept(model: Any, names_of: Callable[[np.ndarray], list[str]], most: int | None = None) -> Kept:
     """Features with a weight, the most important first (the heaviest where a model does not say),
-    and their importance and probability where they are known.
+    and their importance and probability where they are known; the first `most` of them, since a
+    line of plain data takes as much memory as fifty weights.
     """
     support = np.asarray(model.support_)
     weights = np.atleast_2d(_picked(model.coef_, support))
@@ -113,18 +124,31 @@ def kept(model: Any, names_of: Callable[[np.ndarray], list[str]]) -> list[dict]:
         known["importance"] = shares_of_largest(np.atleast_2d(_picked(model.importance_, support)))
     if (shares := probabilities_of(model)) is not None:
         known["probability"] = _picked(shares, support)
-    names, outputs = names_of(support), _outputs(model, len(weights))
-    found = []
-    for k, column in enumerate(support.tolist()):
-        for c, output in enumerate(outputs):
-            if weights[c, k]:
-                weight = float(weights[c, k])
-                line = {"column": column, "name": names[k], "class": output, "weight": weight}
-                found.append(line | {name: float(figure[c, k]) for name, figure in known.items()})
-    return sorted(
-        found,
-        key=lambda line: (-line.get("importance", 0.0), -abs(line["weight"]), line["column"]),
-    )
+    ranked = [_first(row, known, c, most) for c, row in enumerate(weights)]
+    keys = np.hstack([keys for keys, _ in ranked])
+    order = np.lexsort(keys)[:most]  # a stable order: of equal ones the first class comes first
+    at = keys[0, order].astype(np.int64).tolist()
+    of = np.repeat(np.arange(len(ranked)), [keys.shape[1] for keys, _ in ranked])[order].tolist()
+    names, outputs = names_of(support[at]), _outputs(model, len(weights))
+    lines = []
+    for name, c, k in zip(names, of, at, strict=True):
+        line = {"column": int(support[k]), "name": name, "class": outputs[c]}
+        line |= {"weight": float(weights[c, k])}
+        lines.append(line | {what: float(figure[c, k]) for what, figure in known.items()})
+    met = {outputs[c] for c, (_, count) in enumerate(ranked) if count}
+    return Kept(lines, sum(count for _, count in ranked), len(met) > 1)
+
+
+def _first(weights: np.ndarray, known: dict, c: int, most: int | None) -> tuple[np.ndarray, int]:
+    """Of the first weights of a class what they are sorted by, the most telling last: the place,
+    the size, the importance; and how many weights there are.
+    """
+    places = np.flatnonzero(weights)
+    keys = [places, -np.abs(weights[places])]
+    if "importance" in known:
+        keys.append(-known["importance"][c, places])
+    order = np.lexsort(keys)[:most]
+    return np.array([key[order] for key in keys], dtype=float), len(places)
 
 
 def _picked(array, support):
@@ -143,27 +167,27 @@ def _outputs(model, count: int) -> list:
     return [label(classes[-1])] if count == 1 else [label(c) for c in classes]
 
 
-def show_kept(found: list[dict], top: int, verdict: Verdict | None = None) -> None:
+def show_kept(found: Kept, verdict: Verdict | None = None) -> None:
     """The first features as a table; those that were seldom selected are marked."""
-    if not found:
+    lines, total, several = found
+    if not total:
         say(verdict.nothing() if verdict and verdict.is_empty() else "no feature was kept")
         return
-    shown, what = found[:top], found[0]["class"]
-    several = len({line["class"] for line in found}) > 1
+    first = lines[0] if lines else {}
     columns: dict[str, Callable[[dict], str]] = {"feature": lambda line: line["name"]}
     if several:
         columns["class"] = lambda line: str(line["class"])
-    if "importance" in found[0]:
+    if "importance" in first:
         columns["importance"] = lambda line: f"{line['importance']:.3f}"
     columns["weight"] = lambda line: f"{line['weight']:+.4g}"
-    if "probability" in found[0]:
+    if "probability" in first:
         columns["probability"] = _probability
-    lines = [[cell(line) for cell in columns.values()] for line in shown]
-    title = f"{len(shown)} of {len(found)} weights"
+    cells = [[cell(line) for cell in columns.values()] for line in lines]
+    title = f"{len(lines)} of {total} weights"
     title += ", the most important first" if "importance" in columns else ""
-    title += "" if several or what is None else f", + speaks for {what}"
-    table(list(columns), lines, title)
-    if any(is_doubtful(line.get("probability")) for line in shown):
+    title += "" if several or first.get("class") is None else f", + speaks for {first['class']}"
+    table(list(columns), cells, title)
+    if any(is_doubtful(line.get("probability")) for line in lines):
         say(f"{MARK} {DOUBT}")
 
 

@@ -2,7 +2,9 @@
 
 import argparse
 
+from tamis.base.machine.memory import peak_memory
 from tamis.cli.data import audit_of, source_of, survey_of
+from tamis.cli.memory import Met
 from tamis.cli.say import note
 from tamis.cli.show import pairs, print_json, size
 
@@ -12,7 +14,9 @@ SHOWN = 10
 def run(given: argparse.Namespace) -> None:
     """Survey the file and say what was found."""
     rows = source_of(given.file, given)
-    audit = audit_of(rows, survey_of(rows, label="check"))
+    survey = survey_of(rows, label="check", watch=Met)
+    # What was held to read the file is what `fit` holds too, before it learns.
+    audit = audit_of(rows, survey, peak_memory())
     if given.json:
         print_json(audit)
         return
@@ -31,12 +35,14 @@ def run(given: argparse.Namespace) -> None:
         ("nonzeros", f"{audit['nonzeros']:,} ({audit['nonzeros'] / audit['rows']:.1f} a row)"),
         ("density", f"{audit['density']:.4%}"),
     ]
+    first = dict.fromkeys([audit["suggested"], "ftrl"])
+    said = ", ".join(f"{size(audit['memory'][method])} by {method}" for method in first)
     if more > 0:
         labels.append(f"{more:,} more")
     lines += [
         ("labels", "; ".join(labels) or "none, or too many to count"),
         ("bad lines", f"{audit['bad']['count']:,}"),
-        ("memory", f"{size(audit['memory_bytes'])} to fit"),
+        ("memory", f"{said} to fit"),
         ("method", f"{audit['suggested']}: {audit['reason']}"),
     ]
     pairs(lines)

@@ -51,7 +51,8 @@ def run(given: argparse.Namespace) -> None:
         model = train(
             build("sieve", "classify", seed=given.seed, threads=given.threads), rows, progress=False
         )
-        found = kept(model, lambda columns: [f"word {c}" for c in columns])
+        shown = 20 if given.json else 10
+        found = kept(model, lambda columns: [f"word {c}" for c in columns], shown)
         facts = {
             "kept": len(model.support_),
             "planted": int(np.isin(planted, model.support_).sum()),
@@ -60,13 +61,13 @@ def run(given: argparse.Namespace) -> None:
         written = _page(given, record, rows, survey, model)
     if given.json:
         print_json(
-            {"record": record.to_dict(), "fit": {**facts, "top": found[:20]}, "report": written}
+            {"record": record.to_dict(), "fit": {**facts, "top": found.lines}, "report": written}
         )
         return
     given_report, given.report = given.report, None
     compare.show(record, given)
     given.report = given_report
-    show_kept(found, 10)
+    show_kept(found)
     found_words = (
         f"{facts['planted']} of the {PLANTED} that decide and {facts['rare']} of the "
         f"{len(rare)} rare ones among them"

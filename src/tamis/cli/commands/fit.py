@@ -148,7 +148,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         error, source = error_on(model, test), "on the test rows"
         for text in test.notes:
             note(f"{given.test}: {text}")
-    features = kept(model, names_for(model))
+    features = kept(model, names_for(model), given.top)
     return {
         "method": given.method,
         "model": type(model).__name__,
@@ -182,7 +182,7 @@ def show(result: dict, given: argparse.Namespace) -> None:
         )
     if given.json:
         told = {name: value for name, value in result.items() if name != "verdict"}
-        told |= {"top": result["top"][: given.top], "out": given.out, "report": given.report}
+        told |= {"top": result["top"].lines, "out": given.out, "report": given.report}
         print_json(told)
         return
     percent = bool(result["classes"])
@@ -204,7 +204,7 @@ def show(result: dict, given: argparse.Namespace) -> None:
             ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
         )
     pairs(lines)
-    show_kept(result["top"], given.top, verdict)
+    show_kept(result["top"], verdict)
     for path, what in ((given.out, "model"), (given.report, "page")):
         if path:
             say(f"{what}: {path}")

@@ -20,12 +20,14 @@ def run(given: argparse.Namespace) -> None:
             f"{given.model}: a {type(model).__name__} that has not been fitted, or that keeps no "
             "features to show."
         )
-    found = kept(model, names_for(model))
+    found = kept(model, names_for(model), None if given.csv else given.top)
     if given.csv:
         names = ["column", "name", "class", "weight", "importance", "probability"]
         writer = csv.DictWriter(sys.stdout, names, restval="", lineterminator="\n")
         writer.writeheader()
-        writer.writerows({name: for_csv(value) for name, value in line.items()} for line in found)
+        writer.writerows(
+            {name: for_csv(value) for name, value in line.items()} for line in found.lines
+        )
         return
     usual = type(model)().get_params(deep=False)
     changed = {
@@ -45,7 +47,7 @@ def run(given: argparse.Namespace) -> None:
     verdict = verdict_of(model)
     if given.json:
         facts |= errors_of(model, verdict)
-        print_json({**facts, "top": found[: given.top]})
+        print_json({**facts, "top": found.lines})
         return
     lines = [
         ("model", facts["model"]),
@@ -63,4 +65,4 @@ def run(given: argparse.Namespace) -> None:
             )
         )
     pairs(lines + verdict_lines(verdict))
-    show_kept(found, given.top, verdict)
+    show_kept(found, verdict)

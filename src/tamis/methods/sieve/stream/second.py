@@ -46,7 +46,8 @@ class Kept:
         wide = np.int64 if entries > np.iinfo(np.int32).max else np.int32
         room = _mapped if self.mapped else np.empty
         self.data, self.indices = room(entries, np.float64), room(entries, wide)
-        self.indptr, self.n_rows, self.used = np.zeros(n_rows + 1, dtype=np.int64), 0, 0
+        # SciPy makes both kinds of indices the wider one, in a copy.
+        self.indptr, self.n_rows, self.used = np.zeros(n_rows + 1, dtype=wide), 0, 0
         self.rows_read = 0
         self.targets: list[Any] = []
         self.weights: list[np.ndarray] = []

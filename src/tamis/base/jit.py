@@ -1,9 +1,7 @@
 """The one door to Numba: compiled loops, terms, and the verbs that terms answer to."""
 
 import functools
-import hashlib
 import os
-import re
 import tempfile
 import threading
 import types as python_types
@@ -22,14 +20,9 @@ from numba.core.runtime import rtsys
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
+from tamis.base.digests import digest_of_sources, hexdigest
+
 _CACHE = "NUMBA_CACHE_DIR"
-_HOME = Path(__file__).parents[2]  # the folder that tamis lies in
-# Words that are no imports (comments, `as`) name no file. A parser would take 40 ms at a first fit.
-_IMPORT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(tamis[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+(tamis[\w.]*))",
-    re.MULTILINE,
-)
-_WORD = re.compile(r"\w+")
 VERBS: list[str] = []
 Function = TypeVar("Function", bound=Callable)
 Class = TypeVar("Class", bound=type)
@@ -73,7 +66,7 @@ class Loop:
             plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__
         )
         twin.__module__ = plain.__module__
-        digest = _hexdigest(repr((_names(kinds), _sources(plain.__code__.co_filename))))
+        digest = hexdigest(repr((_names(kinds), digest_of_sources(plain.__code__.co_filename))))
         twin.__qualname__ = f"{plain.__qualname__}_{digest}"
         return _dispatcher(twin, not foreign, self.options)
 
@@ -146,35 +139,6 @@ def _names(kinds: tuple) -> tuple:
     return tuple(_names(k) if isinstance(k, tuple) else k.__name__ for k in kinds)
 
 
-def _hexdigest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-
-@functools.cache
-def _sources(path: str) -> str:
-    """Digest of a file and of all files of tamis that it imports, however deep."""
-    found, waiting = {Path(__file__)}, [Path(path)]
-    while waiting:
-        file = waiting.pop()
-        if file not in found:
-            found.add(file)
-            waiting += _imported(file)
-    return _hexdigest("".join(file.read_text() for file in sorted(found) if file.exists()))
-
-
-@functools.cache
-def _imported(path: Path) -> tuple[Path, ...]:
-    """Files of tamis that a file names in its imports."""
-    if not path.exists():  # typed at a prompt
-        return ()
-    named = set()
-    for home, beside, whole in _IMPORT.findall(path.read_text()):
-        named |= {whole} if whole else {home, *(f"{home}.{name}" for name in _WORD.findall(beside))}
-    places = [os.path.join(_HOME, *name.split(".")) for name in named]
-    files = [file for place in places for file in (f"{place}.py", f"{place}/__init__.py")]
-    return tuple(Path(file) for file in files if os.path.exists(file))
-
-
 def compiled(function: Callable) -> Loop:
     """Compile an entry loop."""
     return Loop(function)
@@ -206,13 +170,15 @@ def helper(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """The same, laid into the loop that calls it: no references to arrays are counted."""
+    """A helper whose machine code is laid into the loop that calls it: no references to arrays are
+    counted.
+    """
     return cast(Function, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
-def inlined(function: Function) -> Function:
-    """A helper that is copied into its callers: for small ones and for those with one caller, as
-    every function that Numba compiles by itself costs a tenth of a second or more.
+def copied(function: Function) -> Function:
+    """A helper whose source is copied into its callers: for small ones and for those with one
+    caller, as every function that Numba compiles by itself costs a tenth of a second or more.
     """
     options = {"nogil": True, "error_model": "numpy", "inline": "always"}
     return cast(Function, numba.njit(**options)(function))
@@ -343,7 +309,7 @@ def _digest(cls: type) -> str:
         for name, value in sorted(vars(cls).items())
         if isinstance(value, python_types.FunctionType) and name[0] != "_"
     }
-    return _hexdigest(repr([(name, _content(verb.__code__)) for name, verb in verbs.items()]))
+    return hexdigest(repr([(name, _content(verb.__code__)) for name, verb in verbs.items()]))
 
 
 def _content(code: python_types.CodeType) -> tuple:

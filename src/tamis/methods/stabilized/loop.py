@@ -16,7 +16,7 @@ from tamis.base.jit import (
     compiled,
     compiled_parallel,
     helper,
-    inlined,
+    copied,
     prange,
     prefetch,
 )
@@ -37,13 +37,13 @@ CALM = 0.0625
 
 
 # --------------------------------------------------------------------------- random numbers
-@inlined
+@copied
 def key_of(seed, path, turn):
     """Key of a path's shuffle in a pass; never 0."""
     return mixed(mixed(seed + path * GOLDEN) + turn * GOLDEN) | ONE
 
 
-@inlined
+@copied
 def poisson(seed, path, row):
     """Poisson(1) number of a path and a row of the stream."""
     u = float(mixed(mixed(seed + path * GOLDEN) ^ mixed(row + GOLDEN)) >> ELEVEN) * 2.0**-53
@@ -57,7 +57,7 @@ def poisson(seed, path, row):
 
 
 # --------------------------------------------------------------------------- one path
-@inlined
+@copied
 def close_burst(m, fill, done, gravity, bundle, lists):
     """Truncate what the burst has met, in proportion to how often; an entry whose weight became 0
     gets a minus. List the entries by the thread that will count them.
@@ -76,7 +76,7 @@ def close_burst(m, fill, done, gravity, bundle, lists):
         lists[m, share, 0], lists[m, share, listed] = listed, e
 
 
-@inlined
+@copied
 def ask(i, data, indices, indptr):
     """Ask for a row ahead of its turn: paths walk in random order, which no hardware foresees."""
     for k in range(indptr[i], indptr[i + ONE], SIXTEEN):
@@ -85,7 +85,7 @@ def ask(i, data, indices, indptr):
         prefetch(data, k + EIGHT)
 
 
-@inlined
+@copied
 def row_at(position, n, key, permuted):
     """The row that a path takes at a position of its walk."""
     return shuffled(position, n, key) if permuted else position
@@ -168,7 +168,7 @@ def walk(m, span, rows, bundle, lists, course, loss, plan, source):
 
 
 # --------------------------------------------------------------------------- all paths
-@inlined
+@copied
 def advance(span, rows, shared, course):
     """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
     clock, taken = course[0], float(span[1] - span[0])

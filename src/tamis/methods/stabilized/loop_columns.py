@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, inlined
+from tamis.base.jit import compiled, copied
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 # Displacements by exponent and first five binary digits, from 2^-96 to 2^32; the outermost bins
@@ -49,7 +49,7 @@ def compact(data, indices, indptr, place, kept, out_data, out_indices, out_indpt
 
 
 # --------------------------------------------------------------------------- order statistics
-@inlined
+@copied
 def bin_of(bits):
     """Bin of a displacement, given its bits but for the sign; larger ones never come before smaller
     ones, and the first holds zeros alone.
@@ -59,7 +59,7 @@ def bin_of(bits):
     return np.uint64(place) if size else ZERO
 
 
-@inlined
+@copied
 def bin_holding(rank, bins):
     """The bin, of all shares together, that holds the displacement of that rank (from 1), and how
     many lie in earlier bins.
@@ -75,7 +75,7 @@ def bin_holding(rank, bins):
         wanted += ONE
 
 
-@inlined
+@copied
 def select(values, many, k):
     """The k-th smallest of the first values, from 0; they are reordered (Hoare's quickselect)."""
     low, high = 0, many - 1
@@ -101,7 +101,7 @@ def select(values, many, k):
 
 
 # --------------------------------------------------------------------------- what a model shows
-@inlined
+@copied
 def shown(state, meets, m, j, gravity):
     """A path's weight as it would be if the open burst ended now."""
     met = meets[m, j]
@@ -111,7 +111,7 @@ def shown(state, meets, m, j, gravity):
     return state[m, j] - min(max(state[m, j], -limit), limit)
 
 
-@inlined
+@copied
 def mean_shown(state, meets, j, gravity):
     """The same averaged over the paths, in their order."""
     total = 0.0

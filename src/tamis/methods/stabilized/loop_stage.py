@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import helper, inlined
+from tamis.base.jit import helper, copied
 from tamis.methods.stabilized.loop_columns import BINS, DEAD, bin_holding, bin_of, select
 
 ONE = np.uint64(1)
@@ -121,7 +121,7 @@ class Plan(NamedTuple):
     compaction: float  # share of stored entries that may belong to purged features
 
 
-@inlined
+@copied
 def meet(span, rows, status, course):
     """Let features of a stream's rows join at their first sight."""
     clock, indices, indptr = course[0], rows.indices, rows.indptr
@@ -132,7 +132,7 @@ def meet(span, rows, status, course):
             clock.seen += 1.0
 
 
-@inlined
+@copied
 def remove(j, bundle, shared, gone):
     """Purge a feature for ever, in every path."""
     weights, meets = bundle.weights, bundle.meets
@@ -148,7 +148,7 @@ def owner(j, shares):
     return (((j >> BLOCK) * SPREAD & LOW_HALF) * shares) >> SIXTEEN
 
 
-share_of = inlined(owner)
+share_of = copied(owner)
 
 
 @helper
@@ -163,7 +163,7 @@ def settle(share, bundle, shared, count, course, plan):
         count_displacements(share, bundle, shared, count)
 
 
-@inlined
+@copied
 def count_votes(share, bundle, count):
     """Add up the votes of all paths: entries with a minus met the feature, the others kept it
     too.
@@ -182,7 +182,7 @@ def count_votes(share, bundle, count):
     voted[share, 0] = listed
 
 
-@inlined
+@copied
 def judge(share, bundle, shared, count, plan):
     """Purge what too few bursts kept."""
     ballots, votes, least = shared.ballots, count.votes, max(plan.min_votes, 1.0)
@@ -201,19 +201,19 @@ def judge(share, bundle, shared, count, plan):
     count.voted[share, 0] = 0
 
 
-@inlined
+@copied
 def part_of(share, count):
     """Where a share's part of the displacements laid aside begins."""
     return share * (np.uint64(count.near.shape[0]) // np.uint64(count.bins.shape[0]))
 
 
-@inlined
+@copied
 def is_near(b, wanted):
     """Whether a bin, not that of the zeros, is the wanted one or beside it."""
     return (abs(np.int64(b) - wanted) <= 1) & (b > NONE)
 
 
-@inlined
+@copied
 def count_displacements(share, bundle, shared, count):
     """Count the displacements of features that remain by their first binary digits; lay those
     aside from which the gravity will come if it hardly changes.
@@ -233,7 +233,7 @@ def count_displacements(share, bundle, shared, count):
     count.near_many[share, 0] = found - start
 
 
-@inlined
+@copied
 def annealed(plan, removed):
     """Rejection rate once that share of the features is removed (the paper's phi)."""
     if plan.annealing >= 0.0:
@@ -247,7 +247,7 @@ def annealed(plan, removed):
     )
 
 
-@inlined
+@copied
 def set_burst(course, plan):
     """Length of the next bursts: the fewer features remain, the longer."""
     clock, burst = course[0], plan.burst
@@ -258,7 +258,7 @@ def set_burst(course, plan):
     clock.burst, clock.length = burst, burst * plan.bursts
 
 
-@inlined
+@copied
 def record(history, bundle, course):
     """Write the stage down; once the pages are full, every second one is thrown out and every
     second stage written.
@@ -287,7 +287,7 @@ def record(history, bundle, course):
     clock.records = at + 1.0
 
 
-@inlined
+@copied
 def smallest(rank, bundle, shared, count):
     """The displacement of that rank, from 1, among those counted; exact, without sorting."""
     wanted, below = bin_holding(rank, count.bins)

@@ -3,10 +3,11 @@
 No checks, no scikit-learn.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,16 @@ STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
 LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
 CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
+FIRST = (np.uint64(0), np.uint64(1), np.uint64(0))  # the span of a single row
+
+
+class RowCalls(NamedTuple):
+    """Calls on a single row whose numbers change from call to call, but not the arrays that hold
+    them: what the loops take is looked up once.
+    """
+
+    learn: Callable[[], None]
+    score: Callable[[], np.ndarray]  # (1, outputs), written anew by the next call
 
 
 class Engine:
@@ -191,6 +202,38 @@ class Engine:
                 bias[k, c::outputs] = factors[k] * old.bias[k, source :: self.outputs]
             costs[c] = old.costs[source]
         self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
+
+    def shares(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows without the intercept, (rows, outputs)."""
+        bare = copy(self)
+        bare.bias = np.zeros_like(self.bias)
+        return bare.score(rows)
+
+    def row_calls(self, rows: Csr, coded: Coded, weights) -> RowCalls:
+        """Calls on the one row of these arrays, good for as long as the terms stay."""
+        cells, scores = (self.state, self.bias, self.costs), np.empty((1, self.outputs))
+        given = ((*rows[:3], coded.columns, weights), FIRST, cells, *self.terms)
+        part = () if self.outputs == 1 else ((np.uint64(0), np.uint64(self.outputs)),)
+        clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
+        walk = (learn_many if part else learn_one).prepared(*given, clocks, *part)
+        asked = (rows[:3], cells[:2], *self.terms[1:3])
+        ending = (self.flags[0], scores)
+        read = score_rows.prepared(*asked, clocks[:2], *ending)
+
+        def learn() -> None:
+            clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
+            ledger, bias_ledger, stats = walk(*given, clocks, *part)
+            self.ledger, self.bias_ledger = (
+                tuple(map(float, ledger)),
+                tuple(map(float, bias_ledger)),
+            )
+            self.stats = tuple(map(float, stats))
+
+        def score() -> np.ndarray:
+            read(*asked, (self.ledger, self.bias_ledger), *ending)
+            return scores
+
+        return RowCalls(learn, score)
 
 
 def _empty(columns: int, features: int, outputs: int) -> np.ndarray:

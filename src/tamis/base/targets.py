@@ -329,9 +329,10 @@ def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
 # ---------------------------------------------------------------- numbers
 def _number(y) -> float | None:
     """A number as it stands in its column, if it is one between the limits."""
-    if not isinstance(y, float | int | np.number):
+    if not isinstance(y, float | int | np.integer | np.floating):
         return None
-    return float(y) if SMALLEST <= abs(y) <= LARGEST or y == 0.0 else None
+    number = float(y)
+    return number if SMALLEST <= abs(number) <= LARGEST or number == 0.0 else None
 
 
 class NumberTargets:

@@ -144,14 +144,15 @@ class Fields(Numbers):
             role = self.roles.get(name)
             if role is None:
                 continue
+            said, number = name, 1.0
             if value is None:
-                entry = f"{name}=missing", self._missing(name), 1.0
+                said, place = f"{name}=missing", self._missing(name)
             elif role == WORDS:
-                entry = f"{name}={value}", self._word(name, value), 1.0
+                said, place = f"{name}={value}", self._word(name, value)
             else:
-                entry = name, self.layout.places[name], value
-            if entry[1] is not None:
-                yield entry
+                place, number = self.layout.places[name], value
+            if place is not None:
+                yield said, place, number
 
     def _word(self, name: str, word) -> int | None:
         """The column of a word, if it has one."""

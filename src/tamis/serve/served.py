@@ -72,7 +72,8 @@ class Served:
     # ------------------------------------------------------------------ learning
     def learn(self, row, values, y, weight: float) -> None:
         """Learn one row: check, make room, learn, look. What is refused has changed nothing."""
-        model, new, order = self.model, [], GIVEN
+        model, order = self.model, GIVEN
+        new: list[str] = []
         if weight != 1.0 and not (type(weight) is float and SMALLEST <= weight <= LARGEST):
             weight = float(take_weights(np.array([weight], dtype=float), 1)[0])
         if values is None:

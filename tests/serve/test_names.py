@@ -158,3 +158,19 @@ def test_a_refused_row_adds_no_name():
             service.learn(row, y)
     assert service.model.feature_names_in_.tolist() == ["a"]
     assert service.model.coef_.shape == (1, 1)
+
+
+def test_a_list_of_names_is_saved_and_follows_the_model(tmp_path):
+    service = tamis.live(FTRLClassifier(grow=True, random_state=0))
+    for row, y in zip(ROWS, Y, strict=True):
+        service.learn(row, y)
+        service.save(tmp_path / "names.tamis")
+    again = tamis.live(tamis.load(tmp_path / "names.tamis"))
+    for one in (service, again):
+        one.learn({"w1": 1.0, "fresh": 2.0}, 1)
+    assert again.model.feature_names_in_.tolist() == service.model.feature_names_in_.tolist()
+    assert np.array_equal(again.model.coef_, service.model.coef_)
+    service.model.fit(pd.DataFrame({"fresh": [1.0, -1.0], "old": [0.0, 1.0]}), [1, 0])
+    assert service.score({"old": 1.0}) == service.score([1], [1.0])
+    service.learn({"new": 1.0}, 1)
+    assert service.model.feature_names_in_.tolist() == ["fresh", "old", "new"]

@@ -21,7 +21,7 @@ class Served:
 
     def __init__(self, model, classes, n_features: int | None, hash_bits: int | None):
         self.model, self.classes, self.room = model, classes, ROOM
-        self.naming = naming_of(model, hash_bits)
+        self.hash_bits, self.naming = hash_bits, naming_of(model, hash_bits)
         self.engine: Any = None  # whose calls were looked up, with its terms
         self.terms: Any = None
         if "_engine" in vars(model):
@@ -66,6 +66,8 @@ class Served:
                 f"This {type(self.model).__name__} has learnt nothing yet, and nobody said how "
                 "many columns it has. Learn a row first, or pass n_features to live."
             )
+        if engine is not self.engine:
+            self.naming = naming_of(self.model, self.hash_bits)
         if engine is not self.engine or vars(engine).get("terms") is not self.terms:
             self._open(engine.features)
 
@@ -73,15 +75,16 @@ class Served:
     def learn(self, row, values, y, weight: float) -> None:
         """Learn one row: check, make room, learn, look. What is refused has changed nothing."""
         model, order = self.model, GIVEN
-        new: list[str] = []
+        begun, new = "_engine" in vars(model), list[str]()
+        if begun:
+            self._check()
         if weight != 1.0 and not (type(weight) is float and SMALLEST <= weight <= LARGEST):
             weight = float(take_weights(np.array([weight], dtype=float), 1)[0])
         if values is None:
             (row, values, new), order = self.naming.read(row, True), self.naming.order
-        if "_engine" not in vars(model):
+        if not begun:
             self._grow(row, values, new, order, y)
             new = []
-        self._check()
         kept = self._fill(row, values, order)
         if new or (kept == WILD and model._may_grow()):
             self._grow(row, values, new, order, y)

@@ -5,6 +5,7 @@
 PARTS = {
     "speed": "nanoseconds per nonzero, against peers and a streaming read",
     "latency": "import, first fit and compilation, in fresh processes",
+    "live": "one row at a time: in service, by partial_fit, and against peers",
     "memory": "peak memory of learning, in fresh processes",
     "selection": "the sieve and stabilized descent: passes, whole fits, threads, memory",
     "groups": "the online group lasso: lazy steps against eager ones, and a long stream",

@@ -61,6 +61,7 @@ _PUBLIC = {
     "report.displays.training": "DensityBiasDisplay TrainingDisplay",
     "report.page.page": "write_page",
     "report.page.rank_page": "write_association_page",
+    "serve.live": "live",
     "training.walk": "train",
 }
 _HOMES = {name: f"tamis.{home}" for home, names in _PUBLIC.items() for name in names.split()}

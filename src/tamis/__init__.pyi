@@ -81,6 +81,7 @@ from tamis.report.displays.training import DensityBiasDisplay as DensityBiasDisp
 from tamis.report.displays.training import TrainingDisplay as TrainingDisplay
 from tamis.report.page.page import write_page as write_page
 from tamis.report.page.rank_page import write_association_page as write_association_page
+from tamis.serve.live import live as live
 from tamis.training.walk import train as train
 
 __version__: str
@@ -163,6 +164,7 @@ __all__ = [
     "groups_from_dummies",
     "groups_from_names",
     "kernel_dictionary",
+    "live",
     "load",
     "open_rows",
     "save",

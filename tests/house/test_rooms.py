@@ -25,6 +25,7 @@ ORDER = [
     "judge",
     "report",
     "persist",
+    "serve",
     "training",
     "cli",
 ]

@@ -2,6 +2,7 @@
 
 - `jit.py`: the one door to Numba; `verbs.py`: what terms answer to;
 - `border.py`: user arrays in, trusted rows and weights out; every sentence about bad input;
+- `looks.py`: cheap looks at input, where scikit-learn has nothing to find;
 - `rows.py`: trusted rows, and the passes over rows that many methods need;
 - `targets.py`: y as the columns that loops read, scores as predictions;
 - `parameters.py`: declared parameters;

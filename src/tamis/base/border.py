@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
+from tamis.base.looks import is_plain, is_vector
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -94,6 +94,8 @@ def _validated(model, X, reset: bool, grow: bool):
     """X after scikit-learn's checks; the numbers themselves are looked at later."""
     if sp.issparse(X):
         _check_pointers(X)
+    if not reset and is_plain(model, X, grow):
+        return X
     types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
     options = {"dtype": types, "ensure_all_finite": False, **form}
     if grow and not reset:
@@ -315,13 +317,15 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
         return NOTHING
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, float(sample_weight))
-    weights = check_array(
-        sample_weight,
-        ensure_2d=False,
-        dtype=np.float64,
-        input_name="sample_weight",
-        ensure_min_samples=0,
-    )
+    weights = np.asarray(sample_weight) if isinstance(sample_weight, list) else sample_weight
+    if not is_vector(weights) or not np.isfinite(weights).all():
+        weights = check_array(
+            sample_weight,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="sample_weight",
+            ensure_min_samples=0,
+        )
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
     if len(weights) != n_rows:
@@ -358,7 +362,9 @@ def take_numbers(model, y, *, whole: bool, sparse: bool = False):
         "ensure_2d": False,
         "ensure_all_finite": False,
     }
-    y = check_array(y, dtype=np.float64, input_name="y", estimator=model, **form)
+    y = np.asarray(y) if isinstance(y, list | tuple) else y
+    if not is_vector(y) or not len(y):
+        y = check_array(y, dtype=np.float64, input_name="y", estimator=model, **form)
     values = y.data if sp.issparse(y) else y
     _check_finite(values, model, "y")
     sizes = np.abs(values)
@@ -381,17 +387,3 @@ def take_numbers(model, y, *, whole: bool, sparse: bool = False):
     y = y.copy()
     (y.data if sp.issparse(y) else y)[small] = 0.0
     return y
-
-
-def kind_of_targets(y) -> str:
-    """scikit-learn's word for what y holds; numbers that no integer can hold are no cause for a
-    warning.
-    """
-    with np.errstate(invalid="ignore"):
-        return type_of_target(y)
-
-
-def check_classes(y) -> None:
-    """Refuse targets that are no classes, in scikit-learn's words."""
-    with np.errstate(invalid="ignore"):
-        check_classification_targets(y)

@@ -51,13 +51,26 @@ class Loop:
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the dispatcher for the terms among the arguments."""
+        return self._for(arguments)(*arguments)
+
+    def prepared(self, *arguments: Any) -> Callable:
+        """The machine code for arguments of exactly these types, without the look at them that a
+        dispatcher takes in every call (several microseconds); others would be misread.
+        """
+        twin = self._for(arguments)
+        if not hasattr(twin, "overloads"):  # under NUMBA_DISABLE_JIT
+            return twin
+        return twin.compile(tuple(map(twin.typeof_pyval, arguments)))
+
+    def _for(self, arguments: tuple) -> Any:
+        """The dispatcher for the terms among the arguments."""
         # Small loops are called thousands of times: what is no tuple is passed over at once.
         kinds = tuple([_kind(a) for a in arguments if isinstance(a, tuple) and is_term(a)])
         twin = self.twins.get(kinds)
         if twin is None:
             foreign = any(is_term(a) and is_foreign(a) for a in arguments)
             twin = self.twins.setdefault(kinds, self._twin(kinds, foreign))
-        return twin(*arguments)
+        return twin
 
     def _twin(self, kinds: tuple, foreign: bool) -> Any:
         """The dispatcher for these kinds of terms."""

@@ -4,16 +4,17 @@ A value never changes: what makes room for a class or a task returns another one
 predicts while another one trains finds targets that fit together.
 """
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils import check_array
 from sklearn.utils.extmath import softmax
 
-from tamis.base.border import LARGEST, check_classes, take_numbers
+from tamis.base.border import LARGEST, SMALLEST, take_numbers
 from tamis.base.contents import array, flag, labels, one_of, size
+from tamis.base.looks import along_one, check_classes, check_length, refuse_none
 from tamis.base.rows import frozen
 
 FIRST = 1000  # rows among which most classes are met
@@ -30,20 +31,6 @@ class Coded(NamedTuple):
     tasks: np.ndarray = NO_TASKS
 
 
-def refuse_none(y, name: str) -> None:
-    """Refuse rows without targets."""
-    if y is None:
-        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-
-
-def check_length(y, n_rows: int) -> None:
-    """Refuse another number of targets than of rows."""
-    if len(y) != n_rows:
-        raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
-        )
-
-
 # ---------------------------------------------------------------- classes and labels
 def _outputs_of(count: int, held) -> int:
     """Outputs of a model of so many classes, as a file says them."""
@@ -53,6 +40,10 @@ def _outputs_of(count: int, held) -> int:
 def _columns_of(count: int, held) -> int:
     """Columns of its targets."""
     return count if held.state.get("labels") else 1
+
+
+def _unknown(y) -> None:
+    """Nothing that is known at once."""
 
 
 class ClassTargets:
@@ -80,7 +71,7 @@ class ClassTargets:
         y = np.asarray(y) if isinstance(y, list | tuple) else y
         if hasattr(y, "tocsr") or (getattr(y, "ndim", 1) == 2 and y.shape[1] > 1):
             return cls._of_labels(y, n_rows, model, known)
-        y = column_or_1d(y, warn=True)
+        y = along_one(y)
         check_length(y, n_rows)
         found = known
         if known is None:
@@ -184,6 +175,15 @@ class ClassTargets:
         coded = codes if len(self.classes) > 2 else np.where(codes == 1, 1.0, -1.0)
         return coded.astype(np.float64)[:, None]
 
+    def quick(self) -> Callable[[Any], float | None]:
+        """What codes the target of a single row: the number in its column, or None where `of` must
+        look.
+        """
+        if self.labels:
+            return _unknown
+        numbers = self.columns(np.arange(len(self.classes)))[:, 0].tolist()
+        return dict(zip(self.classes.tolist(), numbers, strict=True)).get
+
     @property
     def outputs(self) -> int:
         """How many linear functions tell the classes apart."""
@@ -222,7 +222,7 @@ class ClassTargets:
         codes, after = self.codes_of(columns), self
         if not isinstance(class_weight, str):
             given = self._spread(class_weight, grow)
-            factors = compute_class_weight(given, classes=self.classes, y=self.classes)[codes]
+            factors = np.array([float(given.get(c, 1.0)) for c in self.classes.tolist()])[codes]
         elif whole:
             counted = codes if not len(weights) else codes[weights > 0]
             present = np.bincount(counted, minlength=len(self.classes))
@@ -326,7 +326,7 @@ def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
     """
     if getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
         return [(0, n_rows)]
-    y = column_or_1d(np.asarray(y))
+    y = along_one(np.asarray(y))
     check_length(y, n_rows)
     values, starts = np.unique(y, return_index=True)
     starts = np.sort(starts[~np.isin(values, known)])
@@ -341,6 +341,14 @@ def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
 
 
 # ---------------------------------------------------------------- numbers
+def _number(y) -> float | None:
+    """A number as it stands in its column, if it is one between the limits."""
+    if not isinstance(y, float | int | np.integer | np.floating):
+        return None
+    number = float(y)
+    return number if SMALLEST <= abs(number) <= LARGEST or number == 0.0 else None
+
+
 class NumberTargets:
     """Real targets, one or several a row; `flat` where y has one axis."""
 
@@ -357,7 +365,7 @@ class NumberTargets:
         refuse_none(y, type(model).__name__)
         y = take_numbers(model, y, whole=whole)
         if y.ndim == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
+            y = along_one(y)
         flat = y.ndim == 1
         y = y[:, None] if flat else y
         check_length(y, n_rows)
@@ -367,6 +375,10 @@ class NumberTargets:
                 f"y has {y.shape[1]} targets a row, but the model was begun with {found.outputs}."
             )
         return found, Coded(frozen(np.ascontiguousarray(y)))
+
+    def quick(self) -> Callable[[Any], float | None]:
+        """As in `ClassTargets`."""
+        return _number if self.flat else _unknown
 
     def strata(self, columns: np.ndarray) -> None:
         """Nothing that a split of the rows should keep in balance."""

@@ -13,10 +13,11 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tamis.base.border import check_sizes, kind_of_targets
+from tamis.base.border import check_sizes
 from tamis.base.contents import array, figure, indices, number, rows, text
 from tamis.base.contents import one_of as either
 from tamis.base.estimators.estimator import Estimator
+from tamis.base.looks import kind_of_targets
 from tamis.base.machine.progress import Progress
 from tamis.base.parameters import (
     ABOVE,

@@ -1,10 +1,13 @@
 """The base of all estimators: one thread at a time, and what they take from users."""
 
 import inspect
+from types import NoneType
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_blocks, take_columns, take_matrix, take_weights
@@ -14,6 +17,9 @@ from tamis.base.sentences import complete
 
 TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
 Left: Any = object  # base of a class that stands left of others, which hold what it asks for
+_FIXED = (bool, int, float, str, NoneType)  # types of values that never change
+# Parameters that were found good, by model: nothing of it lies on the model, in copies or files.
+_checked: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
 LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
 
 
@@ -29,6 +35,21 @@ class Estimator(BaseEstimator):
             method = inspect.getattr_static(cls, name, None)
             if inspect.isfunction(method) and not is_alone(method):
                 setattr(cls, name, alone(method))
+
+    def _validate_params(self) -> None:
+        """Check the parameters that are not those of the last check; what may change in place is
+        looked at again.
+        """
+        known, held = _checked.get(self, {}), vars(self)
+        new = {
+            name: held[name]
+            for name in self._parameter_constraints
+            if name in held
+            and (held[name] is not known.get(name, known) or type(held[name]) not in _FIXED)
+        }
+        if new:
+            validate_parameter_constraints(self._parameter_constraints, new, type(self).__name__)
+            _checked[self] = {**known, **new}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -79,6 +79,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
             Names of the columns, where X had them."""
     _ordered = False  # whether the loops read the columns of a row in ascending order
     _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
+    _lives = True  # whether `tamis.live` can serve it: a row is known by its numbers and its target
 
     # ------------------------------------------------------------------ training
     @with_callbacks
@@ -92,7 +93,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
         known = self._targets if again else None
         targets, coded = self._code(y, rows.n_rows, known=known, grow=grow, **beside)
         targets, weights = self._weigh(targets, coded.columns, weights, grow=grow)
-        self._prepare(options, targets, rows, again)
+        self._prepare(options, targets, rows.n_features, again)
         note_columns(self, X, rows.n_features)
         self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
         return self
@@ -111,7 +112,7 @@ class LinearStream(CallbackSupportMixin, Estimator):
             targets, coded = self._code_part(y, start, stop, rows.n_rows, again, **beside)
             own = weights[start:stop]
             targets, own = self._weigh(targets, coded.columns, own, whole=False, grow=grow)
-            self._prepare(options, targets, part, again)
+            self._prepare(options, targets, rows.n_features, again)
             again, self.n_iter_ = True, 1
             self._learn(options, part, coded, own)
         note_columns(self, X, rows.n_features)
@@ -133,17 +134,26 @@ class LinearStream(CallbackSupportMixin, Estimator):
         """What stands beside some rows' targets: all for the first rows, nothing for later ones."""
         return {} if start else beside
 
-    def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
+    def _prepare(self, options, targets, n_features: int, again: bool) -> None:
         """A new engine, or the present one with today's parameters, columns and outputs."""
         if not again:
-            self._targets, self._engine = targets, self._begun(options, targets, rows.n_features)
+            self._targets, self._engine = targets, self._begun(options, targets, n_features)
             return
         engine, old = self._engine, self._targets
         if not _same_classes(targets, old):
             engine = engine.regrouped(*old.moves(targets))
-        engine = self._renewed(engine, options, targets, rows.n_features)
+        engine = self._renewed(engine, options, targets, n_features)
         # In a single step: no thread sees the new classes with the old engine.
         self.__dict__.update(_targets=targets, _engine=engine)
+
+    def _opened(self, n_features: int):
+        """Options of a stream that goes on: check the parameters, and give the engine those of
+        today and so many columns.
+        """
+        self._validate_params()
+        options = self._options_of(whole=False)
+        self._prepare(options, self._targets, n_features, True)
+        return options
 
     # ------------------------------------------------------------------ what a family may offer
     def _options(self):

@@ -2,6 +2,7 @@
 classes and numbers.
 """
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -38,10 +39,10 @@ class Stream(LinearStream):
     _contents: ClassVar[dict] = {"history_": records()}
 
     # ------------------------------------------------------------------ training
-    def _prepare(self, options, targets, rows: Csr, again: bool) -> None:
+    def _prepare(self, options, targets, n_features: int, again: bool) -> None:
         if not again:
             self.history_: list[dict] = []
-        super()._prepare(options, targets, rows, again)
+        super()._prepare(options, targets, n_features, again)
 
     def _goes_on(self) -> bool:
         return self.warm_start
@@ -51,7 +52,7 @@ class Stream(LinearStream):
 
     def _look(self, before: float) -> None:
         """Looking at all weights costs O(columns): only as often as the stream doubles."""
-        if not np.isfinite(self._charged()[0]):
+        if not math.isfinite(sum(self._engine.costs.tolist())):
             self._diverged()
         after = self._engine.steps
         if int(after).bit_length() > int(before).bit_length():

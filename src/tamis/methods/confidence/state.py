@@ -3,6 +3,7 @@
 No checks, no scikit-learn.
 """
 
+from copy import copy
 from typing import ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
 from tamis.base.rows import Csr
 from tamis.methods.confidence.loop import learn_many, learn_one, look_rows
-from tamis.solvers.first_order.state import Engine, nothing_charged
+from tamis.solvers.first_order.state import FIRST, Engine, RowCalls, nothing_charged
 
 
 class ConfidenceEngine(Engine):
@@ -140,3 +141,29 @@ class ConfidenceEngine(Engine):
         """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
         at = np.nonzero(self._means())
         return at[0] * self.outputs + at[1], self._means()[at]
+
+    def shares(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows without the intercept, (rows, outputs)."""
+        bare = copy(self)
+        bare.flags = (0.0, self.flags[1])
+        return bare.score(rows)
+
+    def row_calls(self, rows: Csr, coded, weights) -> RowCalls:
+        """Calls on the one row of these arrays, good for as long as the terms stay."""
+        single = self.outputs == 1 and not self.full and not self.kept.size
+        heaps = () if single else ((self.kept, self.places),)
+        given = ((*rows[:3], coded.columns, weights), FIRST, self.state, *heaps, self.costs[0])
+        given += self.terms
+        walk = (learn_one if single else learn_many).prepared(*given, self.clock, self.flags)
+        scores = np.empty((1, self.outputs))
+        asked = (rows[:3], self.state, self.flags, scores, np.empty((0, self.outputs)))
+        read = look_rows.prepared(*asked)
+
+        def learn() -> None:
+            self.clock = walk(*given, self.clock, self.flags)
+
+        def score() -> np.ndarray:
+            read(*asked)
+            return scores
+
+        return RowCalls(learn, score)

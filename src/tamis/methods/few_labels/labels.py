@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import assert_all_finite
 
-from tamis.base.border import check_classes
-from tamis.base.targets import ClassTargets, check_length, refuse_none
+from tamis.base.looks import check_classes, check_length, refuse_none
+from tamis.base.targets import ClassTargets
 
 IRRELEVANT, UNLABELLED = -1, -2
 

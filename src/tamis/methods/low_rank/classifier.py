@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.contents import array
 from tamis.base.estimators.classifier import WeightedClassifier
+from tamis.base.looks import check_length
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.base.targets import ClassTargets, Coded, check_length
+from tamis.base.targets import ClassTargets, Coded
 from tamis.methods.low_rank.compression import COLUMNS, Compressed, compress, scores_of
 from tamis.methods.low_rank.estimator import LowRankModel
 

@@ -10,8 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import take_numbers, take_weights
 from tamis.base.estimators.estimator import plain_rows
 from tamis.base.estimators.regressor import Regressor
+from tamis.base.looks import check_length
 from tamis.base.parameters import estimator
-from tamis.base.targets import Coded, NumberTargets, check_length
+from tamis.base.targets import Coded, NumberTargets
 from tamis.methods.low_rank.compression import COLUMNS, scores_of
 from tamis.methods.low_rank.estimator import LowRankModel
 from tamis.methods.low_rank.svd import Operator

@@ -6,8 +6,8 @@ import numpy as np
 
 from tamis.base.estimators.classifier import WeightedClassifier
 from tamis.base.estimators.estimator import Taken, take_asked
+from tamis.base.looks import check_length
 from tamis.base.parameters import NUMBER, estimator, one_of, parameter
-from tamis.base.targets import check_length
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.hinge_oracles import BALLS, hinge_oracle
 from tamis.methods.robust.rows import Deleted, cheapest, dual_norm

@@ -15,8 +15,8 @@ from tamis.base.jit import (
     claim,
     compiled,
     compiled_parallel,
-    helper,
     copied,
+    helper,
     prange,
     prefetch,
 )

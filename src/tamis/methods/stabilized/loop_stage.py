@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import helper, copied
+from tamis.base.jit import copied, helper
 from tamis.methods.stabilized.loop_columns import BINS, DEAD, bin_holding, bin_of, select
 
 ONE = np.uint64(1)

@@ -77,6 +77,7 @@ class TaskStream(Left):
     """Stands left of a stream of classes or numbers: every row belongs to a task."""
 
     _contents: ClassVar[dict] = {"_engine": part(TaskEngine, "columns", "tasks", width="outputs")}
+    _lives = False  # a row needs its task
 
     def _code(self, y, n_rows: int, task=None, known=None, **how):
         """Targets with their tasks, and both as loops read them."""

@@ -62,6 +62,13 @@ def opened(ledger):
 
 
 @helper
+def plain(ledger):
+    """The numbers of a ledger: Python gets them sooner than a named tuple."""
+    balance = ledger.steps, ledger.scale, ledger.toll
+    return *balance, ledger.base, ledger.scales, ledger.tolls
+
+
+@helper
 def overdue(rule, ledger):
     """Whether every cell must be settled now."""
     debt, turns = owes(rule), ledger.steps / SETTLE_EVERY
@@ -215,7 +222,7 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
         if overdue(rule, ledger):
             ledger = reopen(rule, penalty, state, ledger)
     costs[0, 0], costs[1, 0] = total, product
-    return ledger, bias_ledger, stats
+    return plain(ledger), plain(bias_ledger), stats
 
 
 @compiled
@@ -315,4 +322,4 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
             bias_ledger = tick(rule, FREE, calm * eta, bias_ledger, lifts)
         if overdue(rule, ledger):
             ledger = reopen(rule, penalty, state, ledger)
-    return ledger, bias_ledger, stats
+    return plain(ledger), plain(bias_ledger), stats

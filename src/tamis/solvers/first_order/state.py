@@ -3,11 +3,12 @@
 No checks, no scikit-learn.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import copy
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,16 @@ LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=Tr
 CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
 COPIES = 8  # nonzeros a column from which on a copy of the cells pays for itself
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
+FIRST = (np.uint64(0), np.uint64(1), np.uint64(0))  # the span of a single row
+
+
+class RowCalls(NamedTuple):
+    """Calls on a single row whose numbers change from call to call, but not the arrays that hold
+    them: what the loops take is looked up once.
+    """
+
+    learn: Callable[[], None]
+    score: Callable[[], np.ndarray]  # (1, outputs), written anew by the next call
 
 
 class Engine:
@@ -257,6 +268,33 @@ class Engine:
                 bias[k, c::outputs] = factors[k] * old.bias[k, source :: self.outputs]
             costs[:, c] = old.costs[:, source]
         self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
+
+    def shares(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows without the intercept, (rows, outputs)."""
+        bare = copy(self)
+        bare.bias = np.zeros_like(self.bias)
+        return bare.score(rows)
+
+    def row_calls(self, rows: Csr, coded: Coded, weights) -> RowCalls:
+        """Calls on the one row of these arrays, good for as long as the terms stay."""
+        cells, scores = (self.state, self.bias, self.costs), np.empty((1, self.outputs))
+        given = ((*rows[:3], coded.columns, weights), FIRST, cells, *self.terms)
+        part = () if self.outputs == 1 else (self._part(0),)
+        clocks = self._clocks_now()
+        walk = (learn_many if part else learn_one).prepared(*given, clocks, *part)
+        asked = (rows[:3], cells[:2], *self.terms[1:3])
+        ending = (self.flags[0], scores)
+        read = score_rows.prepared(*asked, clocks[:2], *ending)
+
+        def learn() -> None:
+            clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
+            self.ledger, self.bias_ledger, self.stats = walk(*given, clocks, *part)
+
+        def score() -> np.ndarray:
+            read(*asked, (self.ledger, self.bias_ledger), *ending)
+            return scores
+
+        return RowCalls(learn, score)
 
 
 def nothing_charged(outputs: int) -> np.ndarray:

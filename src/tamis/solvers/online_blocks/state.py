@@ -12,7 +12,7 @@ from tamis.base.rows import Csr
 from tamis.base.targets import NO_TASKS, Coded
 from tamis.solvers.block_descent.loop import Blocks
 from tamis.solvers.first_order.loop import CALM
-from tamis.solvers.first_order.state import CELLS, STEP, Engine
+from tamis.solvers.first_order.state import CELLS, FIRST, STEP, Engine, RowCalls
 from tamis.solvers.online_blocks.loop import Form, Groups, Memory
 from tamis.solvers.online_blocks.loop_walks import (
     learn_groups,
@@ -188,3 +188,15 @@ class GroupEngine(Engine):
         longest = self.ledger[3] * self.overlap * (1.0 + CALM * intercept) if automatic else 1.0
         unit = self.stats[0] * self.stats[1] if auto_alpha else 1.0
         return longest / step.size(t, 0.0, 0.0), penalty.alpha * unit
+
+    def row_calls(self, rows: Csr, coded: Coded, weights) -> RowCalls:
+        """Calls on the one row of these arrays, good for as long as the terms stay."""
+        given = (rows[:3], coded, weights, FIRST, self._memory(), self._groups(), *self.terms)
+        form = self._form()
+        walk = learn_groups.prepared(*given, self.ledger, self.stats, form)
+
+        def learn() -> None:
+            # The room for a row may hold earlier ones: their stamps are older.
+            self.ledger, self.stats = walk(*given, self.ledger, self.stats, form)
+
+        return RowCalls(learn, lambda: self.score(rows))

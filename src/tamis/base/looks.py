@@ -1,0 +1,67 @@
+"""Looks at input before scikit-learn's, or in their place: its search for frames takes longer than
+to learn a row.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+_NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def is_plain(model, X, grow: bool) -> bool:
+    """Whether X is as a model without names knows it from earlier calls: nothing else to find."""
+    if type(X) is np.ndarray:
+        sound = X.ndim == 2 and X.flags.c_contiguous
+    else:
+        sound = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
+    return (
+        sound
+        and X.dtype in _NUMBERS
+        and X.shape[0] > 0
+        and (X.shape[1] > 0 if grow else X.shape[1] == model.n_features_in_)
+        and "feature_names_in_" not in vars(model)
+    )
+
+
+def is_vector(values) -> bool:
+    """Whether values are as loops read them."""
+    return type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
+
+
+def along_one(y) -> Any:
+    """Targets along one axis."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
+        return y
+    return column_or_1d(y, warn=True)
+
+
+def kind_of_targets(y) -> str:
+    """scikit-learn's word for what y holds; numbers that no integer can hold are no cause for a
+    warning.
+    """
+    with np.errstate(invalid="ignore"):
+        return type_of_target(y)
+
+
+def check_classes(y) -> None:
+    """Refuse targets that are no classes, in scikit-learn's words."""
+    with np.errstate(invalid="ignore"):
+        check_classification_targets(y)
+
+
+def refuse_none(y, name: str) -> None:
+    """Refuse rows without targets."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+
+
+def check_length(y, n_rows: int) -> None:
+    """Refuse another number of targets than of rows."""
+    if len(y) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
+        )

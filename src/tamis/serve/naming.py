@@ -1,0 +1,191 @@
+"""Names into columns: numbers of columns, hashes, a list of names, or the fields of a table.
+
+A naming has ``read(mapping, learning)``, which gives the columns and values of a row and the names
+that it would add, and ``take(names, model)``, which adds them once nothing can go wrong any more.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tamis.read.tables.layout import NUMBER, WORDS, Layout
+from tamis.serve.loop import SORTED, SUMMED, hash_names
+
+Read = tuple[list, list, list[str]]
+
+
+class Numbers:
+    """No names: the keys are the numbers of columns."""
+
+    order = SORTED  # whatever the order of the names
+
+    def read(self, mapping: Mapping, learning: bool) -> Read:
+        """Columns, values, and no new names."""
+        columns = list(mapping)
+        bad = next((name for name in columns if isinstance(name, str)), None)
+        if bad is not None:
+            raise ValueError(
+                f"the columns of this model have no names, so that {bad!r} means nothing. Pass "
+                "hash_bits to live to hash names, or begin a model with grow=True here, or one "
+                "that was fitted to a DataFrame."
+            )
+        return columns, list(mapping.values()), []
+
+    def take(self, names: list[str], model) -> None:
+        """There are none."""
+
+    def said(self, columns: Iterable[int]) -> list:
+        """What columns are called."""
+        return list(columns)
+
+    def called(self, mapping: Mapping, columns: Iterable[int]) -> list:
+        """What the columns of a mapping's row are called."""
+        return self.said(columns)
+
+
+class Hashed(Numbers):
+    """Names hashed into a power of two of columns, as `open_rows` does with Vowpal Wabbit's text:
+    ``"space^name"`` is a name in a namespace.
+    """
+
+    order = SUMMED  # names may share a column
+
+    def __init__(self, bits: int):
+        self.mask = np.uint64((1 << bits) - 1)
+
+    def read(self, mapping: Mapping, learning: bool) -> Read:
+        """Columns, values, and no new names."""
+        columns = np.empty(len(mapping), np.int64)
+        names: Any = mapping
+        try:
+            text = np.frombuffer(("\0".join(names) + "\0").encode(), np.uint8)
+        except TypeError:
+            bad = next(name for name in names if not isinstance(name, str))
+            raise TypeError(
+                f"names must be words; got {bad!r}. Numbers of columns go into indices."
+            ) from None
+        if len(columns) and hash_names(text, self.mask, columns) != len(columns):
+            bad = next(name for name in names if "\0" in name)
+            raise ValueError(f"the name {bad!r} holds a zero byte, which ends names. Remove it.")
+        return columns.tolist(), list(mapping.values()), []
+
+    def called(self, mapping: Mapping, columns: Iterable[int]) -> list:
+        """The names of the mapping: a column does not know them."""
+        return list(mapping)
+
+
+class Vocabulary(Numbers):
+    """A list of names, one a column; it grows where the model does."""
+
+    def __init__(self, names: Iterable[str], grows: bool):
+        self.grows, self.names = grows, np.array([*names], dtype=object)
+        self.places = {name: k for k, name in enumerate(self.names)}
+
+    def read(self, mapping: Mapping, learning: bool) -> Read:
+        """Columns, values, and new names, whose columns are those to the right. Where the model
+        grows, an unknown name weighs nothing.
+        """
+        try:
+            return list(map(self.places.__getitem__, mapping)), list(mapping.values()), []
+        except KeyError:
+            new = [name for name in mapping if name not in self.places]
+        if not self.grows:
+            raise ValueError(
+                f"{new[0]!r} is none of the {len(self.places)} names that the model knows. Leave "
+                "it out, or make the model with grow=True to take new names."
+            )
+        if not learning:
+            return self.read({name: mapping[name] for name in mapping.keys() - new}, False)
+        bad = [name for name in new if not isinstance(name, str)]
+        if bad:
+            raise TypeError(f"names must be words; got {bad[0]!r}. Write {str(bad[0])!r}.")
+        places = {name: len(self.places) + k for k, name in enumerate(new)}
+        columns = [places[name] if name in places else self.places[name] for name in mapping]
+        return columns, list(mapping.values()), new
+
+    def take(self, names: list[str], model) -> None:
+        """Add names. Their array has room for more, so that a name costs no copy of all."""
+        known, total = len(self.places), len(self.places) + len(names)
+        if total > len(self.names):
+            wider = np.empty(2 * total, dtype=object)
+            wider[:known] = self.names[:known]
+            self.names = wider
+        self.names[known:total] = names
+        self.places.update((name, known + k) for k, name in enumerate(names))
+        model.feature_names_in_ = self.names[:total]
+
+    def said(self, columns: Iterable[int]) -> list:
+        """What columns are called."""
+        return [self.names[j] for j in columns]
+
+
+class Fields(Numbers):
+    """The fields of a table as `open_rows` lays them out; fields it does not know are left out."""
+
+    order = SUMMED  # names may share a column
+
+    def __init__(self, layout: dict):
+        self.layout = Layout.from_dict(layout)
+        self.roles = {column.name: column.role for column in self.layout.features}
+
+    def read(self, mapping: Mapping, learning: bool) -> Read:
+        """Columns, values, and no new names."""
+        found = list(self._entries(mapping))
+        return [column for _, column, _ in found], [value for *_, value in found], []
+
+    def called(self, mapping: Mapping, columns: Iterable[int]) -> list:
+        """Fields, and those of words with their word."""
+        return [name for name, *_ in self._entries(mapping)]
+
+    def _entries(self, mapping: Mapping) -> Iterator[tuple[str, int, Any]]:
+        """Name, column and value of all fields that have a column."""
+        for name, value in mapping.items():
+            role = self.roles.get(name)
+            if role is None:
+                continue
+            said, number = name, 1.0
+            if value is None:
+                said, place = f"{name}=missing", self._missing(name)
+            elif role == WORDS:
+                said, place = f"{name}={value}", self._word(name, value)
+            else:
+                place, number = self.layout.places[name], value
+            if place is not None:
+                yield said, place, number
+
+    def _word(self, name: str, word) -> int | None:
+        """The column of a word, if it has one."""
+        layout = self.layout
+        if layout.hash_bits:
+            return layout.buckets + layout.bucket(name, str(word))
+        known = layout.lists[name].get(str(word))
+        return None if known is None else layout.places[name] + known
+
+    def _missing(self, name: str) -> int | None:
+        """The column that says that a field is missing, if there is one."""
+        layout = self.layout
+        if layout.missing == "error":
+            raise ValueError(
+                f"the field {name!r} is None, and the model was trained on rows without missing "
+                "fields. Leave it out, which counts as 0, or give it a value."
+            )
+        if layout.missing != "indicator":
+            return None
+        width = 1 if self.roles[name] == NUMBER else len(layout.lists[name])
+        return layout.places[name] + width
+
+
+def naming_of(model, hash_bits: int | None) -> Numbers:
+    """How a model's columns are named: as it was trained, or as the user asks."""
+    reading = getattr(model, "reading_", None) or {}
+    if hash_bits is not None:
+        return Hashed(hash_bits)
+    if "layout" in reading:
+        return Fields(reading["layout"])
+    if reading.get("format") == "vw":
+        return Hashed(reading["hash_bits"])
+    names = vars(model).get("feature_names_in_")
+    if names is not None or (model._may_grow() and "_engine" not in vars(model)):
+        return Vocabulary(() if names is None else names, model._may_grow())
+    return Numbers()

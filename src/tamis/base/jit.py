@@ -31,7 +31,7 @@ intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
 
 # --------------------------------------------------------------------------- loops
-ENTRY = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+ENTRY: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
 class Loop:
@@ -193,7 +193,7 @@ def copied(function: Function) -> Function:
     """A helper whose source is copied into its callers: for small ones and for those with one
     caller, as every function that Numba compiles by itself costs a tenth of a second or more.
     """
-    options = {"nogil": True, "error_model": "numpy", "inline": "always"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": "always"}
     return cast(Function, numba.njit(**options)(function))
 
 

@@ -174,8 +174,8 @@ def repeats(indices, first, last, table):
     one, size, shift = np.uint64(1), np.uint64(64), np.uint64(58)
     while size < (last - first) << one:
         size, shift = size << one, shift - one
-    for place in range(size):
-        table[place] = FREE
+    for cell in range(size):
+        table[cell] = FREE
     for k in range(first, last):
         j = np.uint64(indices[k])
         place = (j * GOLDEN) >> shift

@@ -215,11 +215,11 @@ def run_parallel(rows, start, stop, bundle, shared, count, course, history, loss
             count.claimed[share * EIGHT] = share * many // shares
         for g in prange(shares):
             for turn in range(shares):  # once its own paths are done, a thread helps the others
-                share = (np.uint64(g) + turn) % shares
-                m = claim(count.claimed, share * EIGHT)
-                while m < (share + ONE) * many // shares:
+                helped = (np.uint64(g) + turn) % shares
+                m = claim(count.claimed, helped * EIGHT)
+                while m < (helped + ONE) * many // shares:
                     walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
-                    m = claim(count.claimed, share * EIGHT)
+                    m = claim(count.claimed, helped * EIGHT)
         at = span[1]
         if advance(span, rows, shared, course):
             if course[0].stage >= plan.burn:

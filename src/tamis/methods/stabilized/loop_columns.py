@@ -64,15 +64,16 @@ def bin_holding(rank, bins):
     """The bin, of all shares together, that holds the displacement of that rank (from 1), and how
     many lie in earlier bins.
     """
-    below, wanted = np.int64(0), np.uint64(0)
-    while True:
+    below, found = np.int64(0), np.uint64(0)
+    for wanted in range(np.uint64(bins.shape[1])):
         inside = np.int64(0)
         for share in range(np.uint64(bins.shape[0])):
             inside += np.int64(bins[share, wanted])
+        found = wanted
         if below + inside >= rank:
-            return wanted, below
+            break
         below += inside
-        wanted += ONE
+    return found, below
 
 
 @copied

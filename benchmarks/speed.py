@@ -151,8 +151,8 @@ def against_floors(quick: bool) -> tuple[list[Table], list[Goal]]:
     head += [f"{word}, {way}" for word in words for way in ("stored", "shuffled")]
     note = """The first pass from empty weights, all settings automatic; ns per nonzero at 74 a row,
         stored order, no intercept; then the ratio to the loop by hand, the worse of with and
-        without intercept. The loop by hand reads a permutation where rows are shuffled and fetches nothing
-        ahead."""
+        without intercept. The loop by hand reads a permutation where rows are shuffled and fetches
+        nothing ahead."""
     table = Table("Loops of tamis against hand-written ones", head, rows, note)
     judged = {key: turn.ratio for key, turn in found.items() if key[2] != "5 a row"}
     worst = max(judged, key=judged.__getitem__)

@@ -114,7 +114,7 @@ def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> An
         if folder is not None:
             os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
             numba.config.reload_config()
-        twin = numba.njit(function, **options)
+        twin: Any = numba.njit(function, **options)
         if cached and isinstance(twin, Dispatcher):
             twin._cache = _Stored(function)
         return twin

@@ -69,7 +69,7 @@ def bin_holding(rank, bins):
         inside = np.int64(0)
         for share in range(np.uint64(bins.shape[0])):
             inside += np.int64(bins[share, wanted])
-        found = wanted
+        found = np.uint64(wanted)
         if below + inside >= rank:
             break
         below += inside

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, inlined
 from tamis.read.text.numbers import (
     MINUS,
     NIL,
@@ -24,7 +24,7 @@ LARGEST = np.finfo(np.float64).max
 LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must settle
 
 
-@helper
+@inlined
 def ends_word(byte):
     """Whether a byte ends the name of a feature."""
     return (
@@ -37,13 +37,13 @@ def ends_word(byte):
     )
 
 
-@helper
+@inlined
 def ends_value(byte):
     """Whether a byte may follow a value."""
     return byte == SPACE or byte == TAB or byte == BAR or byte == END or byte == RETURN
 
 
-@helper
+@inlined
 def skip_tag(text, at):
     """The bar that begins the features; what stands before it, a tag, is left out."""
     while text[at] != BAR and text[at] != END:
@@ -51,7 +51,7 @@ def skip_tag(text, at):
     return at
 
 
-@helper
+@inlined
 def is_tag(text, at):
     """Whether a tag stands here: it begins with a tick, or is one word directly before a bar."""
     if text[at] == TICK:
@@ -61,7 +61,7 @@ def is_tag(text, at):
     return text[at] == BAR
 
 
-@helper
+@inlined
 def read_head(text, at, rows, unsure, labels, weights, marks):
     """Label, importance, tag: (place of the bar, marks, whether weighted, fault and place)."""
     labels[rows], weights[rows], weighted, fault = np.nan, 1.0, 0, at
@@ -98,7 +98,7 @@ def read_head(text, at, rows, unsure, labels, weights, marks):
     return at, unsure, weighted, (DONE if text[at] == BAR else NO_BAR), fault
 
 
-@helper
+@inlined
 def read_space(text, at):
     """A namespace: (place after it, end of its name, seed of its hashes, scale, what is wrong)."""
     first, scale = at, 1.0
@@ -112,7 +112,7 @@ def read_space(text, at):
     return at, end, seed, scale, DONE
 
 
-@helper
+@inlined
 def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, marks):
     """Features of a line from its first bar on: (place after, entries, marks, fault, place)."""
     scale, seed, space, space_end, fault = 1.0, SEED, at, at, at

@@ -16,7 +16,7 @@ from tamis.read.text.numbers import (
     read_number,
 )
 from tamis.read.text.svmlight_scan import COLON, END, find_end, scrambled, skip_blanks
-from tamis.read.text.words import SEED, hash_span
+from tamis.read.text.words import PRIME, SEED, closed, hash_span
 
 DONE, FULL, BAD_LABEL, BAD_WEIGHT, BAD_SCALE, BAD_VALUE, NOT_FINITE, NO_BAR = range(8)
 SPACE, TAB, RETURN, BAR, TICK = (np.uint8(ord(c)) for c in " \t\r|'")
@@ -25,22 +25,16 @@ LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must settle
 
 
 @inlined
-def ends_word(byte):
-    """Whether a byte ends the name of a feature."""
-    return (
-        byte == SPACE
-        or byte == TAB
-        or byte == COLON
-        or byte == BAR
-        or byte == END
-        or byte == RETURN
-    )
+def ends_value(byte):
+    """Whether a byte may follow a value."""
+    blank = byte <= SPACE and (byte == SPACE or byte == TAB or byte == END or byte == RETURN)
+    return blank or byte == BAR
 
 
 @inlined
-def ends_value(byte):
-    """Whether a byte may follow a value."""
-    return byte == SPACE or byte == TAB or byte == BAR or byte == END or byte == RETURN
+def ends_word(byte):
+    """Whether a byte ends the name of a feature."""
+    return byte == COLON or ends_value(byte)
 
 
 @inlined
@@ -128,7 +122,9 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
         if text[at] == BAR:
             continue
         first, value, fault = at, 1.0, at
+        name = SEED
         while not ends_word(text[at]):
+            name = (name ^ np.uint64(text[at])) * PRIME
             at += ONE
         last = at
         if text[at] == COLON:
@@ -149,7 +145,7 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
         if scale != 1.0 and not abs(value) <= LARGEST:
             return at, stored, unsure, NOT_FINITE, fault
         if value != 0.0:
-            word = scrambled(hash_span(text, first, last, SEED, False) ^ seed)
+            word = scrambled(closed(name) ^ seed)
             columns[stored], data[stored] = word & mask, value
             if hashes.shape[0]:
                 hashes[stored] = word

@@ -11,14 +11,20 @@ QUOTE = np.uint8(34)
 
 
 @inlined
+def closed(value):
+    """A hash over bytes, mixed; never 0."""
+    value = scrambled(value)
+    return value if value != NOTHING else np.uint64(1)
+
+
+@inlined
 def hash_span(text, start, end, seed, escaped):
     """Hash of the bytes from `start` to `end`, doubled quotes once if `escaped`; never 0."""
     value, k = seed, start
     while k < end:
         value = (value ^ np.uint64(text[k])) * PRIME
         k += np.uint64(2) if escaped and text[k] == QUOTE else np.uint64(1)
-    value = scrambled(value)
-    return value if value != NOTHING else np.uint64(1)
+    return closed(value)
 
 
 @compiled

@@ -172,8 +172,8 @@ def inlined(function: Function) -> Function:
     For those that are called for every number: a call that is left counts its arrays up and down,
     by instructions that lock the memory, and takes longer than what many of them do.
     """
-    options = {"nogil": True, "error_model": "numpy", "forceinline": True}
-    return cast(Function, numba.njit(**options)(function))
+    made = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return cast(Function, made)
 
 
 prange = numba.prange

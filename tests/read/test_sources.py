@@ -3,6 +3,7 @@ threads that end.
 """
 
 import bz2
+import gc
 import gzip
 import lzma
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import threading
 import time
 import tracemalloc
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -47,6 +49,47 @@ def test_zstandard(tmp_path):
     (tmp_path / "a.svm").write_bytes(SVM * 300)
     subprocess.run(["zstd", "-q", tmp_path / "a.svm"], check=True)
     assert sum(chunk.X.shape[0] for chunk in open_rows(tmp_path / "a.svm.zst")) == 1200
+
+
+def test_members_of_gzip_are_read_one_after_the_other(tmp_path):
+    """Also where zeros stand between them and behind, and where a member holds no whole line."""
+    lines = [b"1 1:%d\n" % (k * 7919 % 100003 + 1) for k in range(40_000)]
+    whole = b"".join(lines)
+    cuts = [0, 1, 2, 70_001, 70_001, len(whole) // 2, len(whole)]
+    packed = b"".join(
+        gzip.compress(whole[start:stop]) + b"\0" * (k * 40_000)
+        for k, (start, stop) in enumerate(pairwise(cuts))
+    )
+    (tmp_path / "a.svm.gz").write_bytes(packed)
+    (tmp_path / "nameless").write_bytes(packed)
+    for name in ("a.svm.gz", "nameless"):
+        chunks = list(open_rows(tmp_path / name))
+        values = np.concatenate([chunk.X.data for chunk in chunks])
+        assert values.tolist() == [k * 7919 % 100003 + 1 for k in range(40_000)]
+    rows = open_rows(tmp_path / "a.svm.gz", chunk_rows=900)
+    chunks = list(rows)
+    again = list(rows.read(chunks[20].position))
+    assert [chunk.first_line for chunk in again] == [chunk.first_line for chunk in chunks[21:]]
+
+
+@pytest.mark.parametrize("tail", [b"no gzip", b"\x1f\x8b and then nothing that is one"])
+def test_what_stands_behind_gzip_is_an_error_behind_its_lines(tmp_path, tail):
+    (tmp_path / "a.svm.gz").write_bytes(gzip.compress(SVM * 300) + tail)
+    rows = open_rows(tmp_path / "a.svm.gz", on_bad="skip")
+    assert sum(chunk.X.shape[0] for chunk in rows) == 1200
+    assert rows.bad.count == 1
+    with pytest.raises(ReadError, match=r"a\.svm\.gz, line 1801: the data ends in an error"):
+        list(open_rows(tmp_path / "a.svm.gz"))
+
+
+def test_a_reading_that_is_left_ends_its_threads(tmp_path):
+    (tmp_path / "a.svm.gz").write_bytes(gzip.compress(b"1 1:1 2:2 3:3\n" * 2_000_000, 1))
+    before = threading.active_count()
+    for chunk in open_rows(tmp_path / "a.svm.gz"):
+        assert chunk.X.shape[0]
+        break
+    gc.collect()
+    assert threading.active_count() == before
 
 
 def test_a_cut_file_gives_its_whole_lines_first(tmp_path):

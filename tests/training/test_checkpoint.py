@@ -21,7 +21,8 @@ from tamis import (
 )
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
-from tamis.training.checkpoint import CheckpointError
+from tamis.training.checkpoint import NAME, CheckpointError
+from tamis.training.record import checksum
 from tamis.training.walk import Walk
 
 X, Y, _ = make_text(n_samples=300, n_features=80, n_informative=6, words=12, random_state=1)
@@ -184,6 +185,18 @@ def test_other_tasks_are_refused_with_the_reason(path, tmp_path):
     path.write_bytes(text + b"1 1:1\n")
     with pytest.raises(CheckpointError, match="file 1 has changed since"):
         go()
+
+
+def test_chunks_of_another_size_are_no_other_task(path, tmp_path):
+    """As a checkpoint of another version may have had them."""
+    folder = tmp_path / "ck"
+    wanted = train(FTRLClassifier(), open_rows(path), checkpoint=folder).coef_
+    record = json.loads((folder / NAME).read_text())
+    record["task"]["reading"]["chunk_bytes"] = "1048576"
+    record["checksum"] = checksum(record)
+    (folder / NAME).write_text(json.dumps(record))
+    again = train(FTRLClassifier(), open_rows(path), checkpoint=folder)
+    assert np.array_equal(again.coef_, wanted)
 
 
 def test_damaged_checkpoints_are_refused(path, tmp_path):

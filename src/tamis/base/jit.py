@@ -197,6 +197,16 @@ def copied(function: Function) -> Function:
     return cast(Function, numba.njit(**options)(function))
 
 
+def inlined(function: Function) -> Function:
+    """Compile a helper into each loop that calls it.
+
+    For those that are called for every number: a call that is left counts its arrays up and down,
+    by instructions that lock the memory, and takes longer than what many of them do.
+    """
+    made = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
+    return cast(Function, made)
+
+
 prange = numba.prange
 
 

@@ -33,6 +33,7 @@ _LINES = {
     "tsv": re.compile(rb"[^\t]*\t"),
     "csv": re.compile(rb"[^,]*,"),
 }
+_HEAD = 1 << 16  # bytes that are looked at
 _HEADS = {b"PAR1": "parquet", b"ARROW1": "arrow", b"PK\x03\x04": "npz"}
 
 
@@ -74,7 +75,10 @@ def _head(name: str) -> bytes:
         STANDARD.keep()
     stream = open_bytes(name)
     try:
-        return stream.bytes.read(1 << 16)
+        head = b""
+        while len(head) < _HEAD and (piece := stream.bytes.read(_HEAD - len(head))):
+            head += piece
+        return head
     except BROKEN:
         return b""
     finally:

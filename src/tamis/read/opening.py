@@ -17,7 +17,7 @@ _CHOICES: dict[str, tuple] = {
     "multilabel": (True, False, "auto"),
     "missing": ("error", "zero", "indicator"),
 }
-_LEAST = {"chunk_rows": 1, "n_features": 1, "max_line_bytes": CHUNK_BYTES}
+_LEAST = {"chunk_rows": 1, "n_features": 1, "max_line_bytes": 1 << 20}
 
 
 def open_rows(
@@ -58,7 +58,7 @@ def open_rows(
     weight : str, int or None, default=None
         Column of the row weights, in tables.
     chunk_rows : int, default=16384
-        Most rows of a chunk. A chunk of text ends after 1 MiB too.
+        Most rows of a chunk. A chunk of text ends after 4 MiB too.
     max_line_bytes : int, default=2**26
         Longest line of text (to within a chunk) and longest record of CSV; at least 2^20. A longer
         one is refused before it fills the memory, whatever `on_bad` says. A row of npz may have a
@@ -146,7 +146,8 @@ def open_rows(
     }
     if schema is not None:
         given |= _by_schema(kind, schema, given, files)
-    options = Options(**given)
+    # No chunk may be longer than the longest line, or it would hide one that is.
+    options = Options(**given, chunk_bytes=min(CHUNK_BYTES, max_line_bytes))
     rows = RowSource(files, options)
     if schema is not None:
         rows.labels, rows.several = schema.get("labels"), schema.get("several")

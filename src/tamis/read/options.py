@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-CHUNK_BYTES = 1 << 20  # text of a chunk; several of them are in memory at a time
+CHUNK_BYTES = 1 << 22  # text of a chunk; several of them are in memory at a time
 LINE_BYTES = 1 << 26  # of one line: more than three million features of 20 bytes
 ENTRY_BYTES = 4  # of the shortest feature in text: bounds the entries of rows that are no text
 

@@ -2,7 +2,6 @@
 
 import bz2
 import glob
-import gzip
 import hashlib
 import io
 import lzma
@@ -21,6 +20,7 @@ MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\
 # What damaged compressed data raises.
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError, MemoryError)
 _PROBES, _PROBE = 16, 1 << 16
+_GULP, _GZIP = 1 << 16, 31  # bytes of gzip that are unpacked at a time; how zlib calls gzip
 _SIP = 1 << 10  # compressed bytes that are unpacked at a time: four of them can stand for 128 KiB
 
 
@@ -140,12 +140,52 @@ def open_bytes(name: str) -> Stream:
 
 def _unpacked(kind, buffered):
     if kind == ".gz":
-        return gzip.GzipFile(fileobj=buffered)
+        return Members(buffered)
     if kind == ".bz2":
         return bz2.BZ2File(buffered)
     if kind == ".xz":
         return lzma.LZMAFile(buffered)
     return _zstandard(buffered) if kind == ".zst" else buffered
+
+
+class Members(io.RawIOBase):
+    """gzip, member after member, without zeros between them; Python's own takes 8 KiB at a time."""
+
+    def __init__(self, source: IO[bytes]):
+        self.source, self.rest = source, b""
+        self.machine: Any = zlib.decompressobj(_GZIP)  # of the member that is open
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, view: Any) -> int:
+        """Fill a view as far as the bytes go that were read at once."""
+        found = self.read(len(view))
+        view[: len(found)] = found
+        return len(found)
+
+    def read(self, size: int = -1) -> bytes:
+        """At most so many bytes, as far as those go that were read at once; all below 0."""
+        if size < 0:
+            return self.readall()
+        while size:
+            piece = self.rest or self.source.read(_GULP)
+            if self.machine is None:
+                self.rest = piece.lstrip(b"\0")
+                if self.rest:
+                    self.machine = zlib.decompressobj(_GZIP)
+                elif not piece:
+                    break
+                continue
+            if not piece:
+                raise EOFError("Compressed file ended before the end-of-stream marker was reached")
+            found = self.machine.decompress(piece, size)
+            self.rest = self.machine.unused_data or self.machine.unconsumed_tail
+            self.machine = None if self.machine.eof else self.machine
+            if found:
+                return found
+        return b""
 
 
 class Frames(io.RawIOBase):

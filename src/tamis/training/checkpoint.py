@@ -29,6 +29,7 @@ from tamis.training.record import FORMAT, State, contradiction, fault, to_record
 
 NAME, MARK = "checkpoint.json", "checkpoint.lock"
 ANEW = "Remove the folder to begin anew."
+FREE = ("n_features", "chunk_bytes")  # of how the rows are read: it may differ in a later version
 _CHECKSUM_LENGTH = 32  # that end a model file
 
 
@@ -217,6 +218,8 @@ class Folder:
 
     def _compare(self, ours: dict, theirs: dict) -> None:
         """Refuse a checkpoint of another task, with the first difference."""
+        if isinstance(reading := theirs.get("reading"), dict):
+            theirs = {**theirs, "reading": {k: v for k, v in reading.items() if k not in FREE}}
         for part in [*ours, *theirs]:
             was, now = theirs.get(part, "missing"), ours.get(part, "missing")
             if was != now:

@@ -9,7 +9,7 @@ from tamis.read.source import RowSource
 
 Validate = Literal["progressive"] | RowSource | tuple[Any, Any] | None
 PROGRESSIVE = "progressive"
-EVERY_ONE, THINNED = 64, 8
+EVERY_ONE, THINNED = 16, 8
 
 
 class Judge:

@@ -15,7 +15,7 @@ from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import alone
 from tamis.read.rows import Misplaced, Position, ReadError, Rows
 from tamis.read.source import RowSource
-from tamis.training.checkpoint import ANEW, CheckpointError, Folder
+from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder
 from tamis.training.interruption import Interruption
 from tamis.training.judge import Judge, Validate
 from tamis.training.readings import MEMORY, Readings, reads_twice
@@ -73,7 +73,7 @@ def train(
         Passes over the rows, in their order.
     validate : None, "progressive", RowSource or (X, y), default=None
         "progressive" predicts, in the first pass, chunks before they are learnt from, and keeps the
-        mean error: the first 64 chunks, then one in eight. Rows of their own are predicted whenever
+        mean error: the first 16 chunks, then one in eight. Rows of their own are predicted whenever
         the history is written.
     checkpoint : path or None, default=None
         Folder for checkpoints, and for nothing else: it is made if need be, and refused if it holds
@@ -171,7 +171,7 @@ class Walk:
         options = {
             name: repr(value)
             for name, value in vars(self.source.options).items()
-            if name != "n_features"
+            if name not in FREE
         }
         chosen = {
             name: repr(value)

@@ -239,9 +239,8 @@ class ArrowReader:
                 f"{name}: column {column!r} is of type {array.type}, where numbers are expected. "
                 f"Pass categorical=[{column!r}]."
             )
-        return np.array(
-            array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
-        )
+        # A view of the batch where that holds such numbers and none is missing.
+        return array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
 
     def _refuse(self, wrong, bad, name: str, start: int, rule: str, values=None) -> None:
         """Refuse the rows with something wrong, once each, except those that are bad already."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, inlined
 from tamis.read.text.numbers import MINUS, NO_FINITE, ONE, READ, UNSURE, overflows, put, read_number
 from tamis.read.text.words import NOTHING, QUOTE, SEED, hash_span
 
@@ -16,13 +16,13 @@ SPACE, TAB, RETURN, END = (np.uint8(ord(c)) for c in " \t\r\n")
 TWO = np.uint64(2)
 
 
-@helper
+@inlined
 def lower(byte):
     """A letter in lower case."""
     return byte | np.uint8(32) if 65 <= byte <= 90 else byte
 
 
-@helper
+@inlined
 def means_missing(text, start, end):
     """Whether a field is empty, NA, N/A, NaN, null or None, in any case."""
     size = end - start
@@ -41,7 +41,7 @@ def means_missing(text, start, end):
     )
 
 
-@helper
+@inlined
 def find_field(text, at, stop, delimiter):
     """Field at `at`: (start, end, place of its end, doubled quotes, newlines, what is wrong)."""
     escaped, lines = False, 0
@@ -79,7 +79,7 @@ def find_field(text, at, stop, delimiter):
     )
 
 
-@helper
+@inlined
 def read_plain(text, at):
     """A number between blanks: (place after it, value, what became of it, its span)."""
     while text[at] == SPACE:
@@ -92,7 +92,7 @@ def read_plain(text, at):
     return at, value, state, first, last
 
 
-@helper
+@inlined
 def ends_field(text, at, delimiter):
     """Whether a field ends here."""
     return (
@@ -100,7 +100,7 @@ def ends_field(text, at, delimiter):
     )
 
 
-@helper
+@inlined
 def read_value(text, at, stop, delimiter, strict):
     """The field as a number: (place of its end, value, fate, span, newlines, what is wrong)."""
     after, value, state, first, last = read_plain(text, at)
@@ -120,7 +120,7 @@ def read_value(text, at, stop, delimiter, strict):
     return at, value, state, first, last, lines, reason
 
 
-@helper
+@inlined
 def read_record(
     text,
     at,

@@ -12,7 +12,7 @@ Reference: D. Lemire, "Number Parsing at a Gigabyte per Second", Software: Pract
 
 import numpy as np
 
-from tamis.base.jit import helper
+from tamis.base.jit import helper, inlined
 from tamis.read.text.bits import float_of_bits, leading_zeros, multiply_high
 
 # What became of a number's text.
@@ -50,7 +50,7 @@ def _fives() -> np.ndarray:
 FIVES = _fives()
 
 
-@helper
+@inlined
 def put(table, row, first, second, third, fourth):
     """Fill a row of a table of four columns, as that of the numbers that Python must settle."""
     table[row, 0], table[row, 1] = first, second
@@ -96,7 +96,7 @@ def wide_value(digits, power):
     return (kept & ~HIDDEN) | (np.uint64(place) << np.uint64(52)), True
 
 
-@helper
+@inlined
 def far_value(digits, power, count, negative):
     """Value and state beyond the exact fast path; `count` digits, leading zeros left out."""
     if digits == NIL and count <= 19:
@@ -112,7 +112,7 @@ def far_value(digits, power, count, negative):
     )
 
 
-@helper
+@inlined
 def skip_zeros(text, at):
     """Number of zeros, and a point among them, that a number begins with: (zeros, )."""
     zeros = 0
@@ -122,7 +122,7 @@ def skip_zeros(text, at):
     return zeros
 
 
-@helper
+@inlined
 def read_exponent(text, at):
     """The exponent whose `e` stands at `at`: (place after it, exponent, whether there is one)."""
     at += ONE
@@ -168,7 +168,7 @@ def overflows(text, at):
     return True
 
 
-@helper
+@inlined
 def read_number(text, at):
     """The decimal number at `at`: (place after it, value, what became of it).
 

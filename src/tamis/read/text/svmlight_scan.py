@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, inlined
 from tamis.read.text.numbers import (
     NIL,
     NO_FINITE,
@@ -38,13 +38,13 @@ LARGEST = np.uint64(2**63 - 2)  # column whose successor is still a number of 63
 LABEL, VALUE = 0, 1  # kinds of numbers that Python must settle
 
 
-@helper
+@inlined
 def ends_token(byte):
     """Whether a byte may follow a number."""
     return byte == SPACE or byte == END or byte == TAB or byte == RETURN
 
 
-@helper
+@inlined
 def skip_blanks(text, at):
     """The next byte that is no blank; a carriage return is one only before the end of a line."""
     while text[at] == SPACE or text[at] == TAB or (text[at] == RETURN and text[at + ONE] == END):
@@ -52,7 +52,7 @@ def skip_blanks(text, at):
     return at
 
 
-@helper
+@inlined
 def read_index(text, at):
     """The whole number at `at`: (place after it, number, whether it is below 2^63)."""
     number, fits = NIL, True
@@ -72,7 +72,7 @@ def read_index(text, at):
     return at, number, fits
 
 
-@helper
+@inlined
 def scrambled(number):
     """A word in which every bit hangs on all bits of the number."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -80,7 +80,7 @@ def scrambled(number):
     return number ^ (number >> np.uint64(31))
 
 
-@helper
+@inlined
 def find_end(text, at):
     """The end of the line."""
     while text[at] != END:
@@ -88,7 +88,7 @@ def find_end(text, at):
     return at
 
 
-@helper
+@inlined
 def read_labels(text, at, labels, found, unsure, marks):
     """Labels at the start of a line: (place after them, labels, marks made, what is wrong)."""
     start = at
@@ -118,7 +118,7 @@ def read_labels(text, at, labels, found, unsure, marks):
         at += ONE
 
 
-@helper
+@inlined
 def read_query(text, at):
     """The query number ``qid:n`` at `at`: (place after it, number, what is wrong)."""
     digits = at + np.uint64(4)
@@ -132,7 +132,7 @@ def read_query(text, at):
     return after, np.int64(number), DONE if good else BAD_QUERY
 
 
-@helper
+@inlined
 def read_column(text, at, base, limit, mask, widest):
     """The column ``n:`` at `at`: (place after it, column, what is wrong)."""
     after, number, fits = read_index(text, at)
@@ -152,7 +152,7 @@ def read_column(text, at, base, limit, mask, widest):
     return after + ONE, number, DONE if number <= widest else WIDE
 
 
-@helper
+@inlined
 def read_features(text, at, bounds, rows, stored, unsure, queries, indices, data, marks):
     """Features of a line: (place after them, entries, marks, fault, place, flags, columns met)."""
     base, limit, mask, widest = bounds

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, inlined
 from tamis.read.text.numbers import (
     MINUS,
     NIL,
@@ -16,7 +16,7 @@ from tamis.read.text.numbers import (
     read_number,
 )
 from tamis.read.text.svmlight_scan import COLON, END, find_end, scrambled, skip_blanks
-from tamis.read.text.words import SEED, hash_span
+from tamis.read.text.words import PRIME, SEED, closed, hash_span
 
 DONE, FULL, BAD_LABEL, BAD_WEIGHT, BAD_SCALE, BAD_VALUE, NOT_FINITE, NO_BAR = range(8)
 SPACE, TAB, RETURN, BAR, TICK = (np.uint8(ord(c)) for c in " \t\r|'")
@@ -24,26 +24,20 @@ LARGEST = np.finfo(np.float64).max
 LABEL, WEIGHT, VALUE = 0, 1, 2  # kinds of numbers that Python must settle
 
 
-@helper
-def ends_word(byte):
-    """Whether a byte ends the name of a feature."""
-    return (
-        byte == SPACE
-        or byte == TAB
-        or byte == COLON
-        or byte == BAR
-        or byte == END
-        or byte == RETURN
-    )
-
-
-@helper
+@inlined
 def ends_value(byte):
     """Whether a byte may follow a value."""
-    return byte == SPACE or byte == TAB or byte == BAR or byte == END or byte == RETURN
+    blank = byte <= SPACE and (byte == SPACE or byte == TAB or byte == END or byte == RETURN)
+    return blank or byte == BAR
 
 
-@helper
+@inlined
+def ends_word(byte):
+    """Whether a byte ends the name of a feature."""
+    return byte == COLON or ends_value(byte)
+
+
+@inlined
 def skip_tag(text, at):
     """The bar that begins the features; what stands before it, a tag, is left out."""
     while text[at] != BAR and text[at] != END:
@@ -51,7 +45,7 @@ def skip_tag(text, at):
     return at
 
 
-@helper
+@inlined
 def is_tag(text, at):
     """Whether a tag stands here: it begins with a tick, or is one word directly before a bar."""
     if text[at] == TICK:
@@ -61,7 +55,7 @@ def is_tag(text, at):
     return text[at] == BAR
 
 
-@helper
+@inlined
 def read_head(text, at, rows, unsure, labels, weights, marks):
     """Label, importance, tag: (place of the bar, marks, whether weighted, fault and place)."""
     labels[rows], weights[rows], weighted, fault = np.nan, 1.0, 0, at
@@ -98,7 +92,7 @@ def read_head(text, at, rows, unsure, labels, weights, marks):
     return at, unsure, weighted, (DONE if text[at] == BAR else NO_BAR), fault
 
 
-@helper
+@inlined
 def read_space(text, at):
     """A namespace: (place after it, end of its name, seed of its hashes, scale, what is wrong)."""
     first, scale = at, 1.0
@@ -112,7 +106,7 @@ def read_space(text, at):
     return at, end, seed, scale, DONE
 
 
-@helper
+@inlined
 def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, marks):
     """Features of a line from its first bar on: (place after, entries, marks, fault, place)."""
     scale, seed, space, space_end, fault = 1.0, SEED, at, at, at
@@ -128,7 +122,9 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
         if text[at] == BAR:
             continue
         first, value, fault = at, 1.0, at
+        name = SEED
         while not ends_word(text[at]):
+            name = (name ^ np.uint64(text[at])) * PRIME
             at += ONE
         last = at
         if text[at] == COLON:
@@ -149,7 +145,7 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
         if scale != 1.0 and not abs(value) <= LARGEST:
             return at, stored, unsure, NOT_FINITE, fault
         if value != 0.0:
-            word = scrambled(hash_span(text, first, last, SEED, False) ^ seed)
+            word = scrambled(closed(name) ^ seed)
             columns[stored], data[stored] = word & mask, value
             if hashes.shape[0]:
                 hashes[stored] = word

@@ -7,11 +7,13 @@ from typing import NoReturn
 
 import numpy as np
 
+from tamis.read.ahead import Unpacked
 from tamis.read.options import Options
 from tamis.read.rows import SHOWN, Misplaced, ReadError, foreign, said
 from tamis.read.streams import BROKEN, Stream, open_bytes, read_into, shown
 
-PIECE = 1 << 20  # bytes asked for at a time
+PIECE = 1 << 20  # bytes asked for where the end of a line, or of the file, is not known
+SLACK = 1 << 16  # bytes beyond a chunk, in which its last line usually ends
 PADDING = 64  # newlines after the text, so that scans need not look for its end
 BOM = b"\xef\xbb\xbf"
 NUL = "a NUL byte; this is no text. Decompress the file, or name its format."
@@ -31,10 +33,12 @@ class Window:
         self.begin = self.end = 0
         self.store = bytearray()
         self.ended, self.failure = False, ""
-        self._room(2 * self.size)
+        self._room(self.size + PIECE)
         if offset:
             self._skip(offset)
-        else:
+        if not isinstance(self.stream.bytes, io.BufferedReader):
+            self.stream = Stream(Unpacked(self.stream.bytes), self.stream.raw)
+        if not offset:
             self._skip_mark()
         self.offset = offset or self.begin  # of `begin`, in the decompressed file
 
@@ -52,8 +56,9 @@ class Window:
                 self.too_long(
                     "line", self.store.rfind(b"\n", self.begin, self.end) + 1 or self.begin
                 )
-            reach = max(reach, self.end - self.begin)
-            self._read()
+            left = self.end - self.begin
+            self._read(least + SLACK - left if left < least else PIECE)
+            reach = max(reach, left)
 
     def too_long(self, what: str, at: int) -> NoReturn:
         """Refuse a line or record that would fill the memory."""
@@ -98,19 +103,17 @@ class Window:
         self.store, self.begin, self.end = store, 0, left
         self.text = np.frombuffer(store, np.uint8)
 
-    def _read(self) -> None:
-        """Some more bytes at the end."""
-        if len(self.store) - PADDING - self.end < min(PIECE, self.size):
-            left = self.end - self.begin
-            if left > (len(self.store) - PADDING) // 2:
-                self._room(2 * (len(self.store) - PADDING))
-            else:
-                self.text[:left] = self.text[self.begin : self.end]  # a move within, without a copy
-                self.begin, self.end = 0, left
+    def _read(self, most: int) -> None:
+        """Some more bytes at the end; what is left of the text is moved only to make room."""
+        left, room = self.end - self.begin, len(self.store) - PADDING
+        if left + most > room:
+            self._room(max(2 * room, left + most))
+        elif self.end + most > room:
+            self.text[:left] = self.text[self.begin : self.end]
+            self.begin, self.end = 0, left
         try:
-            stop = min(self.end + PIECE, len(self.store) - PADDING)
             with memoryview(self.store) as view:
-                got = read_into(self.stream.bytes, view[self.end : stop])
+                got = read_into(self.stream.bytes, view[self.end : self.end + most])
         except BROKEN as error:
             got, way_out = 0, "cut short or damaged. Copy the file again"
             self.failure = f"the data ends in an error ({said(error)}): {way_out}"
@@ -149,7 +152,7 @@ class Window:
     def _skip_mark(self) -> None:
         """Leave out a byte order mark; refuse UTF-16."""
         while self.end < 3 and not self.ended:
-            self._read()
+            self._read(SLACK)
         head = bytes(self.store[: min(self.end, 3)])
         if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise ReadError(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, inlined
 from tamis.read.text.svmlight_scan import scrambled
 
 SEED, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
@@ -10,15 +10,21 @@ NOTHING = np.uint64(0)  # stands for a missing word
 QUOTE = np.uint8(34)
 
 
-@helper
+@inlined
+def closed(value):
+    """A hash over bytes, mixed; never 0."""
+    value = scrambled(value)
+    return value if value != NOTHING else np.uint64(1)
+
+
+@inlined
 def hash_span(text, start, end, seed, escaped):
     """Hash of the bytes from `start` to `end`, doubled quotes once if `escaped`; never 0."""
     value, k = seed, start
     while k < end:
         value = (value ^ np.uint64(text[k])) * PRIME
         k += np.uint64(2) if escaped and text[k] == QUOTE else np.uint64(1)
-    value = scrambled(value)
-    return value if value != NOTHING else np.uint64(1)
+    return closed(value)
 
 
 @compiled

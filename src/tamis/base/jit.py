@@ -30,10 +30,10 @@ Class = TypeVar("Class", bound=type)
 intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
 
-# --------------------------------------------------------------------------- loops
 ENTRY: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 
 
+# --------------------------------------------------------------------------- loops
 class Loop:
     """A compiled entry loop: a dispatcher a combination of terms, on disk if all are tamis's.
 
@@ -114,9 +114,9 @@ def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> An
         if folder is not None:
             os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
             numba.config.reload_config()
-        twin: Any = numba.njit(function, **options)
+        twin = numba.njit(function, **options)
         if cached and isinstance(twin, Dispatcher):
-            twin._cache = _Stored(function)
+            twin._cache = _Stored(function)  # type: ignore[attr-defined]  # Numba's own place
         return twin
     except RuntimeError:  # no folder to cache in
         return numba.njit(function, **options)
@@ -163,9 +163,7 @@ def compiled_parallel(function: Callable) -> Loop:
 
 
 class Helper(CPUDispatcher):
-    """A compiled function without what unpacks the arguments of a call from Python, a third of the
-    time to compile it. Python itself calls a twin that has it.
-    """
+    """A compiled function that Python cannot call, for a third less time to compile; a twin can."""
 
     def __call__(self, *given: Any) -> Any:
         """Run the twin."""
@@ -183,28 +181,18 @@ def helper(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """A helper whose machine code is laid into the loop that calls it: no references to arrays are
-    counted.
+    """A helper laid into the loops that call it: a call counts its arrays up and down, which locks
+    the memory and takes longer than what many of them do.
     """
     return cast(Function, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
 
 
 def copied(function: Function) -> Function:
-    """A helper whose source is copied into its callers: for small ones and for those with one
-    caller, as every function that Numba compiles by itself costs a tenth of a second or more.
+    """A helper whose source is copied into its callers: for small ones and those with one caller,
+    as every function that Numba compiles by itself costs a tenth of a second or more.
     """
     options: dict[str, Any] = {"nogil": True, "error_model": "numpy", "inline": "always"}
     return cast(Function, numba.njit(**options)(function))
-
-
-def inlined(function: Function) -> Function:
-    """Compile a helper into each loop that calls it.
-
-    For those that are called for every number: a call that is left counts its arrays up and down,
-    by instructions that lock the memory, and takes longer than what many of them do.
-    """
-    made = numba.njit(nogil=True, error_model="numpy", forceinline=True)(function)
-    return cast(Function, made)
 
 
 prange = numba.prange

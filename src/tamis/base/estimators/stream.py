@@ -52,7 +52,7 @@ class Stream(LinearStream):
 
     def _look(self, before: float) -> None:
         """Looking at all weights costs O(columns): only as often as the stream doubles."""
-        if not math.isfinite(sum(self._engine.costs.tolist())):
+        if not math.isfinite(sum(map(sum, self._engine.costs.tolist()))):
             self._diverged()
         after = self._engine.steps
         if int(after).bit_length() > int(before).bit_length():

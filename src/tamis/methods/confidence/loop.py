@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper, prefetch
+from tamis.base.jit import compiled, inlined, prefetch
 from tamis.base.verbs import aim, gains
 from tamis.methods.confidence.loop_heap import Gains, Row, Settings, shift_kept, shift_weight
 from tamis.solvers.first_order.loop import fetch_row, place
@@ -22,7 +22,7 @@ ROOM = 1024  # columns of a row whose quotients are kept
 
 
 # ---------------------------------------------------------------- looks: scores and their variances
-@helper
+@inlined
 def look_many(row, state, settings, scores, variances):
     """Scores and variances of a row under diagonal covariances."""
     many, prior = np.uint64(scores.shape[0]), settings.prior
@@ -41,7 +41,7 @@ def look_many(row, state, settings, scores, variances):
             variances[c] += 1.0 / (prior + state[bias, many + c])
 
 
-@helper
+@inlined
 def rotate(row, root, intercept, rotated):
     """Fill `rotated` with A'x."""
     width = np.uint64(rotated.shape[0])
@@ -54,7 +54,7 @@ def rotate(row, root, intercept, rotated):
             rotated[j] += root[column, j] * x
 
 
-@helper
+@inlined
 def dot(a, b):
     """Scalar product in four sums, which run at once."""
     n = np.uint64(a.shape[0])
@@ -70,7 +70,7 @@ def dot(a, b):
     return (s0 + s1) + (s2 + s3)
 
 
-@helper
+@inlined
 def look_full(row, state, settings, scores, variances, rotated):
     """Scores and variances of a row under full covariances."""
     for c in range(np.uint64(scores.shape[0])):
@@ -84,7 +84,7 @@ def look_full(row, state, settings, scores, variances, rotated):
             variances[c] = dot(rotated[c], rotated[c])
 
 
-@helper
+@inlined
 def look(row, state, settings, scores, variances, rotated):
     """Scores and variances of a row."""
     if state.ndim == 3:
@@ -94,7 +94,7 @@ def look(row, state, settings, scores, variances, rotated):
 
 
 # ---------------------------------------------------------------------- shifts: means and variances
-@helper
+@inlined
 def shift_full(root, gain, rotated, variance):
     """Move the mean by g S x and the root A to that of S - k S x x'S, with the gains g of the mean
     and p of the precision, k = p / (1 + p v); `rotated` is A'x.
@@ -111,7 +111,7 @@ def shift_full(root, gain, rotated, variance):
                 root[i, j] -= gamma * spread * rotated[j]
 
 
-@helper
+@inlined
 def shift_many(row, state, settings, many, busy, taken):
     """Take a row into the busy outputs of a diagonal state."""
     for k in range(row.first, row.last):
@@ -126,7 +126,7 @@ def shift_many(row, state, settings, many, busy, taken):
             shift_weight(state, bias, busy[b], many, settings.prior, 1.0, gain)
 
 
-@helper
+@inlined
 def shift(row, state, heaps, settings, busy, taken, rotated, variances):
     """Take a row into the busy outputs."""
     many, (kept, places) = np.uint64(variances.shape[0]), heaps
@@ -142,7 +142,7 @@ def shift(row, state, heaps, settings, busy, taken, rotated, variances):
         shift_many(row, state, settings, many, busy, taken)
 
 
-@helper
+@inlined
 def fetch_columns(indices, first, last, state):
     """Bring what a diagonal state holds of a row's columns into the cache before it is read."""
     width = np.uint64(state.shape[1])

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import helper
+from tamis.base.jit import helper, inlined
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
@@ -42,7 +42,7 @@ class Gains(NamedTuple):
     precision: float
 
 
-@helper
+@inlined
 def shift_weight(state, column, output, many, prior, x, gain):
     """Move one weight's mean, and add to its precision."""
     gained = state[column, many + output]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper, prefetch
+from tamis.base.jit import compiled, inlined, prefetch
 from tamis.base.random import shuffled
 from tamis.base.verbs import (
     Ledger,
@@ -38,7 +38,7 @@ FULL = 1e100  # product of factors that is turned into a sum
 CALM = 0.0625
 
 
-@helper
+@inlined
 def tick(rule, penalty, eta, ledger, lifts):
     """The ledger after one more step."""
     scale, toll, base = accrue(rule, penalty, eta, ledger, lifts)
@@ -46,7 +46,7 @@ def tick(rule, penalty, eta, ledger, lifts):
     return Ledger(ledger.steps, scale, toll, base, scales, tolls)
 
 
-@helper
+@inlined
 def reopen(rule, penalty, state, ledger):
     """Settle all cells and open the ledger anew."""
     for cell in range(np.uint64(state.shape[1])):
@@ -54,28 +54,28 @@ def reopen(rule, penalty, state, ledger):
     return Ledger(ledger.steps, 1.0, 0.0, ledger.base, ledger.scales, ledger.tolls)
 
 
-@helper
+@inlined
 def opened(ledger):
     """The ledger at the start of its next step."""
     steps, rest = ledger.steps + 1.0, (ledger.base, ledger.scales, ledger.tolls)
     return Ledger(steps, ledger.scale, ledger.toll, *rest)
 
 
-@helper
+@inlined
 def plain(ledger):
     """The numbers of a ledger: Python gets them sooner than a named tuple."""
     balance = ledger.steps, ledger.scale, ledger.toll
     return *balance, ledger.base, ledger.scales, ledger.tolls
 
 
-@helper
+@inlined
 def overdue(rule, ledger):
     """Whether every cell must be settled now."""
     debt, turns = owes(rule), ledger.steps / SETTLE_EVERY
     return debt > 0.0 and (ledger.scale < SMALLEST * debt or math.floor(turns) == turns)
 
 
-@helper
+@inlined
 def observe(stats, share, sqnorm, weight):
     """Running mean of the rows' norm (steadier than that of its square on raw counts), and total of
     their weights; `share` is that of this row.
@@ -83,20 +83,20 @@ def observe(stats, share, sqnorm, weight):
     return stats[0] + (math.sqrt(sqnorm) - stats[0]) * share, stats[1], stats[2] + weight
 
 
-@helper
+@inlined
 def observe_null(stats, share, null):
     """Running mean of the loss's slope at score 0: the unit of gradients."""
     return stats[0], stats[1] + (null - stats[1]) * share, stats[2]
 
 
-@helper
+@inlined
 def place(r, stop, n, key):
     """Number of the row at position r of the walk, or of its last row beyond the end."""
     r = min(r, stop - ONE)
     return shuffled(r, n, key) if key else r
 
 
-@helper
+@inlined
 def fetch_row(data, indices, first, last):
     """Bring a row that lies anywhere into the cache."""
     for k in range(first, last, LINE):
@@ -105,7 +105,7 @@ def fetch_row(data, indices, first, last):
         prefetch(indices, k)
 
 
-@helper
+@inlined
 def fetch_cells(indices, first, last, state, many):
     """Bring the cells of all outputs of a row into the cache before they are read."""
     for k in range(first, last):
@@ -115,7 +115,7 @@ def fetch_cells(indices, first, last, state, many):
                 prefetch(state, column * np.uint64(state.shape[1]) + cell + c)
 
 
-@helper
+@inlined
 def charged(total, product, cost, factor, weight):
     """The running loss with a row's added: a sum, and a product whose logarithm belongs to it."""
     total += cost * weight
@@ -128,7 +128,7 @@ def charged(total, product, cost, factor, weight):
     return total, product
 
 
-@helper
+@inlined
 def look(data, indices, first, last, state, rule, penalty, ledger, kept):
     """Score of a row in units of the ledger's scale, and its squared norm."""
     score, sqnorm, keeps = 0.0, 0.0, last - first <= np.uint64(kept.shape[0])
@@ -142,7 +142,7 @@ def look(data, indices, first, last, state, rule, penalty, ledger, kept):
     return score, sqnorm
 
 
-@helper
+@inlined
 def move(data, indices, first, last, state, rule, penalty, ledger, kept, s, pace):
     """Take a row of that slope into its cells."""
     keeps = last - first <= np.uint64(kept.shape[0])
@@ -154,7 +154,7 @@ def move(data, indices, first, last, state, rule, penalty, ledger, kept, s, pace
         absorb(rule, state, penalty, indices[k], weight, s, np.float64(data[k]), pace, ledger)
 
 
-@helper
+@inlined
 def move_bias(bias, rule, ledger, output, s, eta):
     """Take a slope into an intercept."""
     weight = settle(rule, bias, FREE, output, ledger)

@@ -54,6 +54,7 @@ class Engine:
     numbers that are on their way, but never outside of an array.
     """
 
+    _splits: ClassVar[bool] = True  # whether outputs can be learnt apart from each other
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "terms": tuple_of(
@@ -134,7 +135,7 @@ class Engine:
         with a copy of its cells (neighbours in one cache line would slow each other down) where the
         rows are worth the copies.
         """
-        threads = min(n_jobs, self.outputs)
+        threads = min(n_jobs, self.outputs) if self._splits else 1
         if threads == 1 or len(rows.indices) < COPIES * self.features:
             yield self._walk
             return

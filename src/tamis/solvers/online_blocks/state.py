@@ -29,6 +29,7 @@ NO_SQUARES = np.zeros(0)  # a look at the weights sums what it needs anew
 class GroupEngine(Engine):
     """State of dual averaging under a block penalty; see `tamis.solvers.online_blocks.loop`."""
 
+    _splits = False
     _contents: ClassVar[dict] = {
         "terms": tuple_of(
             term("value", "slope"),

@@ -142,20 +142,21 @@ def race_whole(folder: Path, size: int, rounds: int) -> tuple[list[Table], list[
     for method in METHODS:
         whole = fit(method, [path])
         lines.append([f"tamis fit --method {method}", f"{whole.wall:.1f}", f"{whole.cpu:.1f}"])
-        if method not in FIRST:
-            learn = float(run_child("-c", LEARN, method, str(small), "10").text)
-            bound = max(read.wall, learn)
-            lines.append([f"learning alone, {method}", f"{learn:.1f}", ""])
-            goals.append(_bound_goal(f"tamis fit --method {method}", whole.wall / bound, 1.5))
-        goals.append(
-            Goal(
-                f"tamis fit --method {method}: less time than Vowpal Wabbit --l1 from its text, "
-                "wall and CPU",
-                f"{whole.wall:.1f} s against {vw.wall:.1f} s, {whole.cpu:.1f} s against "
-                f"{vw.cpu:.1f} s of CPU",
-                verdict(whole.wall < vw.wall and whole.cpu < vw.cpu),
+        learn = float(run_child("-c", LEARN, method, str(small), "10").text)
+        bound, most = max(read.wall, learn), 1.2 if method in FIRST else 1.5
+        lines.append([f"learning alone, {method}", f"{learn:.1f}", ""])
+        what = f"tamis fit --method {method}, imports and saving included"
+        goals.append(_bound_goal(what, whole.wall / bound, most))
+        if method in FIRST:
+            goals.append(
+                Goal(
+                    f"tamis fit --method {method}: less time than Vowpal Wabbit --l1 from its "
+                    "text, wall and CPU",
+                    f"{whole.wall:.1f} s against {vw.wall:.1f} s, {whole.cpu:.1f} s against "
+                    f"{vw.cpu:.1f} s of CPU",
+                    verdict(whole.wall < vw.wall and whole.cpu < vw.cpu),
+                )
             )
-        )
         found = {size / 10: fit(method, [small]), size: whole} | (
             {5 * size: fit(method, [path] * 5)} if method == METHODS[0] else {}
         )

@@ -8,7 +8,7 @@ from sklearn.linear_model import SGDClassifier
 
 from benchmarks.clock import Times, interleaved
 from benchmarks.pages import Goal, Table, verdict
-from benchmarks.passes import LASSO, SKLEARN, TAMIS, by_fit, by_partial_fit
+from benchmarks.passes import CONFIDENT, LASSO, SKLEARN, TAMIS, by_fit, by_partial_fit
 from benchmarks.workloads import RECIPES, Workload, describe, make
 
 STRENGTHS = (1e-3, 1e-4, 1e-5, 1e-6)
@@ -198,19 +198,23 @@ def many_classes(quick: bool) -> tuple[list[Table], list[Goal]]:
     work, rounds = make("classes-20", quick), 2 if quick else 6
     classes = np.unique(work.y)
     halves = [Workload(work.X, np.where(work.y == c, 1, -1)) for c in classes]
-    rows, inside, streamed = [], {}, {}
-    for name in chosen(quick):
-        makers = {name: TAMIS[name]}
+    makers_of = TAMIS | {name: CONFIDENT[name] for name in ("tamis AROW", "tamis SCW-I")}
+    rows, inside, streamed, faster = [], {}, {}, {}
+    for name in [*chosen(quick), *([] if quick else ["tamis AROW", "tamis SCW-I"])]:
+        makers = {name: makers_of[name]}
         sweep, apart = np.inf, np.full(len(classes), np.inf)
         for _ in range(1 if quick else 3):
             sweep = min(sweep, by_fit(makers, work, rounds, extra=2)[name].least)
             apart = np.minimum(
                 apart, [by_fit(makers, half, 2, extra=2)[name].least for half in halves]
             )
-        jobs = interleave_jobs(TAMIS[name], work, classes, rounds)
+        if name in TAMIS:  # the others have no n_jobs
+            jobs = interleave_jobs(TAMIS[name], work, classes, rounds)
         whole = by_partial_fit(makers, work, rounds)[name].least
         pieces = sum(by_partial_fit(makers, half, 2)[name].least for half in halves)
         inside[name], streamed[name] = sweep / apart.sum(), whole / pieces
+        if name in TAMIS:
+            faster[name] = jobs[1].least / jobs[2].least
         ns = [1e9 * seconds / work.X.nnz for seconds in (sweep, apart.sum(), whole, pieces)]
         figures = [f"{x:.1f}" for x in ns]
         rows.append(
@@ -220,7 +224,7 @@ def many_classes(quick: bool) -> tuple[list[Table], list[Goal]]:
                 f"{inside[name]:.2f}",
                 *figures[2:],
                 f"{streamed[name]:.2f}",
-                f"{jobs[1].least / jobs[2].least:.2f}",
+                f"{faster[name]:.2f}" if name in faster else "-",
             ]
         )
     head = [
@@ -238,12 +242,19 @@ def many_classes(quick: bool) -> tuple[list[Table], list[Goal]]:
         "on them."
     )
     figure = f"{worst(inside)} inside fit, {worst(streamed)} by partial_fit"
-    goal = Goal(
-        "20 classes in one sweep at most 0.6 of 20 binary passes",
-        figure,
-        verdict(max(inside.values()) <= 0.6),
-    )
-    return [Table(f"Many classes, {describe('classes-20')}", head, rows, note)], [goal]
+    goals = [
+        Goal(
+            "20 classes in one sweep at most 0.5 of 20 binary passes",
+            figure,
+            verdict(max(*inside.values(), *streamed.values()) <= 0.5),
+        ),
+        Goal(
+            "n_jobs=2 never slower than 1",
+            f"{min(faster.values()):.2f} times as fast at least",
+            verdict(min(faster.values()) >= 1.0),
+        ),
+    ]
+    return [Table(f"Many classes, {describe('classes-20')}", head, rows, note)], goals
 
 
 def interleave_jobs(new, work: Workload, classes, rounds: int) -> dict[int, Times]:

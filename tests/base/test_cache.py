@@ -333,13 +333,13 @@ def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(tmp_path):
 # --------------------------------------------------------------------------- what a loop comes from
 def test_a_loop_is_keyed_by_all_files_it_imports(monkeypatch):
     """However deep they lie: an edit in any of them is another key."""
-    from tamis.base import jit
+    from tamis.base import digests
 
     home = Path(tamis.__file__).parent
     loop = home / "methods" / "stabilized" / "loop.py"
     deep = home / "methods" / "stabilized" / "loop_columns.py"  # imported by `loop_stage` alone
-    assert deep not in jit._imported(loop)
-    before, read = jit._sources.__wrapped__(str(loop)), Path.read_text
+    assert deep not in digests._imported(loop)
+    before, read = digests.digest_of_sources.__wrapped__(str(loop)), Path.read_text
     for file in (deep, home / "base" / "random.py", home / "base" / "verbs.py"):
         with monkeypatch.context() as patch:
             patch.setattr(
@@ -347,13 +347,13 @@ def test_a_loop_is_keyed_by_all_files_it_imports(monkeypatch):
                 "read_text",
                 lambda path, *a, file=file: read(path, *a) + ("\n#" if path == file else ""),
             )
-            assert jit._sources.__wrapped__(str(loop)) != before, file
-    assert jit._sources.__wrapped__(str(loop)) == before
+            assert digests.digest_of_sources.__wrapped__(str(loop)) != before, file
+    assert digests.digest_of_sources.__wrapped__(str(loop)) == before
 
 
 def test_imports_are_found_as_a_parser_finds_them():
     """A file too many in the key costs nothing; one too few is stale machine code."""
-    from tamis.base import jit
+    from tamis.base import digests
 
     home = Path(tamis.__file__).parent
     for file in home.rglob("*.py"):
@@ -365,4 +365,4 @@ def test_imports_are_found_as_a_parser_finds_them():
                 named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         places = [home.parent.joinpath(*name.split(".")) for name in named if "tamis" in name]
         files = {f for place in places for f in (place.with_suffix(".py"), place / "__init__.py")}
-        assert {f for f in files if f.exists()} <= set(jit._imported(file)), file
+        assert {f for f in files if f.exists()} <= set(digests._imported(file)), file

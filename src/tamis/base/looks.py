@@ -2,6 +2,7 @@
 to learn a row.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -65,3 +66,23 @@ def check_length(y, n_rows: int) -> None:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
         )
+
+
+def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
+    """Cuts of a chunk where a class is met for the first time: a class exists from its first row
+    on, not from its chunk on.
+    """
+    if getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
+        return [(0, n_rows)]
+    y = along_one(np.asarray(y))
+    check_length(y, n_rows)
+    values, starts = np.unique(y, return_index=True)
+    starts = np.sort(starts[~np.isin(values, known)])
+    if positive:
+        if len(starts) and 1 <= len(known) <= 2:
+            raise ValueError(
+                "With positive=True a model of two classes cannot be turned into one of more; "
+                "name all classes in the first partial_fit call."
+            )
+        return [(0, n_rows)]
+    return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))

@@ -5,7 +5,6 @@ predicts while another one trains finds targets that fit together.
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -318,26 +317,6 @@ def _distinct(y: np.ndarray) -> np.ndarray:
     """The classes of y, ascending; without sorting all of it where the first rows have them all."""
     few = ClassTargets(np.unique(y[:FIRST]))
     return few.classes if few._codes(y) is not None else np.unique(y)
-
-
-def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
-    """Cuts of a chunk where a class is met for the first time: a class exists from its first row
-    on, not from its chunk on.
-    """
-    if getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
-        return [(0, n_rows)]
-    y = along_one(np.asarray(y))
-    check_length(y, n_rows)
-    values, starts = np.unique(y, return_index=True)
-    starts = np.sort(starts[~np.isin(values, known)])
-    if positive:
-        if len(starts) and 1 <= len(known) <= 2:
-            raise ValueError(
-                "With positive=True a model of two classes cannot be turned into one of more; "
-                "name all classes in the first partial_fit call."
-            )
-        return [(0, n_rows)]
-    return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))
 
 
 # ---------------------------------------------------------------- numbers

@@ -10,8 +10,9 @@ from sklearn.utils.metaestimators import available_if
 from tamis.base.border import half_fitted
 from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
+from tamis.base.looks import class_spans
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.base.targets import ClassTargets, Coded, class_spans
+from tamis.base.targets import ClassTargets, Coded
 
 
 class ClassTransformer(TransformerMixin, Estimator):

@@ -22,6 +22,7 @@ IMPORTS = (
     "from tamis import FOBOSClassifier",
 )
 # One model of every family, and every first-order rule.
+TENS = "np.arange(X.shape[1]) // 10"
 RECIPES = {
     "SGD": "OnlineClassifier(penalty=None, max_iter=2, tol=None)",
     "FOBOS": "FOBOSClassifier(max_iter=2, tol=None)",
@@ -30,9 +31,9 @@ RECIPES = {
     "FTRL": "FTRLClassifier(max_iter=2, tol=None)",
     "AdaGrad": "OnlineClassifier(rule='adagrad', max_iter=2, tol=None)",
     "AROW": "AROWClassifier()",
-    "online groups": "OnlineGroupLassoClassifier(groups=np.arange(X.shape[1]) // 10, max_iter=2, tol=None)",
+    "online groups": f"OnlineGroupLassoClassifier(groups={TENS}, max_iter=2, tol=None)",
     "online tasks": "OnlineMultiTaskClassifier(max_iter=2, tol=None)",
-    "group lasso": "GroupLassoClassifier(groups=np.arange(X.shape[1]) // 10)",
+    "group lasso": f"GroupLassoClassifier(groups={TENS})",
     "stabilized": "StabilizedSGDClassifier(max_iter=2, n_paths=2)",
     "SBCW": "SparseBCWClassifier()",
     "robust": "RobustSVC()",

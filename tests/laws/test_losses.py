@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from registry import LOSSES
 
+from tamis.base.verbs import null, pull, waits
+from tamis.terms.steps import STEPS
+
 pytestmark = pytest.mark.quick
 
 SCORES = np.linspace(-6.0, 6.0, 481) + 1e-3  # away from round numbers, where the kinks are
@@ -113,3 +116,23 @@ def test_the_kinks_that_are_known_are_found():
     assert jumps(Logistic(), 1.0) == []
     assert Hinge(1.0).slope(1.0, 1.0) == 0.0  # strict at the kink (methods/online.md, section 1)
     assert Hinge(1.0).slope(np.nextafter(1.0, 0.0), 1.0) == -1.0
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_slope_and_value_together_are_slope_and_value(loss):
+    """And the slope at score 0 is that of score 0."""
+    for target in TARGETS:
+        assert null(loss, target) == pytest.approx(loss.slope(0.0, target), rel=1e-15)
+        for score in SCORES[::7]:
+            slope, cost, factor = pull(loss, score, target)
+            assert slope == loss.slope(score, target)
+            assert cost + math.log(factor) == pytest.approx(
+                loss.value(score, target), rel=1e-12, abs=1e-15
+            )
+            assert factor >= 1.0
+
+
+@pytest.mark.parametrize("step", STEPS.values(), ids=repr)
+def test_a_step_that_does_not_wait_needs_no_row(step):
+    sizes = {step.size(7.0, loss, square) for loss in (0.0, 2.0) for square in (0.5, 3.0)}
+    assert (len(sizes) > 1) == waits(step)

@@ -28,6 +28,7 @@ OPEN = tuple(Ledger())  # before the first step; loops name its numbers
 STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
 LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
 CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
+SHARE = 32  # outputs that are worth a thread: much of what a nonzero costs they share
 COPIES = 8  # nonzeros a column from which on a copy of the cells pays for itself
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
 FIRST = (np.uint64(0), np.uint64(1), np.uint64(0))  # the span of a single row
@@ -133,10 +134,10 @@ class Engine:
     def _workers(self, rows: Csr, n_jobs: int):
         """The walk over a span of rows: in this thread, or a share of the outputs a thread, each
         with a copy of its cells (neighbours in one cache line would slow each other down) where the
-        rows are worth the copies.
+        outputs and the rows are worth it.
         """
-        threads = min(n_jobs, self.outputs) if self._splits else 1
-        if threads == 1 or len(rows.indices) < COPIES * self.features:
+        threads = min(n_jobs, self.outputs // SHARE) if self._splits else 1
+        if threads < 2 or len(rows.indices) < COPIES * self.features:
             yield self._walk
             return
         cuts = np.linspace(0, self.outputs, threads + 1).astype(int)

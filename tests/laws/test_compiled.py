@@ -12,7 +12,7 @@ from registry import CLASSIFIERS, MODELS, REGRESSORS
 from sklearn.base import is_classifier
 from tiny import quiet
 
-from tamis import FOBOSClassifier, OnlineClassifier
+from tamis import AROWClassifier, FOBOSClassifier, FTRLClassifier, OnlineClassifier
 from tamis.base import jit as _jit
 from tamis.base import random as order
 from tamis.base import rows as border
@@ -25,11 +25,13 @@ from tamis.terms import L1, Constant, Descent, Logistic
 X = tiny.matrix(50, 8)
 
 
-def twice(monkeypatch, make, y, **named):
-    """The model fitted by machine code, and by the source of the same loops."""
+def twice(monkeypatch, make, y, settings=None, **named):
+    """The model fitted by machine code, and by the source of the same loops, with other
+    `settings`.
+    """
     compiled = quiet(make().fit, X, y, **named)
     with monkeypatch.context() as patch, np.errstate(over="ignore"):
-        patch.setattr(_jit.Loop, "__call__", Interpreter().method())
+        patch.setattr(_jit.Loop, "__call__", Interpreter(**(settings or {})).method())
         source = quiet(make().fit, X, y, **named)
     return compiled, source
 
@@ -62,6 +64,17 @@ def test_many_outputs(cls, monkeypatch):
     a, b = twice(monkeypatch, lambda: cls(random_state=1, max_iter=3, tol=None), y)
     assert_engines_equal(a, b)
     assert a.coef_.shape == (3, 8)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("cls", [FTRLClassifier, AROWClassifier])
+def test_rows_too_long_to_keep_their_weights_leave_the_same_bits(cls, outputs, monkeypatch):
+    """With room for two numbers, in place of a thousand, they are computed a second time."""
+    y = tiny.classes(50) if outputs > 1 else tiny.targets_for(cls(), X)
+    make = lambda: cls(random_state=1, max_iter=3, tol=None)  # noqa: E731
+    a, b = twice(monkeypatch, make, y, {"ROOM": 2})
+    assert np.array_equal(a._engine.state, b._engine.state)
+    assert a.coef_.any()
 
 
 @pytest.mark.parametrize(

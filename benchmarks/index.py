@@ -7,6 +7,7 @@ from pathlib import Path
 
 from benchmarks import PARTS, jobs
 from benchmarks.jobs import Found
+from benchmarks.tried import tried_for
 
 MET = "met"
 PICTURE = "jobs.png"
@@ -177,21 +178,26 @@ def goals(known: dict) -> list[str]:
             rows.append([f"[{page['title']}]({part}.md)", f"{good} of {len(page['goals'])}"])
     lines += [*pipe(["page", "goals met"], rows), ""]
     missed = [
-        [f"[{page['title']}]({part}.md)", goal["promise"], _outcome(goal), goal.get("tried", "")]
+        [
+            f"[{page['title']}]({part}.md)",
+            goal["promise"],
+            _outcome(goal),
+            tried_for(part, goal["promise"]),
+        ]
         for part, page in known.items()
         for goal in page["goals"]
         if goal["verdict"] != MET
     ]
     if missed:
         head = ["page", "goal", "found", "what was tried"]
-        lines += ["### Not met", "", *pipe(head, missed), ""]
+        lines += ["### Not met", "", *pipe(head, missed, words=True), ""]
     lines += ["### All goals", ""]
     rows = [
         [page["title"], goal["promise"], goal["figure"], goal["verdict"]]
         for page in known.values()
         for goal in page["goals"]
     ]
-    return [*lines, *pipe(["page", "goal", "found", "verdict"], rows), ""]
+    return [*lines, *pipe(["page", "goal", "found", "verdict"], rows, words=True), ""]
 
 
 def _outcome(goal: dict) -> str:
@@ -199,9 +205,9 @@ def _outcome(goal: dict) -> str:
     return goal["figure"] + ("" if goal["verdict"] == "not met" else f" ({goal['verdict']})")
 
 
-def pipe(head: list[str], rows: list[list[str]]) -> list[str]:
-    """A Markdown table; figures to the right."""
-    rule = ["---", *(["---:"] * (len(head) - 1))]
+def pipe(head: list[str], rows: list[list[str]], words: bool = False) -> list[str]:
+    """A Markdown table; figures to the right, `words` to the left."""
+    rule = ["---", *(["---" if words else "---:"] * (len(head) - 1))]
     return [
         "| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |"
         for row in [head, rule, *rows]

@@ -34,14 +34,11 @@ class Table:
 
 @dataclass
 class Goal:
-    """One promise, the figure that was found, the verdict in words, and for one that is not met
-    what was tried.
-    """
+    """One promise, the figure that was found, and the verdict in words."""
 
     promise: str
     figure: str
     verdict: str
-    tried: str = ""
 
 
 @dataclass

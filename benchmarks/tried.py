@@ -3,9 +3,9 @@
 TRIED = {
     "speed": {
         "a pass of every rule": "One exponential a row, the loss as a running product, helpers "
-        "laid into the loop, what needs no score before the score: 1.3 to 1.4 became 1.05 to 1.2. "
-        "Two or four partial sums gave nothing. What is left is a fixed price of 10 to 15 ns a row; "
-        "why the squared hinge pays more is not known.",
+        "laid into the loop, what needs no score before the score: 1.3 to 1.4 became 1.05 to "
+        "1.2. Two or four partial sums gave nothing. What is left is a fixed price of 10 to "
+        "15 ns a row; why the squared hinge pays more is not known.",
         "at 10^7 columns": "Only columns that occur are counted after a pass; the sort of their "
         "numbers and cache misses are left.",
         "fit(max_iter=1)": "Checks of the input run near the speed of memory and did not get "

@@ -44,8 +44,6 @@ TRIED = {
     "files": {
         "svmlight text to CSR at least 600": "Helpers laid into the loop took half of the time. "
         "Eight bytes at a time were slower than the byte loop.",
-        "CSV, numbers of 6": "The same helpers; where the rest of the time goes was not looked "
-        "into.",
         "Vowpal Wabbit, numbers": "Names are hashed while their end is looked for; the sort of "
         "hashed columns takes a third.",
         "gzip to CSR": "A thread of its own unpacks; the sizes of its pieces were not tuned.",

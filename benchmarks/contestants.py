@@ -7,7 +7,6 @@ of Vowpal Wabbit have scales of their own.
 """
 
 import functools
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.multiclass import OneVsRestClassifier
 
 from benchmarks import peers, vw
+from benchmarks.clock import timed
 from tamis import (
     FOBOSClassifier,
     FTRLClassifier,
@@ -88,15 +88,14 @@ def scikit(build: Callable) -> Callable:
 
     def train(fold: Fold, strength, pace):
         model = build(strength, pace, len(fold.y))
-        begin = time.perf_counter()
-        model.fit(fold.X, fold.y)
-        seconds = time.perf_counter() - begin
+        with timed(f"{fold.name}: {type(model).__name__}") as taken:
+            model.fit(fold.X, fold.y)
         coef = (
             np.vstack([part.coef_ for part in model.estimators_])
             if hasattr(model, "estimators_")
             else model.coef_
         )
-        return seconds, model.decision_function(fold.X_test), coef
+        return taken.wall, model.decision_function(fold.X_test), coef
 
     return train
 

@@ -2,6 +2,7 @@
 page that opens them.
 """
 
+import csv
 import json
 import os
 import platform
@@ -12,12 +13,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table as Grid
 
-from benchmarks import index, peers
+from benchmarks import clock, index, peers
 from benchmarks.clock import ROOT
 
 PACKAGES = ("tamis", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
 PEERS = tuple(name for name in peers.listed() if name not in PACKAGES)
 MET, MISSED = index.MET, "not met"
+LONG_TABLE = 40  # measurements; more of them go to a file
 # What the machine did before the benchmarks began, which no later figure can tell.
 LOAD = os.getloadavg() if hasattr(os, "getloadavg") else None
 
@@ -128,6 +130,27 @@ def show(page: Page) -> None:
         console.print(grid)
 
 
+def both_times(page: Page, place: Path) -> list[str]:
+    """Wall and CPU seconds of all that the page measured: a table, or a file where it is long."""
+    taken, clock.TAKEN[:] = list(clock.TAKEN), []
+    if not taken:
+        return []
+    rows = [[t.name, f"{t.wall:.4g}", f"{t.cpu:.4g}"] for t in taken]
+    shares = sorted(t.wall / t.cpu for t in taken if t.cpu > 0)
+    said = (
+        "Seconds of whole measurements in their quietest rounds, of all threads together, in the "
+        f"order in which they were made. Wall over CPU time: {shares[len(shares) // 2]:.2f} in the "
+        f"middle, {shares[0]:.2f} to {shares[-1]:.2f}."
+    )
+    lines, head = ["## Wall and CPU time", "", said], ["measured", "wall s", "CPU s"]
+    if len(rows) <= LONG_TABLE:
+        return [*lines, "", *index.pipe(head, rows), ""]
+    with open(place / f"{page.part}_times.csv", "w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([head, *rows])
+    lines[-1] += f" All {len(rows)}: [{page.part}_times.csv]({page.part}_times.csv)."
+    return [*lines, ""]
+
+
 def write(page: Page, quick: bool) -> None:
     """Write the page, remember its goals, and write the index anew."""
     place = folder(quick)
@@ -148,6 +171,7 @@ def write(page: Page, quick: bool) -> None:
             ),
             "",
         ]
+    lines += both_times(page, place)
     lines += [
         "## How this was made",
         "",

@@ -5,11 +5,12 @@ is large enough that neither two columns nor a column and the constant collide. 
 of the penalty, as the intercepts of tamis are.
 """
 
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+from benchmarks.clock import timed
 
 BITS = 18  # of the table, for one output
 CONSTANT = 11_650_396 % 2**BITS  # where the hash of the constant falls
@@ -76,9 +77,9 @@ def train(rows: Cached, options: list[str], passes: int, model: Path | None = No
         f"{rows.text}.cache",
         *(["-f", str(model)] if model else []),
     ]
-    begin = time.perf_counter()
-    _run([*files, *COMMON, *many, "-b", str(bits), "--passes", str(passes), *options])
-    return time.perf_counter() - begin
+    with timed(f"{rows.text.stem}: Vowpal Wabbit, {passes} passes") as taken:
+        _run([*files, *COMMON, *many, "-b", str(bits), "--passes", str(passes), *options])
+    return taken.wall
 
 
 def weights(rows: Cached, options: list[str], passes: int) -> tuple[float, Weights]:

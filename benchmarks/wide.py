@@ -10,13 +10,13 @@ import ctypes
 import mmap
 import shutil
 import tempfile
-import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.clock import timed
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.passes import TAMIS
 from benchmarks.workloads import RECIPES, Workload, describe, make
@@ -93,18 +93,16 @@ def learn_tiled(name: str, tile: Workload, times: int, folder: Path) -> dict:
     X, y, maps = tiled(tile, times, folder)
     model, classes = TAMIS[name](), np.unique(tile.y)
     TAMIS[name]().partial_fit(tile.X, tile.y, classes=classes)  # loads the loops
-    begin = time.perf_counter()
-    model.partial_fit(X, y, classes=classes)
-    seconds = time.perf_counter() - begin
+    with timed(f"{name}: one call") as whole:
+        model.partial_fit(X, y, classes=classes)
     stored, rows = X.nnz, X.shape[0]
     del X
     for part in maps:
         part.close()
     chunks = TAMIS[name]()
-    begin = time.perf_counter()
-    for _ in range(times):
-        chunks.partial_fit(tile.X, tile.y, classes=classes)
-    apart = time.perf_counter() - begin
+    with timed(f"{name}: {times} calls") as tiles:
+        for _ in range(times):
+            chunks.partial_fit(tile.X, tile.y, classes=classes)
     same = np.array_equal(model.coef_, chunks.coef_) and np.array_equal(
         model.intercept_, chunks.intercept_
     )
@@ -112,8 +110,8 @@ def learn_tiled(name: str, tile: Workload, times: int, folder: Path) -> dict:
     return {
         "stored": stored,
         "rows": rows,
-        "seconds": seconds,
-        "apart": apart,
+        "seconds": whole.wall,
+        "apart": tiles.wall,
         "same": same,
         **shown,
     }
@@ -124,10 +122,10 @@ def learn_columns(name: str, work: Workload) -> dict:
     two count the kept features.
     """
     model, classes, seconds = TAMIS[name](), np.unique(work.y), []
-    for _ in range(3):
-        begin = time.perf_counter()
-        model.partial_fit(work.X, work.y, classes=classes)
-        seconds.append(time.perf_counter() - begin)
+    for call in range(3):
+        with timed(f"{name}, 10^8 columns: call {call + 1}") as taken:
+            model.partial_fit(work.X, work.y, classes=classes)
+        seconds.append(taken.wall)
     return {"seconds": seconds, "kept": len(model.support_), "error": 1 - model.score(*work)}
 
 

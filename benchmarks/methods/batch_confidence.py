@@ -40,7 +40,8 @@ def run_dense(rows: int, columns: int, rounds: int) -> dict:
         "BCW, no intercept": lambda: BCWClassifier(fit_intercept=False, random_state=0).fit(X, y),
         "scikit-learn ridge": lambda: RidgeClassifier(solver="cholesky").fit(X, y),
     }
-    return interleaved(contestants, rounds, warm=int(rounds > 1), clock=time.thread_time)
+    size = f"{rows:,} x {columns:,}"
+    return interleaved(contestants, rounds, warm=int(rounds > 1), clock=time.thread_time, what=size)
 
 
 def l1_strength(X, y, features: int) -> float:

@@ -122,7 +122,9 @@ def full_covariance(quick: bool) -> tuple[list[Table], list[Goal]]:
             )
             for name, cls in makers.items()
         }
-        for name, times in interleaved(actions, 1 if quick else 3, clock=time.thread_time).items():
+        size = f"{n:,} x {columns}, full covariance"
+        found = interleaved(actions, 1 if quick else 3, clock=time.thread_time, what=size)
+        for name, times in found.items():
             rows.append(
                 [
                     name,

@@ -15,7 +15,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
-from benchmarks.clock import interleaved
+from benchmarks.clock import interleaved, timed
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.papers.kernels.triclass_sets import draw
 from benchmarks.realsets import ABSENT
@@ -46,7 +46,9 @@ def run_solver(rows: int, rounds: int) -> tuple[dict, int]:
         "ours, cold": lambda: solve_svm(kernel, signs, ones, caps),
         "ours, warm": lambda: solve_svm(kernel, signs, ones, caps, start=0.95 * done.alpha),
     }
-    return interleaved(contestants, rounds, warm=2, clock=time.thread_time), done.n_iter
+    size = f"{rows} rows"
+    times = interleaved(contestants, rounds, warm=2, clock=time.thread_time, what=size)
+    return times, done.n_iter
 
 
 def run_fits(rounds: int) -> dict:
@@ -161,9 +163,9 @@ def _text(page: Page, quick: bool) -> None:
     TriClassSVC("usvm", solver="coordinate").fit(X[:200], y[:200])  # loads the loops
     table, worst = [], 0.0
     for mode in ("svm", "usvm", "3c"):
-        begin = time.thread_time()
-        model = TriClassSVC(mode, C=10.0, C_unlabeled=0.1, solver="coordinate").fit(X, y)
-        taken = time.thread_time() - begin
+        with timed(f"{name}: {mode}") as watch:
+            model = TriClassSVC(mode, C=10.0, C_unlabeled=0.1, solver="coordinate").fit(X, y)
+        taken = watch.cpu
         worst = max(worst, taken)
         table.append(
             [

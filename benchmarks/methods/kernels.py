@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from sklearn.datasets import load_breast_cancer
 
-from benchmarks.clock import fresh, interleaved
+from benchmarks.clock import fresh, interleaved, timed
 from benchmarks.memory import MEBI, forget_peak, peak
 from benchmarks.methods.simplemkl import Loop
 from benchmarks.pages import Goal, Page, Table, verdict
@@ -99,12 +99,12 @@ def run_growth(rows: int, columns: int, count: int) -> tuple[float, float, int]:
     """Seconds of building and of one iteration, and iterations."""
     X, y = planted(rows, columns)
     kernels = kernel_dictionary(X)[:count]
-    begin = time.thread_time()
-    store = store_of(X, kernels)
-    built = time.thread_time() - begin
-    begin = time.thread_time()
-    found = learn_weights(machines_of(store, y), 0.5, 2.0, GAP, 500)
-    return built, (time.thread_time() - begin) / len(found.history), len(found.history)
+    size = f"{count} kernels, {rows} rows"
+    with timed(f"{size}: kernels") as building:
+        store = store_of(X, kernels)
+    with timed(f"{size}: weights") as learning:
+        found = learn_weights(machines_of(store, y), 0.5, 2.0, GAP, 500)
+    return building.cpu, learning.cpu / len(found.history), len(found.history)
 
 
 def child(rows: int) -> None:

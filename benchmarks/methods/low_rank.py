@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from benchmarks.clock import fresh
+from benchmarks.clock import fresh, timed
 from benchmarks.memory import peak
 from benchmarks.pages import Goal, Page, Table, verdict
 
@@ -109,11 +109,11 @@ def corpus(rows: int, columns: int, stored: int, seed: int = 0) -> tuple[sp.csr_
 
 
 # --------------------------------------------------------------------------- a thousand targets
-def timed(action):
+def run_timed(name: str, action):
     """What the action returns, and its seconds of one core."""
-    begin = time.process_time()
-    found = action()
-    return found, time.process_time() - begin
+    with timed(name) as taken:
+        found = action()
+    return found, taken.cpu
 
 
 def run_targets(quick: bool) -> dict:
@@ -139,10 +139,11 @@ def run_targets(quick: bool) -> dict:
             model = LowRankLasso(
                 RANK, radius=RADIUS, robustness=robustness, tol=TOL, dtype=dtype, random_state=0
             )
-            model, seconds = timed(
+            model, seconds = run_timed(
+                f"{count} targets, robustness {robustness}, {dtype}",
                 lambda m=model, f=first if dtype == "float64" else None: m.fit(
                     X, Y, factorization=f
-                )
+                ),
             )
             entry = {
                 "robustness": robustness,
@@ -164,12 +165,17 @@ def run_targets(quick: bool) -> dict:
             first = model.factorization_ if first is None else first
             if robustness == 0.1 and dtype == "float64":
                 kept = np.diff(model.sparse_coef_.indptr)[:SAMPLE]
-    _, found["factorisation"] = timed(lambda: type(first)(RANK, random_state=0).fit(X))
+    _, found["factorisation"] = run_timed(
+        "factorisation", lambda: type(first)(RANK, random_state=0).fit(X)
+    )
     packed, _ = compress(first.U_, Y[:, :LOOPED], np.ones(rows), True)
     rules = Rules(0.1 * first.error_upper_, TOL, 2000)
     for name, size in (("batched", None), ("looped", 1)):
-        _, seconds = timed(
-            lambda s=size: solve(first.W_, first.S_, packed, np.full(LOOPED, RADIUS), rules, rows=s)
+        _, seconds = run_timed(
+            f"{LOOPED} targets, {name}",
+            lambda s=size: solve(
+                first.W_, first.S_, packed, np.full(LOOPED, RADIUS), rules, rows=s
+            ),
         )
         found[name] = seconds / LOOPED
     return found | run_peers(X, Y, kept)
@@ -193,13 +199,17 @@ def run_peers(X, Y, kept) -> dict:
     for target in range(len(kept)):
         y = Y[:, target]
         alpha = matched(finder, columns, y, kept[target])
-        model, taken = timed(
-            lambda a=alpha, t=y: Lasso(alpha=a, tol=TOL, max_iter=10_000).fit(columns, t)
+        model, taken = run_timed(
+            f"target {target}: scikit-learn Lasso",
+            lambda a=alpha, t=y: Lasso(alpha=a, tol=TOL, max_iter=10_000).fit(columns, t),
         )
         seconds["scikit-learn Lasso"].append(taken)
         counts.append(int(np.count_nonzero(model.coef_)))
         if Celer is not None:
-            _, taken = timed(lambda a=alpha, t=y: Celer(alpha=a, tol=TOL).fit(columns, t))
+            _, taken = run_timed(
+                f"target {target}: celer Lasso",
+                lambda a=alpha, t=y: Celer(alpha=a, tol=TOL).fit(columns, t),
+            )
             seconds["celer Lasso"].append(taken)
     entries["peers"] = {name: float(np.mean(values)) for name, values in seconds.items() if values}
     return entries | {
@@ -235,15 +245,15 @@ def run_queries() -> list[dict]:
     for name, queries in QUERIES.items():
         if folder and (Path(folder) / f"{name}.npz").exists():
             X, terms = load_bag_of_words(Path(folder) / f"{name}.npz")
-            begin = time.perf_counter()
-            associations(X, terms, queries)
+            with timed(f"{name}: {len(queries)} words") as taken:
+                associations(X, terms, queries)
             found.append(
                 {
                     "corpus": name,
                     "rows": X.shape[0],
                     "columns": X.shape[1],
                     "queries": len(queries),
-                    "seconds": time.perf_counter() - begin,
+                    "seconds": taken.wall,
                 }
             )
     return found

@@ -23,5 +23,5 @@ def test_same_cells(rule):
     walk(*rows, y, np.zeros(0, np.uint64), cells, True, eta, l1)
     trusted = Csr(*map(frozen, rows), X.shape[1])
     engine.learn(trusted, Sides(1, frozen(y[:, None].copy())), frozen(np.zeros(0)))
-    # The toll of L1 is charged before a step by hand, and after it by tamis.
+    # Not to the bit: norms of rows are 1 by hand, and measured by tamis.
     assert np.abs(engine.state[0] - cells[:-1, 0]).max() < 0.01 * np.abs(cells[:, 0]).max()

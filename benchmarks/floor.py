@@ -18,8 +18,8 @@ from benchmarks.workloads import Workload
 from tamis.base.jit import helper
 from tamis.base.rows import NOTHING, Csr, frozen
 
-ETAS = {"SGD": 4.0, "FOBOS": 4.0, "RDA": 4.0, "FTRL": 1.0, "AdaGrad": 1.0, "AROW": 1.0}
-L1 = 5e-5  # what tamis resolves "auto" to on these rows
+ALPHA = 1e-4  # L1, in units of the slope at 0
+CALM = 0.0625  # steps of the intercept, against those of a row
 KEY = 12345  # of a shuffle
 
 
@@ -72,6 +72,7 @@ ONE = np.uint64(1)
 # ------------------------------------------------------------------------------------------ passes
 # Each takes (data, indices, indptr, y, order or nothing, cells, intercept or not, eta, l1), where
 # `cells` are (features + 1, numbers a cell), the intercept last, and returns nothing that matters.
+# Steps are as long as those of tamis, so that as many rows have a loss and move something.
 def descent(slope):
     """Plain stochastic gradient descent, eta / sqrt(1 + t / 100)."""
 
@@ -89,7 +90,7 @@ def descent(slope):
                 for k in range(indptr[i], indptr[i + ONE]):
                     w[indices[k]] -= g * data[k]
                 if intercept:
-                    w[bias] -= g
+                    w[bias] -= CALM * g
         cells[:, 0] = w
 
     return walk
@@ -115,7 +116,7 @@ def fobos(slope):
                     u = c - min(max(c, -toll), toll) - g * data[k]
                     w[indices[k]] = u + math.copysign(toll, u)
                 if intercept:
-                    w[bias] -= g
+                    w[bias] -= CALM * g
             toll += step * l1
         cells[:, 0] = w
 
@@ -139,8 +140,8 @@ def dual_averaging(slope):
                 for k in range(indptr[i], indptr[i + ONE]):
                     total[indices[k]] -= g * data[k]
                 if intercept:
-                    total[bias] -= g
-            scale = eta / math.sqrt(1.0 + t / 100.0)
+                    total[bias] -= CALM * g
+            scale = eta / math.sqrt(1.0 + t / 256.0)
         cells[:, 0] = total
 
     return walk
@@ -171,7 +172,8 @@ def ftrl(slope):
                 if intercept:
                     m = cells[bias, 1]
                     cells[bias, 1] = math.sqrt(m * m + g * g)
-                    cells[bias, 0] += (cells[bias, 1] - m) * cells[bias, 0] / (1e-300 + m) - eta * g
+                    w = cells[bias, 0] / (1e-300 + m)
+                    cells[bias, 0] += (cells[bias, 1] - m) * w - CALM * eta * g
             toll += eta * l1
 
     return walk
@@ -203,7 +205,7 @@ def adagrad(slope):
                     m = cells[bias, 1]
                     cells[bias, 1] = math.sqrt(m * m + g * g)
                     w = cells[bias, 0] / (1e-300 + m)
-                    cells[bias, 0] = cells[bias, 1] * w - eta * g
+                    cells[bias, 0] = cells[bias, 1] * w - CALM * eta * g
             toll += eta * l1
 
     return walk
@@ -267,6 +269,14 @@ class Race(NamedTuple):
         return self.tamis / self.hand
 
 
+def lengths(engine, rule: str, loss: str) -> tuple[float, float]:
+    """Size of the first step and price of L1, as tamis finds them on rows of length 1."""
+    unit = abs(SLOPES[loss](0.0, 1.0))
+    if rule == "AROW":
+        return 1.0, 0.0
+    return engine.terms[3].eta * (unit if engine.terms[2].adapts() else 1.0), ALPHA * unit
+
+
 def race(model, rule: str, loss: str, work: Workload, shuffle: bool, rounds: int) -> Race:
     """One pass from empty cells, hand-written and by the engine of `model`, in turn."""
     X, y = work.X, work.y.astype(float)
@@ -278,12 +288,12 @@ def race(model, rule: str, loss: str, work: Workload, shuffle: bool, rounds: int
     walk, numbers = hand_written(rule, loss)
     engine = model._begun(model._options(), Sides(1), X.shape[1])
     coded, none = Sides(1, frozen(y[:, None].copy())), frozen(np.zeros(0))
-    eta, intercept = ETAS[rule], bool(model.fit_intercept)
+    (eta, l1), intercept = lengths(engine, rule, loss), bool(model.fit_intercept)
 
     def by_hand():
         cells = np.zeros((X.shape[1] + 1, numbers))
         begin = time.thread_time()
-        walk(*rows[:3], y, order, cells, intercept, eta, L1)
+        walk(*rows[:3], y, order, cells, intercept, eta, l1)
         return time.thread_time() - begin
 
     def by_tamis():

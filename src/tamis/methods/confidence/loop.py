@@ -14,7 +14,7 @@ import numpy as np
 from tamis.base.jit import compiled, inlined, prefetch
 from tamis.base.verbs import aim, gains
 from tamis.methods.confidence.loop_heap import Gains, Row, Settings, shift_kept, shift_weight
-from tamis.solvers.first_order.loop import fetch_row, place
+from tamis.solvers.first_order.loop import AHEAD, fetch_row, place
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 EIGHT = np.uint64(8)
@@ -22,6 +22,17 @@ ROOM = 1024  # columns of a row whose quotients are kept
 
 
 # ---------------------------------------------------------------- looks: scores and their variances
+@inlined
+def fetch_column(indices, k, state):
+    """Bring what a diagonal state holds of the k-th number's column into the cache before it is
+    read; beyond a row's end that is one of the next row as stored.
+    """
+    column = np.uint64(indices[min(k, np.uint64(indices.shape[0]) - ONE)])
+    width = np.uint64(state.shape[1])
+    for c in range(np.uint64(0), width, EIGHT):
+        prefetch(state, column * width + c)
+
+
 @inlined
 def look_many(row, state, settings, scores, variances):
     """Scores and variances of a row under diagonal covariances."""
@@ -31,6 +42,7 @@ def look_many(row, state, settings, scores, variances):
     for k in range(row.first, row.last):
         x = np.float64(row.data[k])
         column = np.uint64(row.indices[k])
+        fetch_column(row.indices, k + AHEAD, state)
         for c in range(many):
             scores[c] += state[column, c] * x
             variances[c] += x / (prior + state[column, many + c]) * x
@@ -142,16 +154,6 @@ def shift(row, state, heaps, settings, busy, taken, rotated, variances):
         shift_many(row, state, settings, many, busy, taken)
 
 
-@inlined
-def fetch_columns(indices, first, last, state):
-    """Bring what a diagonal state holds of a row's columns into the cache before it is read."""
-    width = np.uint64(state.shape[1])
-    for k in range(first, last):
-        column = np.uint64(indices[k]) * width
-        for c in range(np.uint64(0), width, EIGHT):
-            prefetch(state, column + c)
-
-
 # --------------------------------------------------------------------------- entry loops
 @compiled
 def learn_one(rows, span, state, costs, aims, gain, clock, settings):
@@ -232,8 +234,6 @@ def learn_many(rows, span, state, heaps, costs, aims, gain, clock, settings):
         if weight == 0.0:
             continue
         row = Row(data, indices, indptr[i], indptr[i + ONE])
-        if state.ndim == 2:
-            fetch_columns(indices, indptr[ahead], indptr[ahead + ONE], state)
         look(row, state, settings, scores, variances, rotated)
         steps += 1.0
         total += weight

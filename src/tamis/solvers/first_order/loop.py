@@ -28,6 +28,9 @@ from tamis.terms.penalties import Free
 
 FREE = Free()
 ONE, EIGHT, LINE = np.uint64(1), np.uint64(8), np.uint64(16)
+# Numbers between the fetch of a column's cells and the look at them. A whole row ahead is too far:
+# with twenty outputs two rows do not fit into the nearest cache.
+AHEAD = np.uint64(8)
 SETTLE_EVERY = (
     2.0**20
 )  # steps after which all cells are settled, so that no toll outgrows the weights
@@ -106,13 +109,14 @@ def fetch_row(data, indices, first, last):
 
 
 @inlined
-def fetch_cells(indices, first, last, state, many):
-    """Bring the cells of all outputs of a row into the cache before they are read."""
-    for k in range(first, last):
-        cell = np.uint64(indices[k]) * many
-        for column in range(np.uint64(state.shape[0])):
-            for c in range(np.uint64(0), many, EIGHT):
-                prefetch(state, column * np.uint64(state.shape[1]) + cell + c)
+def fetch_cells(indices, k, state, many):
+    """Bring the cells of all outputs of the k-th number's column into the cache before they are
+    read; beyond a row's end that is one of the next row as stored.
+    """
+    cell = np.uint64(indices[min(k, np.uint64(indices.shape[0]) - ONE)]) * many
+    for column in range(np.uint64(state.shape[0])):
+        for c in range(np.uint64(0), many, EIGHT):
+            prefetch(state, column * np.uint64(state.shape[1]) + cell + c)
 
 
 @inlined
@@ -240,13 +244,10 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
     intercept, auto_eta, auto_alpha = clocks[3]
     low, outputs = part
     n, many = np.uint64(targets.shape[0]), np.uint64(bias.shape[1])
-    scores, slopes, paces, wanted = (
-        np.zeros(many),
-        np.zeros(many),
-        np.zeros(many),
-        np.zeros(outputs),
-    )
-    kept = np.empty(np.uint64(ROOM) * many if settles_slowly(rule) else np.uint64(0))
+    scratch, wanted = np.zeros((3, many)), np.zeros(outputs)
+    scores, slopes, paces = scratch[0], scratch[1], scratch[2]
+    longest = min(np.uint64(ROOM), np.uint64(data.shape[0]))
+    kept = np.empty(longest * many if settles_slowly(rule) else np.uint64(0))
     ahead = place(start, stop, n, key)
     for r in range(start, stop):
         i, ahead = ahead, place(r + ONE, stop, n, key)
@@ -264,11 +265,11 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
                 wanted[c] = targets[i, c]
         for c in range(many):
             scores[c] = 0.0
-        fetch_cells(indices, indptr[ahead], indptr[ahead + ONE], state, many)
         keeps = settles_slowly(rule) and (last - first) * many <= np.uint64(kept.shape[0])
         for k in range(first, last):
             x = np.float64(data[k])
             cell, place_kept = np.uint64(indices[k]) * many, (k - first) * many
+            fetch_cells(indices, k + AHEAD, state, many)
             if keeps:
                 for c in range(many):
                     held = settle(rule, state, penalty, cell + c, ledger)

@@ -83,7 +83,7 @@ def test_a_sieve_counts_its_table_its_paths_and_its_scores():
     assert memory_of(wide, 5, 10**9, 1) >= 40 * 3 * 8 * 10**6  # the paths over all rows
     many = facts._replace(classes=20, rarer=0.05)
     assert memory_of(many, 5, 10**9, 1) >= 2 * 3 * 20 * 4 * facts.rows * 15  # held-out scores
-    # Beyond the memory, columns are screened and rows lie in a file.
+    # Beyond the memory, columns are screened and rows left out.
     assert memory_of(wide._replace(entries=10**9), 5, 10**8, 1) < 12 * 10**9
 
 

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.base.jit import compiled
-from tamis.read.text.bits import float_of_bits, leading_zeros, multiply_high
+from tamis.read.text.bits import (
+    float_of_bits,
+    leading_zeros,
+    multiply_high,
+    trailing_zeros,
+    word_at,
+)
 from tamis.read.text.numbers import NO_FINITE, NO_NUMBER, READ, UNSURE, overflows, read_number
 
 HARD = [
@@ -71,8 +77,8 @@ def all_overflows(text, starts, large):
 
 def read(words):
     """Values, states and lengths of numbers in a text of one a line."""
-    text = np.frombuffer(("\n".join(words) + "\n").encode(), np.uint8)
-    starts = np.concatenate(([0], np.flatnonzero(text == 10)[:-1] + 1)).astype(np.uint64)
+    text = np.frombuffer(("\n".join(words) + 8 * "\n").encode(), np.uint8)
+    starts = np.concatenate(([0], np.flatnonzero(text == 10)[:-8] + 1)).astype(np.uint64)
     values, states, ends = (
         np.empty(len(words)),
         np.empty(len(words), np.int64),
@@ -181,8 +187,8 @@ def test_numbers_that_python_must_settle_are_finite():
             + f"e{307 + random.integers(0, 4) - point}"
         )
     _, states, _ = read(words)
-    text = np.frombuffer(("\n".join(words) + "\n").encode(), np.uint8)
-    starts = np.concatenate(([0], np.flatnonzero(text == 10)[:-1] + 1)).astype(np.uint64)
+    text = np.frombuffer(("\n".join(words) + 8 * "\n").encode(), np.uint8)
+    starts = np.concatenate(([0], np.flatnonzero(text == 10)[:-8] + 1)).astype(np.uint64)
     large = np.empty(len(words), bool)
     all_overflows(text, starts, large)
     infinite = np.array([np.isinf(float(word)) for word in words])
@@ -212,17 +218,31 @@ def test_words_that_are_not_finite(word):
 def test_the_words_of_64_bits_as_python_has_them():
     @compiled
     def compute(a, b):
-        return multiply_high(a, b), leading_zeros(a), float_of_bits(a)
+        return multiply_high(a, b), leading_zeros(a), float_of_bits(a), trailing_zeros(a)
 
     for a, b in (
         (1, 2),
         (2**63, 2**63),
         (2**64 - 1, 2**64 - 1),
         (12345678901234567, 98765432109876543),
+        (0, 1),
+        (1 << 40, 1),
     ):
         a, b = np.uint64(a), np.uint64(b)
-        high, zeros, number = compute(a, b)
-        assert (high, zeros) == (multiply_high(a, b), leading_zeros(a))
+        high, zeros, number, after = compute(a, b)
+        assert (high, zeros, after) == (multiply_high(a, b), leading_zeros(a), trailing_zeros(a))
         assert (
             np.array([number]).view(np.uint64)[0] == np.array([float_of_bits(a)]).view(np.uint64)[0]
         )
+
+
+def test_eight_bytes_of_a_text_at_any_place():
+    @compiled
+    def words(text, found):
+        for k in range(np.uint64(found.shape[0])):
+            found[k] = word_at(text, k)
+
+    text, found = np.arange(250, 230, -1).astype(np.uint8), np.empty(12, np.uint64)
+    words(text, found)
+    assert found.tolist() == [int(word_at(text, k)) for k in range(12)]
+    assert found[1] == int.from_bytes(bytes(text[1:9]), "little")

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from processes import run_process
 from read.corpus import CSV, SVM, TSV, VW, WHOLE, npz
 
-from tamis import open_rows
+from tamis import FTRLClassifier, open_rows
 from tamis.read.formats import guess
 from tamis.read.rows import ReadError
 
@@ -245,6 +245,36 @@ def test_vowpal_wabbit(tmp_path):
     assert found[3, names["a^y"]] == 0.1
     assert chunk.X.nnz == 7
     assert next(iter(open_rows(tmp_path / "a.vw"))).X.shape[1] == 2**18
+
+
+def test_hashed_names_are_summed_row_by_row_and_keep_their_order(tmp_path):
+    """What a row looks like hangs on itself alone, so that chunks change no bit of a model."""
+    rng, lines = np.random.default_rng(0), []
+    for k in range(300):
+        names = rng.integers(0, 3000 if k % 7 else 9, 1 + int(rng.integers(0, 700 if k % 5 else 9)))
+        values = np.where(rng.random(len(names)) < 0.01, 1e-300, rng.normal(size=len(names)))
+        words = " ".join(
+            f"w{a}:{b!r}" for a, b in zip(names.tolist(), values.tolist(), strict=True)
+        )
+        lines.append(f"{k % 2} | {words}\n")
+    (tmp_path / "a.vw").write_text("".join(lines))
+    wanted, models = open_rows(tmp_path / "a.vw", hash_bits=20), []
+    for pieces in (300, 7):
+        chunks = list(open_rows(tmp_path / "a.vw", chunk_rows=pieces, hash_bits=9))
+        model = FTRLClassifier(alpha=0.0)
+        for chunk in chunks:
+            for first, last in pairwise(chunk.X.indptr):
+                own = chunk.X.indices[first:last]
+                assert len(np.unique(own)) == len(own)
+            model.partial_fit(chunk.X, chunk.targets, classes=[0, 1])
+        models.append((sp.vstack([chunk.X for chunk in chunks]), model.coef_))
+    (whole, coef), (cut, same) = models
+    assert not whole.has_sorted_indices
+    assert np.array_equal(whole.indices, cut.indices)
+    assert np.array_equal(whole.data, cut.data)
+    assert np.array_equal(coef, same)
+    total = np.concatenate([chunk.X.sum(axis=1) for chunk in wanted])
+    assert np.allclose(whole.sum(axis=1), total)
 
 
 @pytest.mark.parametrize(

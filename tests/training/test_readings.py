@@ -1,9 +1,8 @@
 """Two readings of a file: the model of `fit` where all fits into the memory, else columns that may
-matter of all rows; in memory or not, in any chunks, and no file is left behind.
+matter of all rows, or of a part of them; in any chunks.
 """
 
-import os
-import tempfile
+import weakref
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from cli.commands import here, tamis
 from tamis import FTRLClassifier, SieveClassifier, SieveRegressor, load, open_rows, train
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
+from tamis.methods.sieve import selector
 from tamis.methods.sieve.stream import readings, second
 from tamis.methods.sieve.stream.first import FirstReading
 from tamis.read.rows import ReadError, Rows
@@ -118,7 +118,7 @@ def test_words_weights_labels_and_numbers(tmp_path):
 
 # --------------------------------------------------------------------------- some columns
 def test_beyond_the_memory_the_columns_that_may_matter_are_kept(path, narrow):
-    model = in_memory_of(path, 12 * X.nnz - 1)
+    model = in_memory_of(path, 48 * X.nnz - 1)
     (line,) = model.train_history_
     first, small = FirstReadingOf(X, Y), SieveClassifier(**SMALL)
     found = readings.superset(small, first, 1)
@@ -146,7 +146,7 @@ def test_noise_is_not_taken_for_a_signal(monkeypatch):
     noise, y = sp.random_array((600, 3000), density=0.02, rng=rng, format="csr"), np.arange(600) % 2
     model = SieveClassifier(random_state=0, n_sample=60)
     both = Readings(Walk(model, [(noise, y)], 1, None, 1), 1, False)
-    both.memory = 12 * noise.nnz - 1
+    both.memory = 48 * noise.nnz - 1
     both.run()
     assert model.train_history_[-1]["columns"] < 1500
     for one in (model, SieveClassifier(random_state=0).fit(noise, y)):
@@ -177,67 +177,41 @@ def test_few_entries_are_kept_in_any_case():
     assert found.chosen.sum() == np.unique(X.indices).size
 
 
-@pytest.mark.parametrize("memory", [500, 20_000])
-def test_chunks_change_no_bit(path, narrow, memory, monkeypatch):
-    monkeypatch.setattr(second, "MOST_BUDGETS", 10**9)
+@pytest.mark.parametrize("memory", [150_000, 300_000])
+def test_chunks_change_no_bit(path, narrow, memory):
     whole = in_memory_of(path, memory)
     assert whole.train_history_[-1]["columns"] < 200
     for rows in (9, 70):
         same(whole, in_memory_of(path, memory, chunk_rows=rows))
 
 
-def test_a_file_changes_no_bit(narrow, monkeypatch):
-    monkeypatch.setattr(second, "MOST_BUDGETS", 10**9)
-    found, models = readings.superset(SieveClassifier(**SMALL), FirstReadingOf(X, Y), 1), []
-    for memory in (12 * found.entries, 12 * found.entries - 1):
-        kept = second.Kept(found, 600, memory)
-        for k in range(0, 600, 70):
-            kept.add(Rows(X[k : k + 70], Y[k : k + 70], 1))
-        assert isinstance(kept.data, np.memmap) == kept.mapped == (memory < 12 * found.entries)
-        assert kept.used == found.entries
-        models.append(SieveClassifier(**SMALL)._fit_kept(kept))
-    same(*models)
-
-
-def test_rows_beyond_four_times_the_memory_are_left_out(path, narrow):
+def test_rows_whose_fit_needs_more_than_the_memory_are_left_out(path, narrow):
     with pytest.warns(UserWarning, match="a share of 0.* of the rows, drawn by their content"):
-        model = in_memory_of(path, 200, chunk_rows=70)
+        model = in_memory_of(path, 150_000, chunk_rows=70)
     (line,) = model.train_history_
     assert 0 < line["fitted"] < 500
     assert line["rows"] == 600
     with pytest.warns(UserWarning, match="Raise the memory"):
-        same(model, in_memory_of(path, 200, chunk_rows=11))
+        same(model, in_memory_of(path, 150_000, chunk_rows=11))
 
 
-def test_no_file_is_left_behind(path, narrow, tmp_path, monkeypatch):
-    (tmp_path / "scratch").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
-    monkeypatch.setattr(second, "MOST_BUDGETS", 10**9)
-    held = second._mapped(1000, np.float64)
-    assert isinstance(held, np.memmap)
-    assert os.listdir(tmp_path / "scratch") == []
-    in_memory_of(path, 500)
-    assert os.listdir(tmp_path / "scratch") == []
+def test_kept_rows_go_when_they_are_in_the_table(path, monkeypatch):
+    """Not with the fit: it makes copies of its own."""
+    held, sieve = [], selector.sieve
 
-    def fail(self, rows):
-        raise RuntimeError("in mid-reading")
+    def watched(*given):
+        held.append([one() for one in kept])
+        return sieve(*given)
 
-    monkeypatch.setattr(second.Kept, "add", fail)
-    with pytest.raises(RuntimeError, match="mid-reading"):
-        in_memory_of(path, 500)
-    assert os.listdir(tmp_path / "scratch") == []
-    monkeypatch.setattr(tempfile, "tempdir", "/proc")
-    with pytest.raises(OSError, match=r"No such file|no room|denied|not permitted"):
-        second._mapped(1000, np.float64)
+    def rows(self, make=second.Kept.rows):
+        kept.extend(map(weakref.ref, (self.data, self.indices)))
+        return make(self)
 
-
-def test_a_full_disk_is_told(monkeypatch):
-    def full(file, size):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(second, "_fill", full)
-    with pytest.raises(OSError, match=r"no room for 8 MB .*TMPDIR"):
-        second._mapped(10**6, np.float64)
+    kept: list = []
+    monkeypatch.setattr(second.Kept, "rows", rows)
+    monkeypatch.setattr(selector, "sieve", watched)
+    train(SieveClassifier(**SMALL), open_rows(path))
+    assert held == [[None, None]]
 
 
 def test_rows_that_changed_between_the_readings_are_refused(path):

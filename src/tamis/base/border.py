@@ -219,14 +219,16 @@ def _from_csr(X, *, fit: bool = False, turned: bool = False, ordered: bool = Tru
         cell = int(np.abs(stored).argmax())
         at = (int(np.searchsorted(indptr, cell, side="right")) - 1, int(indices[cell]))
         _refuse_large(stored[cell], at[::-1] if turned else at)
-    if small or (unsorted and (ordered or has_duplicates(indptr, indices))):
+    tangled = unsorted and (ordered or has_duplicates(indptr, indices))
+    if small or tangled:
         X = X.copy()
-        X.sum_duplicates()
+        if tangled:  # else rows keep their order, whatever small numbers stand beside them
+            X.sum_duplicates()
         if fit:
             _check_some(X.data)
         X.data[np.abs(X.data) < SMALLEST] = 0.0
         X.eliminate_zeros()
-        return _from_csr(X, turned=turned)
+        return _from_csr(X, turned=turned, ordered=ordered)
     return Csr(data, indices, indptr, X.shape[1])
 
 

@@ -61,8 +61,8 @@ def _fit(commands) -> None:
         "--memory",
         type=int,
         metavar="MB",
-        help="megabytes of rows that a sieve holds in memory between its second reading and the "
-        "fit; more go to a temporary file. Default: 300",
+        help="megabytes for the rows of a sieve in its fit; of a larger file it fits the columns "
+        "that may matter, and if need be a part of the rows. Default: 300",
     )
     one.add_argument(
         "--stream",

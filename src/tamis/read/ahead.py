@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 _END = object()
-_PIECE, _PIECES = 1 << 18, 24  # unpacked bytes that are handed over at a time, and how many wait
+_PIECE, _PIECES = 1 << 20, 6  # unpacked bytes that are handed over at a time, and how many wait
 
 
 def ahead(make: Callable[[], Iterator], depth: int = 2) -> Generator:

@@ -20,7 +20,7 @@ MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\
 # What damaged compressed data raises.
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError, ValueError, MemoryError)
 _PROBES, _PROBE = 16, 1 << 16
-_GULP, _GZIP = 1 << 16, 31  # bytes of gzip that are unpacked at a time; how zlib calls gzip
+_GULP, _GZIP = 1 << 18, 31  # bytes of gzip that are unpacked at a time; how zlib calls gzip
 _SIP = 1 << 10  # compressed bytes that are unpacked at a time: four of them can stand for 128 KiB
 
 

@@ -55,12 +55,12 @@ def train(
 
     A sieve reads rows that can be read again twice, and is then fitted (`stream=True` walks it
     through them instead). The first reading gathers sums of every column over all rows, and a
-    sample; the second keeps of all rows the columns that may matter. Where all entries, 12 bytes
-    each, fit into the `memory`, these are all columns, and the model is that of `fit`. Else they
-    are those whose contrast between the classes (or with the target) is three standard errors, the
-    strongest eight for each one that a sieve of the sample keeps, that one, and those with few
-    entries. What predicts a fold is chosen without its targets, so that held-out errors stay
-    honest.
+    sample; the second keeps of all rows the columns that may matter. Where the fit of all of them
+    (48 bytes an entry, 400 a row) fits into the `memory`, these are all columns, and the model is
+    that of `fit`. Else they are those whose contrast between the classes (or with the target) is
+    three standard errors, the strongest eight for each one that a sieve of the sample keeps, that
+    one, and those with few entries. What predicts a fold is chosen without its targets, so that
+    held-out errors stay honest.
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def train(
         `passes`, `checkpoint` and `validate="progressive"` have a meaning for it. What it loses is
         said there. One in mid-stream goes on so in any case.
     memory : int, default=300
-        Megabytes of kept rows of a sieve that are held in memory; more of them go into a temporary
-        file. The fit makes copies, and beyond four times as much it takes a part of the rows, with
-        a warning.
+        Megabytes for the rows of a sieve in its fit, the copies of two threads among them; each
+        further thread may hold a quarter more. Where the columns that may matter need more, a part
+        of the rows is fitted, with a warning.
 
     Returns
     -------

@@ -330,17 +330,20 @@ class Run:
             return trial.lines[choice.level], (trial.survived >= choice.level).mean(axis=0)
         shape = (teams[-1].split + 1, self.table.n_rows, self.table.outputs)
         scores, shares = np.zeros(shape), np.zeros(many)
-        groups = [
-            Group.at(
-                self.table, self.task, setting, team.rows, team.held, team.keys,
-                team.rungs[choice.level], choice.size, team.start,
-            )
-            for team in teams
-        ]  # fmt: skip
-        polish(groups, run)
-        for group, team in zip(groups, teams, strict=True):
-            group.judge(scores[team.split])
-            shares[group.columns] += 1.0
+        for first in range(0, len(teams), self.options.threads):  # no more copies than threads
+            some = teams[first : first + self.options.threads]
+            groups = [
+                Group.at(
+                    self.table, self.task, setting, team.rows, team.held, team.keys,
+                    team.rungs[choice.level], choice.size, team.start,
+                )
+                for team in some
+            ]  # fmt: skip
+            polish(groups, run)
+            for group, team in zip(groups, some, strict=True):
+                group.judge(scores[team.split])
+                shares[group.columns] += 1.0
+            del groups, group
         return self._held_out(scores)[1], shares / len(teams)
 
     def _note(self, group: Group, level: int) -> None:

@@ -190,6 +190,7 @@ class Sieve(TwoReadings, Shows, SelectorMixin, Estimator):
         options = options_of(self, rows.n_features, is_classifier(self))
         given = rows, columns, weights, targets.outputs, options, self.fit_intercept
         sample = sample_of(*given) if screened is None else screened.sample_of(taken, *given)
+        del X, rows, taken, given  # the table has all of them
         result = self._warned(sieve(sample, task, options))
         self.__dict__.update(_targets=targets, _result=result)
         self.__dict__.pop("_stream", None)

@@ -13,7 +13,13 @@ Reference: D. Lemire, "Number Parsing at a Gigabyte per Second", Software: Pract
 import numpy as np
 
 from tamis.base.jit import helper, inlined
-from tamis.read.text.bits import float_of_bits, leading_zeros, multiply_high
+from tamis.read.text.bits import (
+    float_of_bits,
+    leading_zeros,
+    multiply_high,
+    trailing_zeros,
+    word_at,
+)
 
 # What became of a number's text.
 READ, UNSURE, NO_NUMBER, NO_FINITE = 0, 1, 2, 3
@@ -26,6 +32,11 @@ EXACT = np.uint64(1 << 53)
 # Powers of ten outside give 0 and infinity whatever 19 digits stand before them.
 LEAST, MOST = -342, 308
 TENS = 10.0 ** np.arange(23)
+WHOLE_TENS = 10 ** np.arange(9, dtype=np.uint64)
+# Of eight bytes at once: the zeros of text, what takes a byte above 9 to its upper bit, these bits.
+ZEROS, ABOVE, UPPER = (np.uint64(byte * 0x0101010101010101) for byte in (0x30, 0x76, 0x80))
+PAIRS = np.uint64(0x000000FF000000FF)
+HUNDREDS, UNITS = np.uint64(100 + (1000000 << 32)), np.uint64(1 + (10000 << 32))
 HIDDEN, ALL = np.uint64(1 << 52), np.uint64((1 << 64) - 1)
 # Digits of the least number that rounds to infinity.
 EDGE = np.frombuffer(str(2**1024 - 2**970).encode(), np.uint8)
@@ -113,6 +124,29 @@ def far_value(digits, power, count, negative):
 
 
 @inlined
+def read_digits(text, at, digits):
+    """Digits from `at` on, eight bytes at a time, after the number `digits`: (place after them,
+    number). Numbers beyond 64 bits wrap around.
+    """
+    while True:
+        figures = word_at(text, at) ^ ZEROS
+        others = ((figures + ABOVE) | figures) & UPPER
+        if others:
+            count = trailing_zeros(others) >> np.uint64(3)
+            # Digits of fewer than eight go up, zeros before them; in two steps, for none of them.
+            figures = (figures << ((np.uint64(7) - count) << np.uint64(3))) << np.uint64(8)
+        else:
+            count = np.uint64(8)
+        figures = figures * TEN + (figures >> np.uint64(8))
+        low = (figures & PAIRS) * HUNDREDS
+        high = ((figures >> np.uint64(16)) & PAIRS) * UNITS
+        digits = digits * WHOLE_TENS[count] + ((low + high) >> np.uint64(32))
+        at += count
+        if others:
+            return at, digits
+
+
+@inlined
 def skip_zeros(text, at):
     """Number of zeros, and a point among them, that a number begins with: (zeros, )."""
     zeros = 0
@@ -172,7 +206,7 @@ def overflows(text, at):
 def read_number(text, at):
     """The decimal number at `at`: (place after it, value, what became of it).
 
-    Text must hold a byte that is no part of one after it.
+    Text must hold a byte that is no part of one after it, and seven more of any kind.
     """
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
@@ -187,11 +221,7 @@ def read_number(text, at):
     if text[at] == POINT:
         at += ONE
         start = at
-        figure = np.uint64(text[at]) - np.uint64(48)
-        while figure < TEN:
-            digits = digits * TEN + figure
-            at += ONE
-            figure = np.uint64(text[at]) - np.uint64(48)
+        at, digits = read_digits(text, at, digits)
         power = -np.int64(at - start)
         count -= power
     if count == 0:

@@ -9,6 +9,7 @@ from tamis.read.options import Options
 from tamis.read.rows import Context, Position, Rows, place_of, quoted, wild_rows
 from tamis.read.text import vowpal_scan as scan
 from tamis.read.text.window import NUL, Window
+from tamis.read.text.words import join_repeats
 
 WORD = np.uint64
 _RULES = {
@@ -134,12 +135,13 @@ class VowpalReader:
 
     def _rows(self, f: dict, first: int, name: str, after: Position) -> Rows:
         n, stored = f["rows"], f["stored"]
+        # Hashed columns come in no order, which models need not have; only repeats are summed.
+        stored = int(join_repeats(f["indptr"][: n + 1], f["columns"][:stored], f["data"][:stored]))
         indptr = f["indptr"][: n + 1].astype(f["columns"].dtype)
         X = sp.csr_array(
             (f["data"][:stored].copy(), f["columns"][:stored].copy(), indptr),
             shape=(n, 1 << self.options.hash_bits),
         )
-        X.sum_duplicates()
         labels, weights = f["labels"][:n].copy(), f["weights"][:n].copy() if f["weighted"] else None
         bare = np.flatnonzero(np.isnan(labels) & (self.options.target is not False))
         faults = dict.fromkeys(wild_rows(X), _SUM) | dict.fromkeys(bare, _NO_LABEL)

@@ -15,7 +15,15 @@ from tamis.read.rows import ReadError, Rows
 
 MOST_COLUMNS = 1 << 27  # of 96 bytes and more
 AN_ENTRY = 12  # bytes of a number and its column
+# What a fit holds of an entry, in the table and the copies of two threads, and of a row: its scores
+# at every size under two settings, and where it stands in the lists of the teams.
+HELD, A_ROW = 4 * AN_ENTRY, 400
 LAST = 2**64 - 1
+
+
+def needed(entries: int, rows: int) -> int:
+    """Bytes that the fit of so many entries and rows takes."""
+    return HELD * entries + A_ROW * rows
 
 
 def trusted_rows(X: Any) -> Csr:

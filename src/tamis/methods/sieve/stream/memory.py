@@ -8,9 +8,7 @@ import numpy as np
 
 from tamis.methods.sieve.ladder import ladder
 from tamis.methods.sieve.settings import FEW, FULL, RARE, SPLITS, bases_of
-from tamis.methods.sieve.stream.first import AN_ENTRY
-from tamis.methods.sieve.stream.readings import MOST
-from tamis.methods.sieve.stream.second import MOST_BUDGETS
+from tamis.methods.sieve.stream.first import AN_ENTRY, needed
 from tamis.methods.sieve.teams import KEPT
 from tamis.terms.losses import Logistic
 
@@ -39,11 +37,12 @@ class Facts(NamedTuple):
 
 def memory_of(facts: Facts, folds: int, memory: int, threads: int) -> int:
     """Bytes that the larger of the two readings and of the fit needs."""
-    entries, met = facts.entries, facts.met
-    if AN_ENTRY * entries > memory:  # then columns are screened, and what is left may be mapped
-        met, entries = min(met, MOST), min(entries, MOST_BUDGETS * memory // AN_ENTRY)
-    kept = AN_ENTRY * entries + 4 * facts.columns + 4 * A_FLOAT * facts.rows
-    return max(_sums(facts, folds), kept + _fit(facts, met, entries, folds, threads))
+    sums = _sums(facts, folds)
+    if needed(facts.entries, facts.rows) <= memory:
+        return max(sums, _fit(facts, folds, threads))
+    # Then columns are screened and rows left out, until the rest needs no more: of which a quarter
+    # is for each thread.
+    return max(sums, memory * (2 + threads) // 4)
 
 
 def _sums(facts: Facts, folds: int) -> int:
@@ -52,12 +51,12 @@ def _sums(facts: Facts, folds: int) -> int:
     return 2 * A_FLOAT * (2 + folds * (1 + marks)) * facts.columns
 
 
-def _fit(facts: Facts, met: int, entries: int, folds: int, threads: int) -> int:
+def _fit(facts: Facts, folds: int, threads: int) -> int:
     """The table, and the larger of the teams' work with what is written down of it and of that of
     the paths over all rows.
     """
-    n, many, sizes = facts.rows, facts.outputs, ladder(met)
-    full = entries > FULL * n * max(met, 1)
+    n, many, met, entries = facts.rows, facts.outputs, facts.met, facts.entries
+    sizes, full = ladder(met), entries > FULL * n * max(met, 1)
     _, bold = bases_of(Logistic(), None, full)
     teams = folds * (SPLITS if facts.rarer < RARE or n < FEW else 1)
     table = AN_ENTRY * entries + A_FLOAT * n
@@ -67,7 +66,8 @@ def _fit(facts: Facts, met: int, entries: int, folds: int, threads: int) -> int:
     at_work = threads * (bold.fold_paths * a_path + table)
     # Pooled weights, importance and ranks of all columns beside the states.
     last = bold.paths * a_path + table + RANKING * met
-    return table + row_numbers + rungs + max(BASES * scores + (BASES - 1) * rungs + at_work, last)
+    more = max(BASES * scores + (BASES - 1) * rungs + at_work, last)
+    return table + 4 * A_FLOAT * n + row_numbers + rungs + more
 
 
 def rarer_share(counts: list[int]) -> float:

@@ -10,7 +10,7 @@ from sklearn.base import clone, is_classifier
 from tamis.base.border import _from_csr, warn_user
 from tamis.base.estimators.estimator import Left, Taken
 from tamis.methods.sieve.settings import whole_of
-from tamis.methods.sieve.stream.first import AN_ENTRY, FirstReading
+from tamis.methods.sieve.stream.first import FirstReading, needed
 from tamis.methods.sieve.stream.second import Kept, Superset
 from tamis.methods.sieve.table.columns import Sample, fold_of, hashed, sample_of
 
@@ -46,19 +46,21 @@ class TwoReadings(Left):
         kept = Kept(found, n_rows, memory)
         if kept.share < 1.0:
             warn_user(
-                f"the columns that may matter hold {AN_ENTRY * found.entries / 1e6:,.0f} MB, too "
-                f"much for a memory of {memory / 1e6:,.0f} MB: a share of {kept.share:.2f} of the "
-                "rows, drawn by their content, is fitted. Raise the memory to fit them all.",
+                f"the columns that may matter need {needed(found.entries, n_rows) / 1e6:,.0f} MB, "
+                f"more than the memory of {memory / 1e6:,.0f} MB: a share of {kept.share:.2f} of "
+                "the rows, drawn by their content, is fitted. Raise the memory to fit them all.",
                 UserWarning,
             )
         return kept
 
     def _fit_kept(self, kept: Kept):
         """`fit`, on the kept columns of all rows."""
-        X, y, weights = kept.taken()
-        if kept.open is None:
-            return self._fit(X, y, weights)
-        return self._fit(X, y, weights, Screened(kept.open, np.concatenate(kept.hashes)))
+        y, weights = kept.aims()
+        screened = None
+        if kept.open is not None:
+            screened = Screened(kept.open, np.concatenate(kept.hashes))
+        # By no name here, so that they can go when they are in the table.
+        return self._fit(kept.rows(), y, weights, screened)
 
 
 class Screened:
@@ -86,7 +88,7 @@ def superset(model, first: FirstReading, memory: int) -> Superset:
     """
     entries = first.contrasts.entries()[: first.n_columns]
     seen, total = entries > 0, int(entries.sum())
-    if AN_ENTRY * total <= memory:
+    if needed(total, first.contrasts.n_rows) <= memory:
         return Superset(seen, total, None)
     everywhere = (None, *range(first.folds))
     choices = np.array([picked(model, first, entries, without) for without in everywhere])

@@ -1,7 +1,5 @@
-"""The second reading of a file: some columns of all rows, in memory or in a temporary file."""
+"""The second reading of a file: some columns of all rows, or of as many as may be held."""
 
-import os
-import tempfile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +8,9 @@ import scipy.sparse as sp
 from tamis.base.border import take_weights
 from tamis.base.random import GOLDEN
 from tamis.base.rows import copy_kept, count_kept
-from tamis.methods.sieve.stream.first import AN_ENTRY, trusted_rows
+from tamis.methods.sieve.stream.first import needed, trusted_rows
 from tamis.methods.sieve.table.columns import hashed
 from tamis.read.rows import ReadError, Rows
-
-MOST_BUDGETS = 4  # times the memory that the kept rows may take on disk
 
 
 class Superset(NamedTuple):
@@ -30,22 +26,19 @@ class Superset(NamedTuple):
 class Kept:
     """Entries of the columns of a superset, of all rows, under their own numbers.
 
-    Where they take more than `memory` bytes they lie in a
-    temporary file that no folder shows: it is gone with the last look at it, however that ends.
-    Beyond four times as much, rows are left out by a hash of their content; `share` is what stays.
+    Where their fit would take more than `memory` bytes, rows are left out by a hash of their
+    content; `share` is what stays.
     """
 
     def __init__(self, found: Superset, n_rows: int, memory: int):
         chosen, entries, self.open = found
         self.n_columns, self.n_kept = len(chosen), int(np.count_nonzero(chosen))
         self.place = np.where(chosen, np.arange(self.n_columns), self.n_columns).astype(np.uint32)
-        self.share = min(1.0, MOST_BUDGETS * max(memory, 1) / max(AN_ENTRY * entries, 1))
+        self.share = min(1.0, max(memory, 1) / max(needed(entries, n_rows), 1))
         if self.share < 1.0:  # about as many as that share, for a hash draws them
             entries = int(1.25 * self.share * entries) + 1
-        self.mapped = AN_ENTRY * entries > memory
         wide = np.int64 if entries > np.iinfo(np.int32).max else np.int32
-        room = _mapped if self.mapped else np.empty
-        self.data, self.indices = room(entries, np.float64), room(entries, wide)
+        self.data, self.indices = np.empty(entries), np.empty(entries, wide)
         # SciPy makes both kinds of indices the wider one, in a copy.
         self.indptr, self.n_rows, self.used = np.zeros(n_rows + 1, dtype=wide), 0, 0
         self.rows_read = 0
@@ -85,37 +78,15 @@ class Kept:
         self.hashes.append(hashes)
         self.weights.append(weights if len(weights) else np.ones(X.n_rows))
 
-    def taken(self) -> tuple[sp.csr_array, Any, np.ndarray | None]:
-        """All rows, their targets and weights (None where all are 1)."""
+    def rows(self) -> sp.csr_array:
+        """All rows, once: they are held no longer, so that they can go when others have them."""
         arrays = (self.data[: self.used], self.indices[: self.used], self.indptr[: self.n_rows + 1])
-        X = sp.csr_array(arrays, shape=(self.n_rows, self.n_columns))
+        del self.data, self.indices, self.indptr, self.place
+        return sp.csr_array(arrays, shape=(self.n_rows, self.n_columns))
+
+    def aims(self) -> tuple[Any, np.ndarray | None]:
+        """Targets and weights of the rows (None where all are 1)."""
         matrices = len(self.targets) > 0 and sp.issparse(self.targets[0])
         targets = sp.vstack(self.targets, "csr") if matrices else np.concatenate(self.targets)
         weights = np.concatenate(self.weights)
-        return X, targets, None if (weights == 1.0).all() else weights
-
-
-def _mapped(length: int, kind) -> np.ndarray:
-    """An array in a temporary file without a name; a full disk is an error here, not a crash when
-    it is written to.
-    """
-    size = max(length, 1) * np.dtype(kind).itemsize
-    with tempfile.TemporaryFile(prefix="tamis-") as file:
-        try:
-            _fill(file, size)
-        except OSError as error:
-            raise OSError(
-                f"{tempfile.gettempdir()}: no room for {size / 1e6:,.0f} MB of kept columns "
-                f"({error.strerror}). Name another folder in TMPDIR, or raise the memory."
-            ) from error
-        return np.memmap(file, kind, "r+", shape=(max(length, 1),))[:length]
-
-
-def _fill(file, size: int) -> None:
-    """Take so many bytes of the disk."""
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
-        return
-    for start in range(0, size, 1 << 20):
-        file.write(bytes(min(1 << 20, size - start)))
-    file.flush()
+        return targets, None if (weights == 1.0).all() else weights

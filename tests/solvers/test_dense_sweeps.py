@@ -1,5 +1,7 @@
 """Sweeps over dense columns, whose Lipschitz constants are found by trying."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -48,7 +50,7 @@ def test_every_sweep_descends_and_keeps_the_residuals(penalty, alike, centred):
         before = now
     np.testing.assert_allclose(model.rest, rest + w[:, 0] @ columns, atol=1e-9)
     found, starts = model.blocks.lipschitz, blocks.starts.astype(int)
-    for g, (low, high) in enumerate(zip(starts[:-1], starts[1:], strict=True)):
+    for g, (low, high) in enumerate(pairwise(starts)):
         block = columns[low:high]
         values = np.linalg.eigvalsh(block @ block.T / ROWS)
         np.testing.assert_allclose(first[g], values.mean(), rtol=1e-9)

@@ -148,8 +148,11 @@ def test_helpers_refuse():
         groups_by_correlation(np.eye(3), linkage="ward")
 
 
-def test_an_array_of_numbers_is_read_as_a_list_of_them():
-    labels = np.random.default_rng(0).integers(-2, 5, 40)
+@pytest.mark.parametrize("least", [-2, -1, 0])
+@pytest.mark.parametrize("rising", [False, True])
+def test_an_array_of_numbers_is_read_as_a_list_of_them(least, rising):
+    labels = np.random.default_rng(0).integers(least, 5, 40)
+    labels = np.sort(labels) if rising else labels
     quick, slow = take_groups(labels, 40), take_groups(labels.tolist(), 40)
     for a, b in zip(quick, slow, strict=True):
         assert np.array_equal(a, b)

@@ -161,12 +161,16 @@ def _by_label(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _by_number(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same for an array of whole numbers, without a walk over the columns."""
-    labels = labels.astype(np.int64)
+    labels, none = labels.astype(np.int64), np.zeros(0, dtype=np.int64)
+    before, after = labels[:-1], labels[1:]
+    if len(labels) and labels[0] >= 0 and (before <= after).all():  # groups one after the other
+        ends = np.concatenate(([0], np.flatnonzero(before < after) + 1, [len(labels)]))
+        return np.arange(len(labels)), np.diff(ends), none
     alone = labels == -1
     labels[alone] = labels.max(initial=0) + 1 + np.arange(np.count_nonzero(alone))
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     codes = np.argsort(np.argsort(first))[inverse]
-    return np.argsort(codes, kind="stable"), np.bincount(codes), np.zeros(0, dtype=np.int64)
+    return np.argsort(codes, kind="stable"), np.bincount(codes), none
 
 
 def _code(label, j: int, numbers: dict) -> int:

@@ -1,17 +1,21 @@
 """Block coordinate descent on a quadratic model, from a Gram matrix or from columns.
 
 A block takes one proximal step of its own length, 1 over its Lipschitz constant: the largest
-eigenvalue of its part of the Gram matrix, or a bound of it.
+eigenvalue of its part of the Gram matrix, or a bound of it; from dense columns, whose parts of the
+Gram matrix cost as much as several sweeps, one that is found by trying.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import compiled
+from tamis.base.jit import compiled, helper
 from tamis.base.verbs import block_prox
 
-ONE, STRETCH = np.uint64(1), np.uint64(1024)
+ZERO, ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (0, 1, 2, 3, 4))
+STRETCH = np.uint64(1024)  # rows of residuals that stay in the cache
+STEEPER = 1.5  # than its Lipschitz constant a block may be: steps of up to 2 over it descend
 
 
 class Priced(NamedTuple):
@@ -79,34 +83,91 @@ def sweep_gram(gram, slope, w, picks, blocks, penalty, turns):
                             slope[j, c] += gram[low + k, j] * change
 
 
+@helper
+def _push_block(table, low, size, changes, push):
+    """Fill `push` with what a block's changes add to the residuals; the sum of its squares comes
+    back.
+
+    Four columns at a time go into a stretch of rows, which stays in the cache.
+    """
+    columns, at, means = table[0], table[1], table[2]
+    rows, bent = np.uint64(push.shape[0]), 0.0
+    for first in range(ZERO, rows, STRETCH):
+        last = min(first + STRETCH, rows)
+        part, many, k = push[first:last], last - first, ZERO
+        part[:] = 0.0
+        while k + FOUR <= size:
+            a, b, c, d = at[low + k], at[low + k + ONE], at[low + k + TWO], at[low + k + THREE]
+            x, y, z, u = changes[k], changes[k + ONE], changes[k + TWO], changes[k + THREE]
+            shift = means[a] * x + means[b] * y + means[c] * z + means[d] * u
+            one, two = columns[a, first:last], columns[b, first:last]
+            three, four = columns[c, first:last], columns[d, first:last]
+            for i in range(many):
+                part[i] += one[i] * x + two[i] * y + three[i] * z + four[i] * u - shift
+            k += FOUR
+        while k < size:
+            column, x = columns[at[low + k], first:last], changes[k]
+            shift = means[at[low + k]] * x
+            for i in range(many):
+                part[i] += column[i] * x - shift
+            k += ONE
+        bent += np.dot(part, part)
+    return bent
+
+
 @compiled
 def sweep_dense(table, w, picks, blocks, penalty, turns):
     """The same for one output from dense columns, whose residuals are kept up.
 
-    A block's changes go into them a stretch of rows at a time, which stays in the cache.
+    A block's Lipschitz constant may be too small: a step along which the model bends by more than
+    STEEPER times as much is taken anew with what was found, so every step descends.
     """
-    columns, place_column, means, curvature, residuals = table
+    columns, place_column, _, curvature, residuals = table
     starts, weights, l1_weights, lipschitz = blocks
-    room, moved, rows = np.empty(w.shape[0]), np.empty(w.shape[0]), np.uint64(residuals.shape[0])
+    slopes, room, moved = np.empty(w.shape[0]), np.empty(w.shape[0]), np.empty(w.shape[0])
+    push = np.empty(residuals.shape[0])
     for _ in range(turns):
         for g in picks:
             low, size = starts[g], starts[g + ONE] - starts[g]
             if lipschitz[g] <= 0.0:
                 continue
             for k in range(size):
-                product = np.dot(columns[place_column[low + k]], residuals)
-                room[k] = w[low + k, 0] - curvature * product / lipschitz[g]
+                slopes[k] = curvature * np.dot(columns[place_column[low + k]], residuals)
             before, after = room[:size], moved[:size]
-            block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
-            for k in range(size):
-                moved[k], w[low + k, 0] = moved[k] - w[low + k, 0], moved[k]
-            for first in range(np.uint64(0), rows, STRETCH):
-                last = min(first + STRETCH, rows)
+            while True:
                 for k in range(size):
-                    change, j = moved[k], place_column[low + k]
-                    if change != 0.0:
-                        for i in range(first, last):
-                            residuals[i] += (columns[j, i] - means[j]) * change
+                    room[k] = w[low + k, 0] - slopes[k] / lipschitz[g]
+                block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
+                square = 0.0
+                for k in range(size):
+                    room[k] = moved[k] - w[low + k, 0]
+                    square += room[k] * room[k]
+                if square == 0.0:
+                    break
+                bent = curvature * _push_block(table, low, size, before, push)
+                if not bent > STEEPER * lipschitz[g] * square:
+                    for k in range(size):
+                        w[low + k, 0] = moved[k]
+                    for i in range(np.uint64(residuals.shape[0])):
+                        residuals[i] += push[i]
+                    break
+                lipschitz[g] = bent / square
+
+
+@compiled
+def mean_curvatures(table, starts, lipschitz):
+    """Fill in the nan among `lipschitz` with the mean eigenvalue of the block's Gram matrix, from
+    the columns' lengths.
+    """
+    columns, place_column, means, curvature, _ = table
+    rows = columns.shape[1]
+    for g in range(np.uint64(lipschitz.shape[0])):
+        if math.isnan(lipschitz[g]):
+            lipschitz[g] = 0.0
+            for place in range(starts[g], starts[g + ONE]):
+                j = place_column[place]
+                square = np.dot(columns[j], columns[j]) - rows * means[j] * means[j]
+                lipschitz[g] += curvature * max(square, 0.0) / (starts[g + ONE] - starts[g])
 
 
 @compiled

@@ -10,6 +10,7 @@ from tamis.solvers.block_descent.inner.loop import (
     Priced,
     SparseColumns,
     bound_lipschitz,
+    mean_curvatures,
     slope_columns,
     sweep_columns,
     sweep_dense,
@@ -24,7 +25,8 @@ TINY = 1e-14  # a block whose curvature is below this share of the largest has n
 
 class GramStore:
     """Gram matrix of the columns met so far, which grows, and Lipschitz constants of the groups
-    met; for curvatures of the rows that never change.
+    met, as far as sweeps over dense columns have found them; for curvatures of the rows that never
+    change.
     """
 
     def __init__(self):
@@ -32,13 +34,12 @@ class GramStore:
         self.lipschitz: dict[int, float] = {}
 
     def lipschitz_of(self, kept: np.ndarray) -> np.ndarray:
-        """Largest eigenvalues of the blocks of some groups, nan where they are not known."""
+        """Those of some groups, nan where they are not known."""
         return np.array([self.lipschitz.get(g, np.nan) for g in kept.tolist()])
 
-    def learn(self, kept: np.ndarray, lipschitz: np.ndarray | None) -> None:
-        """Remember them, where there are any."""
-        if lipschitz is not None:
-            self.lipschitz.update(zip(kept.tolist(), lipschitz.tolist(), strict=True))
+    def learn(self, kept: np.ndarray, lipschitz: np.ndarray) -> None:
+        """Remember them."""
+        self.lipschitz.update(zip(kept.tolist(), lipschitz.tolist(), strict=True))
 
     def known(self, columns: np.ndarray) -> int:
         """How many of some columns have been met."""
@@ -69,21 +70,12 @@ class GramModel:
     """
 
     patience = 3  # turns before a Newton step, and between two of them
+    dear = False  # whether a sweep costs so much that it pays to foresee the last one
 
-    def __init__(
-        self,
-        gram: np.ndarray,
-        slope: np.ndarray,
-        w: np.ndarray,
-        blocks: Blocks,
-        lipschitz: np.ndarray | None = None,
-    ):
+    def __init__(self, gram: np.ndarray, slope: np.ndarray, w: np.ndarray, blocks: Blocks):
         self.gram, self.slope = gram, np.array(slope, order="C")
         self.constant = self.slope - gram @ w
-        lipschitz = _block_lipschitz(
-            blocks, lambda at: gram[at[:, :, None], at[:, None, :]], lipschitz
-        )
-        self.blocks = Priced(*parts_of(blocks), lipschitz)
+        self.blocks = Priced(*parts_of(blocks), _block_lipschitz(blocks, gram))
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
@@ -140,7 +132,7 @@ class DenseModel:
     of one curvature.
     """
 
-    patience = SLOW
+    patience, dear = SLOW, True
 
     def __init__(
         self,
@@ -155,22 +147,9 @@ class DenseModel:
         self.columns, self.at, self.means = columns, at, means
         self.curvature, self.rest = curvature, rest
         self.table = DenseColumns(columns, at.astype(np.uint64), means, curvature, rest)
-        lipschitz = _block_lipschitz(blocks, self._block_grams, lipschitz)
-        self.blocks = Priced(*parts_of(blocks), lipschitz)
-
-    def _block_grams(self, at: np.ndarray) -> np.ndarray:
-        """Gram matrices of blocks of one size, whose columns rise; those that lie together are not
-        copied.
-        """
-        mine = self.at[at]
-        grams = np.empty((len(at), at.shape[1], at.shape[1]))
-        for g, (first, last) in enumerate(mine[:, [0, -1]].tolist()):
-            together = last - first == at.shape[1] - 1
-            block = self.columns[first : last + 1] if together else self.columns[mine[g]]
-            np.matmul(block, block.T, out=grams[g])
-        centres = self.means[mine]
-        shift = self.columns.shape[1] * centres[:, :, None] * centres[:, None, :]
-        return self.curvature * (grams - shift)
+        lipschitz = np.full(blocks.n_groups, np.nan) if lipschitz is None else lipschitz
+        mean_curvatures(self.table, blocks.starts, lipschitz)
+        self.blocks = Priced(*parts_of(blocks), _not_tiny(lipschitz))
 
     def sweep(self, w, picks, penalty, turns: int) -> None:
         """Sweeps over some blocks."""
@@ -220,7 +199,7 @@ class DenseModel:
 class SparseModel:
     """The same from sparse columns, centred by a number beside the residuals."""
 
-    patience = SLOW
+    patience, dear = SLOW, False
 
     def __init__(self, X, curvature, centred: bool, rest: np.ndarray, blocks: Blocks):
         self.X, self.members, self.shift = X, blocks.members, 0.0
@@ -288,21 +267,20 @@ def parts_of(blocks: Blocks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return blocks.starts, blocks.weights, blocks.l1_weights
 
 
-def _block_lipschitz(blocks: Blocks, gram_of, lipschitz: np.ndarray | None) -> np.ndarray:
-    """Largest eigenvalue of each block's Gram matrix, blocks of one size together; those given but
-    for nan are known, the others are filled in.
-    """
+def _block_lipschitz(blocks: Blocks, gram: np.ndarray) -> np.ndarray:
+    """Largest eigenvalue of each block's Gram matrix, blocks of one size together."""
     starts = blocks.starts.astype(np.int64)
-    sizes, lipschitz = (
-        np.diff(starts),
-        np.full(len(starts) - 1, np.nan) if lipschitz is None else lipschitz,
-    )
+    sizes, lipschitz = np.diff(starts), np.zeros(blocks.n_groups)
     for size in np.unique(sizes):
-        mine = np.flatnonzero((sizes == size) & np.isnan(lipschitz))
+        mine = np.flatnonzero(sizes == size)
         for few in np.array_split(mine, max(1, len(mine) * size // 4096)):
-            lipschitz[few] = np.linalg.eigvalsh(gram_of(starts[few][:, None] + np.arange(size)))[
-                :, -1
-            ]
-    return np.where(
-        lipschitz > TINY * max(lipschitz.max(initial=0.0), 1e-300), lipschitz * (1.0 + 1e-12), 0.0
-    )
+            at = starts[few][:, None] + np.arange(size)
+            parts = gram[at[:, :, None], at[:, None, :]]
+            lipschitz[few] = np.linalg.eigvalsh(parts)[:, -1]
+    return _not_tiny(lipschitz) * (1.0 + 1e-12)
+
+
+def _not_tiny(lipschitz: np.ndarray) -> np.ndarray:
+    """Lipschitz constants, 0 where they are lost beside the largest."""
+    least = TINY * max(lipschitz.max(initial=0.0), 1e-300)
+    return np.where(lipschitz > least, lipschitz, 0.0)

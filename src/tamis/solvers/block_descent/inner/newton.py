@@ -20,7 +20,7 @@ HALVINGS = 21  # of a Newton step: as many make a millionth of it
 # of the distance wanted: with the Gram matrix of the loss itself the rest of the way costs next to
 # nothing
 CHEAP = 1e-4
-DEAR = 300  # columns whose Gram matrix costs as much as one turn of sweeps over them
+DEAR = 130  # columns whose Gram matrix costs as much as one turn of sweeps over them
 
 
 def newton(
@@ -111,16 +111,19 @@ def _solve_shared(
             sparse = SparseModel(table, curvature, design.centred, rest, part)
             solve_quadratic(sparse, w, part, penalty, aim)
             return None
-    store, known = problem.store, problem.store.lipschitz_of(kept) if smooth.quadratic else None
+    store = problem.store
     if alone and not design.sparse:
         no_gram = many > LARGEST or design.n_rows < many
         in_place = picked is design and design.by_columns
         turns = TURNS if no_gram else _sweeps_first(store, columns) if in_place else 0
         if turns:
+            known = store.lipschitz_of(kept) if smooth.quadratic else None
             model = _dense_model(problem, picked, part, columns, curvature, scores, known)
-            store.learn(kept, known)
             before = model.state()
-            if solve_quadratic(model, w, part, penalty, aim, turns) or no_gram:
+            solved = solve_quadratic(model, w, part, penalty, aim, turns)
+            if known is not None:
+                store.learn(kept, np.maximum(known, model.blocks.lipschitz))
+            if solved or no_gram:
                 return (model.rest - before)[:, None] if in_place else None
             slope = model.slopes()
     everywhere, members = np.arange(len(columns)), part.members.astype(np.int64)
@@ -130,8 +133,7 @@ def _solve_shared(
         gram = picked.gram(curvature, everywhere, everywhere)
     if len(members) != len(columns) or (members != everywhere).any():
         gram = np.ascontiguousarray(gram[np.ix_(members, members)])
-    exact = GramModel(gram, slope, w, part, known)
-    store.learn(kept, known)
+    exact = GramModel(gram, slope, w, part)
     solve_quadratic(exact, w, part, penalty, CHEAP * aim if smooth.quadratic else aim)
     return None
 

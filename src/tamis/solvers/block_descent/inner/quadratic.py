@@ -25,12 +25,15 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
     for turn in range(1, turns + 1):
         model.sweep(w, everywhere, penalty, 1)
         used = np.unique(group[w.any(axis=1)]).astype(np.uint64)
-        trail = [(w.copy(), model.state())]
+        trail, last = [(w.copy(), model.state())], 0.0
         for _ in range(SWEEPS):
             model.sweep(w, used, penalty, 1)
             trail.append((w.copy(), model.state()))
-            if steepest * np.abs(trail[-1][0] - trail[-2][0]).max(initial=0.0) <= SETTLED * enough:
+            move = steepest * np.abs(trail[-1][0] - trail[-2][0]).max(initial=0.0)
+            # Moves fall by a factor a sweep: the next one is what is left.
+            if move <= SETTLED * enough or (model.dear and move * move <= SETTLED * enough * last):
                 break
+            last = move
         if len(trail) > SWEEPS:
             _extrapolate(model, w, trail, parts, penalty)
         slope = np.ascontiguousarray(model.slopes())

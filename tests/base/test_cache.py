@@ -4,6 +4,7 @@ unwritable caches.
 
 import ast
 import ctypes
+import gc
 import json
 import os
 import shutil
@@ -12,10 +13,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from processes import run_process
 
 import tamis
+from tamis.base.jit import compiled, helper
 
 DATA = """
     import json, sys, warnings
@@ -61,6 +64,18 @@ FITS = (
 )
 
 
+@helper
+def twice(number):
+    """Two of it."""
+    return number + number
+
+
+@compiled
+def jit_sum(number):
+    """Calls a helper with numbers written out and with one that is not."""
+    return twice(-1) + twice(number) + twice(2) - 1
+
+
 @pytest.fixture(scope="module")
 def first(tmp_path_factory):
     """A process with an empty cache folder: the folder, and what it told."""
@@ -92,9 +107,27 @@ def test_loading_leaves_numba_unready_to_compile(warm):
     """To learn all that it can compile takes Numba 0.3 s; a process that only loads does not."""
     code = DATA + (
         "    from tamis import FOBOSClassifier\n    FOBOSClassifier(random_state=0).fit(X, y)\n"
-        "    print('numba.np.arraymath' in sys.modules)"
+        "    print([name for name in ('numba.np.arraymath', 'numba.np.arrayobj', "
+        "'sklearn.model_selection', 'sklearn.metrics') if name in sys.modules])"
     )
-    assert run_process(code, env={"NUMBA_CACHE_DIR": warm}).strip() == "False"
+    assert run_process(code, env={"NUMBA_CACHE_DIR": warm}).strip() == "[]"
+
+
+def test_a_helper_is_compiled_once_whatever_numbers_its_callers_write():
+    """Numba would compile one version for -1 and one for whole numbers."""
+    assert jit_sum(5) == 11
+    assert len(twice.signatures) == 1
+
+
+def test_compiling_leaves_the_collector_of_garbage_as_it_was():
+    """Garbage is not collected while Numba compiles."""
+    for usual in (False, True):
+        (gc.enable if usual else gc.disable)()
+        try:
+            jit_sum(5.0 if usual else np.int32(5))
+            assert gc.isenabled() == usual
+        finally:
+            gc.enable()
 
 
 def test_signatures_are_few_whatever_the_input(tmp_path):

@@ -161,7 +161,7 @@ def _first_fits(quick: bool) -> tuple[Table, list[Goal]]:
         for code in programs.values():
             timed(code, folder)
         base, *fits = quietest(
-            {"": f"{ROWS}; {BASE}; {DONE}", **programs}, 2 if quick else 5, folder
+            {"": f"{ROWS}; {BASE}; {DONE}", **programs}, 2 if quick else 3, folder
         ).values()
     waits, rows, missed = {}, [], 0
     for name, found in zip(programs, fits, strict=True):

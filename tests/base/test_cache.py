@@ -15,10 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from processes import run_process
 
 import tamis
 from tamis.base.jit import compiled, helper
+from tamis.base.rows import trusted
 
 DATA = """
     import json, sys, warnings
@@ -117,6 +119,17 @@ def test_a_helper_is_compiled_once_whatever_numbers_its_callers_write():
     """Numba would compile one version for -1 and one for whole numbers."""
     assert jit_sum(5) == 11
     assert len(twice.signatures) == 1
+
+
+@pytest.mark.parametrize("width", [np.int32, np.int64])
+def test_rows_handed_to_scipy_keep_their_width(width):
+    """Else what is cut from them (folds, rows held out) is a second compilation of every loop."""
+    X = sp.csr_array(np.eye(4))
+    X.indices, X.indptr = X.indices.astype(width), X.indptr.astype(width)
+    rows = trusted(X)
+    assert rows.scipy().indices.dtype == width
+    assert np.shares_memory(rows.scipy().indices, X.indices)
+    assert rows.picked(np.array([2, 0])).indices.dtype == rows.indices.dtype
 
 
 def test_compiling_leaves_the_collector_of_garbage_as_it_was():

@@ -132,7 +132,7 @@ class _Stored(FunctionCache):
 
     def __init__(self, function: Callable):
         super().__init__(function)
-        self._cache_file._load_data = self._read
+        self._cache_file._load_data = self._read  # type: ignore[method-assign]
 
     def _read(self, name: str) -> Any:
         """What a file of machine code holds."""
@@ -173,7 +173,7 @@ def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> An
         twin = Entry(function, targetoptions=options)
         if cached:
             with contextlib.suppress(RuntimeError):  # no folder to cache in
-                twin._cache = _Stored(function)
+                twin._cache = _Stored(function)  # type: ignore[attr-defined]
         return twin
     finally:
         if folder is not None:

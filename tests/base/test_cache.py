@@ -4,7 +4,6 @@ unwritable caches.
 
 import ast
 import ctypes
-import gc
 import json
 import os
 import shutil
@@ -13,14 +12,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
-import scipy.sparse as sp
 from processes import run_process
 
 import tamis
-from tamis.base.jit import compiled, helper
-from tamis.base.rows import trusted
 
 DATA = """
     import json, sys, warnings
@@ -66,18 +61,6 @@ FITS = (
 )
 
 
-@helper
-def twice(number):
-    """Two of it."""
-    return number + number
-
-
-@compiled
-def jit_sum(number):
-    """Calls a helper with numbers written out and with one that is not."""
-    return twice(-1) + twice(number) + twice(2) - 1
-
-
 @pytest.fixture(scope="module")
 def first(tmp_path_factory):
     """A process with an empty cache folder: the folder, and what it told."""
@@ -113,34 +96,6 @@ def test_loading_leaves_numba_unready_to_compile(warm):
         "'sklearn.model_selection', 'sklearn.metrics') if name in sys.modules])"
     )
     assert run_process(code, env={"NUMBA_CACHE_DIR": warm}).strip() == "[]"
-
-
-def test_a_helper_is_compiled_once_whatever_numbers_its_callers_write():
-    """Numba would compile one version for -1 and one for whole numbers."""
-    assert jit_sum(5) == 11
-    assert len(twice.signatures) == 1
-
-
-@pytest.mark.parametrize("width", [np.int32, np.int64])
-def test_rows_handed_to_scipy_keep_their_width(width):
-    """Else what is cut from them (folds, rows held out) is a second compilation of every loop."""
-    X = sp.csr_array(np.eye(4))
-    X.indices, X.indptr = X.indices.astype(width), X.indptr.astype(width)
-    rows = trusted(X)
-    assert rows.scipy().indices.dtype == width
-    assert np.shares_memory(rows.scipy().indices, X.indices)
-    assert rows.picked(np.array([2, 0])).indices.dtype == rows.indices.dtype
-
-
-def test_compiling_leaves_the_collector_of_garbage_as_it_was():
-    """Garbage is not collected while Numba compiles."""
-    for usual in (False, True):
-        (gc.enable if usual else gc.disable)()
-        try:
-            jit_sum(5.0 if usual else np.int32(5))
-            assert gc.isenabled() == usual
-        finally:
-            gc.enable()
 
 
 def test_signatures_are_few_whatever_the_input(tmp_path):

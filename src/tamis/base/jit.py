@@ -1,12 +1,13 @@
 """The one door to Numba: compiled loops, terms, and the verbs that terms answer to."""
 
+import contextlib
 import functools
+import gc
 import os
-import tempfile
+import pickle
 import threading
 import types as python_types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -14,13 +15,13 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types as numba_types
 from numba.core.caching import FunctionCache
-from numba.core.dispatcher import Dispatcher
+from numba.core.environment import Environment, lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
-from tamis.base.digests import digest_of_sources, hexdigest
+from tamis.base import digests
 
 _CACHE = "NUMBA_CACHE_DIR"
 VERBS: list[str] = []
@@ -30,7 +31,12 @@ Class = TypeVar("Class", bound=type)
 intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
 
-ENTRY: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+ENTRY: dict[str, Any] = {
+    "nopython": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 
 
 # --------------------------------------------------------------------------- loops
@@ -65,10 +71,12 @@ class Loop:
     def _for(self, arguments: tuple) -> Any:
         """The dispatcher for the terms among the arguments."""
         # Small loops are called thousands of times: what is no tuple is passed over at once.
-        kinds = tuple([_kind(a) for a in arguments if isinstance(a, tuple) and is_term(a)])
+        kinds = tuple(
+            [digests.kind_of(a) for a in arguments if isinstance(a, tuple) and digests.is_term(a)]
+        )
         twin = self.twins.get(kinds)
         if twin is None:
-            foreign = any(is_term(a) and is_foreign(a) for a in arguments)
+            foreign = any(digests.is_term(a) and digests.is_foreign(a) for a in arguments)
             twin = self.twins.setdefault(kinds, self._twin(kinds, foreign))
         return twin
 
@@ -79,7 +87,9 @@ class Loop:
             plain.__code__, plain.__globals__, plain.__name__, plain.__defaults__
         )
         twin.__module__ = plain.__module__
-        digest = hexdigest(repr((_names(kinds), digest_of_sources(plain.__code__.co_filename))))
+        digest = digests.hexdigest(
+            repr((digests.names_of(kinds), digests.digest_of_sources(plain.__code__.co_filename)))
+        )
         twin.__qualname__ = f"{plain.__qualname__}_{digest}"
         return _dispatcher(twin, not foreign, self.options)
 
@@ -92,12 +102,42 @@ class Loop:
         return sum(sum(twin.stats.cache_misses.values()) for twin in self.twins.values())
 
 
+class _Reader(pickle.Unpickler):
+    """Reads machine code without the modules of Numba that its parts were written in.
+
+    Numba imports them for globals that Python's code would read and machine code does not: 0.03 s.
+    """
+
+    def find_class(self, module: str, name: str) -> Any:
+        """What a name in the file stands for."""
+        lean = (module, name) == ("numba.core.environment", "_rebuild_env")
+        return _environment if lean else super().find_class(module, name)
+
+
+def _environment(module: str, constants: list, name: str) -> Environment:
+    """Where machine code finds its constants."""
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment._memo[name] = Environment({"__name__": module})
+        found.consts[:], found.env_name = constants, name
+    return found
+
+
 class _Stored(FunctionCache):
     """Numba's store of a function's machine code, which to load needs Numba's runtime alone.
 
     Numba itself gets ready to compile first, and to learn all that it can compile takes it 0.3 s in
     a fresh process. Where something is not found, its compiler does so on its own.
     """
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        self._cache_file._load_data = self._read  # type: ignore[method-assign]
+
+    def _read(self, name: str) -> Any:
+        """What a file of machine code holds."""
+        with open(self._cache_file._data_path(name), "rb") as file:
+            return _Reader(file).load()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for a signature, or None."""
@@ -107,49 +147,38 @@ class _Stored(FunctionCache):
         return None  # another process has the file
 
 
+class Entry(CPUDispatcher):
+    """A compiled entry loop."""
+
+    def compile(self, sig: Any) -> Any:
+        """Compile or load, and collect no garbage meanwhile: Numba makes objects by the million."""
+        usual = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile(sig)
+        finally:
+            if usual:
+                gc.enable()
+
+
 def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> Any:
     """Numba's dispatcher; its cache lies in the package, in a folder of the user, or nowhere."""
-    folder = _fallback() if cached and _CACHE not in os.environ else None
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
+        return function
+    folder = digests.folder_for_code() if cached and _CACHE not in os.environ else None
     try:
         if folder is not None:
             os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
             numba.config.reload_config()
-        twin = numba.njit(function, **options)
-        if cached and isinstance(twin, Dispatcher):
-            twin._cache = _Stored(function)  # type: ignore[attr-defined]  # Numba's own place
+        twin = Entry(function, targetoptions=options)
+        if cached:
+            with contextlib.suppress(RuntimeError):  # no folder to cache in
+                twin._cache = _Stored(function)  # type: ignore[attr-defined]
         return twin
-    except RuntimeError:  # no folder to cache in
-        return numba.njit(function, **options)
     finally:
         if folder is not None:
             del os.environ[_CACHE]
             numba.config.reload_config()
-
-
-@functools.cache
-def _fallback() -> str | None:
-    """A folder of the user that can be written to, where the package's own cannot."""
-    if os.access(Path(__file__).parent, os.W_OK):
-        return None
-    scratch = Path(tempfile.gettempdir())
-    for folder in (Path.home() / ".cache" / "tamis", scratch / f"tamis-{os.getuid()}"):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
-            return str(folder)
-    return None
-
-
-def _kind(value: tuple) -> tuple:
-    """The class of a term and the kinds of the terms inside it."""
-    return type(value), *(_kind(v) for v in value if is_term(v))
-
-
-def _names(kinds: tuple) -> tuple:
-    """The same with names, which hold the digests, in place of classes."""
-    return tuple(_names(k) if isinstance(k, tuple) else k.__name__ for k in kinds)
 
 
 def compiled(function: Callable) -> Loop:
@@ -168,15 +197,19 @@ class Helper(CPUDispatcher):
     def __call__(self, *given: Any) -> Any:
         """Run the twin."""
         if "twin" not in vars(self):
-            self.twin = numba.njit(**ENTRY)(self.py_func)
+            self.twin = CPUDispatcher(self.py_func, targetoptions=ENTRY)
         return self.twin(*given)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Numba would compile another version for every number that a caller writes out."""
+        return super().get_call_template(tuple(map(numba_types.unliteral, args)), kws)
 
 
 def helper(function: Function) -> Function:
     """Compile a function that entry loops call; their cache files hold its machine code."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
         return function
-    options = {**ENTRY, "nopython": True, "no_cpython_wrapper": True}
+    options = {**ENTRY, "no_cpython_wrapper": True}
     return cast(Function, Helper(function, targetoptions=options))
 
 
@@ -313,24 +346,6 @@ def _hash(self):
     return hash((type(self), tuple.__hash__(self)))
 
 
-def _digest(cls: type) -> str:
-    """Digest of all that a term's verbs do: their bytecode, constants and names."""
-    verbs = {
-        name: value
-        for name, value in sorted(vars(cls).items())
-        if isinstance(value, python_types.FunctionType) and name[0] != "_"
-    }
-    return hexdigest(repr([(name, _content(verb.__code__)) for name, verb in verbs.items()]))
-
-
-def _content(code: python_types.CodeType) -> tuple:
-    """All of a code object that does not depend on where it lies."""
-    constants = tuple(
-        _content(c) if isinstance(c, python_types.CodeType) else c for c in code.co_consts
-    )
-    return code.co_code, constants, code.co_names, code.co_varnames
-
-
 def term(cls: Class) -> Class:
     """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
 
@@ -351,25 +366,9 @@ def term(cls: Class) -> Class:
 
     kind.__repr__, kind.__hash__ = __repr__, _hash
     kind.__eq__, kind.__ne__ = _same, lambda a, b: not _same(a, b)
-    kind.__name__ = f"{plain}_{_digest(cls)}"
+    kind.__name__ = f"{plain}_{digests.digest_of_verbs(cls)}"
     kind.is_tamis_term = True
     return cls
-
-
-def is_term(thing: object) -> bool:
-    """Whether the value is a term (not the class of one)."""
-    return isinstance(thing, tuple) and getattr(thing, "is_tamis_term", False)
-
-
-def is_foreign(value: tuple) -> bool:
-    """Whether a term, or one inside it, was defined outside tamis."""
-    outside = not type(value).__module__.startswith("tamis.")
-    return outside or any(is_foreign(v) for v in value if is_term(v))
-
-
-def has_verbs(value: object, *names: str) -> list[str]:
-    """Names of the verbs that a term lacks."""
-    return [name for name in names if not callable(getattr(value, name, None))]
 
 
 def verb(function: Any = None, *, otherwise: Callable | None = None) -> Any:

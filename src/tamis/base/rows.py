@@ -52,8 +52,10 @@ class Csr(NamedTuple):
     def scipy(self):
         """The same rows as SciPy has them."""
         signed = self.indices.view(np.int64 if self.indices.itemsize == 8 else np.int32)
+        # Wider pointers would make SciPy copy the indices to that width: loops compiled anew.
+        kind = signed.dtype if len(signed) < 1 << 31 else np.dtype(np.int64)
         return sp.csr_array(
-            (self.data, signed, self.indptr.astype(np.int64)), shape=(self.n_rows, self.n_features)
+            (self.data, signed, self.indptr.astype(kind)), shape=(self.n_rows, self.n_features)
         )
 
 

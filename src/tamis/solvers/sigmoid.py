@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from tamis.base.jit import compiled, helper
 
@@ -20,6 +19,8 @@ def held_out_scores(labels: np.ndarray, score: Callable, random_state) -> np.nda
     """Scores of every row by a machine that has not seen it: `score` takes rows to learn from and
     rows to score, and returns scores of the latter.
     """
+    from sklearn.model_selection import KFold, StratifiedKFold  # 50 ms that few fits need
+
     rarest = int(np.unique(labels, return_counts=True)[1].min())
     folds = (StratifiedKFold if rarest >= 2 else KFold)(
         max(2, min(FOLDS, rarest)), shuffle=True, random_state=random_state

@@ -194,13 +194,11 @@ def remove(chain, draft, l):
     """Take frequency l away; the last one moves into its place."""
     last = chain.alive[0] - 1
     chain.lengths[l], chain.sizes[l] = chain.lengths[last], chain.sizes[last]
-    chain.walks[l], chain.columns[l], chain.waves[l], chain.contrasts[l] = (
-        chain.walks[last],
-        chain.columns[last],
-        chain.waves[last],
-        chain.contrasts[last],
-    )
-    chain.total[:] = draft.total
+    for k in range(chain.walks.shape[1]):
+        chain.walks[l, k], chain.columns[l, k] = chain.walks[last, k], chain.columns[last, k]
+        chain.waves[l, k] = chain.waves[last, k]
+    for i in range(chain.total.shape[0]):
+        chain.contrasts[l, i], chain.total[i] = chain.contrasts[last, i], draft.total[i]
     chain.alive[0] = last
 
 
@@ -247,7 +245,8 @@ def move(chain, draft, columns, own, other, weights, n_columns, prior, key, firs
                 draft.columns[q] = chain.columns[l, q]
                 draft.waves[q] = chain.waves[l, q] + prior.stride * normal(key, dice)
                 squares += draft.waves[q] ** 2 - chain.waves[l, q] ** 2
-            draft.walk[:length] = chain.walks[l, :length]
+            for k in range(length):
+                draft.walk[k] = chain.walks[l, k]
             odds = -0.5 * squares / prior.spread**2
         else:
             which, after = 3, count

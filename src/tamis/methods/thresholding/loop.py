@@ -196,7 +196,8 @@ def fill_gram(rows, signs, row_weights, scores, slopes, gram):
 def solve_gram(gram, slopes, strength, weights, steps, slacks, enough):
     """Coordinate descent on a quadratic model given by its matrix."""
     last = steps.shape[0] - 1
-    steps[:], slacks[:] = 0.0, slopes
+    for j in range(steps.shape[0]):  # a slice takes Numba two seconds to compile
+        steps[j], slacks[j] = 0.0, slopes[j]
     for _ in range(SWEEPS):
         worst = 0.0
         for j in range(steps.shape[0]):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, copied, helper
 
 ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
@@ -39,7 +39,7 @@ def add_rows(kernel, beta, scores):
                 scores[r] += weight * kernel[i, r]
 
 
-@helper
+@copied
 def add_outer(matrix, column, factor):
     """Add a factor times the outer product of a vector with itself."""
     n = np.uint64(column.shape[0])
@@ -53,7 +53,8 @@ def add_outer(matrix, column, factor):
 @compiled
 def score_rows(kernel, beta, scores):
     """Fill `scores` with the symmetric kernel times `beta`."""
-    scores[:] = 0.0
+    for r in range(np.uint64(scores.shape[0])):
+        scores[r] = 0.0
     add_rows(kernel, beta, scores)
 
 
@@ -73,7 +74,7 @@ def widest(active, count, rows, targets, scores, up, low):
     return best, high, least
 
 
-@helper
+@copied
 def partner(kernel, active, count, rows, targets, scores, low, diagonal, first, high):
     """The entry whose step with `first` promises the largest gain; quotients are compared by their
     products.
@@ -108,7 +109,7 @@ def shifted(value, change, room, cap):
     return cap if change > 0.0 else 0.0
 
 
-@helper
+@copied
 def narrow(active, count, rows, targets, scores, up, low, high, least):
     """Leave out entries at a bound whose gradients lead out of it, beyond those that could move."""
     kept = ZERO
@@ -202,14 +203,26 @@ def leap_entries(inside, inverse, signs, caps, alpha, gradients):
     kernel, signs and caps. Returns whether they are optimal.
     """
     count = np.uint64(alpha.shape[0])
-    alive, even = count, np.zeros(count)
-    add_rows(inverse, np.ones(count), even)
+    alive, column = count, np.empty(count)
+    even, direct, move, turned = np.empty(count), np.empty(count), np.empty(count), np.empty(count)
+    for k in range(count):
+        even[k], move[k] = 0.0, 1.0
+    add_rows(inverse, move, even)
+    # Number by number: Numba takes a tenth of a second to compile each sum or product of vectors.
     for _ in range(count // np.uint64(2)):
-        direct, turned = np.zeros(count), np.zeros(count)
+        for k in range(count):
+            direct[k], turned[k] = 0.0, 0.0
         add_rows(inverse, gradients, direct)
+        along, across, drift = 0.0, 0.0, 0.0
+        for k in range(count):
+            along += direct[k]
+            across += even[k]
+        share = along / across
+        for k in range(count):
+            move[k] = direct[k] - even[k] * share
+            drift += move[k]
         # The weights of the rows must keep their sum, to the last bit, however ill the system.
-        move = direct - even * (direct.sum() / even.sum())
-        drift = move.sum() / alive
+        drift /= alive
         for k in range(count):
             move[k] = move[k] - drift if inverse[k, k] != 0.0 else 0.0
         add_rows(inside, move, turned)
@@ -230,11 +243,14 @@ def leap_entries(inside, inverse, signs, caps, alpha, gradients):
         if size < room:
             return True
         alpha[hit] = caps[hit] if signs[hit] * move[hit] > 0.0 else 0.0
-        column, pivot = inverse[hit].copy(), inverse[hit, hit]
-        even -= column * (even[hit] / pivot)
+        pivot = inverse[hit, hit]
+        share = even[hit] / pivot
+        for k in range(count):
+            column[k] = inverse[hit, k]
+            even[k] -= column[k] * share
         add_outer(inverse, column, -1.0 / pivot)
-        inverse[hit, :] = 0.0
-        inverse[:, hit] = 0.0
+        for k in range(count):
+            inverse[hit, k] = inverse[k, hit] = 0.0
         even[hit] = 0.0
         alive -= ONE
     return False

@@ -4,13 +4,13 @@ may stop at a bound.
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, copied, helper
 from tamis.solvers.support_vector.loop import FLOOR, ONE, ZERO, shifted
 
 NEW = 1e-10  # least share of a row that the members do not span, for it to join them
 
 
-@helper
+@copied
 def highest(rows, signs, targets, caps, alpha, scores):
     """Entry of the highest gradient among those through which the weight of a row may rise, and
     whether there is one.
@@ -24,7 +24,7 @@ def highest(rows, signs, targets, caps, alpha, scores):
     return best, found
 
 
-@helper
+@copied
 def violator(member, rows, signs, targets, caps, alpha, scores, level, goal):
     """Entry that is no member whose gradient is farthest on the wrong side of their common one, its
     way (1, -1), and 0 where none is.
@@ -40,7 +40,7 @@ def violator(member, rows, signs, targets, caps, alpha, scores, level, goal):
     return best, way
 
 
-@helper
+@copied
 def bordered(inverse, count, column, rest):
     """The inverse of a matrix grown by one row: `column` is the old inverse times it, `rest` what
     of its diagonal is left.
@@ -52,10 +52,12 @@ def bordered(inverse, count, column, rest):
     inverse[count, count] = 1.0 / rest
 
 
-@helper
-def dropped(inverse, members, count, gone):
-    """The inverse without a row; the last one takes its place."""
-    last, column, pivot = count - ONE, inverse[gone, :count].copy(), inverse[gone, gone]
+@copied
+def dropped(inverse, members, count, gone, column):
+    """The inverse without a row; the last one takes its place. `column` is room for the row."""
+    last, pivot = count - ONE, inverse[gone, gone]
+    for i in range(count):
+        column[i] = inverse[gone, i]
     for i in range(count):
         weight = column[i] / pivot
         for k in range(count):
@@ -68,7 +70,7 @@ def dropped(inverse, members, count, gone):
     members[gone] = members[last]
 
 
-@helper
+@copied
 def steered(kernel, rows, inverse, members, count, e, shift, near, column, move):
     """Changes of the free entries' rows that keep their gradients equal while the row of `e` gains
     1; curvature, and what is new in that row.
@@ -98,7 +100,7 @@ def steered(kernel, rows, inverse, members, count, e, shift, near, column, move)
     return curvature - drift, rest
 
 
-@helper
+@copied
 def farthest(signs, caps, alpha, members, count, way, move, size):
     """The part of a step that keeps the free entries between their bounds, and which of them stops
     it: `count` where none does.
@@ -137,7 +139,9 @@ def exchange(kernel, entries, alpha, scores, members, inverse, count, shift, goa
     rows, signs, targets, caps = entries
     room_for = np.uint64(members.shape[0])
     near, column, move = np.empty(room_for), np.empty(room_for), np.empty(room_for)
-    member = np.zeros(caps.shape[0], np.bool_)
+    member = np.empty(np.uint64(caps.shape[0]), np.bool_)
+    for i in range(np.uint64(caps.shape[0])):
+        member[i] = False
     for i in range(count):
         member[members[i]] = True
     e, way, steps = ZERO, 0.0, 0
@@ -175,7 +179,7 @@ def exchange(kernel, entries, alpha, scores, members, inverse, count, shift, goa
             m = members[hit]
             alpha[m] = caps[m] if signs[m] * way * move[hit] > 0.0 else 0.0
             member[m] = False
-            dropped(inverse, members, count, hit)
+            dropped(inverse, members, count, hit, near)
             count -= ONE
             # The last one gone, it takes its place.
             joins, rest = count == ZERO and 0.0 < alpha[e] < caps[e], kernel[own, own] + shift

@@ -46,7 +46,9 @@ def dual_point(center, half, constants, level, shares, v, theta, over):
     level; the set's multiplier and the dual value.
     """
     planes, n = np.uint64(half.shape[0]), np.uint64(center.shape[0])
-    point = center.copy()
+    point = np.empty(n)
+    for q in range(n):
+        point[q] = center[q]
     for i in range(planes):
         if shares[i] != 0.0:
             for q in range(n):

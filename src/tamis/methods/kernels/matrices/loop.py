@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, copied
 from tamis.base.rows import product
 
 ONE, TWO = np.uint64(1), np.uint64(2)
@@ -19,13 +19,13 @@ CHUNK = np.uint64(8192)  # entries that are in work at once
 TINY = 1e-37  # below it a float32 is nearly 0, and slow
 
 
-@helper
+@copied
 def begins(row, n):
     """Number of entries before a row."""
     return row * (TWO * n - row + ONE) // TWO
 
 
-@helper
+@copied
 def ends(row, last, n):
     """The row after a chunk that starts at `row`."""
     stop = row + ONE

@@ -250,7 +250,8 @@ def show(result: dict, given: argparse.Namespace) -> None:
             ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
         )
     pairs(lines)
-    show_kept(result["top"], verdict)
+    if result["kept"] or not known:  # the sentences said it
+        show_kept(result["top"], verdict)
     for check in report.checks:
         if check.state == FOUND:
             say(f"{check.code} {check.title.lower()}: {check.said} {check.advice}")

@@ -41,7 +41,7 @@ class Verdict(NamedTuple):
         where = (
             "on rows held out inside the method"
             if self.rows is None
-            else f"on {self.rows:,} row{'s' if self.rows != 1 else ''} given to judge by"
+            else f"on {self.rows:,} test row{'s' if self.rows != 1 else ''}"
         )
         what = "Error" if self.classes else "Mean squared error"
         return (

@@ -88,14 +88,14 @@ class Evidence:
         return int(self.model.n_features_in_)
 
     @functools.cached_property
-    def kept(self) -> np.ndarray | None:
+    def kept(self) -> Any:
         """Columns that the model kept; None where it does not say."""
         try:
             return np.asarray(kept_by(self.model)[0])
         except TypeError:
             return None
 
-    def name(self, column: int) -> str:
+    def name(self, column: Any) -> str:
         """A column's name, or its number."""
         return f"column {column}" if self.names is None else str(self.names[column])
 
@@ -104,11 +104,11 @@ class Evidence:
         """Weight times spread of the kept columns, the highest over outputs; the spread is that of
         the rows, and 1 where there are none.
         """
-        coef = getattr(self.model, "coef_", None)
+        coef: Any = getattr(self.model, "coef_", None)
         if coef is None or self.kept is None or coef.shape[-1] != self.width:
             return np.ones(0 if self.kept is None else len(self.kept))
         coef = coef.tocsc() if sp.issparse(coef) else np.atleast_2d(coef)
-        weights = coef[:, self.kept]
+        weights: Any = coef[:, self.kept]
         weights = np.abs(weights.toarray() if sp.issparse(weights) else weights).max(axis=0)
         return weights * (self.moments[1][self.kept] if self.moments is not None else 1.0)
 
@@ -127,7 +127,7 @@ class Evidence:
 
     # ------------------------------------------------------------------ the rows
     @functools.cached_property
-    def guess(self) -> np.ndarray | None:
+    def guess(self) -> Any:
         """What the model predicts."""
         if self.y is None:
             return None
@@ -135,7 +135,7 @@ class Evidence:
         return found.toarray() if sp.issparse(found) else np.asarray(found)
 
     @functools.cached_property
-    def chances(self) -> np.ndarray | None:
+    def chances(self) -> Any:
         """Probabilities of the classes, where the model gives them for one label a row."""
         ask = getattr(self.model, "predict_proba", None)
         if self.y is None or ask is None or not self.classes or self.y.ndim > 1:
@@ -144,7 +144,7 @@ class Evidence:
         return None if isinstance(found, list) else np.asarray(found)
 
     @functools.cached_property
-    def score(self) -> np.ndarray | None:
+    def score(self) -> Any:
         """A number a row that grows with the second of two classes; None elsewhere."""
         classes = getattr(self.model, "classes_", ())
         if self.y is None or not self.classes or self.y.ndim > 1 or len(classes) != 2:
@@ -155,7 +155,7 @@ class Evidence:
         return None if self.chances is None else self.chances[:, 1]
 
     @functools.cached_property
-    def rows(self) -> sp.csr_array | None:
+    def rows(self) -> Any:
         """The rows as CSR, at most so many of them, drawn by the same seed every time."""
         return None if self.X is None else _as_csr(self.X, self.drawn)
 
@@ -170,7 +170,7 @@ class Evidence:
         return self.y[self.drawn]
 
     @functools.cached_property
-    def train_rows(self) -> sp.csr_array | None:
+    def train_rows(self) -> Any:
         """The rows learnt from as CSR, at most so many of them."""
         if self.X_train is None:
             return None
@@ -184,7 +184,7 @@ class Evidence:
 
     # ------------------------------------------------------------------ errors
     @functools.cached_property
-    def losses(self) -> np.ndarray | None:
+    def losses(self) -> Any:
         """Loss of each row: wrong or not, the share of wrong labels, or a squared difference."""
         return None if self.y is None else _loss(self.guess, self.y, self.classes)
 
@@ -202,7 +202,7 @@ class Evidence:
         return values[np.argmax(counts)]
 
     @functools.cached_property
-    def baseline_losses(self) -> np.ndarray | None:
+    def baseline_losses(self) -> Any:
         """Losses of the baseline."""
         if self.y is None:
             return None

@@ -75,15 +75,14 @@ def verdict_of(evidence: Evidence) -> Verdict:
     """Judge by the rows where there are some, else by the model's own word."""
     classes = evidence.classes
     if evidence.losses is None:
-        own = [
+        error, spread, baseline = (
             float(np.mean(getattr(evidence.model, f"{name}error_", math.nan)))
             for name in ("", "standard_", "baseline_")
-        ]
+        )
         guess = "guessing by the shares of the classes" if classes else "guessing the mean"
-        return Verdict(*own, guess, own[2] - own[0], own[1], None, classes)
+        gain = baseline - error
+        return Verdict(error, spread, baseline, guess, gain, spread, None, classes)
     losses, others = evidence.losses, evidence.baseline_losses
-    if others is None:
-        raise AssertionError("rows without a baseline")
     gains = others - losses
     return Verdict(
         float(losses.mean()),

@@ -84,8 +84,8 @@ def feature_columns(model, names, density, evidence=None) -> tuple[list[Column],
         columns.append(Column("density", "share", found, 5, hint))
     if evidence is not None and evidence.substitutes:
         hint = "columns that are correlated with it by .95 or more"
-        found = [_listed(evidence, int(j)) for j in features]
-        columns.append(Column("substitutes", "text", found, hint=hint))
+        others = [_listed(evidence, int(j)) for j in features]
+        columns.append(Column("substitutes", "text", others, hint=hint))
     return columns, total, len(kept)
 
 

@@ -3,11 +3,13 @@
 import csv
 import io
 import json
+import math
 import types
 
 import numpy as np
 import pytest
 from cli.commands import here, tamis
+from report.pages import Page
 
 from tamis import load
 from tamis.cli.commands.demo import write_svmlight
@@ -60,7 +62,8 @@ def test_fit_prints_a_table_and_writes_a_model(folder, tmp_path, capsys):
         "SieveClassifier",
         "rows      300",
         "kept",
-        "on the test rows",
+        "on 100 test rows; always ",
+        "Better than guessing, by ",
         "probability",
         "m.tamis",
         "+ speaks for 1",
@@ -80,17 +83,18 @@ def test_a_sieve_tells_its_error_beside_the_prior(folder, tmp_path, capsys):
     model = load(tmp_path / "m")
     told = f"{100 * model.error_:.1f} % ± {100 * model.standard_error_:.1f}"
     prior = f"(guessing by the shares of the classes: {100 * model.baseline_error_:.1f} %)"
-    assert f"error     {told} {prior}\n" in done.out
+    first = f"Error on rows held out inside the method: {told} {prior}.\n"
+    assert done.out.startswith(first)
     others = verdict_of(model).other_sizes()
     assert others.startswith("half as many features (")
-    assert f"sizes     {others}\n" in done.out
+    assert f"H{others[1:]}, by the method's own held-out rows.\n" in done.out
     assert "the most important first" in done.out
     looked = run("inspect", tmp_path / "m", capsys=capsys).out
     assert f"{told} {prior}" in looked
     assert others in looked
     tested = ["--test", folder / "test.svm"]
     done = run("fit", folder / "train.svm", *QUICK, *tested, capsys=capsys)
-    assert "(on the test rows)" in done.out
+    assert "on 100 test rows" in done.out
     assert f"held out  {told} {prior}\n" in done.out
 
 
@@ -115,7 +119,10 @@ def test_a_sieve_tells_its_error_in_json(folder, tmp_path, capsys):
     assert [float(line["importance"]) for line in lines] == shares
     tested = json.loads(run(*options, "--test", folder / "test.svm", capsys=capsys).out)
     assert tested["error"] != found["error"]
-    assert tested["standard_error"] is None
+    wrong = tested["error"]
+    assert tested["standard_error"] == pytest.approx(math.sqrt(wrong * (1.0 - wrong) / 99))
+    assert tested["better"] is True
+    assert [check["code"] for check in tested["checks"]] == [f"TAM{k:03}" for k in range(1, 13)]
     assert tested["held_out"] == errors
 
 
@@ -125,7 +132,7 @@ def test_a_sieve_of_numbers_speaks_of_the_variance(tmp_path, capsys):
     done = run("fit", tmp_path / "a.svm", *QUICK, *words, capsys=capsys)
     verdict = verdict_of(load(tmp_path / "m"))
     assert not verdict.classes
-    assert f"R2        {verdict.stated()}\n" in done.out
+    assert done.out.startswith(f"R2 on rows held out inside the method: {verdict.stated()}.\n")
     assert "(guessing by the mean: 0)" in done.out
 
 
@@ -139,13 +146,13 @@ def test_a_sieve_that_finds_nothing_says_so(tmp_path, capsys, kind):
     prior = "the share of the classes" if kind == "classes" else "its mean"
     sentence = f"nothing in these 300 columns predicts y better than {prior}"
     assert done.code == 0
-    assert f"{sentence}\n" in done.out
+    assert done.out.startswith(f"N{sentence[1:]}.\n")
     assert "no feature was kept" not in done.out
     assert "many features" not in done.out
     model = load(tmp_path / "m")
     assert not len(model.support_)
     assert model.error_ == model.baseline_error_
-    assert sentence in (tmp_path / "page.html").read_text()
+    assert sentence[1:] in (tmp_path / "page.html").read_text()
     assert f"{sentence}\n" in run("inspect", tmp_path / "m", capsys=capsys).out
     done = run("fit", tmp_path / "a.svm", *QUICK, "--json", capsys=capsys)
     assert json.loads(done.out)["kept"] == 0
@@ -200,7 +207,7 @@ def test_without_runs_inside_there_is_no_probability(tmp_path, capsys):
     (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
     done = run("fit", tmp_path / "a.svm", *QUICK, capsys=capsys)
     assert done.code == 0
-    assert "error     not known: no row could be held out" in done.out
+    assert "not known: no row could be held out" in done.out
     assert "importance" in done.out
     assert "probability" not in done.out
 
@@ -377,57 +384,34 @@ def test_check(folder, tmp_path, capsys):
     assert "line 3, column 5: 'nan' is not finite" in done.err
 
 
-def test_compare_and_report(folder, tmp_path, capsys, monkeypatch):
-    import sys
-
-    pages = []
-    stand_in = types.ModuleType("tamis.report.page.page")
-    stand_in.write_page = lambda path, **given: pages.append((path, given))
-    monkeypatch.setitem(sys.modules, "tamis.report.page.page", stand_in)
-    if "tamis.report" not in sys.modules:
-        package = types.ModuleType("tamis.report")
-        package.page = stand_in
-        monkeypatch.setitem(sys.modules, "tamis.report", package)
-    options = [
-        "--methods",
-        "ftrl,rda",
-        "--runs",
-        3,
-        "--threads",
-        1,
-        "--report",
-        tmp_path / "page.html",
-    ]
-    done = run(
-        "compare",
-        folder / "train.svm",
-        "--test",
-        folder / "test.svm",
-        *options,
-        "--json",
-        capsys=capsys,
-    )
-    record = json.loads(done.out)
+def test_compare_and_report(folder, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    options = ["--methods", "ftrl,rda", "--runs", 3, "--threads", 1, "--report", page, "--json"]
+    tested = [folder / "train.svm", "--test", folder / "test.svm"]
+    record = json.loads(run("compare", *tested, *options, capsys=capsys).out)
     assert record["rows"][0]["model"] == "ftrl"
     assert record["settings"]["test_rows"] == 100
-    assert pages[0][1]["record"].to_dict()["rows"] == record["rows"]
-    assert pages[0][1]["audit"]["rows"] == 300
-    run(
-        "fit",
-        folder / "table.csv",
-        "--method",
-        "ftrl",
-        "--report",
-        tmp_path / "fit.html",
-        capsys=capsys,
-    )
-    path, given = pages[1]
-    assert path == str(tmp_path / "fit.html")
-    assert set(given) == {"title", "audit", "model", "names", "density", "history", "facts"}
-    assert given["names"] == ["age", "colour=blue", "colour=green", "colour=red", "size"]
-    assert len(given["density"]) == 5
-    assert given["facts"]["seed"] == "0"
-    assert given["history"][-1]["rows"] == 300
+    found = Page(page).check()
+    assert found.sections()[:2] == ["data", "methods"]
+    assert "300" in found.said("table")[0]
+
+
+@pytest.mark.parametrize("method", ["ftrl", "sieve"])
+def test_a_report_of_a_fit(folder, tmp_path, capsys, method):
+    page = tmp_path / "fit.html"
+    table = folder / "table.csv"
+    options = ["--method", method, "--report", page, "--test", table]
+    assert run("fit", table, *options, capsys=capsys).code == 0
+    found = Page(page).check()
+    sections = found.sections()
+    assert sections[:3] == ["verdict", "judged", "features"]
+    assert {"data", "making"} < set(sections)
+    (first,) = found.said("p", **{"class": "first"})
+    assert " on 300 test rows; always " in first
+    names = found.data()["name"]
+    assert names
+    assert set(names) <= {"age", "colour=blue", "colour=green", "colour=red", "size"}
+    assert "seed" in found.said("section", id="making")[0]
 
 
 # ------------------------------------------------------------------------ in processes of their own

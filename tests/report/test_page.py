@@ -19,7 +19,7 @@ from tamis.report.page import features, material, sizes
 
 pytestmark = pytest.mark.quick
 
-ALL = ["data", "training", "selection", "features", "methods", "stability", "making"]
+ALL = ["verdict", "features", "selection", "training", "data", "methods", "stability", "making"]
 WORDS = [f"word {k}" for k in range(300)]
 
 
@@ -53,7 +53,7 @@ def test_everything_in_one_page(made, sieve, record, density):
         f"Figure {k}" for k in range(1, 8)
     ]
     assert [one.split(".")[0] for one in captions if one.startswith("Table")] == [
-        f"Table {k}" for k in range(1, 5)
+        f"Table {k}" for k in range(1, 6)
     ]
     assert len(page.all("svg")) == 1 + 2 + 2 + 1 + 1 + 4 + 1
 
@@ -75,9 +75,10 @@ def test_sections_appear_only_with_their_material(made, material, sections):
 
 
 def test_models_show_what_they_have(made, sieve, stabilized, many):
-    assert made(model=sieve).sections() == ["training", "selection", "features", "making"]
-    assert made(model=stabilized).sections() == ["training", "selection", "features", "making"]
-    assert made(model=many).sections() == ["training", "features", "making"]
+    own = ["features", "selection", "training", "making"]
+    assert made(model=sieve).sections() == ["verdict", *own]
+    assert made(model=stabilized).sections() == own
+    assert made(model=many).sections() == ["features", "training", "making"]
 
 
 def test_a_record_alone(made, record):
@@ -103,7 +104,7 @@ def test_the_table_holds_the_weights(made, sieve, density):
     np.testing.assert_allclose(table["importance"], importance / importance.max(), rtol=1e-5)
     assert (np.diff(importance) <= 0).all()
     assert "the most important first" in " ".join(page.said("figcaption"))
-    (body,) = page.said("tbody")[:1]
+    body = page.said("table", id="kept")[0]
     assert all(WORDS[j] in body for j in sieve.support_[:50])
     signs = [
         found["class"] for found in page.all("span") if found.get("class") in ("plus", "minus")
@@ -152,10 +153,9 @@ def test_numbers_and_selectors(made, text):
     page = made(model=model)
     assert "held-out error, 1 − R²" in page.text
     explained = f"{1.0 - model.error_:.3f} ± {model.standard_error_:.3f}"
-    assert (
-        f"Its R2 on rows that it has not seen: {explained} (guessing by the mean: 0)."
-        in (page.said("p", **{"class": "abstract"})[0])
-    )
+    assert page.said("p", **{"class": "first"}) == [
+        f"R2 on rows held out inside the method: {explained} (guessing by the mean: 0)."
+    ]
     selector = tamis.StabilitySelector(
         tamis.RDAClassifier(max_iter=1, tol=None),
         n_pairs=5,
@@ -204,9 +204,9 @@ def test_chart_of_sizes_has_a_band_and_the_prior(made, sieve):
 
 
 def test_what_a_sieve_says_of_itself(made, sieve):
-    (said,) = made(model=sieve).said("p", **{"class": "abstract"})
+    (said,) = made(model=sieve).said("div", **{"class": "verdict good"})
     verdict = sizes.verdict_of(sieve)
-    assert f"Its error on rows that it has not seen: {verdict.stated()}." in said
+    assert f"Error on rows held out inside the method: {verdict.stated()}." in said
     assert verdict.other_sizes()[1:] in said
     assert f"{100 * sieve.error_:.1f} % ± {100 * sieve.standard_error_:.1f}" in verdict.stated()
     assert f"(guessing by the shares of the classes: {100 * sieve.baseline_error_:.1f} %)" in said
@@ -216,9 +216,9 @@ def test_a_sieve_that_found_nothing(made, noise, density):
     page = made(model=noise, names=WORDS, density=density)
     nothing = "nothing in these 300 columns predicts y better than the share of the classes"
     assert f"No feature was kept: {nothing}." in page.said("p")
-    (abstract,) = page.said("p", **{"class": "abstract"})
-    assert f"{nothing[1:]}." in abstract
-    assert "many features" not in abstract
+    (said,) = page.said("div", **{"class": "verdict poor"})
+    assert said.startswith(f"N{nothing[1:]}.")
+    assert "many features" not in said
     assert "none is chosen" in " ".join(page.said("figcaption"))
     assert "chosen" not in "".join(page.said("svg"))
     assert not page.all("script", id="kept-data")

@@ -4,8 +4,11 @@ import argparse
 import contextlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
 from tamis.cli.methods import UsageError, build, grows, reads_twice
@@ -19,12 +22,14 @@ from tamis.cli.show import (
     show_kept,
     verdict_lines,
 )
+from tamis.judge.verdict.checks import FOUND
+from tamis.judge.verdict.evidence import Evidence
 from tamis.persist import save
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey
 from tamis.report.page.sizes import verdict_of
+from tamis.report.verdict.report import Report
 from tamis.training.checkpoint import Folder
-from tamis.training.judge import error_on
 from tamis.training.readings import MEMORY, first_reading
 from tamis.training.walk import train
 
@@ -91,7 +96,7 @@ def _learnt(rows, folder, given) -> dict:
     if given.out:
         save(model, given.out)
     if given.report:
-        write_report(given, model, rows, survey)
+        write_report(given, model, rows, survey, result["report"])
     return result
 
 
@@ -143,11 +148,9 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
     if verdict is not None:
         error, source = own["error"], "on rows held out" + " inside the sample" * given.stream
+    report = judge(model, given)
     if given.test:
-        test = source_of([given.test], given, schema=model.reading_, target=False)
-        error, source = error_on(model, test), "on the test rows"
-        for text in test.notes:
-            note(f"{given.test}: {text}")
+        error, source = report.error, "on the test rows"
     features = kept(model, names_for(model), given.top)
     return {
         "method": given.method,
@@ -158,7 +161,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "classes": [label(c) for c in getattr(model, "classes_", [])],
         "error": error,
         "error_of": source,
-        "standard_error": None if given.test else own["standard_error"],
+        "standard_error": report.standard_error if given.test else own["standard_error"],
         "held_out": {name: own[name] for name in ("error", "standard_error")},
         "baseline_error": own["baseline_error"],
         "sizes": own["sizes"],
@@ -167,7 +170,43 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "notes": rows.notes,
         "top": features,
         "verdict": verdict,
+        "report": report,
     }
+
+
+def judge(model: Any, given: argparse.Namespace) -> Report:
+    """The model judged by the test rows, where there are some, else by its own word."""
+    title, names = type(model).__name__, Names(model)
+    if not given.test:
+        return Report(Evidence(model, names=names), (), title)
+    test = source_of([given.test], given, schema=model.reading_, target=False)
+    evidence = Evidence.streamed(model, _with_targets(test), names)
+    if evidence.y is None:
+        raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
+    for text in test.notes:
+        note(f"{given.test}: {text}")
+    return Report(evidence, (), title)
+
+
+def _with_targets(rows: RowSource) -> Iterator[tuple[Any, Any]]:
+    """Chunks of the rows that have a target."""
+    for chunk in rows:
+        if chunk.targets is None or isinstance(chunk.targets, tuple):
+            continue
+        y = chunk.targets.toarray() if hasattr(chunk.targets, "toarray") else chunk.targets
+        there = np.isfinite(y) if y.dtype.kind == "f" and y.ndim == 1 else np.ones(len(y), bool)
+        if there.any():
+            yield chunk.X[there], y[there]
+
+
+class Names:
+    """Names of columns, each looked up when it is asked for."""
+
+    def __init__(self, model: Any):
+        self.names_of = names_for(model)
+
+    def __getitem__(self, column: int) -> str:
+        return self.names_of([column])[0]
 
 
 def show(result: dict, given: argparse.Namespace) -> None:
@@ -181,30 +220,41 @@ def show(result: dict, given: argparse.Namespace) -> None:
             f"{result['skipped']['first'][0]}"
         )
     if given.json:
-        told = {name: value for name, value in result.items() if name != "verdict"}
+        told = {n: value for n, value in result.items() if n not in ("verdict", "report")}
+        told["better"] = result["report"].better
+        told["checks"] = [check._asdict() for check in result["report"].checks]
         told |= {"top": result["top"].lines, "out": given.out, "report": given.report}
         print_json(told)
         return
-    percent = bool(result["classes"])
+    percent, report = bool(result["classes"]), result["report"]
+    known = given.test or verdict is not None
+    if known:
+        for sentence in report.sentences:
+            say(sentence)
+        say("")
     lines = [
         ("model", result["model"]),
         ("rows", f"{result['rows']:,}"),
         ("features", f"{result['features']:,}"),
         ("kept", f"{result['kept']:,}"),
     ]
-    if verdict is not None and not given.test:
-        lines += verdict_lines(verdict)
-    elif result["error"] is not None:
-        lines.append(
-            ("error", f"{result['error']:{'.2%' if percent else '.6g'}} ({result['error_of']})")
-        )
+    if verdict is not None and given.test:
         lines += verdict_lines(verdict, "held out")
+    elif known:
+        pass
+    elif result["error"] is not None:
+        error = f"{result['error']:{'.2%' if percent else '.6g'}} ({result['error_of']})"
+        lines.append(("error", f"{error}; --test FILE judges by other rows"))
     elif result["loss"] is not None:
         lines.append(
             ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
         )
     pairs(lines)
-    show_kept(result["top"], verdict)
+    if result["kept"] or not known:  # the sentences said it
+        show_kept(result["top"], verdict)
+    for check in report.checks:
+        if check.state == FOUND:
+            say(f"{check.code} {check.title.lower()}: {check.said} {check.advice}")
     for path, what in ((given.out, "model"), (given.report, "page")):
         if path:
             say(f"{what}: {path}")
@@ -214,10 +264,12 @@ def show(result: dict, given: argparse.Namespace) -> None:
         sys.stdout.flush()
 
 
-def write_report(given: argparse.Namespace, model: Any, rows: RowSource, survey: Survey) -> None:
+def write_report(
+    given: argparse.Namespace, model: Any, rows: RowSource, survey: Survey, report: Report
+) -> None:
     """The page about data and model."""
     from tamis.judge.record import installed_versions
-    from tamis.report.page.page import write_page
+    from tamis.report.page.page import write_whole
 
     width = int(model.n_features_in_)
     names = names_for(model)(range(width)) if width <= MOST_NAMES else None
@@ -231,7 +283,7 @@ def write_report(given: argparse.Namespace, model: Any, rows: RowSource, survey:
         facts[f"note {number + 1}"] = text
     history = model.train_history_
     title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"
-    write_page(
+    write_whole(
         given.report,
         title=title,
         audit=audit_of(rows, survey),
@@ -240,4 +292,5 @@ def write_report(given: argparse.Namespace, model: Any, rows: RowSource, survey:
         density=survey.shares(),
         history=history,
         facts=facts,
+        judged=report if given.test or verdict_of(model) is not None else None,
     )

@@ -20,6 +20,7 @@ from tamis.report.page.sheet import Sheet
 from tamis.report.page.words import counted, decimals, fixed, name_span, safe, whole
 
 PAGE = 50  # rows on view
+NEAREST = 3  # columns told that could stand for one
 LISTED = 50_000  # rows in the page, so that it opens quickly
 
 
@@ -35,9 +36,13 @@ class Column(NamedTuple):
     hint: str = ""
 
 
-def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
-    """Columns of the table, how many rows there are in all, and how many features are kept."""
-    kept, weights = np.asarray(kept_by(model)[0]), weights_of(model)
+def feature_columns(model, names, density, evidence=None) -> tuple[list[Column], int, int]:
+    """Columns of the table, how many rows there are in all, and how many features are kept; judged
+    rows tell the spread of columns, and which could stand for kept ones.
+    """
+    moments = None if evidence is None else evidence.moments
+    spreads = None if moments is None else moments[1]
+    kept, weights = np.asarray(kept_by(model)[0]), weights_of(model, spreads)
     if weights is None:
         features, outputs, many = kept, np.zeros(len(kept), dtype=int), 1
         values = importance = None
@@ -61,7 +66,7 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
     if importance is not None:
         hint = "weight times the spread of the column, as a share of the largest"
         found = [_short(v) for v in importance[listed]]
-        columns.append(Column("importance", "share", found, 3, hint))
+        columns.append(Column("importance", "bar", found, 3, hint))
     if values is not None:
         sizes = [_short(v) for v in values[listed]]
         columns += [
@@ -77,7 +82,18 @@ def feature_columns(model, names, density) -> tuple[list[Column], int, int]:
         hint = "share of the rows in which it is present"
         found = [_short(v) for v in density[features]]
         columns.append(Column("density", "share", found, 5, hint))
+    if evidence is not None and evidence.substitutes:
+        hint = "columns that are correlated with it by .95 or more"
+        others = [_listed(evidence, int(j)) for j in features]
+        columns.append(Column("substitutes", "text", others, hint=hint))
     return columns, total, len(kept)
+
+
+def _listed(evidence, column: int) -> str:
+    """The columns nearest to one."""
+    others = evidence.substitutes.get(column, ())
+    more = f" and {len(others) - NEAREST} more" if len(others) > NEAREST else ""
+    return ", ".join(evidence.name(j) for j, _ in others[:NEAREST]) + more
 
 
 def _short(value) -> float | None:
@@ -125,6 +141,8 @@ def _cell(column: Column, k: int) -> str:
     value = column.values[k]
     if column.kind == "text":
         return name_span(value)
+    if column.kind == "bar" and value is not None:
+        return f'{fixed(value, column.digits)} <meter value="{value}"></meter>'
     if column.kind == "sign" and value is not None:
         return '<span class="minus">−</span>' if value < 0 else '<span class="plus">+</span>'
     if column.kind == "probability" and is_doubtful(value):

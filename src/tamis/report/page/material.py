@@ -39,16 +39,19 @@ class Weights(NamedTuple):
     importance: np.ndarray | None
 
 
-def weights_of(model: Any) -> Weights | None:
-    """The weights of a model, or None if it has none."""
+def weights_of(model: Any, spreads: np.ndarray | None = None) -> Weights | None:
+    """The weights of a model, or None if it has none; where it does not say how important they
+    are, spreads of the columns do.
+    """
     coef = getattr(model, "coef_", None)
     if coef is None or not _one_a_column(model, coef):
         return None
     coef = coef.tocoo() if sp.issparse(coef) else sp.coo_array(np.atleast_2d(coef))
-    importance = importance_of(model, coef.shape)
+    importance, sizes = importance_of(model, coef.shape), np.abs(coef.data)
     if importance is not None:
         importance = importance[coef.row, coef.col]
-    sizes = np.abs(coef.data)
+    elif spreads is not None:
+        importance = sizes * spreads[coef.col]
     order = np.lexsort((coef.row, coef.col, -sizes, -(sizes if importance is None else importance)))
     shares = None if importance is None else shares_of_largest(importance[order])
     n_outputs, n_features = coef.shape

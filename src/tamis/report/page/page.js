@@ -57,6 +57,12 @@
       return;
     }
     cell.className = "n";
+    if (kind === "bar" && values[column][row] !== null) {
+      const drawn = document.createElement("meter");
+      drawn.value = values[column][row];
+      cell.append(fixed(values[column][row], digits[column]) + " ", drawn);
+      return;
+    }
     if (kind === "sign" && weights[row] !== null) {
       const mark = document.createElement("span"), minus = weights[row] < 0;
       mark.className = minus ? "minus" : "plus";

@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib.resources import files
 from os import PathLike
 from typing import Any
@@ -15,10 +15,13 @@ import tamis
 from tamis.base.machine.disk import replacing
 from tamis.judge.record import Record
 from tamis.judge.supports import kept_by
+from tamis.judge.verdict.evidence import Evidence
 from tamis.report.page import sections
 from tamis.report.page.sheet import Sheet
 from tamis.report.page.sizes import verdict_of
 from tamis.report.page.words import counted, percent, safe, whole
+from tamis.report.verdict.report import Report
+from tamis.report.verdict.sections import examples_section, figures_section, verdict_section
 
 
 def write_page(
@@ -32,9 +35,12 @@ def write_page(
     record: Record | None = None,
     history: list[dict] | None = None,
     facts: dict[str, str] | None = None,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    silence: Collection[str] = (),
 ) -> None:
-    """Write one HTML page that shows what was found: data, training, kept features, comparison,
-    stability.
+    """Write one HTML page that shows what was found: the verdict, kept features, training, data,
+    comparison, stability.
 
     The page needs no network and no other file, follows the reader's light or dark theme, prints,
     and fits a phone. A section appears only if there is something to show in it. The same arguments
@@ -65,9 +71,17 @@ def write_page(
         ``nonzeros``. None takes `train_history_` or `history_` of the model.
     facts : dict of {str: str} or None, default=None
         What else to tell: command, seed, versions, what was skipped or refused.
+    X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
+        Rows that the model has not seen, to judge it by: the page then begins with the verdict and
+        the checks of `tamis.report`.
+    y : array-like or None, default=None
+        Their targets.
+    silence : collection of str, default=()
+        Codes of checks that shall not run.
 
     See Also
     --------
+    report : The verdict and the checks alone.
     compare : Makes a record.
     SelectionPathDisplay : One of the figures, drawn with matplotlib.
 
@@ -85,17 +99,64 @@ def write_page(
     ...     "<h1>Words that tell</h1>" in page.read_text(encoding="utf-8")
     True
     """
+    names = _take_names(names, model)
+    judged = None
+    if model is not None and (X is not None or verdict_of(model) is not None):
+        judged = Report(Evidence(model, X, y, names), silence, str(title))
+    write_whole(
+        path,
+        title=title,
+        audit=audit,
+        model=model,
+        names=names,
+        density=density,
+        record=record,
+        history=history,
+        facts=facts,
+        judged=judged,
+    )
+
+
+def write_whole(
+    path: str | PathLike,
+    *,
+    title: str,
+    audit: dict | None = None,
+    model: Any = None,
+    names: Sequence[str] | None = None,
+    density: ArrayLike | None = None,
+    record: Record | None = None,
+    history: list[dict] | None = None,
+    facts: dict[str, str] | None = None,
+    judged: Report | None = None,
+) -> None:
+    """Write the page, of a model that may have been judged."""
     names, density = _take_names(names, model), _take_density(density, model)
     sheet = Sheet()
-    sections.data_section(sheet, audit)
-    sections.training_section(sheet, model, history)
+    if judged is not None:
+        _judged_sections(sheet, judged)
+    evidence = None if judged is None else judged._evidence
+    sections.features_section(sheet, model, names, density, evidence)
     sections.selection_section(sheet, model, names, density)
-    sections.features_section(sheet, model, names, density)
+    if evidence is not None:
+        examples_section(sheet, evidence)
+    sections.training_section(sheet, model, history)
+    sections.data_section(sheet, audit)
     sections.methods_section(sheet, record)
     sections.stability_section(sheet, record)
     sections.making_section(sheet, model, record, facts)
+    _put(path, str(title), _abstract(audit, model if judged is None else None, record), sheet)
+
+
+def _judged_sections(sheet: Sheet, judged: Report) -> None:
+    verdict_section(sheet, judged._evidence, judged._verdict, judged.checks)
+    figures_section(sheet, judged._evidence)
+
+
+def _put(path, title: str, abstract: str, sheet: Sheet) -> None:
+    """Write the whole page, or nothing."""
     sheet.close()
-    text = whole_page(str(title), _abstract(audit, model, record), sheet)
+    text = whole_page(title, abstract, sheet)
     with replacing(path, "write") as file:
         # A lone surrogate, which no UTF-8 holds, becomes a question mark.
         file.write(text.encode("utf-8", "replace"))
@@ -151,7 +212,6 @@ def _abstract(audit, model, record) -> str:
                 f"{safe(type(model).__name__)} kept {whole(kept)} of {whole(width)} features "
                 f"({percent(kept / width)})."
             )
-        said += _verdict(model)
     if record is not None and record.rows:
         best = min(
             record.rows, key=lambda row: row["error"] if math.isfinite(row["error"]) else math.inf
@@ -167,17 +227,6 @@ def _abstract(audit, model, record) -> str:
             f"on test rows, {error}, with {percent(best['kept'])} of the features."
         )
     return " ".join(said)
-
-
-def _verdict(model) -> list[str]:
-    """What a sieve says of its own error and of other sizes."""
-    verdict = verdict_of(model)
-    if verdict is None:
-        return []
-    said = [verdict.nothing()] if verdict.is_empty() else []
-    said.append(f"its {verdict.measure} on rows that it has not seen: {verdict.stated()}")
-    said.append(verdict.other_sizes())
-    return [safe(f"{one[0].upper()}{one[1:]}.") for one in said if one]
 
 
 def _hashed(text: str) -> str:

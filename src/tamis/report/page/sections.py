@@ -176,7 +176,7 @@ def _selection_caption(selection: read.Selection, ever: int, model) -> str:
     return f"{text}."
 
 
-def features_section(sheet: Sheet, model, names, density) -> None:
+def features_section(sheet: Sheet, model, names, density, evidence=None) -> None:
     """The table of kept features."""
     kept = None if model is None else _kept(model)
     if kept is None:
@@ -185,7 +185,7 @@ def features_section(sheet: Sheet, model, names, density) -> None:
     if not len(kept):
         sheet.paragraph(f"No feature was kept{_why_none(model)}.")
         return
-    columns, total, count = features.feature_columns(model, names, density)
+    columns, total, count = features.feature_columns(model, names, density, evidence)
     weights = read.weights_of(model)
     many = 1 if weights is None else weights.n_outputs
     outputs = "classes" if is_classifier(model) else "targets"

@@ -1,0 +1,101 @@
+"""What is looked up in columns: substitutes of kept ones, single columns that tell all, shifts,
+equal rows.
+"""
+
+import numpy as np
+import scipy.sparse as sp
+
+TWIN = 0.95  # correlation from which on one column stands for another
+MOST_KEPT = 200  # kept columns whose substitutes are looked for
+BLOCK = 20  # of them at a time
+SHOWN = 5  # substitutes of one column that are told
+
+
+def moments_of(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Means, spreads and shares of rows with a nonzero."""
+    n = max(X.shape[0], 1)
+    sums, squares, counts = (
+        np.bincount(X.indices, weights=weights, minlength=X.shape[1])
+        for weights in (X.data, X.data**2, (X.data != 0.0).astype(float))
+    )
+    means = sums / n
+    return means, np.sqrt(np.maximum(squares / n - means**2, 0.0)), counts / n
+
+
+def substitutes(
+    X: sp.csr_array, kept: np.ndarray, means: np.ndarray, spreads: np.ndarray
+) -> dict[int, list[tuple[int, float]]]:
+    """For each kept column the others that it is correlated with above the bound, the nearest
+    first, with their correlations; kept columns without any are left out.
+    """
+    found: dict[int, list[tuple[int, float]]] = {}
+    kept = np.array([j for j in kept[:MOST_KEPT] if spreads[j] > 0.0], dtype=int)
+    columns = X.tocsc()
+    for begin in range(0, len(kept), BLOCK):
+        block = kept[begin : begin + BLOCK]
+        # Columns that are never filled together cannot be so alike, but for dense opposites.
+        products = sp.csr_array(columns[:, block].T @ X)
+        for k, column in enumerate(block):
+            span = slice(products.indptr[k], products.indptr[k + 1])
+            others, sums = products.indices[span], products.data[span]
+            scale = spreads[column] * spreads[others]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                alike = (sums / X.shape[0] - means[column] * means[others]) / scale
+            near = (np.abs(alike) >= TWIN) & (others != column) & (scale > 0.0)
+            order = np.argsort(-np.abs(alike[near]), kind="stable")
+            if near.any():
+                found[int(column)] = [
+                    (int(j), float(c))
+                    for j, c in zip(others[near][order], alike[near][order], strict=True)
+                ]
+    return found
+
+
+def area_under(values: np.ndarray, positive: np.ndarray) -> float:
+    """Area under the ROC curve of a score, ties by halves; nan where one class is absent."""
+    count = int(positive.sum())
+    others = len(positive) - count
+    if not count or not others:
+        return float("nan")
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[places]
+    return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
+
+
+def told_alone(values: np.ndarray, y: np.ndarray, classes: bool) -> float:
+    """How well one column alone tells the target, from 0 to 1: the best area under a curve over the
+    classes, or the size of a correlation.
+    """
+    if not classes:
+        y = y.astype(float)
+        if not values.std() or not y.std():
+            return 0.0
+        return float(abs(np.corrcoef(values, y)[0, 1]))
+    areas = [area_under(values, y == one) for one in np.unique(y)]
+    return float(np.nanmax([max(area, 1.0 - area) for area in areas], initial=0.0))
+
+
+def equal_rows(X: sp.csr_array) -> int:
+    """How many rows are equal to an earlier one."""
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    seen = set()
+    for i in range(X.shape[0]):
+        span = slice(X.indptr[i], X.indptr[i + 1])
+        seen.add((X.indices[span].tobytes(), X.data[span].tobytes()))
+    return X.shape[0] - len(seen)
+
+
+def shifts(
+    here: tuple[np.ndarray, np.ndarray], there: tuple[np.ndarray, np.ndarray], rows: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Differences of means between two sets of rows, in units of their common spread, and in those
+    of their standard error; zeros where a column does not vary.
+    """
+    (mean, spread), (other, other_spread) = here, there
+    common = np.sqrt((spread**2 + other_spread**2) / 2.0)
+    wobble = np.sqrt(spread**2 / max(rows[0], 1) + other_spread**2 / max(rows[1], 1))
+    safe = common > 0.0
+    apart = np.where(safe, np.abs(mean - other), 0.0)
+    return apart / np.where(safe, common, 1.0), apart / np.where(safe, wobble, 1.0)

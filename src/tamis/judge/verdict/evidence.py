@@ -1,0 +1,229 @@
+"""Rows that a model is judged by, predicted once: what sentences, checks and figures stand on."""
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import is_classifier
+
+from tamis.judge.supports import kept_by
+from tamis.judge.verdict.columns import moments_of, substitutes
+
+MOST_ROWS = 20_000  # that figures of columns are taken from
+
+
+@dataclass
+class Evidence:
+    """A fitted model, rows that it has not seen, and, where they are known, those it has learnt
+    from; without rows the model's own word about its error, where it has one.
+    """
+
+    model: Any
+    X: Any = None
+    y: Any = None
+    names: Any = None
+    X_train: Any = None
+    y_train: Any = None
+
+    def __post_init__(self):
+        if (self.X is None) != (self.y is None):
+            raise ValueError(
+                "A report needs rows and their targets, both or neither. Got X without y or y "
+                "without X."
+            )
+        if not hasattr(self.model, "n_features_in_"):
+            raise ValueError(
+                f"{type(self.model).__name__} is not fitted yet. Call fit before asking for a "
+                "report."
+            )
+        if self.y is not None:
+            self.y = self.y.toarray() if sp.issparse(self.y) else np.asarray(self.y)
+            rows = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
+            if rows != len(self.y) or not rows:
+                raise ValueError(
+                    f"X has {rows} rows and y {len(self.y)} targets. Give one target a row, and at "
+                    "least one row."
+                )
+        if self.names is None:
+            self.names = getattr(self.model, "feature_names_in_", None)
+
+    @classmethod
+    def streamed(cls, model: Any, chunks: Iterable[tuple[Any, Any]], names: Any = None):
+        """Evidence of rows that come in chunks of X and y: all are judged, and the columns of the
+        first ones are looked at.
+        """
+        first, parts, held = [], dict[str, list](), 0
+        for X, y in chunks:
+            one = cls(model, X, y)
+            for what in ("y", "guess", "chances", "score"):
+                found = getattr(one, what)
+                if found is not None:
+                    parts.setdefault(what, []).append(found)
+            if held < MOST_ROWS:
+                first.append(sp.csr_array(X[: MOST_ROWS - held], dtype=float))
+                held += first[-1].shape[0]
+        if not held:
+            return cls(model, names=names)
+        whole = {what: np.concatenate(found) for what, found in parts.items()}
+        rows = sp.csr_array(sp.vstack(first))
+        evidence = cls(model, names=names)
+        evidence.y = whole.pop("y")
+        # What is worked out from X elsewhere is known here.
+        vars(evidence).update(dict.fromkeys(("chances", "score")) | whole)
+        vars(evidence).update(rows=rows, drawn=np.arange(rows.shape[0]))
+        return evidence
+
+    # ------------------------------------------------------------------ the model
+    @property
+    def classes(self) -> bool:
+        """Whether the targets are classes or labels."""
+        return bool(is_classifier(self.model))
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return int(self.model.n_features_in_)
+
+    @functools.cached_property
+    def kept(self) -> Any:
+        """Columns that the model kept; None where it does not say."""
+        try:
+            return np.asarray(kept_by(self.model)[0])
+        except TypeError:
+            return None
+
+    def name(self, column: Any) -> str:
+        """A column's name, or its number."""
+        return f"column {column}" if self.names is None else str(self.names[column])
+
+    @functools.cached_property
+    def importance(self) -> np.ndarray:
+        """Weight times spread of the kept columns, the highest over outputs; the spread is that of
+        the rows, and 1 where there are none.
+        """
+        coef: Any = getattr(self.model, "coef_", None)
+        if coef is None or self.kept is None or coef.shape[-1] != self.width:
+            return np.ones(0 if self.kept is None else len(self.kept))
+        coef = coef.tocsc() if sp.issparse(coef) else np.atleast_2d(coef)
+        weights: Any = coef[:, self.kept]
+        weights = np.abs(weights.toarray() if sp.issparse(weights) else weights).max(axis=0)
+        return weights * (self.moments[1][self.kept] if self.moments is not None else 1.0)
+
+    @functools.cached_property
+    def substitutes(self) -> dict[int, list[tuple[int, float]]]:
+        """For kept columns the others that could stand for them, with their correlations."""
+        if self.rows is None or self.moments is None or self.kept is None:
+            return {}
+        return substitutes(self.rows, self.ranked, *self.moments[:2])
+
+    @functools.cached_property
+    def ranked(self) -> np.ndarray:
+        """Kept columns, the most important first."""
+        kept = np.zeros(0, int) if self.kept is None else self.kept
+        return kept[np.argsort(-self.importance, kind="stable")]
+
+    # ------------------------------------------------------------------ the rows
+    @functools.cached_property
+    def guess(self) -> Any:
+        """What the model predicts."""
+        if self.y is None:
+            return None
+        found = self.model.predict(self.X)
+        return found.toarray() if sp.issparse(found) else np.asarray(found)
+
+    @functools.cached_property
+    def chances(self) -> Any:
+        """Probabilities of the classes, where the model gives them for one label a row."""
+        ask = getattr(self.model, "predict_proba", None)
+        if self.y is None or ask is None or not self.classes or self.y.ndim > 1:
+            return None
+        found = ask(self.X)
+        return None if isinstance(found, list) else np.asarray(found)
+
+    @functools.cached_property
+    def score(self) -> Any:
+        """A number a row that grows with the second of two classes; None elsewhere."""
+        classes = getattr(self.model, "classes_", ())
+        if self.y is None or not self.classes or self.y.ndim > 1 or len(classes) != 2:
+            return None
+        ask = getattr(self.model, "decision_function", None)
+        if ask is not None:
+            return np.asarray(ask(self.X)).ravel()
+        return None if self.chances is None else self.chances[:, 1]
+
+    @functools.cached_property
+    def rows(self) -> Any:
+        """The rows as CSR, at most so many of them, drawn by the same seed every time."""
+        return None if self.X is None else _as_csr(self.X, self.drawn)
+
+    @functools.cached_property
+    def drawn(self) -> np.ndarray:
+        """Numbers of the rows that columns are looked at in."""
+        return drawn_rows(len(self.y))
+
+    @property
+    def drawn_targets(self) -> np.ndarray:
+        """Targets of `rows`."""
+        return self.y[self.drawn]
+
+    @functools.cached_property
+    def train_rows(self) -> Any:
+        """The rows learnt from as CSR, at most so many of them."""
+        if self.X_train is None:
+            return None
+        rows = self.X_train.shape[0] if hasattr(self.X_train, "shape") else len(self.X_train)
+        return _as_csr(self.X_train, drawn_rows(rows))
+
+    @functools.cached_property
+    def moments(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Means, spreads and shares of rows with a nonzero, a column each."""
+        return None if self.rows is None else moments_of(self.rows)
+
+    # ------------------------------------------------------------------ errors
+    @functools.cached_property
+    def losses(self) -> Any:
+        """Loss of each row: wrong or not, the share of wrong labels, or a squared difference."""
+        return None if self.y is None else _loss(self.guess, self.y, self.classes)
+
+    @functools.cached_property
+    def baseline(self) -> Any:
+        """What is guessed without looking at a row: the most frequent class, the mean, by output;
+        of the rows learnt from where they are known.
+        """
+        y = self.y if self.y_train is None else np.asarray(self.y_train)
+        if not self.classes:
+            return np.mean(y, axis=0)
+        if y.ndim > 1:
+            return (y.mean(axis=0) > 0.5).astype(y.dtype)
+        values, counts = np.unique(y, return_counts=True)
+        return values[np.argmax(counts)]
+
+    @functools.cached_property
+    def baseline_losses(self) -> Any:
+        """Losses of the baseline."""
+        if self.y is None:
+            return None
+        return _loss(np.broadcast_to(self.baseline, self.y.shape), self.y, self.classes)
+
+
+def _loss(guess, truth, classes: bool) -> np.ndarray:
+    given = (guess != truth).astype(float) if classes else (guess - truth.astype(float)) ** 2
+    return given.mean(axis=1) if given.ndim > 1 else given
+
+
+def drawn_rows(count: int) -> np.ndarray:
+    """All rows, or as many as are looked at, in their order."""
+    if count <= MOST_ROWS:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(0).choice(count, MOST_ROWS, replace=False))
+
+
+def _as_csr(X: Any, rows: np.ndarray) -> sp.csr_array:
+    """Some rows of a user's table as CSR of floats."""
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+    return sp.csr_array(X[rows], dtype=float)

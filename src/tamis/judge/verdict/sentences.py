@@ -1,0 +1,124 @@
+"""The verdict in words: error, that of guessing, whether the difference is more than noise, what
+was kept, and how often it was.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.judge.verdict.evidence import Evidence
+
+SURE = 2.0  # standard errors by which a model must beat guessing
+
+
+class Verdict(NamedTuple):
+    """The error on some rows with its standard error, that of the baseline, and the gain over it
+    with the standard error of the gain: differences row by row, which are surer than either.
+    """
+
+    error: float
+    standard_error: float
+    baseline_error: float
+    baseline: str
+    gain: float
+    gain_error: float
+    rows: int | None  # that it was judged by; None for a model's own word
+    classes: bool
+
+    @property
+    def better(self) -> bool | None:
+        """Whether the model beats guessing; None where nobody can tell."""
+        if not math.isfinite(self.gain):
+            return None
+        # One row or none that differs says nothing: a gain without spread is no proof.
+        return self.gain > SURE * self.gain_error and self.gain > 0.0
+
+    def headline(self) -> str:
+        """Error and baseline."""
+        if not math.isfinite(self.error):
+            return "The error is not known: no row was held out, and none was given to judge by."
+        where = (
+            "on rows held out inside the method"
+            if self.rows is None
+            else f"on {self.rows:,} test row{'s' if self.rows != 1 else ''}"
+        )
+        what = "Error" if self.classes else "Mean squared error"
+        return (
+            f"{what} {self.told(self.error)} ± {self.told(self.standard_error, unit=False)} "
+            f"{where}; {self.baseline}: {self.told(self.baseline_error)}."
+        )
+
+    def judgement(self) -> str:
+        """Better than guessing, or not."""
+        if self.better is None:
+            return ""
+        amount = self.told(abs(self.gain), unit=False)
+        unit = " points" if self.classes else ""
+        noise = f"{amount}{unit} ± {self.told(self.gain_error, unit=False)}"
+        if self.better:
+            return f"Better than guessing, by {noise}."
+        if self.gain < -SURE * self.gain_error:
+            return f"Worse than guessing, by {noise}."
+        return f"No better than guessing: the difference, {noise}, may be chance."
+
+    def told(self, value: float, unit: bool = True) -> str:
+        """An error as it is told: a share in percent, or a plain number."""
+        if not self.classes:
+            return f"{value:.4g}"
+        spread = 100.0 * self.standard_error
+        places = min(max(1, -math.floor(math.log10(spread))), 3) if spread > 0.0 else 1
+        return f"{100.0 * value:.{places}f}{' %' if unit else ''}"
+
+
+def verdict_of(evidence: Evidence) -> Verdict:
+    """Judge by the rows where there are some, else by the model's own word."""
+    classes = evidence.classes
+    if evidence.losses is None:
+        error, spread, baseline = (
+            float(np.mean(getattr(evidence.model, f"{name}error_", math.nan)))
+            for name in ("", "standard_", "baseline_")
+        )
+        guess = "guessing by the shares of the classes" if classes else "guessing the mean"
+        gain = baseline - error
+        return Verdict(error, spread, baseline, guess, gain, spread, None, classes)
+    losses, others = evidence.losses, evidence.baseline_losses
+    gains = others - losses
+    return Verdict(
+        float(losses.mean()),
+        _wobble(losses),
+        float(others.mean()),
+        _baseline_words(evidence),
+        float(gains.mean()),
+        _wobble(gains),
+        len(losses),
+        classes,
+    )
+
+
+def _wobble(values: np.ndarray) -> float:
+    """Standard error of a mean."""
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
+
+
+def _baseline_words(evidence: Evidence) -> str:
+    if not evidence.classes:
+        return "always the mean"
+    if np.ndim(evidence.baseline):
+        return "always the most frequent of each label"
+    value = evidence.baseline
+    value = value.item() if isinstance(value, np.generic) else value
+    return f"always {int(value) if isinstance(value, float) and value.is_integer() else value!r}"
+
+
+def kept_sentence(evidence: Evidence) -> str:
+    """How many features, and how often they were selected."""
+    if evidence.kept is None:
+        return ""
+    count = len(evidence.kept)
+    said = f"{count:,} of {evidence.width:,} features kept"
+    chances = getattr(evidence.model, "selection_probability_", None)
+    if count and chances is not None and np.any(chances):
+        mean = float(np.atleast_2d(chances).max(axis=0)[evidence.kept].mean())
+        said += f", selected in {100 * mean:.0f} % of the runs inside the method on average"
+    return f"{said}."

@@ -1,0 +1,170 @@
+"""`tamis.report`: what a fitted model is worth, for the terminal, a notebook, a page."""
+
+from collections.abc import Collection, Sequence
+from importlib.resources import files
+from os import PathLike
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from tamis.judge.verdict.checks import FOUND, PASSED, Check, run_checks
+from tamis.judge.verdict.evidence import Evidence
+from tamis.judge.verdict.sentences import verdict_of
+from tamis.report.page.sheet import Sheet
+from tamis.report.page.words import safe
+from tamis.report.verdict import sections
+
+SHOWN = 10  # features that a report lists
+
+
+class Report:
+    """What a fitted model is worth; made by `tamis.report` or a model's `report`.
+
+    Print it, show it in a notebook, `save` it as a page or take it `to_markdown`.
+
+    Attributes
+    ----------
+    sentences : list of str
+        The verdict: error and baseline, better than guessing or not, what was kept.
+    checks : list of Check
+        Each with `code`, `title`, `severity`, `state` ("passed", "found", "not checked",
+        "silenced"), `said`, `advice` and `page`.
+    error, standard_error, baseline_error : float
+        Of the rows given, or the model's own held-out error.
+    better : bool or None
+        Whether the model beats guessing; None where nobody can tell.
+    """
+
+    def __init__(self, evidence: Evidence, silence: Collection[str], title: str):
+        self._evidence, self._verdict, self.title = evidence, verdict_of(evidence), title
+        self.checks: list[Check] = run_checks(evidence, silence)
+        self.sentences: list[str] = sections.sentences_of(evidence, self._verdict)
+        self.error, self.standard_error = self._verdict.error, self._verdict.standard_error
+        self.baseline_error, self.better = self._verdict.baseline_error, self._verdict.better
+
+    def __repr__(self) -> str:
+        found = [one for one in self.checks if one.state == FOUND]
+        passed = sum(one.state == PASSED for one in self.checks)
+        lines = [self.title, *self.sentences]
+        lines += [f"{one.code} {one.title.lower()}: {one.said} {one.advice}" for one in found]
+        return "\n".join([*lines, f"{passed} checks passed, {len(found)} found something."])
+
+    def _repr_html_(self) -> str:
+        sheet = Sheet()
+        sheet.raw(sections.verdict_block(self._evidence, self._verdict))
+        sections.checks_table(sheet, self.checks)
+        for charts, caption in sections.figures_of(self._evidence):
+            sheet.figure(charts, caption)
+        style = (files("tamis.report.verdict") / "notebook.css").read_text(encoding="utf-8")
+        return (
+            f'<div class="tamis-report"><style>{style}</style><h3>{safe(self.title)}</h3>'
+            f"{''.join(sheet.parts)}</div>"
+        )
+
+    def to_markdown(self) -> str:
+        """The report as Markdown: sentences, checks, the most important features."""
+        lines = [f"# {_escaped(self.title)}", "", *(f"{one}  " for one in self.sentences), ""]
+        lines += ["| check | about | state | what was found |", "| --- | --- | --- | --- |"]
+        lines += [
+            f"| {one.code} | {one.title} | {one.state} | "
+            f"{_escaped(f'{one.said} {one.advice}'.strip())} |"
+            for one in self.checks
+        ]
+        evidence = self._evidence
+        ranked = evidence.ranked[:SHOWN]
+        if len(ranked):
+            lines += ["", "| feature | importance |", "| --- | ---: |"]
+            sizes = dict(zip(evidence.kept.tolist(), evidence.importance.tolist(), strict=True))
+            most = max(sizes.values()) or 1.0
+            lines += [
+                f"| {_escaped(evidence.name(int(j)))} | {sizes[int(j)] / most:.3f} |"
+                for j in ranked
+            ]
+        return "\n".join([*lines, ""])
+
+    def save(self, path: str | PathLike) -> None:
+        """Write one self-contained page; a file that is there is replaced."""
+        from tamis.report.page.page import write_whole
+
+        evidence = self._evidence
+        density = None if evidence.moments is None else evidence.moments[2]
+        write_whole(
+            path,
+            title=self.title,
+            model=evidence.model,
+            names=evidence.names,
+            density=density,
+            judged=self,
+        )
+
+
+def report(
+    model: Any,
+    X: Any = None,
+    y: ArrayLike | None = None,
+    path: str | PathLike | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    X_train: Any = None,
+    y_train: ArrayLike | None = None,
+    silence: Collection[str] = (),
+    title: str | None = None,
+) -> Report:
+    """Judge a fitted model by rows that it has not seen, and check for the usual pitfalls.
+
+    The report says first what the error is, with its standard error, beside that of guessing
+    without looking, and whether the difference is more than chance; then what was kept; then the
+    checks, each with a code that does not change (``TAM001`` to ``TAM012``).
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted classifier or regressor, of tamis or of scikit-learn.
+    X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
+        Rows that the model has not seen. Without them a sieve's own held-out error is told.
+    y : array-like or None, default=None
+        Their targets.
+    path : str, path-like or None, default=None
+        Where to write the page too.
+    names : sequence of str or None, default=None
+        Names of all features. None takes `feature_names_in_` of the model, if it has them.
+    X_train, y_train : array-like or None, default=None
+        The rows learnt from: baseline, copies and shifts of columns are then judged by them.
+    silence : collection of str, default=()
+        Codes of checks that shall not run.
+    title : str or None, default=None
+        Title of the report; None is the model's class.
+
+    Returns
+    -------
+    report : Report
+        To print, to show in a notebook, to `save`, to take `to_markdown`.
+
+    See Also
+    --------
+    write_page : The page, with data and training too.
+
+    Examples
+    --------
+    >>> import tamis
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=900, n_features=1000, random_state=0)
+    >>> model = tamis.RDAClassifier(alpha=3e-3, random_state=0).fit(X[:600], y[:600])
+    >>> found = tamis.report(model, X[600:], y[600:])
+    >>> found.better
+    True
+    >>> [check.code for check in found.checks if check.state == "found"]
+    []
+    """
+    evidence = Evidence(model, X, y, names, X_train, y_train)
+    found = Report(evidence, silence, title or type(model).__name__)
+    if path is not None:
+        found.save(path)
+    return found
+
+
+def _escaped(text: str) -> str:
+    """Text inside a cell of Markdown."""
+    return (
+        " ".join(str(text).split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    )

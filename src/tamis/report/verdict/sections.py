@@ -1,0 +1,152 @@
+"""Sections of a page about judged rows: the verdict, checks, figures, and rows explained."""
+
+from typing import Any
+
+import numpy as np
+
+from tamis.judge.verdict.checks import FOUND, PASSED, SERIOUS, Check
+from tamis.judge.verdict.evidence import Evidence
+from tamis.judge.verdict.sentences import Verdict, kept_sentence
+from tamis.report.page.sheet import Sheet
+from tamis.report.page.sizes import verdict_of as own_verdict
+from tamis.report.page.words import fixed, name_span, safe
+from tamis.report.verdict.figures import figures_of
+
+MARKS = {PASSED: "✓", FOUND: "!"}
+TERMS = 6  # contributions of a row that are told
+
+
+def sentences_of(evidence: Evidence, verdict: Verdict) -> list[str]:
+    """The verdict: error and baseline, better or not, what was kept, what fewer would cost."""
+    own = own_verdict(evidence.model)
+    headline, said = verdict.headline(), []
+    if own is not None and verdict.rows is None:
+        headline = f"{_capital(own.measure)} on rows held out inside the method: {own.stated()}."
+    if own is not None and own.is_empty():
+        nothing = own.nothing()
+        said.append(f"{nothing[0].upper()}{nothing[1:]}.")
+    said += [headline, verdict.judgement(), kept_sentence(evidence)]
+    if own is not None and own.other_sizes():
+        sizes = own.other_sizes()
+        said.append(f"{sizes[0].upper()}{sizes[1:]}, by the method's own held-out rows.")
+    return [one for one in said if one]
+
+
+def verdict_section(sheet: Sheet, evidence: Evidence, verdict: Verdict, checks: list[Check]):
+    """The block that stands first."""
+    sheet.section("verdict", "The verdict")
+    sheet.raw(verdict_block(evidence, verdict))
+    checks_table(sheet, checks)
+
+
+def verdict_block(evidence: Evidence, verdict: Verdict) -> str:
+    """The sentences, the first one large."""
+    first, *rest = sentences_of(evidence, verdict)
+    state = {True: "good", False: "poor", None: "open"}[verdict.better]
+    lines = "".join(f"<p>{safe(one)}</p>" for one in rest)
+    return f'<div class="verdict {state}"><p class="first">{safe(first)}</p>{lines}</div>'
+
+
+def checks_table(sheet: Sheet, checks: list[Check]) -> None:
+    """Checks: those that found something first, the most serious of them on top."""
+    order = {FOUND: 0, PASSED: 1}
+    ranked = sorted(
+        checks, key=lambda one: (order.get(one.state, 2), one.severity != SERIOUS, one.code)
+    )
+    found = sum(one.state == FOUND for one in checks)
+    lines = [
+        [
+            f'<span class="check {one.state.replace(" ", "-")} {one.severity}">'
+            f"{MARKS.get(one.state, '–')} {one.code}</span>",
+            safe(one.title),
+            safe(_capital(one.said) or _capital(one.state)) + _advised(one),
+        ]
+        for one in ranked
+    ]
+    said = "nothing was found" if not found else f"{found} found something"
+    caption = f"Checks for usual pitfalls: {said}; the others passed or could not look."
+    sheet.table(["check", "about", "what was found"], lines, caption, kind="checks")
+
+
+def _advised(check: Check) -> str:
+    return f' <span class="advice">{safe(check.advice)}</span>' if check.advice else ""
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def figures_section(sheet: Sheet, evidence: Evidence) -> None:
+    """How the rows were predicted, in pictures."""
+    drawn = figures_of(evidence)
+    if not drawn:
+        return
+    sheet.section("judged", "How the rows were predicted")
+    for charts, caption in drawn:
+        sheet.figure(charts, caption)
+
+
+# --------------------------------------------------------------------------- rows explained
+def example_rows(evidence: Evidence) -> list[tuple[str, int]]:
+    """A row that is surely right, one that is surely wrong, and one that is unsure: their places
+    among the rows that were looked at.
+    """
+    if evidence.score is None:
+        return []
+    sure = np.abs(evidence.score[evidence.drawn])
+    right = (evidence.guess == evidence.y)[evidence.drawn]
+    found = []
+    for words, rows in (("right", np.flatnonzero(right)), ("wrong", np.flatnonzero(~right))):
+        if len(rows):
+            found.append((words, int(rows[np.argmax(sure[rows])])))
+    unsure = int(np.argmin(sure))
+    return [*found, ("unsure", unsure)] if unsure not in {row for _, row in found} else found
+
+
+def examples_section(sheet: Sheet, evidence: Evidence) -> None:
+    """Contributions of the features of a few rows."""
+    coef = _weights(evidence)
+    rows = example_rows(evidence)
+    if coef is None or not rows:
+        return
+    lines: list[list[str]] = []
+    for words, row in rows:
+        values = evidence.rows[[row]].toarray().ravel()
+        parts = values * coef
+        order = np.argsort(-np.abs(parts), kind="stable")[:TERMS]
+        told = ", ".join(
+            f"{name_span(evidence.name(int(j)), 60)} {_signed(parts[j])}" for j in order if parts[j]
+        )
+        own = int(evidence.drawn[row])
+        lines.append(
+            [
+                f"{words}, row {own}",
+                name_span(evidence.y[own], 40),
+                name_span(evidence.guess[own], 40),
+                _signed(evidence.score[own]),
+                told or "none of its features has a weight",
+            ]
+        )
+    sheet.section("examples", "A few rows explained")
+    intercept = float(np.ravel(evidence.model.intercept_)[0])
+    sheet.table(
+        ["row", "truth", "predicted", "score", "largest contributions"],
+        lines,
+        "Contributions to the score (value times weight); the intercept adds "
+        f"{_signed(intercept)}. The surest right row, the surest wrong one, and the least sure.",
+        {3},
+    )
+
+
+def _signed(value: float) -> str:
+    text = fixed(float(value), 3)
+    return text if text.startswith("−") else f"+{text}"
+
+
+def _weights(evidence: Evidence) -> np.ndarray | None:
+    """Weights of a linear model of two classes."""
+    coef: Any = getattr(evidence.model, "coef_", None)
+    if coef is None or evidence.score is None or coef.shape[-1] != evidence.width:
+        return None
+    coef = coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef)
+    return None if coef.size != evidence.width else coef.ravel().astype(float)

@@ -1,0 +1,255 @@
+"""The verdict: errors beside guessing, sentences, and each check both found and passed."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+import tamis
+from tamis.datasets import make_text
+from tamis.judge.verdict import columns
+from tamis.judge.verdict.checks import CHECKS, FOUND, PASSED, SILENCED, UNKNOWN, run_checks
+from tamis.judge.verdict.evidence import MOST_ROWS, Evidence
+from tamis.judge.verdict.sentences import verdict_of
+
+pytestmark = pytest.mark.quick
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 12))
+Y = (X[:, 0] + X[:, 1] + 0.5 * RNG.normal(size=600) > 0).astype(int)
+MODEL = LogisticRegression().fit(X[:300], Y[:300])
+
+
+def state(code, model=MODEL, X=X[300:], y=Y[300:], **more):
+    """State of one check, and the check."""
+    evidence = Evidence(model, X, y, **more)
+    found = run_checks(evidence, [one for one in CHECKS if one != code])
+    return next(check for check in found if check.code == code)
+
+
+# --------------------------------------------------------------------------- errors
+def test_error_and_baseline_are_those_of_the_rows():
+    verdict = verdict_of(Evidence(MODEL, X[300:], Y[300:]))
+    wrong = MODEL.predict(X[300:]) != Y[300:]
+    assert verdict.error == wrong.mean()
+    assert verdict.standard_error == pytest.approx(math.sqrt(wrong.var(ddof=1) / 300))
+    assert verdict.baseline_error == 1.0 - np.bincount(Y[300:]).max() / 300
+    assert verdict.better
+    assert verdict.headline().startswith(f"Error {100 * wrong.mean():.1f} % ± ")
+    assert " on 300 test rows; always " in verdict.headline()
+    assert verdict.judgement().startswith("Better than guessing, by ")
+
+
+def test_the_baseline_is_learnt_where_the_model_learnt():
+    y = np.array([0] * 10 + [1] * 5)
+    verdict = verdict_of(Evidence(MODEL, X[:15], y, X_train=X[:3], y_train=np.array([1, 1, 0])))
+    assert verdict.baseline == "always 1"
+    assert verdict.baseline_error == pytest.approx(10 / 15)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_is_no_better_than_guessing(seed):
+    y = np.random.default_rng(seed).integers(0, 2, 300)
+    verdict = verdict_of(Evidence(MODEL, X[300:], y))
+    assert verdict.better is False
+    assert "guessing" in verdict.judgement()
+
+
+def test_worse_than_guessing_is_said():
+    y = np.where(np.arange(300) < 290, 1 - MODEL.predict(X[300:]), 0)
+    assert verdict_of(Evidence(MODEL, X[300:], y)).judgement().startswith("Worse than guessing")
+
+
+def test_numbers_are_judged_by_squares():
+    y = 2.0 * X[:, 0] + RNG.normal(size=600)
+    model = LinearRegression().fit(X[:300], y[:300])
+    verdict = verdict_of(Evidence(model, X[300:], y[300:]))
+    assert verdict.error == pytest.approx(np.mean((model.predict(X[300:]) - y[300:]) ** 2))
+    assert verdict.baseline_error == pytest.approx(y[300:].var())
+    assert verdict.baseline == "always the mean"
+    assert verdict.better
+
+
+def test_several_labels_a_row():
+    Y2 = np.column_stack((Y, 1 - Y))
+    model = tamis.FTRLClassifier(random_state=0).fit(X[:300], Y2[:300])
+    verdict = verdict_of(Evidence(model, X[300:], Y2[300:]))
+    assert verdict.error == pytest.approx((model.predict(X[300:]) != Y2[300:]).mean())
+    assert "label" in verdict.baseline
+
+
+def test_chunks_are_judged_as_one():
+    whole = Evidence(MODEL, X[300:], Y[300:])
+    parts = Evidence.streamed(MODEL, [(X[a : a + 70], Y[a : a + 70]) for a in range(300, 600, 70)])
+    assert verdict_of(parts) == verdict_of(whole)
+    np.testing.assert_array_equal(parts.rows.toarray(), whole.rows.toarray())
+    assert [c[:5] for c in run_checks(parts)] == [c[:5] for c in run_checks(whole)]
+
+
+def test_of_many_rows_some_are_looked_at():
+    many = np.tile(X, (40, 1))
+    evidence = Evidence(MODEL, many, np.tile(Y, 40))
+    assert evidence.rows.shape[0] == MOST_ROWS
+    np.testing.assert_array_equal(evidence.rows[[7]].toarray()[0], many[evidence.drawn[7]])
+    assert len(evidence.losses) == len(many)
+
+
+@pytest.mark.parametrize("given", [(X, None), (None, Y), (X, Y[:5]), (X[:0], Y[:0])])
+def test_rows_without_targets_are_refused(given):
+    with pytest.raises(ValueError, match="target"):
+        Evidence(MODEL, *given)
+
+
+def test_a_model_that_is_not_fitted():
+    with pytest.raises(ValueError, match="not fitted"):
+        Evidence(LogisticRegression(), X, Y)
+
+
+# --------------------------------------------------------------------------- columns
+def test_area_is_that_of_scikit_learn():
+    score = np.round(RNG.normal(size=200), 1)
+    y = RNG.random(200) < 0.4
+    assert columns.area_under(score, y) == pytest.approx(roc_auc_score(y, score))
+    assert math.isnan(columns.area_under(score, np.ones(200, bool)))
+
+
+def test_substitutes_are_the_correlated_columns():
+    Z = sp.random_array((400, 40), density=0.3, rng=np.random.default_rng(1)).tolil()
+    Z[:, [7]] = 3.0 * Z[:, [2]]
+    Z = sp.csr_array(Z)
+    means, spreads, _ = columns.moments_of(Z)
+    found = columns.substitutes(Z, np.array([2, 5]), means, spreads)
+    assert list(found) == [2]
+    assert found[2] == [(7, pytest.approx(1.0))]
+    dense = Z.toarray()
+    np.testing.assert_allclose(means, dense.mean(axis=0))
+    np.testing.assert_allclose(spreads, dense.std(axis=0), atol=1e-12)
+
+
+def test_equal_rows_are_counted():
+    Z = sp.csr_array(np.array([[1.0, 0, 2], [0, 0, 0], [1, 0, 2], [0, 0, 0], [2, 0, 1]]))
+    assert columns.equal_rows(Z) == 2
+
+
+# --------------------------------------------------------------------------- checks
+def test_all_pass_on_good_rows():
+    found = {check.code: check.state for check in run_checks(Evidence(MODEL, X[300:], Y[300:]))}
+    assert FOUND not in found.values()
+    assert found["TAM001"] == PASSED
+    assert found["TAM003"] == found["TAM011"] == UNKNOWN
+
+
+def test_no_better_than_guessing_is_found():
+    found = state("TAM001", y=np.random.default_rng(0).integers(0, 2, 300))
+    assert found.state == FOUND
+    assert found.severity == "serious"
+    assert "features" in found.advice
+
+
+def test_a_rare_class_is_found():
+    y = np.zeros(300, int)
+    y[:6] = 1
+    assert "2.0%" in state("TAM002", y=y).said
+    assert state("TAM002").state == PASSED
+
+
+def test_too_few_rows_are_found():
+    y = np.zeros(300, int)
+    y[:6] = 1
+    found = state("TAM012", y=y)
+    assert "1 (6)" in found.said
+    assert state("TAM012", y=y, X_train=X, y_train=Y).state == PASSED
+
+
+def test_the_edge_of_the_ladder_is_found():
+    Z, y, _ = make_text(n_samples=400, n_features=300, random_state=0)
+    sieve = tamis.SieveClassifier(random_state=0).fit(Z, y)
+    assert state("TAM003", sieve, Z, y).state == PASSED
+    model = LogisticRegression().fit(X, Y)
+    model.sizes_ = {"size": np.array([8, 4, 2, 1])}
+    for size, wanted in ((8, FOUND), (4, PASSED)):
+        model.resolved_params_ = {"n_features": size, "threshold": 0.3}
+        assert state("TAM003", model).state == wanted
+    model.resolved_params_ = {"n_features": 8, "threshold": math.inf}  # it was asked for
+    assert state("TAM003", model).state == PASSED
+
+
+def test_seldom_selected_features_are_found():
+    model = LogisticRegression().fit(X, Y)
+    model.selection_probability_ = np.full((1, 12), 0.9)
+    assert state("TAM004", model).state == PASSED
+    model.selection_probability_[0, 3] = 0.2
+    found = state("TAM004", model, names=[f"x{k}" for k in range(12)])
+    assert "1 of 12 kept features" in found.said
+    assert "x3 (0.20)" in found.said
+
+
+def test_twins_are_found_by_name():
+    Z = np.column_stack((X, X[:, 0] + 0.01 * RNG.normal(size=600)))
+    model = LogisticRegression().fit(Z, Y)
+    found = state("TAM005", model, Z, Y, names=[f"x{k}" for k in range(13)])
+    assert found.state == FOUND
+    assert "x0 (x12)" in found.said
+    assert state("TAM005").state == PASSED
+
+
+def test_a_preference_for_dense_columns_is_found():
+    Z = (RNG.random((500, 400)) < np.linspace(0.01, 0.6, 400)).astype(float)
+    model = LogisticRegression().fit(Z, Z[:, 0] > 0)
+    for kept, wanted in ((np.arange(394, 400), FOUND), (np.arange(0, 400, 50), PASSED)):
+        model.coef_ = np.zeros((1, 400))
+        model.coef_[0, kept] = 1.0
+        assert state("TAM006", model, Z, Z[:, 0] > 0).state == wanted
+
+
+def test_units_are_found_and_the_sieve_does_not_mind():
+    Z = X * np.array([1e6] + [1.0] * 11)
+    assert "column 0" in state("TAM007", LogisticRegression(max_iter=9999).fit(Z, Y), Z, Y).said
+    assert state("TAM007", tamis.SieveClassifier(random_state=0).fit(Z, Y), Z, Y).state == PASSED
+
+
+def test_identifiers_are_found():
+    Z = np.column_stack((X, np.arange(600.0)))
+    assert "column 12" in state("TAM008", LogisticRegression().fit(Z, Y), Z, Y).said
+    assert state("TAM008").state == PASSED
+
+
+def test_copies_are_found():
+    Z, y = np.vstack((X[300:], X[300:310])), np.concatenate((Y[300:], Y[300:310]))
+    assert "10 of 310 rows" in state("TAM009", X=Z, y=y).said
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+def test_a_leak_is_found(numbers):
+    y = X @ np.arange(12.0) if numbers else Y
+    Z = np.column_stack((X, y + 0.01 * RNG.normal(size=600)))
+    model = (LinearRegression() if numbers else LogisticRegression()).fit(Z, y)
+    assert "column 12" in state("TAM010", model, Z, y).said
+    assert state("TAM010").state == PASSED
+
+
+def test_a_shift_is_found():
+    moved = X[300:] + np.array([1.0] + [0.0] * 11)
+    found = state("TAM011", X=moved, X_train=X[:300], y_train=Y[:300])
+    assert "1 kept columns" in found.said
+    assert "column 0" in found.said
+    assert state("TAM011", X_train=X[:300], y_train=Y[:300]).state == PASSED
+
+
+def test_checks_are_silenced_by_code():
+    found = run_checks(Evidence(MODEL, X, Y), ["TAM009"])
+    assert [check.code for check in found if check.state == SILENCED] == ["TAM009"]
+    with pytest.raises(ValueError, match="TAM999"):
+        run_checks(Evidence(MODEL, X, Y), ["TAM999"])
+
+
+def test_every_estimator_of_scikit_learn_and_ours_gets_a_report():
+    for model in (MODEL, tamis.SCWClassifier(random_state=0).fit(X, Y)):
+        report = tamis.report(model, X, Y)
+        assert len(report.checks) == len(CHECKS)
+        assert report.sentences[0] in repr(report)
+        assert report.sentences[0] in report.to_markdown()
+        assert "<script" not in report._repr_html_()

@@ -100,9 +100,9 @@ def across_columns(quick: bool) -> tuple[list[Table], list[Goal]]:
         "10^5 / 10^4",
         "10^7 / 10^4",
     ]
-    note = """At 10^7 columns the weights fit in no cache. In fit every pass ends with a count of
-        the kept features, over the columns that occur; partial_fit counts, over all columns, only
-        when the stream has doubled."""
+    note = """At 10^7 columns the weights fit in no cache. Where columns outnumber the nonzeros, fit
+        numbers those that occur anew and walks them alone; partial_fit walks all of them, and
+        counts the kept features only when the stream has doubled."""
     far = found["partial_fit"]["tamis FOBOS", "columns-1e7"]
     figure = f"{worst(growth)}; at 10^7 columns FOBOS takes {far:.1f} ns by partial_fit"
     inside = {

@@ -252,6 +252,15 @@ def test_columns_that_do_not_occur_change_no_bit(cls, given):
     assert (a.t_, a.n_iter_, a.support_.size) == (b.t_, b.n_iter_, b.support_.size)
 
 
+@pytest.mark.filterwarnings("ignore:.*kept no feature")
+@pytest.mark.parametrize("cls", STREAMS)
+def test_rows_without_a_number_are_learnt(cls):
+    y = tiny.targets_for(cls(), X)
+    model = fit(cls(random_state=0, max_iter=2, tol=None), sp.csr_array((N, 9)), y)
+    assert not model.coef_.any()
+    assert model.history_[-1]["nonzeros"] == 0
+
+
 def test_columns_that_occur(interpreted):
     given = unsorted(X)
     rows = take_matrix(FOBOSClassifier(), given, reset=True, ordered=False)

@@ -234,7 +234,8 @@ class Engine:
     def follow(self, other: "Engine", columns: np.ndarray) -> None:
         """Take clocks and cells of an engine of some columns (intercepts and losses are shared)."""
         self.ledger, self.bias_ledger, self.stats = other.ledger, other.bias_ledger, other.stats
-        self._by_output(self.state)[:, columns] = other._by_output(other.state)
+        if len(columns):
+            self._by_output(self.state)[:, columns] = other._by_output(other.state)
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
         """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""

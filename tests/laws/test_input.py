@@ -234,11 +234,42 @@ def test_nonzeros_are_counted_alike_where_columns_outnumber_them(cls):
     assert model.history_[-1]["nonzeros"] == np.count_nonzero(model.coef_)
 
 
+@pytest.mark.parametrize("given", [{}, {"early_stopping": True}, {"average": True}])
+@pytest.mark.parametrize("cls", STREAMS)
+def test_columns_that_do_not_occur_change_no_bit(cls, given):
+    """Where they are many, the passes walk the others alone."""
+    if not set(given) <= set(cls().get_params()):
+        pytest.skip("has no such parameter")
+    wide, y = np.zeros((N, 3 * X.size)), tiny.targets_for(cls(), X)
+    wide[:, 5 : 5 + 6 * 7 : 7] = X
+    makers = [cls(random_state=0, max_iter=3, tol=None, **given) for _ in range(2)]
+    a, b = (
+        fit(model, sp.csr_array(rows), y) for model, rows in zip(makers, (X, wide), strict=True)
+    )
+    assert np.array_equal(a.coef_, b.coef_[..., 5 : 5 + 6 * 7 : 7])
+    assert np.array_equal(a.intercept_, b.intercept_)
+    assert a.history_ == b.history_
+    assert (a.t_, a.n_iter_, a.support_.size) == (b.t_, b.n_iter_, b.support_.size)
+
+
+@pytest.mark.filterwarnings("ignore:.*kept no feature")
+@pytest.mark.parametrize("cls", STREAMS)
+def test_rows_without_a_number_are_learnt(cls):
+    y = tiny.targets_for(cls(), X)
+    model = fit(cls(random_state=0, max_iter=2, tol=None), sp.csr_array((N, 9)), y)
+    assert not model.coef_.any()
+    assert model.history_[-1]["nonzeros"] == 0
+
+
 def test_columns_that_occur(interpreted):
     given = unsorted(X)
     rows = take_matrix(FOBOSClassifier(), given, reset=True, ordered=False)
-    assert rows.columns().tolist() == np.unique(given.indices).tolist()
-    assert rows.cut(3, 5).columns().tolist() == np.unique(given[3:5].indices).tolist()
+    for some, of in ((rows, given), (rows.cut(3, 5), given[3:5])):
+        columns, packed = some.packed()
+        assert columns.tolist() == np.unique(of.indices).tolist()
+        assert packed.n_features == len(columns)
+        first, last = some.indptr[[0, -1]]
+        assert (columns[packed.indices[first:last]] == some.indices[first:last]).all()
 
 
 def test_integers_and_booleans(interpreted):

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
-from tamis.base.looks import is_plain, is_vector
+from tamis.base.looks import is_known, is_plain, is_vector
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -94,7 +94,10 @@ def _validated(model, X, reset: bool, grow: bool):
     """X after scikit-learn's checks; the numbers themselves are looked at later."""
     if sp.issparse(X):
         _check_pointers(X)
-    if not reset and is_plain(model, X, grow):
+    if is_plain(X) and (reset or is_known(model, X, grow)):
+        if reset:
+            model.n_features_in_ = X.shape[1]
+            vars(model).pop("feature_names_in_", None)
         return X
     types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
     options = {"dtype": types, "ensure_all_finite": False, **form}

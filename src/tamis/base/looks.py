@@ -13,19 +13,18 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 _NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def is_plain(model, X, grow: bool) -> bool:
-    """Whether X is as a model without names knows it from earlier calls: nothing else to find."""
+def is_plain(X) -> bool:
+    """Whether X has neither names nor anything else to find or to change."""
     if type(X) is np.ndarray:
         sound = X.ndim == 2 and X.flags.c_contiguous
     else:
         sound = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
-    return (
-        sound
-        and X.dtype in _NUMBERS
-        and X.shape[0] > 0
-        and (X.shape[1] > 0 if grow else X.shape[1] == model.n_features_in_)
-        and "feature_names_in_" not in vars(model)
-    )
+    return sound and X.dtype in _NUMBERS and X.shape[0] > 0 and X.shape[1] > 0
+
+
+def is_known(model, X, grow: bool) -> bool:
+    """Whether plain X is as a model without names knows it from earlier calls."""
+    return (grow or X.shape[1] == model.n_features_in_) and "feature_names_in_" not in vars(model)
 
 
 def is_vector(values) -> bool:

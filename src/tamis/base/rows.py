@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.jit import compiled, helper
+from tamis.base.jit import compiled, helper, inlined
 from tamis.base.random import GOLDEN, mixed
 
 ONE = np.uint64(1)
@@ -31,11 +31,16 @@ class Csr(NamedTuple):
         """Number of rows."""
         return len(self.indptr) - 1
 
-    def columns(self) -> np.ndarray:
-        """Numbers of the columns that occur, ascending; the work is that of the nonzeros alone."""
-        found = np.empty(min(len(self.indices), self.n_features), self.indices.dtype)
+    def packed(self) -> tuple[np.ndarray, "Csr"]:
+        """Numbers of the columns that occur, ascending, and the rows of these columns alone; the
+        work is that of the nonzeros, and of a bit a column.
+        """
         marks = np.zeros((self.n_features >> 6) + 1, np.uint64)
-        return np.sort(found[: int(list_columns(self.indices, self.indptr, marks, found))])
+        before = np.empty(len(marks), np.uint64)
+        count = int(mark_columns(self.indices, self.indptr, marks, before))
+        indices, columns = np.empty_like(self.indices), np.empty(count, self.indices.dtype)
+        pack_columns(self.indices, self.indptr, marks, before, indices, columns)
+        return columns, Csr(self.data, frozen(indices), self.indptr, count)
 
     def cut(self, start: int, stop: int) -> "Csr":
         """Some rows that lie together, without a copy."""
@@ -153,13 +158,21 @@ def inspect_rows(indptr, indices, bits, unsigned, smallest, largest, n_features)
         falls += indptr[i + one] < indptr[i]
     if falls or indptr[0] or indptr[n] > indices.shape[0]:
         return falls + 1, wild, unsorted, small, large
+    odd = 0
     for k in range(indptr[n]):
         size = bits[k] & unsigned
-        small += size < smallest
-        large += size > largest
-    for i in range(n):
-        for k in range(indptr[i] + one, indptr[i + one]):
-            unsorted += indices[k] <= indices[k - one]
+        odd += (size < smallest) | (size > largest)
+    if odd:
+        for k in range(indptr[n]):
+            small += (bits[k] & unsigned) < smallest
+        large = odd - small
+    # All in one run, however short the rows; a row may well begin below the end of the one before.
+    for k in range(one, indptr[n]):
+        unsorted += indices[k] <= indices[k - one]
+    for i in range(one, n):
+        k = indptr[i]
+        if k and k < indptr[i + one]:
+            unsorted -= indices[k] <= indices[k - one]
     if unsorted:
         for k in range(indptr[n]):
             wild += indices[k] >= n_features
@@ -198,23 +211,22 @@ def has_duplicates(indptr, indices):
     own in a small table, each marked with the number of the row; only where two meet is the row
     looked at again.
     """
-    one, turn, long = np.uint64(1), np.uint64(255), np.uint64(256)
-    marks, table = np.zeros(1 << 14, np.uint8), np.empty(1 << 10, np.uint64)
+    one, turn, last_place = np.uint64(1), np.uint64(65535), np.uint64(65535)
+    marks, table = np.zeros(1 << 16, np.uint16), np.empty(1 << 10, np.uint64)
     for i in range(np.uint64(indptr.shape[0]) - one):
         first, last = indptr[i], indptr[i + one]
-        falls, meets = 0, last - first > long
-        mark = np.uint8(i % turn + one)
+        falls, meets = 0, False
+        mark = np.uint16(i % turn + one)
         if mark == 1:
             marks[:] = 0
         for k in range(first + one, last):
             falls += indices[k] <= indices[k - one]
         if not falls:
             continue
-        if last - first <= long:
-            for k in range(first, last):
-                place = (np.uint64(indices[k]) * GOLDEN) >> np.uint64(50)
-                meets |= marks[place] == mark
-                marks[place] = mark
+        for k in range(first, last):
+            place = np.uint64(indices[k]) & last_place
+            meets |= marks[place] == mark
+            marks[place] = mark
         if meets:
             if (last - first) << np.uint64(2) > np.uint64(table.shape[0]):
                 table = np.empty((last - first) << np.uint64(2), np.uint64)
@@ -223,20 +235,40 @@ def has_duplicates(indptr, indices):
     return False
 
 
+@inlined
+def ones(word):
+    """Number of ones among the bits of a word: in pairs, fours and bytes, whose sum ends on top."""
+    pairs = word - ((word >> ONE) & np.uint64(0x5555555555555555))
+    low = np.uint64(0x3333333333333333)
+    fours = (pairs & low) + ((pairs >> np.uint64(2)) & low)
+    eights = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (eights * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
 @compiled
-def list_columns(indices, indptr, marks, found):
-    """Write each column that occurs once, as it is met; return how many there are. `marks` has a
-    bit a column.
+def mark_columns(indices, indptr, marks, before):
+    """Set the bit of each column that occurs, and write how many occur before each word of bits;
+    return how many there are.
     """
     count, six, last = np.uint64(0), np.uint64(6), np.uint64(63)
     for k in range(indptr[0], indptr[np.uint64(indptr.shape[0]) - ONE]):
         j = np.uint64(indices[k])
-        bit = ONE << (j & last)
-        if not marks[j >> six] & bit:
-            marks[j >> six] |= bit
-            found[count] = indices[k]
-            count += ONE
+        marks[j >> six] |= ONE << (j & last)
+    for w in range(np.uint64(marks.shape[0])):
+        before[w] = count
+        count += ones(marks[w])
     return count
+
+
+@compiled
+def pack_columns(indices, indptr, marks, before, places, columns):
+    """Write the place of each nonzero's column among those that occur, and these columns."""
+    six, last = np.uint64(6), np.uint64(63)
+    for k in range(indptr[0], indptr[np.uint64(indptr.shape[0]) - ONE]):
+        j = np.uint64(indices[k])
+        below = (ONE << (j & last)) - ONE
+        place = before[j >> six] + ones(marks[j >> six] & below)
+        places[k], columns[place] = place, j
 
 
 @compiled

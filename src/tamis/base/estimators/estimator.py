@@ -18,8 +18,11 @@ from tamis.base.sentences import complete
 TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
 Left: Any = object  # base of a class that stands left of others, which hold what it asks for
 _FIXED = (bool, int, float, str, NoneType)  # types of values that never change
-# Parameters that were found good, by model: nothing of it lies on the model, in copies or files.
+# Parameters that were found good, by model, and values that never change by class: nothing of it
+# lies on the model, in copies or files.
 _checked: WeakKeyDictionary[Any, dict] = WeakKeyDictionary()
+_good: WeakKeyDictionary[type, set] = WeakKeyDictionary()
+MOST = 4096  # values of a class that are kept
 LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
 
 
@@ -48,7 +51,13 @@ class Estimator(BaseEstimator):
             and (held[name] is not known.get(name, known) or type(held[name]) not in _FIXED)
         }
         if new:
-            validate_parameter_constraints(self._parameter_constraints, new, type(self).__name__)
+            good = _good.setdefault(type(self), set())
+            fixed = {n: (n, type(v), v) for n, v in new.items() if type(v) in _FIXED}
+            asked = {n: v for n, v in new.items() if fixed.get(n) not in good}
+            validate_parameter_constraints(self._parameter_constraints, asked, type(self).__name__)
+            if len(good) > MOST:
+                good.clear()
+            good.update(fixed.values())
             _checked[self] = {**known, **new}
 
     def __sklearn_tags__(self):

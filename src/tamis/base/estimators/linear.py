@@ -2,6 +2,8 @@
 that show a fit.
 """
 
+from functools import lru_cache
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -189,7 +191,8 @@ class LinearStream(CallbackSupportMixin, Estimator):
 
     # ------------------------------------------------------------------ warnings
     def _seed(self) -> int:
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
+        state = self.random_state
+        return _drawn(int(state)) if isinstance(state, Integral) else _draw(state)
 
     def _diverged(self):
         raise FloatingPointError(
@@ -283,6 +286,14 @@ class LinearStream(CallbackSupportMixin, Estimator):
         check_is_fitted(self)
         self._sparse = False
         return self
+
+
+def _draw(state) -> int:
+    """A seed from what a user gave as one."""
+    return int(check_random_state(state).randint(2**31 - 1))
+
+
+_drawn = lru_cache(maxsize=256)(_draw)  # a generator takes longer to make than rows to learn
 
 
 def _same_classes(targets, old) -> bool:

@@ -45,6 +45,11 @@ class Passes:
             self.root = model._init_callback_context(max_subtasks=model.max_iter)
             self.root.call_on_fit_task_begin(**self.given)
 
+    @property
+    def watched(self) -> bool:
+        """Whether anybody looks at the model after each pass."""
+        return self.root is not None
+
     def begin(self) -> None:
         """A pass starts."""
         if self.root is not None:

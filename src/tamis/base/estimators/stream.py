@@ -3,6 +3,7 @@ classes and numbers.
 """
 
 import math
+from contextlib import contextmanager
 from typing import ClassVar
 
 import numpy as np
@@ -56,19 +57,23 @@ class Stream(LinearStream):
         after = self._engine.steps
         if int(after).bit_length() > int(before).bit_length():
             nonzeros = self._engine.count()
-            self.history_.append(self._record(nonzeros))
+            self.history_.append(self._record(self._engine, nonzeros))
             if not nonzeros and after >= 1024:
                 self._warn_empty()
 
     def _run(self, rows, coded: Coded, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
-        engine, seed, threads = self._engine, self._seed(), self._threads()
-        held, weights = self._hold_out(rows, coded, weights, seed)
-        met, patience = self._met(rows), Patience(self.tol, self.n_iter_no_change)
+        seed, threads = self._seed(), self._threads()
+        patience = Patience(self.tol, self.n_iter_no_change)
         shown = self.verbose if self.verbose == "auto" else bool(self.verbose)
-        with Progress(type(self).__name__, rows.n_rows * self.max_iter, shown) as progress:
+        total = rows.n_rows * self.max_iter
+        with (
+            Progress(type(self).__name__, total, shown) as progress,
+            self._near(rows, passes) as (engine, rows, met),
+        ):
+            held, weights = self._hold_out(rows, coded, weights, seed)
             for turn in range(1, self.max_iter + 1):
-                self.n_iter_, before = turn, self._charged()
+                self.n_iter_, before = turn, _charged(engine)
                 passes.begin()
                 key = _key(seed, turn) if self.shuffle else 0
                 engine.learn(
@@ -79,7 +84,7 @@ class Stream(LinearStream):
                     threads,
                     lambda n: progress.advance(n, f"pass {self.n_iter_}"),
                 )
-                record = self._record(engine.count(met), before)
+                record = self._record(engine, engine.count(met), before)
                 if held is not None:
                     record["validation_score"] = self._targets.score(
                         engine.score(held[0]), *held[1:]
@@ -101,12 +106,28 @@ class Stream(LinearStream):
         if not record["nonzeros"]:
             self._warn_empty()
 
-    def _met(self, rows: Csr):
-        """The columns that alone can get weights, or None for all; they are counted after every
-        pass, which must not look at all columns where these outnumber the nonzeros.
+    @contextmanager
+    def _near(self, rows: Csr, passes):
+        """Engine and rows that the passes walk, and the columns that alone can get weights, or None
+        for all.
+
+        Where columns outnumber the nonzeros no pass may look at all of them. Then the passes walk
+        an engine of the columns that occur, whose cells come home at the end; callbacks, though,
+        look at the model after each pass.
         """
-        few = rows.n_features > len(rows.indices) and not self._engine.steps
-        return rows.columns() if few else None
+        engine = self._engine
+        if rows.n_features <= len(rows.indices) or engine.steps:
+            yield engine, rows, None
+            return
+        columns, near = rows.packed()
+        if passes.watched or not engine.packs:
+            yield engine, rows, columns
+            return
+        packed = engine.packed(columns)
+        try:
+            yield packed, near, None
+        finally:
+            engine.follow(packed, columns)
 
     def _hold_out(self, rows, coded, weights, seed):
         """Rows kept for early stopping, their columns and weights, or None; and the weights of
@@ -115,18 +136,15 @@ class Stream(LinearStream):
         return None, weights
 
     # ------------------------------------------------------------------ records and warnings
-    def _charged(self):
-        return self._engine.loss, self._engine.weight
-
-    def _record(self, nonzeros: int, before=(0.0, 0.0)) -> dict:
+    def _record(self, engine, nonzeros: int, before=(0.0, 0.0)) -> dict:
         """What happened since `before`: mean loss of each row before it was learnt, and what is
         kept.
         """
-        cost, weight = self._charged()
+        cost, weight = _charged(engine)
         mean = (cost - before[0]) / max(weight - before[1], np.finfo(float).tiny)
         return {
             "pass": getattr(self, "n_iter_", 1),
-            "rows": int(self._engine.steps),
+            "rows": int(engine.steps),
             "loss": float(mean / self._targets.outputs),
             "nonzeros": int(nonzeros),
         }
@@ -183,6 +201,11 @@ class HeldOut(Stream):
         marks = weights[held].copy()
         weights[held] = 0.0
         return (rows.picked(held), coded.columns[held], marks), frozen(weights)
+
+
+def _charged(engine) -> tuple[float, float]:
+    """Loss and weight of all rows so far."""
+    return engine.loss, engine.weight
 
 
 def _key(seed: int, turn: int) -> int:

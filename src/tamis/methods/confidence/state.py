@@ -22,7 +22,7 @@ class ConfidenceEngine(Engine):
     output may differ from 0.
     """
 
-    _splits = False
+    _splits = packs = False
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "terms": tuple_of(term("aim"), term("gains", "weighs")),

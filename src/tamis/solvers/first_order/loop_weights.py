@@ -52,14 +52,3 @@ def list_weights(state, penalty, rule, ledger, many, cells, weights):
                 cells[found], weights[found] = cell, weight
             found += np.uint64(1)
     return found
-
-
-@compiled
-def count_weights(state, penalty, rule, ledger, many, columns):
-    """Number of nonzero weights of some columns."""
-    found, ledger = 0, Ledger(*ledger)
-    for k in range(np.uint64(columns.shape[0])):
-        cell = np.uint64(columns[k]) * many
-        for c in range(many):
-            found += final(rule, state, penalty, cell + c, ledger) != 0.0
-    return found

@@ -17,12 +17,7 @@ from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.base.targets import Coded
 from tamis.base.verbs import Ledger
 from tamis.solvers.first_order.loop import learn_many, learn_one
-from tamis.solvers.first_order.loop_weights import (
-    count_weights,
-    list_weights,
-    score_rows,
-    write_weights,
-)
+from tamis.solvers.first_order.loop_weights import list_weights, score_rows, write_weights
 
 OPEN = tuple(Ledger())  # before the first step; loops name its numbers
 STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
@@ -56,6 +51,7 @@ class Engine:
     """
 
     _splits: ClassVar[bool] = True  # whether outputs can be learnt apart from each other
+    packs: ClassVar[bool] = True  # whether columns that do not occur can be left out
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "terms": tuple_of(
@@ -224,11 +220,22 @@ class Engine:
         return float(eta), float(l1 * lift[0]), float(l2 * lift[1])
 
     def count(self, columns=None) -> int:
-        """Number of nonzero weights: of all columns, or of `columns`, where no others have any."""
-        if columns is None:
-            return self._list(0)[0]
-        kept = (*self.terms[1:3], self.ledger, np.uint64(self.outputs))
-        return int(count_weights(self.state, *kept, columns))
+        """Number of nonzero weights; `columns` are those that may have any, where that is known."""
+        return self._list(0)[0]
+
+    def packed(self, columns: np.ndarray) -> "Engine":
+        """An engine that has seen nothing, for some of the columns; `follow` brings home what it
+        learns. What a row touches lies closer together there.
+        """
+        other = copy(self)
+        other.state = _empty(self.state.shape[0], len(columns), self.outputs)
+        return other
+
+    def follow(self, other: "Engine", columns: np.ndarray) -> None:
+        """Take clocks and cells of an engine of some columns (intercepts and losses are shared)."""
+        self.ledger, self.bias_ledger, self.stats = other.ledger, other.bias_ledger, other.stats
+        if len(columns):
+            self._by_output(self.state)[:, columns] = other._by_output(other.state)
 
     def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
         """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""

@@ -101,14 +101,14 @@ def block_norm(members, first, last, state, penalty, toll, many):
 
 # ---------------------------------------------------------------- reading a row
 @inlined
-def fetched(indptr, ahead, cells, groups):
-    """Where the next row's nonzeros begin and end, if its groups are worth fetching: between the
-    nonzeros of this row, so that memory answers while the row is computed. A burst of requests
-    before a row would fill the queue to memory, and the row would wait.
+def fetched(indptr, i, ahead, cells, groups):
+    """Whether the groups of the next row are worth fetching, between the nonzeros of this row, so
+    that memory answers while the row is computed (a burst of requests before a row would fill the
+    queue to memory, and the row would wait); how far apart the two rows are; and the last nonzero
+    of the next one.
     """
-    if cells > WIDE and not groups.owner_starts.shape[0]:
-        return indptr[ahead], indptr[ahead + ONE]
-    return np.uint64(0), np.uint64(0)
+    fetches = cells > WIDE and not groups.owner_starts.shape[0]
+    return fetches, indptr[ahead] - indptr[i], indptr[ahead + ONE] - ONE
 
 
 @inlined
@@ -127,16 +127,16 @@ def read_row(
     sqnorm = 0.0
     for c in range(low, high):
         scores[c] = clock.bias_pace * bias[0, c] if intercept else 0.0
-    following, stop = fetched(indptr, ahead, state.shape[1], groups)
+    fetches, gap, most = fetched(indptr, i, ahead, state.shape[1], groups)
     for k in range(first, last):
-        if following < stop:
-            cell = np.uint64(indices[following]) * many
-            prefetch(owners, indices[following])
+        if fetches:
+            following = np.uint64(indices[min(k + gap, most)])
+            cell = following * many
+            prefetch(owners, following)
             prefetch(state, cell)
             if not squares.shape[0]:  # all of its group, as far as they lie around it
                 prefetch(state, cell - EIGHT)
                 prefetch(state, cell + EIGHT)
-            following += ONE
         x, j = np.float64(data[k]), np.uint64(indices[k])
         sqnorm += x * x
         begin, end = j, j + ONE
@@ -174,17 +174,16 @@ def write_row(rows, i, ahead, memory, groups, intercept, low, high, many, slopes
     data, indices, indptr = rows
     state, bias, _, squares, scratch = memory
     _, starts, prices, owners, owner_starts = groups
-    following, stop = fetched(indptr, ahead, state.shape[1], groups)
+    fetches, gap, most = fetched(indptr, i, ahead, state.shape[1], groups)
     for k in range(indptr[i], indptr[i + ONE]):
-        if following < stop:
-            g = np.uint64(owners[indices[following]])
+        if fetches:
+            g = np.uint64(owners[indices[min(k + gap, most)]])
             prefetch(prices, g + g)
             if squares.shape[0]:
                 prefetch(squares, g)
             else:
                 prefetch(scratch, g + g)
                 prefetch(starts, g)
-            following += ONE
         x, j = np.float64(data[k]), np.uint64(indices[k])
         grown = 0.0
         for c in range(low, high):

@@ -135,6 +135,37 @@ def write_group_weights(state, groups, penalty, rule, step, ledger, stats, form,
 
 
 @compiled
+def count_group_weights(memory, groups, penalty, rule, step, ledger, stats, form, columns):
+    """Number of nonzero weights of some columns; what is left of a group is computed once, and
+    remembered in the room for a row, which must be 0.
+    """
+    state, scratch, many = memory.state, memory.scratch, np.uint64(memory.bias.shape[1])
+    clock, found = clock_of(penalty, rule, step, ledger, stats, form), 0
+    members, starts, prices = groups.members, groups.starts, groups.prices
+    owners, owner_starts = groups.owners, groups.owner_starts
+    for k in range(np.uint64(columns.shape[0])):
+        j = np.uint64(columns[k])
+        begin, end = j, j + ONE
+        if owner_starts.shape[0]:
+            begin, end = owner_starts[j], owner_starts[j + ONE]
+        for c in range(many):
+            weight = 0.0
+            for o in range(begin, end):
+                g = np.uint64(owners[o])
+                toll = toll_of(prices[g, 0], prices[g, 1], clock)
+                if scratch[g, 1] == 0.0:
+                    norm = block_norm(
+                        members, starts[g], starts[g + ONE], state, penalty, toll, many
+                    )
+                    scratch[g, 0] = keep(penalty, norm, clock.threshold * prices[g, 0])
+                    scratch[g, 1] = 1.0
+                cell = trim(penalty, state[0, j * many + c], toll)
+                weight += clock.pace * scratch[g, 0] * cell
+            found += weight != 0.0
+    return found
+
+
+@compiled
 def sum_squares(memory, groups, penalty, many):
     """Fill the kept squares of all groups."""
     renew(memory, groups, penalty, many)

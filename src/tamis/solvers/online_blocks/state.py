@@ -15,6 +15,7 @@ from tamis.solvers.first_order.loop import CALM
 from tamis.solvers.first_order.state import CELLS, FIRST, STEP, Engine, RowCalls
 from tamis.solvers.online_blocks.loop import Form, Groups, Memory
 from tamis.solvers.online_blocks.loop_walks import (
+    count_group_weights,
     learn_groups,
     score_groups,
     sum_squares,
@@ -29,7 +30,7 @@ NO_SQUARES = np.zeros(0)  # a look at the weights sums what it needs anew
 class GroupEngine(Engine):
     """State of dual averaging under a block penalty; see `tamis.solvers.online_blocks.loop`."""
 
-    _splits = False
+    _splits = packs = False
     _contents: ClassVar[dict] = {
         "terms": tuple_of(
             term("value", "slope"),
@@ -169,8 +170,11 @@ class GroupEngine(Engine):
         return weights, factors
 
     def count(self, columns=None) -> int:
-        """Number of nonzero weights; a group is looked at as a whole."""
-        return self._list(0)[0]
+        """Number of nonzero weights: of all columns, or of `columns`, where no others have any."""
+        if columns is None:
+            return self._list(0)[0]
+        given = (self._memory(), self._groups(), *self.terms[1:], *self._clocks())
+        return int(count_group_weights(*given, columns))
 
     def _list(self, room):
         weights = self.weights().T.ravel()

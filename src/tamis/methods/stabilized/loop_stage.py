@@ -17,6 +17,7 @@ NONE = np.uint64(0)
 # Threads count features in blocks of 8, so that no cache line of votes is written by two.
 BLOCK, SPREAD, SIXTEEN = np.uint64(3), np.uint64(40503), np.uint64(16)
 LOW_HALF = np.uint64(0xFFFF)
+NEAR = 6  # bins, of a 32nd of an octave, by which the gravity may change without a look at all
 UNSEEN, PRESENT, PURGED = np.uint8(0), np.uint8(1), np.uint8(2)
 # A path's own numbers, one cache line a path: intercept, mean norm and number of its rows, entries
 # of its pool and those of ended bursts, sum and weight of its losses in the stage.
@@ -145,8 +146,8 @@ share_of = copied(owner)
 # --------------------------------------------------------------------------- while paths walk
 @copied
 def is_near(b, wanted):
-    """Whether a bin, not that of the zeros, is the wanted one or beside it."""
-    return (abs(np.int64(b) - wanted) <= 1) & (b > NONE)
+    """Whether a bin, not that of the zeros, is the wanted one or near it."""
+    return (abs(np.int64(b) - wanted) <= NEAR) & (b > NONE)
 
 
 @copied
@@ -341,10 +342,9 @@ def smallest(rank, bundle, shared, count):
     if aside:
         for share in range(np.uint64(count.bins.shape[0])):
             for e in range(count.tallies[share, 0]):
-                stays = shared.status[count.near_at[share, e]] != PURGED
-                if stays and bin_of(count.near_bits[share, e]) == wanted:
+                if bin_of(count.near_bits[share, e]) == wanted:
                     values[found] = count.near[share, e]
-                    found += ONE
+                    found += np.uint64(shared.status[count.near_at[share, e]] != PURGED)
     else:
         for m in range(np.uint64(value.shape[0])):
             for e in range(np.uint64(bundle.paths[m].pooled)):

@@ -26,8 +26,11 @@ def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
         first = 1 if reading.get("zero_based") is False else 0
         return lambda columns: [known.get(int(c), str(int(c) + first)) for c in columns]
     layout = reading["layout"]
-    plain = [(name, list(levels) if role == "words" else None)
-             for name, role, _, levels in layout["columns"] if role in ("number", "words")]  # fmt: skip
+    plain = [
+        (name, list(levels) if role == "words" else None)
+        for name, role, _, levels in layout["columns"]
+        if role in ("number", "words")
+    ]
     names = names_of_fields(plain, layout["missing"] == "indicator")
 
     def named(column: int) -> str:

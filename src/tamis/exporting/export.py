@@ -86,7 +86,7 @@ def export(
     >>> len(alone["WEIGHTS"]) == len(model.support_)
     True
     >>> row = X[[0]].toarray()[0].tolist()
-    >>> abs(alone["predict_proba"](row)[1] - model.predict_proba(X[[0]])[0, 1]) < 1e-12
+    >>> bool(abs(alone["predict_proba"](row)[1] - model.predict_proba(X[[0]])[0, 1]) < 1e-12)
     True
     """
     form = form_of(path, to)

@@ -31,6 +31,7 @@ class Linear(NamedTuple):
     labels: bool  # whether a row has any number of them
     link: str
     lines: np.ndarray | None  # slope and offset of each score in its probability; None: 1 and 0
+    spread: np.ndarray | None  # of the kept columns, where the model knows it
     reading: dict | None
     fields: Fields
     text: Text | None  # how a text becomes columns, where a vectoriser stands before the model
@@ -80,6 +81,7 @@ def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
         bool(getattr(targets, "labels", False)),
         link,
         lines,
+        _spread(model, columns, weights),
         reading,
         fields_of(reading if names is None else None, columns, called),
         None if text is None else text.pruned(columns),
@@ -102,6 +104,16 @@ def _weights(model) -> Any:
             f"confidence, group, multi-task, low-rank and robust families. A {name} is kept by "
             "tamis.save."
         ) from None
+
+
+def _spread(model, columns, weights) -> np.ndarray | None:
+    """Spread of the kept columns: an importance is a weight's size times it."""
+    if not hasattr(model, "importance_"):
+        return None
+    importance = np.atleast_2d(model.importance_)[:, columns].T
+    most = np.abs(weights).argmax(axis=1)[:, None]
+    found = np.take_along_axis(importance, most, 1) / np.abs(np.take_along_axis(weights, most, 1))
+    return found[:, 0]
 
 
 def _of_task(model, weights, intercepts, task) -> tuple[np.ndarray, np.ndarray]:

@@ -27,7 +27,9 @@ def json_of(linear: Linear) -> str:
 
 def document(linear: Linear) -> dict:
     """A model as plain data."""
-    entries = zip(linear.columns.tolist(), linear.names, linear.weights.tolist(), strict=True)
+    columns, weights = linear.columns.tolist(), linear.weights.tolist()
+    spread = [None] * len(columns) if linear.spread is None else linear.spread.tolist()
+    entries = zip(columns, linear.names, weights, spread, strict=True)
     found = {
         "format": "tamis linear model",
         "version": 1,
@@ -42,8 +44,8 @@ def document(linear: Linear) -> dict:
         "n_features": linear.n_features,
         "intercepts": linear.intercepts.tolist(),
         "features": [
-            {"name": name, "column": column, "weights": weights}
-            for column, name, weights in entries
+            {"name": name, "column": column, "weights": own, "spread": wide}
+            for column, name, own, wide in entries
         ],
         "reading": _reading(linear),
     }

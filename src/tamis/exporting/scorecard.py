@@ -55,7 +55,7 @@ def made(linear: Linear, most: int, X: Any = None) -> Card:
     rows = None
     if X is not None:
         rows = sp.csr_array(X)[:, columns] if sp.issparse(X) else np.asarray(X)[:, columns]
-    units = np.ones(len(columns)) if rows is None else _units(rows)
+    units = _known_units(linear) if rows is None else _units(rows)
     sized = weights * units
     largest = float(np.abs(sized).max(initial=0.0))
     if not largest:
@@ -70,19 +70,29 @@ def made(linear: Linear, most: int, X: Any = None) -> Card:
     return _judged(linear, np.rint(sized * found).astype(int), units, float(found), rows)
 
 
+def _known_units(linear: Linear) -> np.ndarray:
+    """Units without a look at rows: of wide columns their spread, where the model knows it."""
+    if linear.spread is None:
+        return np.ones(len(linear.columns))
+    return np.maximum(_round(linear.spread), 1.0)
+
+
 def _units(rows) -> np.ndarray:
     """A round unit near the spread of each column; 1 of columns that are 0 and 1."""
     square = rows.multiply(rows) if sp.issparse(rows) else rows**2
     mean = np.ravel(rows.mean(axis=0))
     spread = np.sqrt(np.maximum(np.ravel(square.mean(axis=0)) - mean**2, 0.0))
-    values = [np.unique(rows[:, [k]].data if sp.issparse(rows) else rows[:, k])
-              for k in range(rows.shape[1])]  # fmt: skip
-    marks = np.array([bool(np.isin(value, (0.0, 1.0)).all()) for value in values], dtype=bool)
-    plain = marks | (spread == 0.0)
-    power = 10.0 ** np.floor(np.log10(np.where(plain, 1.0, spread)))
+    # A number is its own square where it is 0 or 1.
+    other = np.ravel(np.abs(square - rows).sum(axis=0))
+    return np.where((other == 0.0) | (spread == 0.0), 1.0, _round(spread))
+
+
+def _round(sizes: np.ndarray) -> np.ndarray:
+    """1, 2 or 5 times a power of ten near each size; 1 for 0."""
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    power = 10.0 ** np.floor(np.log10(sizes))
     steps = np.array([1.0, 2.0, 5.0, 10.0])
-    near = steps[np.abs(np.where(plain, 1.0, spread)[:, None] / power[:, None] - steps).argmin(1)]
-    return np.where(plain, 1.0, near * power)
+    return power * steps[np.abs(sizes[:, None] / power[:, None] - steps).argmin(axis=1)]
 
 
 def _distance(sized, rounded, scale: float, units, rows) -> float:

@@ -95,6 +95,7 @@ def _of_sequence(row):
 
 def _of_fields(row):
     """Columns of a mapping from fields to values; a field that is not there adds nothing."""
+    row = {str(name): row[name] for name in row}  # a column of a text file is called by its number
     for name in {**NUMBERS, **WORDS, **dict.fromkeys([*HASHED, *GAPS])}:
         if name not in row:
             continue

@@ -136,7 +136,7 @@ def _bucket(name):
 
 def _of_text(text):
     """Columns of a text and their values, as the vectoriser makes them."""
-    counts = {}
+    counts: dict = {}
     for part in _parts(text):
         if part in TEXT["words"]:
             column = TEXT["words"][part]

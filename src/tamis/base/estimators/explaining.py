@@ -220,7 +220,8 @@ class Explains(Left):
         targets, scores = self._scored(X, *beside)
         own = getattr(self, "_shares", None)
         if own is not None:
-            return Explanations(targets, *own(X), scores)
+            names, numbers, shares, begun = own(X)
+            return Explanations(targets, names, numbers, shares, begun, scores)
         columns, weights, intercepts = weights_of(self)
         asked = getattr(self, "_asked", None)
         rows = take_matrix(self, X, reset=False) if asked is None else asked(X)[1]

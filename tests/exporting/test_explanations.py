@@ -72,8 +72,8 @@ def test_a_number_has_no_label():
 def test_classes_are_chosen_by_their_label():
     y = np.array(["a", "b", "c"])[np.arange(60) % 3]
     found = FTRLClassifier(random_state=0).fit(X, y).explain(X)
-    assert found.top(0, label="b") == found._told(0, "b").contributions[:10]
-    assert found._told(0, "b").score == found.score[0, 1]
+    assert found.top(0, label="b") == found.row(0, "b").contributions[:10]
+    assert found.row(0, "b").score == found.score[0, 1]
     assert found[0].score == found.score[0].max()
     with pytest.raises(ValueError, match="label='z' is none of"):
         found.top(0, label="z")

@@ -53,8 +53,8 @@ def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, Any]:
 class Explanations:
     """Where the scores of some rows come from, made by ``model.explain(X)``.
 
-    ``explanations[i]`` is the `Explanation` of row i, ``top(i, n)`` its largest contributions, and
-    ``table(i)`` both as text.
+    ``row(i)``, or ``explanations[i]``, is the `Explanation` of row i, ``top(i, n)`` its largest
+    contributions, and ``table(i)`` both as text.
 
     Attributes
     ----------
@@ -83,10 +83,25 @@ class Explanations:
         return (self[row] for row in range(len(self)))
 
     def __getitem__(self, row: int) -> Explanation:
-        return self._told(row, None)
+        return self.row(row)
 
-    def _told(self, row: int, label) -> Explanation:
-        """The explanation of a row, for a label."""
+    def row(self, row: int, label: Any = None) -> Explanation:
+        """The explanation of one row.
+
+        Parameters
+        ----------
+        row : int
+            Number of the row.
+        label : object, default=None
+            Class, or number of the output. None is the predicted one of several, and of two
+            classes the second, whose side a score above 0 is on.
+
+        Returns
+        -------
+        explanation : Explanation
+            With `label`, `score`, `intercept`, and `contributions`: pairs of a name and what it
+            adds, the largest in size first.
+        """
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} is outside 0..{len(self) - 1}: so many were explained.")
         scores = self._scores[row]
@@ -112,7 +127,7 @@ class Explanations:
         pairs : list of (str, float)
             Names and contributions, the largest in size first.
         """
-        return self._told(row, label).contributions[:n]
+        return self.row(row, label).contributions[:n]
 
     def table(self, row: int = 0, n: int = 10, label: Any = None) -> str:
         """The score of a row as a small table.
@@ -156,7 +171,7 @@ class Explanations:
 
     def _table(self, row: int, n: int, label=None) -> list[tuple[str, float]]:
         """The lines of a table: the first contributions, what the others add, intercept, score."""
-        told = self._told(row, label)
+        told = self.row(row, label)
         first, rest = told.contributions[:n], told.contributions[n:]
         lines = [(str(name), share) for name, share in first]
         if rest:

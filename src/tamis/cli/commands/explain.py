@@ -37,7 +37,7 @@ def run(given: argparse.Namespace) -> None:
 def _show(model, X, given: argparse.Namespace) -> None:
     """Print the explanation of the only row."""
     found = model.explain(X)
-    told = found._told(0, _asked(model, given.label))
+    told = found.row(0, _asked(model, given.label))
     first, rest = told.contributions[: given.top], told.contributions[given.top :]
     if given.json:
         print_json(

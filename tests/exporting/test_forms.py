@@ -91,9 +91,10 @@ def test_sql_reads_gaps_as_the_file_was_read(missing, tmp_path):
     found = run_query(exported(model, "sql").decode(), HEAD, rows)
     np.testing.assert_allclose(found["tamis_probability"], want[:, 1], rtol=0, atol=1e-12)
     assert set(found["tamis_prediction"]) == {"yes", "no"}
-    lost = run_query(exported(model, "sql").decode(), HEAD, [[None, 1.0, None, None]])
-    gone = missing == "error"
-    assert (lost["tamis_probability"][0] is None) == (lost["tamis_prediction"][0] is None) == gone
+    gaps = [[None, 1.0, "Paris", None], [40, 1.0, None, None], [None, 1.0, None, None]]
+    lost = run_query(exported(model, "sql").decode(), HEAD, gaps)
+    for name in ("tamis_score", "tamis_probability", "tamis_prediction"):
+        assert [value is None for value in lost[name]] == [missing == "error"] * 3
 
 
 def test_json_names_fields_and_their_words(tmp_path):
@@ -133,8 +134,10 @@ def test_names_are_hashed_as_the_text_was(tmp_path):
     for _ in range(200):
         some = RNG.choice(20, 5, replace=False)
         good = some.min() < 3
-        lines.append(f"{1 if good else -1} |a {' '.join(words[k] for k in some)} |b x:{some[0]}.5")
-        asked.append({f"a^{words[k]}": 1.0 for k in some} | {"b^x": some[0] + 0.5})
+        lines.append(
+            f"{1 if good else -1} |a {' '.join(words[k] for k in some)} |b x:{some[0]}.5 | c"
+        )
+        asked.append({f"a^{words[k]}": 1.0 for k in some} | {"b^x": some[0] + 0.5, "c": 1.0})
     path.write_text("\n".join(lines) + "\n")
     model = FTRLClassifier(alpha=1e-4, random_state=0)
     tamis.train(model, tamis.open_rows(path, hash_bits=10), passes=5)
@@ -143,6 +146,7 @@ def test_names_are_hashed_as_the_text_was(tmp_path):
     )
     alone = run_python(model)
     np.testing.assert_allclose([alone["predict_proba"](one) for one in asked], want, atol=1e-12)
+    assert alone["score"]({"^c": 2.0}) == alone["score"]({"c": 2.0}) != alone["score"]({})
     hashing = json.loads(exported(model, "json"))["reading"]["hashing"]
     assert (hashing["kind"], hashing["bits"]) == ("names", 10)
     for form in ("sql", "onnx"):

@@ -1,4 +1,5 @@
 from . import datasets as datasets, terms as terms, testing as testing
+from tamis.exporting.export import export as export
 from tamis.judge.protocol import compare as compare
 from tamis.judge.record import Record as Record
 from tamis.judge.selector import StabilitySelector as StabilitySelector
@@ -160,6 +161,7 @@ __all__ = [
     "associations",
     "compare",
     "datasets",
+    "export",
     "groups_by_correlation",
     "groups_from_dummies",
     "groups_from_names",

@@ -28,6 +28,9 @@ RETURNS = {
     "    One column for two classes; positive speaks for ``classes_[1]``.",
     "predict_proba": "P : ndarray of shape (n_samples, n_classes)",
     "predict_log_proba": "P : ndarray of shape (n_samples, n_classes)",
+    "explain": "explanations : Explanations\n"
+    "    ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;\n"
+    "    ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.",
     "transform": "T : array of shape (n_samples, n_features_out)",
 }
 PREDICTED = (  # by the class that predicts; a method may serve classifiers and regressors

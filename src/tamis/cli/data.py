@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tamis.base.estimators.column_names import names_by_reading
 from tamis.base.machine.progress import Progress
 from tamis.cli.memory import needed_by
 from tamis.cli.methods import UsageError
@@ -102,12 +103,4 @@ def suggest(survey: Survey, sieve: int) -> tuple[str, str]:
 
 def names_for(model: Any) -> NamesOf:
     """Names of columns as the model's own file knows them: a function of column numbers."""
-    reading = getattr(model, "reading_", None) or {}
-    known = {int(column): name for column, name in reading.get("names", [])}
-    if "layout" in reading:
-        from tamis.read.tables.layout import Layout
-
-        names = Layout.from_dict(reading["layout"]).names()
-        return lambda columns: [known.get(int(c), names[int(c)]) for c in columns]
-    first = 1 if reading.get("zero_based") is False else 0
-    return lambda columns: [known.get(int(c), str(int(c) + first)) for c in columns]
+    return names_by_reading(getattr(model, "reading_", None) or {})

@@ -8,6 +8,7 @@ from tamis.base.machine.screen import for_terminal
 from tamis.cli.methods import COMPARED, METHODS
 
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
+FORMS = ("json", "python", "sql", "onnx", "scorecard")
 _FILES = "a file, a glob, or - for standard input; several are read one after the other"
 
 
@@ -33,6 +34,8 @@ def make_parser() -> argparse.ArgumentParser:
     _fit(commands)
     _predict(commands)
     _inspect(commands)
+    _explain(commands)
+    _export(commands)
     _compare(commands)
     _check(commands)
     _associate(commands)
@@ -119,6 +122,47 @@ def _inspect(commands) -> None:
     shape = one.add_mutually_exclusive_group()
     shape.add_argument("--csv", action="store_true", help="all kept features as CSV")
     shape.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _explain(commands) -> None:
+    one = commands.add_parser(
+        "explain",
+        help="say where the prediction of one row comes from",
+        description="What each feature of a row adds to its score, the largest first.",
+    )
+    one.add_argument("model", metavar="MODEL", help="a file that tamis fit --out wrote")
+    one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
+    one.add_argument("--row", type=int, default=1, help="number of the row, from 1; default: 1")
+    one.add_argument("--class", dest="label", help="class to explain; default: the predicted one")
+    one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
+    one.add_argument("--json", action="store_true", help="as JSON")
+    _reading(one, schema=True)
+
+
+def _export(commands) -> None:
+    one = commands.add_parser(
+        "export",
+        help="write a model for use outside of Python",
+        description="A linear model as the few columns that it kept.",
+    )
+    one.add_argument("model", metavar="MODEL", help="a file that tamis fit --out wrote")
+    one.add_argument(
+        "--to", choices=FORMS, help="form of the result; default: by the suffix of --out"
+    )
+    one.add_argument("-o", "--out", metavar="OUT", help="where to write; default: standard output")
+    _choice(one, "--dialect", "sqlite postgresql duckdb", "of SQL; default: sqlite")
+    one.add_argument("--table", default="rows", help="table that SQL reads; default: rows")
+    _choice(one, "--inputs", "all kept", "columns that ONNX takes; default: all")
+    one.add_argument(
+        "--points",
+        type=int,
+        default=10,
+        help="most points of a feature on a scorecard; default: 10",
+    )
+    one.add_argument(
+        "--test", metavar="FILE", help="rows to measure what the rounding of a scorecard costs"
+    )
+    _reading(one, schema=True)
 
 
 def _compare(commands) -> None:

@@ -2,28 +2,18 @@
 
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from tamis.base.estimators.explaining import Explanation, explained, output_of
 from tamis.base.machine.disk import StrPath
 from tamis.base.machine.threads import alone
 from tamis.persist import save
 from tamis.serve.served import Served
 
 _ALONE = "a row is indices and values, or a mapping. Got indices alone."
-
-
-class Explanation(NamedTuple):
-    """Where the score of a row comes from: it is the intercept and the sum of the contributions, up
-    to rounding.
-    """
-
-    label: Any
-    score: float
-    intercept: float
-    contributions: list[tuple[Any, float]]
 
 
 class Live:
@@ -151,11 +141,9 @@ class Live:
         with self._lock:
             scores = self._scores(row, values)[0].copy()
             names, shares = self._served.shares(row, values)
-            at, label = self._output(scores, label)
-            intercept = float(self._served.engine.intercepts()[at])
-        order = np.argsort(-np.abs(shares[:, at]), kind="stable").tolist()
-        listed = [(names[k], float(shares[k, at])) for k in order]
-        return Explanation(label, float(scores[at]), intercept, listed)
+            at, label = output_of(self.model._targets, scores, label)
+            intercept = self._served.engine.intercepts()[at]
+        return explained(label, scores[at], intercept, names, shares[:, at])
 
     def save(self, path: StrPath) -> None:
         """Save the model, as `tamis.save` does, between two rows.
@@ -173,19 +161,6 @@ class Live:
         if values is None and not _is_named(row):
             raise TypeError(_ALONE)
         return self._served.scores(row, values)
-
-    def _output(self, scores, label) -> tuple[int, Any]:
-        """Number of the output that is explained, and its label."""
-        classes = getattr(self.model._targets, "classes", np.arange(len(scores))).tolist()
-        if len(scores) == 1:
-            return 0, classes[-1]
-        if label is None:
-            at = int(scores.argmax())
-        elif label in classes:
-            at = classes.index(label)
-        else:
-            raise ValueError(f"label={label!r} is none of {classes[:10]}. Pass one of them.")
-        return at, classes[at]
 
 
 def _is_named(row) -> bool:

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from tamis.base.border import half_fitted
 from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
+from tamis.base.estimators.explaining import Explains
 from tamis.base.looks import class_spans
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, Coded
@@ -62,7 +63,7 @@ def gives_probabilities(model) -> bool:
     )
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, Explains, Estimator):
     """What classifiers answer; a method adds `_fit` and `_scores`."""
 
     _contents: ClassVar[dict] = {"_targets": early(part(ClassTargets, "outputs", "targets"))}

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import half_fitted, note_columns, take_matrix, take_weights, warn_user
 from tamis.base.contents import count, flag, optional
 from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.explaining import Weights
 from tamis.base.estimators.passes import CallbackSupportMixin, Passes, with_callbacks
 from tamis.base.parameters import (
     AUTO,
@@ -228,6 +229,15 @@ class LinearStream(CallbackSupportMixin, Estimator):
             raise half_fitted(self)
         # Columns that a growing model has not met weigh nothing.
         return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
+
+    def _kept_weights(self) -> Weights:
+        """The weights of the kept columns, without a look at the others."""
+        engine = self._fitted("coef_")
+        cells, found = engine.nonzeros()
+        columns, at = np.unique(cells // engine.outputs, return_inverse=True)
+        weights = np.zeros((len(columns), engine.outputs))
+        weights[at, cells % engine.outputs] = found
+        return Weights(columns, weights, np.ravel(engine.intercepts()))
 
     def __sklearn_is_fitted__(self):
         return "_engine" in vars(self)

@@ -7,10 +7,11 @@ from sklearn.base import RegressorMixin
 
 from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
+from tamis.base.estimators.explaining import Explains
 from tamis.base.targets import Coded, NumberTargets
 
 
-class Regressor(RegressorMixin, Estimator):
+class Regressor(RegressorMixin, Explains, Estimator):
     """What regressors answer; a method adds `_fit` and `_scores`."""
 
     _contents: ClassVar[dict] = {"_targets": early(part(NumberTargets, "outputs", "targets"))}

@@ -25,6 +25,7 @@ from tamis.base.contents import (
     rows,
 )
 from tamis.base.contents import one_of as any_of
+from tamis.base.estimators.explaining import Weights
 from tamis.base.parameters import ABOVE, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.base.rows import Csr, trusted
 from tamis.methods.few_labels.labels import FewLabels
@@ -256,6 +257,18 @@ class KernelMachines(CalibratedClassifier):
         if many > 2 and self.multi_class == "ovo":
             return _ovr_decision_function(scores > 0.0, scores, many)
         return scores
+
+    def _kept_weights(self) -> Weights:
+        """The weights of a linear kernel's columns."""
+        many = len(self._targets.classes)
+        if self.kernel != "linear" or (many > 2 and self.multi_class == "ovo"):
+            raise TypeError(
+                f"the scores of this {type(self).__name__} (kernel={self.kernel!r}, multi_class="
+                f"{self.multi_class!r}) are no sums over columns. Take kernel='linear', and "
+                "multi_class='ovr' for several classes."
+            )
+        columns = np.flatnonzero(self.coef_.any(axis=0))
+        return Weights(columns, self.coef_[:, columns].T.copy(), self.intercept_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

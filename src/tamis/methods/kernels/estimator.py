@@ -311,6 +311,21 @@ class KernelModel(Estimator):
                 scores[block, own] += mixture @ self.dual_coef_[own].T
         return scores
 
+    def _shares(self, X):
+        """Of each kernel with a weight what it adds to the scores."""
+        matrix, outputs = take_asked(self, X), len(self.intercept_)
+        thetas = np.atleast_2d(self.kernel_weights_)
+        used = np.flatnonzero(thetas.any(axis=0))
+        parts = np.zeros((outputs, matrix.shape[0], len(used)))
+        for place, kernel in enumerate(used):
+            alone = np.zeros(thetas.shape[1])
+            alone[kernel] = 1.0
+            values = self._rows.mixture(matrix, alone) @ self.dual_coef_.T
+            factors = np.broadcast_to(thetas[:, kernel] * self._scales[kernel], outputs)
+            parts[:, :, place] = (values * factors).T
+        names = [str(self.kernel_names_[kernel]) for kernel in used]
+        return names, used, [sp.csr_array(part) for part in parts], self.intercept_
+
     def __sklearn_is_fitted__(self):
         return "_rows" in vars(self)
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import take_weights, warn_user
 from tamis.base.contents import array, count, part, records, rows
 from tamis.base.estimators.estimator import plain_rows
+from tamis.base.estimators.explaining import Weights
 from tamis.base.machine.threads import count_threads
 from tamis.base.parameters import (
     ABOVE,
@@ -303,6 +304,12 @@ class LowRankModel(Factoring):
     def _offsets(self) -> np.ndarray:
         """What is added to the products."""
         return self.intercept_
+
+    def _kept_weights(self) -> Weights:
+        """The weights of the kept columns, and what is added to the products."""
+        columns = self.support_
+        weights = self._weights[:, columns].T.toarray()
+        return Weights(columns, np.ascontiguousarray(weights), np.asarray(self._offsets()))
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_weights")

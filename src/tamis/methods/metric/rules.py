@@ -42,6 +42,19 @@ class Rules:
             found[:, c] = (distance**2).mean(axis=1)
         return found
 
+    def distances_by_term(self, asked: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """The same as sums over terms, of shape (classes, rows, terms); `turn` takes points to
+        terms and leaves lengths as they are.
+        """
+        found = np.zeros((self.n_classes, len(asked), turn.shape[1]))
+        for c in range(self.n_classes):
+            members = np.flatnonzero(self.codes == c)
+            k = min(self.k, len(members))
+            _, near = Search(self.points, members, self.n_jobs).nearest(slice(None), k, asked)
+            for place in range(k):
+                found[c] += ((asked - self.points[near[:, place]]) @ turn) ** 2 / k
+        return found
+
 
 class Watch:
     """Errors of the metric so far on held-out rows, and the steps where they were least."""

@@ -5,6 +5,7 @@ classifier.
 from typing import ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -12,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from tamis.base.contents import array, indices
 from tamis.base.estimators.classifier import Classifier
 from tamis.base.estimators.estimator import plain_rows
+from tamis.base.estimators.explaining import Explanations
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.methods.metric.candidates import Distinct
 from tamis.methods.metric.estimator import MetricLearner
@@ -172,17 +174,31 @@ class SDistClassifier(MetricLearner, Classifier):
         check_is_fitted(self)
         rows, jobs = plain_rows(self, X), effective_n_jobs(self.n_jobs)
         with threadpool_limits(jobs):
-            asked = self._points(rows)
-            rules = Rules(
-                self._reference,
-                self._reference_codes,
-                self._reference_weights,
-                len(self.classes_),
-                self.n_neighbors,
-                self.rule,
-                jobs,
-            )
-            return rules.scores(asked)
+            return self._rules(jobs).scores(self._points(rows))
+
+    def _rules(self, jobs: int) -> Rules:
+        """The training rows, and what they say of others."""
+        known = self._reference, self._reference_codes, self._reference_weights
+        return Rules(*known, len(self.classes_), self.n_neighbors, self.rule, jobs)
+
+    def explain(self, X):
+        """Say which terms set the nearest rows of the classes apart.
+
+        A squared distance is the sum of the squares of :math:`W^{1/2} (\\phi_i - \\phi_j)`, one a
+        term; a term's contribution to the score of a class is minus its mean square over the k
+        nearest rows of that class (of two classes, that of the second less that of the first). The
+        scores are those of ``rule="margin"``, by which votes go as well.
+        """
+        check_is_fitted(self)
+        rows, jobs = plain_rows(self, X), effective_n_jobs(self.n_jobs)
+        left, _, right = np.linalg.svd(self.components_, full_matrices=False)
+        with threadpool_limits(jobs):
+            parts = -self._rules(jobs).distances_by_term(self._points(rows), left @ right)
+        parts = parts[1:] - parts[:1] if len(parts) == 2 else parts
+        columns, scores = np.arange(len(self.terms_)), parts.sum(axis=2).T
+        found = [sp.csr_array(part) for part in parts]
+        names = self.get_term_names()
+        return Explanations(self._targets, names, columns, found, np.zeros(len(parts)), scores)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

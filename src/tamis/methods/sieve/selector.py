@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import half_fitted, take_matrix, take_weights, warn_user
 from tamis.base.contents import optional, part
 from tamis.base.estimators.estimator import Estimator, take
+from tamis.base.estimators.explaining import Weights
 from tamis.base.parameters import (
     ARRAY,
     AUTO,
@@ -330,6 +331,11 @@ class Sieve(TwoReadings, Shows, SelectorMixin, Estimator):
         scores = np.empty((rows.n_rows, result.n_outputs))
         score_given(*rows[:3], result.places(), result.padded(), result.bias, scores)
         return scores
+
+    def _kept_weights(self) -> Weights:
+        """The weights of the kept columns."""
+        result = self._result
+        return Weights(result.columns, result.weights, result.bias)
 
     def _get_support_mask(self):
         check_is_fitted(self)

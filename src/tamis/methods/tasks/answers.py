@@ -23,6 +23,12 @@ class ByTask(Left):
         """Labels of the tasks, in the order in which they came."""
         return targets_of(self, "tasks_").tasks
 
+    def explain(self, X, task=None):
+        """Say where the scores of the rows come from, each by its task: the intercept, and what
+        each kept feature adds.
+        """
+        return self._explained(X, task)
+
     def predict(self, X, task=None):
         """Predictions for the rows, each by its task."""
         targets, scores = self._scored(X, task)

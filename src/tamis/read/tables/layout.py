@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.estimators.column_names import names_of_fields
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows
 from tamis.read.streams import shown
@@ -67,10 +68,8 @@ class Layout:
 
     def names(self) -> list[str]:
         """Names of the columns of X; buckets by their number."""
-        found = []
-        for c in self.features:
-            found += [f"{c.name}={word}" for word in c.levels] if c.role == WORDS else [c.name]
-            found += [f"{c.name}=missing"] if self.missing == "indicator" else []
+        fields = [(c.name, c.levels if c.role == WORDS else None) for c in self.features]
+        found = names_of_fields(fields, self.missing == "indicator")
         return found + [f"bucket {k}" for k in range(self.width - self.buckets)]
 
     def find(self, role: str) -> Column | None:

@@ -1,0 +1,257 @@
+"""Where scores come from: what every feature adds to the score of a row."""
+
+import html
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.base.border import take_matrix
+from tamis.base.estimators.column_names import names_of
+from tamis.base.estimators.estimator import Left
+from tamis.base.machine.screen import for_terminal
+
+SHOWN_ROWS, SHOWN_FEATURES = 5, 6  # of the printed form
+
+
+class Explanation(NamedTuple):
+    """Where the score of a row comes from: it is the intercept and the sum of the contributions, up
+    to rounding.
+    """
+
+    label: Any
+    score: float
+    intercept: float
+    contributions: list[tuple[Any, float]]
+
+
+def explained(label, score, intercept, names: Sequence, shares: np.ndarray) -> Explanation:
+    """The explanation of one score, the largest contributions first."""
+    order = np.argsort(-np.abs(shares), kind="stable").tolist()
+    listed = [(names[k], float(shares[k])) for k in order]
+    return Explanation(label, float(score), float(intercept), listed)
+
+
+def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, Any]:
+    """Number of the output of one row that is explained, and its label: the predicted one of
+    several, and of two classes the second, whose side a score above 0 is on.
+    """
+    classes = getattr(targets, "classes", np.arange(len(scores))).tolist()
+    if len(scores) == 1:
+        return 0, classes[-1]
+    if label is None:
+        at = int(scores.argmax())
+    elif label in classes:
+        at = classes.index(label)
+    else:
+        raise ValueError(f"label={label!r} is none of {classes[:10]}. Pass one of them.")
+    return at, classes[at]
+
+
+class Explanations:
+    """Where the scores of some rows come from, made by ``model.explain(X)``.
+
+    ``row(i)``, or ``explanations[i]``, is the `Explanation` of row i, ``top(i, n)`` its largest
+    contributions, and ``table(i)`` both as text.
+
+    Attributes
+    ----------
+    names : list of str
+        Features that the model kept (of a metric its terms, of a kernel model its kernels).
+    columns : ndarray of int
+        Their columns in X (numbers of the terms or kernels).
+    contributions : list of csr_array of shape (n_samples, len(names))
+        What each of them adds to the score of each row, a matrix an output; zeros are not stored.
+    intercept : ndarray of shape (n_samples, n_outputs)
+        What every score begins with.
+    score : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+        The scores, as `decision_function` gives them (of a regressor `predict`).
+    """
+
+    def __init__(self, targets, names, columns, contributions, intercept, scores):
+        self._targets, self._scores = targets, scores
+        self.names, self.columns, self.contributions = names, columns, contributions
+        self.intercept = np.broadcast_to(intercept, scores.shape)
+        self.score = targets.decision(scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return (self[row] for row in range(len(self)))
+
+    def __getitem__(self, row: int) -> Explanation:
+        return self.row(row)
+
+    def row(self, row: int, label: Any = None) -> Explanation:
+        """The explanation of one row.
+
+        Parameters
+        ----------
+        row : int
+            Number of the row.
+        label : object, default=None
+            Class, or number of the output. None is the predicted one of several, and of two
+            classes the second, whose side a score above 0 is on.
+
+        Returns
+        -------
+        explanation : Explanation
+            With `label`, `score`, `intercept`, and `contributions`: pairs of a name and what it
+            adds, the largest in size first.
+        """
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} is outside 0..{len(self) - 1}: so many were explained.")
+        scores = self._scores[row]
+        at, label = output_of(self._targets, scores, label)
+        part = self.contributions[at][[row]]
+        names = [self.names[k] for k in part.indices]
+        return explained(label, scores[at], self.intercept[row, at], names, part.data)
+
+    def top(self, row: int = 0, n: int = 10, label: Any = None) -> list[tuple[str, float]]:
+        """The largest contributions to the score of a row.
+
+        Parameters
+        ----------
+        row : int, default=0
+            Number of the row.
+        n : int, default=10
+            How many to tell.
+        label : object, default=None
+            Class, or number of the output. None is the predicted one of several.
+
+        Returns
+        -------
+        pairs : list of (str, float)
+            Names and contributions, the largest in size first.
+        """
+        return self.row(row, label).contributions[:n]
+
+    def table(self, row: int = 0, n: int = 10, label: Any = None) -> str:
+        """The score of a row as a small table.
+
+        Parameters
+        ----------
+        row : int, default=0
+            Number of the row.
+        n : int, default=10
+            How many contributions to tell.
+        label : object, default=None
+            Class, or number of the output. None is the predicted one of several.
+
+        Returns
+        -------
+        text : str
+            A line a contribution, what the others add, the intercept and the score.
+        """
+        lines = [(for_terminal(name), share) for name, share in self._table(row, n, label)]
+        width = max(len(name) for name, _ in lines)
+        return "\n".join(f"{name.ljust(width)}  {share:+.6g}" for name, share in lines)
+
+    def __repr__(self) -> str:
+        several = f" and {len(self) - SHOWN_ROWS:,} rows more" * (len(self) > SHOWN_ROWS)
+        lines = [self._line(row) for row in range(min(len(self), SHOWN_ROWS))]
+        return "\n".join([*lines, several.strip()]).strip()
+
+    def _line(self, row: int) -> str:
+        """The score of a row as a sum."""
+        told = self[row]
+        first = [f"{share:+.3g} {name}" for name, share in told.contributions[:SHOWN_FEATURES]]
+        more = len(told.contributions) - len(first)
+        rest = [f"and {more} more"] if more > 0 else []
+        sides = " ".join([f"{told.intercept:+.3g}", *first, *rest])
+        return for_terminal(f"row {row}: {told.score:+.3g}{self._of(told)} = {sides}")
+
+    def _of(self, told: Explanation) -> str:
+        """Whose score it is; a single number's needs no name."""
+        single = len(self.contributions) == 1 and not hasattr(self._targets, "classes")
+        return "" if single else f" for {told.label}"
+
+    def _table(self, row: int, n: int, label=None) -> list[tuple[str, float]]:
+        """The lines of a table: the first contributions, what the others add, intercept, score."""
+        told = self.row(row, label)
+        first, rest = told.contributions[:n], told.contributions[n:]
+        lines = [(str(name), share) for name, share in first]
+        if rest:
+            lines.append((f"({len(rest)} more)", sum(share for _, share in rest)))
+        return [*lines, ("(intercept)", told.intercept), (f"score{self._of(told)}", told.score)]
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for row in range(min(len(self), SHOWN_ROWS)):
+            cells = "".join(
+                f"<tr><td>{html.escape(for_terminal(name))}</td><td>{share:+.4g}</td></tr>"
+                for name, share in self._table(row, SHOWN_FEATURES)
+            )
+            parts.append(f"<table><caption>row {row}</caption>{cells}</table>")
+        more = len(self) - len(parts)
+        return "".join(parts) + f"<p>{more:,} rows more</p>" * (more > 0)
+
+
+# --------------------------------------------------------------------------- linear models
+class Weights(NamedTuple):
+    """A linear model as the columns that it kept: (kept,), (kept, outputs) and (outputs,)."""
+
+    columns: np.ndarray
+    weights: np.ndarray
+    intercepts: np.ndarray
+
+
+def weights_of(model: Any) -> Weights:
+    """The weights of a fitted linear model, of tasks those of all tasks one after the other.
+
+    A model that knows them without looking at all columns has `_kept_weights`.
+    """
+    check_is_fitted(model)
+    name = type(model).__name__
+    if hasattr(model, "_kept_weights"):
+        return model._kept_weights()
+    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        raise TypeError(
+            f"a {name} is no linear model: its score is no sum over columns. Take one with `coef_`."
+        )
+    coef = model.coef_
+    coef = np.reshape(coef, (-1, np.shape(coef)[-1]))
+    columns = np.flatnonzero(coef.any(axis=0))
+    return Weights(columns, np.ascontiguousarray(coef[:, columns].T), np.ravel(model.intercept_))
+
+
+class Explains(Left):
+    """A model that says where its scores come from.
+
+    One that is not linear has ``_shares(X) -> (names, columns, contributions, intercepts)``.
+    """
+
+    def explain(self, X):
+        """Say where the scores of the rows come from: the intercept, and what each kept feature
+        adds.
+        """
+        return self._explained(X)
+
+    def _explained(self, X, *beside) -> Explanations:
+        """The explanations of rows; `beside` is their tasks, where there are some."""
+        targets, scores = self._scored(X, *beside)
+        own = getattr(self, "_shares", None)
+        if own is not None:
+            names, numbers, shares, begun = own(X)
+            return Explanations(targets, names, numbers, shares, begun, scores)
+        columns, weights, intercepts = weights_of(self)
+        asked = getattr(self, "_asked", None)
+        rows = take_matrix(self, X, reset=False) if asked is None else asked(X)[1]
+        kept = sp.csr_array(rows.scipy())[:, columns].astype(np.float64)
+        outputs = scores.shape[1]
+        first = np.zeros(len(scores), np.int64)  # number of the first output of each row's task
+        if beside:
+            codes = targets.asked(*beside, len(scores), type(self).__name__)
+            first = outputs * codes.astype(np.int64)
+        at = np.repeat(first, np.diff(kept.indptr))
+        contributions = []
+        for output in range(outputs):
+            shares = kept.data * weights[kept.indices, at + output]
+            one = sp.csr_array((shares, kept.indices, kept.indptr), shape=kept.shape, copy=True)
+            one.eliminate_zeros()
+            contributions.append(one)
+        begun = intercepts[first[:, None] + np.arange(outputs)]
+        return Explanations(targets, names_of(self, columns), columns, contributions, begun, scores)

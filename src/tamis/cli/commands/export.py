@@ -1,0 +1,49 @@
+"""``tamis export``: a model for use outside of Python."""
+
+import argparse
+import sys
+
+import scipy.sparse as sp
+
+from tamis.base.machine.disk import replacing
+from tamis.cli.data import source_of
+from tamis.cli.methods import UsageError
+from tamis.cli.say import note
+from tamis.exporting.export import exported, form_of
+from tamis.persist import load
+
+
+def run(given: argparse.Namespace) -> None:
+    """Read, turn, write."""
+    if given.to is None and not given.out:
+        raise UsageError("say what to make: --to json, python, sql, onnx or scorecard.")
+    form = form_of(given.out or "", given.to)
+    if form == "onnx" and not given.out:
+        raise UsageError("ONNX is no text: say where to write it, -o MODEL.onnx.")
+    if given.test and form != "scorecard":
+        raise UsageError("--test is for --to scorecard, whose rounding it measures.")
+    model = load(given.model)
+    options = {"dialect": given.dialect, "table": given.table, "inputs": given.inputs}
+    if form == "scorecard":
+        options |= {"points": given.points, "X": _rows(model, given)}
+    content = exported(model, form, **options)
+    if not given.out:
+        sys.stdout.write(content.decode())
+        return
+    with replacing(given.out, "write") as file:
+        file.write(content)
+    note(f"written: {given.out}")
+
+
+def _rows(model, given: argparse.Namespace):
+    """The rows on which a scorecard is measured, if there are some."""
+    schema = getattr(model, "reading_", None)
+    if not given.test:
+        return None
+    if schema is None:
+        raise UsageError(
+            f"{given.model}: the model was not trained from a file, so nobody knows what the "
+            "columns of another one mean. Leave --test out."
+        )
+    rows = source_of([given.test], given, schema=schema, target=False)
+    return sp.vstack([chunk.X for chunk in rows], format="csr")

@@ -1,0 +1,143 @@
+"""`export`: a model in a form that others run."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from tamis.base.machine.disk import StrPath, replacing
+from tamis.exporting.linear import linear_of
+from tamis.exporting.onnx import onnx_of
+from tamis.exporting.plain import json_of
+from tamis.exporting.python import python_of
+from tamis.exporting.scorecard import scorecard_of
+from tamis.exporting.sql import sql_of
+
+SUFFIXES = {
+    ".json": "json",
+    ".py": "python",
+    ".sql": "sql",
+    ".onnx": "onnx",
+    ".md": "scorecard",
+}
+FORMS = tuple(SUFFIXES.values())
+
+
+def export(
+    model: Any,
+    path: StrPath,
+    to: str | None = None,
+    *,
+    names: Any = None,
+    task: Any = None,
+    dialect: str = "sqlite",
+    table: str = "rows",
+    inputs: str = "all",
+    points: int = 10,
+    X: Any = None,
+) -> None:
+    """Write a linear model for use outside of Python, as the few columns that it kept.
+
+    Choose JSON for a program of your own, Python to predict without tamis or NumPy, SQL to predict
+    where the rows lie, ONNX for a runtime, and a scorecard for paper. `save` keeps any model, with
+    all that it needs to learn on.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted linear model, or a scikit-learn Pipeline of a CountVectorizer or TfidfVectorizer
+        and a linear model (JSON and Python). Its names and how gaps are read come along.
+    path : str or os.PathLike
+        Where to write.
+    to : {"json", "python", "sql", "onnx", "scorecard"} or None, default=None
+        None goes by the suffix: .json, .py, .sql, .onnx or .md.
+    names : array-like of str, default=None
+        Names of all columns, where X was neither a DataFrame nor a file.
+    task : object, default=None
+        Which task, of a model of several.
+    dialect : {"sqlite", "postgresql", "duckdb"}, default="sqlite"
+        Of SQL.
+    table : str, default="rows"
+        Table that SQL reads.
+    inputs : {"all", "kept"}, default="all"
+        Columns of the tensor that ONNX takes.
+    points : int, default=10
+        Most points of a feature on a scorecard.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Rows by which the points of a scorecard are chosen, and on which the cost of rounding is
+        told. Without them only a bound is.
+
+    See Also
+    --------
+    save : Save a model, for tamis.
+    live : A model in service, in Python.
+
+    Examples
+    --------
+    >>> import runpy
+    >>> import tamis
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> X, y, planted = tamis.datasets.make_text(n_samples=500, n_features=3000, random_state=0)
+    >>> model = tamis.SieveClassifier(random_state=0).fit(X, y)
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "model.py")
+    ...     tamis.export(model, path)
+    ...     alone = runpy.run_path(str(path))
+    >>> len(alone["WEIGHTS"]) == len(model.support_)
+    True
+    >>> row = X[[0]].toarray()[0].tolist()
+    >>> bool(abs(alone["predict_proba"](row)[1] - model.predict_proba(X[[0]])[0, 1]) < 1e-12)
+    True
+    """
+    form = form_of(path, to)
+    content = exported(
+        model,
+        form,
+        names=names,
+        task=task,
+        dialect=dialect,
+        table=table,
+        inputs=inputs,
+        points=points,
+        X=X,
+    )
+    with replacing(path, "write") as file:
+        file.write(content)
+
+
+def form_of(path: StrPath, to: str | None) -> str:
+    """The form that is asked for, or that a suffix names."""
+    if to is None:
+        suffix = Path(os.fspath(path)).suffix.lower()
+        if suffix not in SUFFIXES:
+            raise ValueError(
+                f"{os.fspath(path)}: the suffix {suffix!r} names no form. Use one of "
+                f"{', '.join(SUFFIXES)}, or pass to, one of {', '.join(FORMS)}."
+            )
+        return SUFFIXES[suffix]
+    if to not in FORMS:
+        raise ValueError(f"to={to!r} is none of {', '.join(FORMS)}.")
+    return to
+
+
+def exported(
+    model: Any,
+    form: str,
+    *,
+    names: Any = None,
+    task: Any = None,
+    dialect: str = "sqlite",
+    table: str = "rows",
+    inputs: str = "all",
+    points: int = 10,
+    X: Any = None,
+) -> bytes:
+    """A model in a form, as bytes."""
+    linear = linear_of(model, task, names)
+    if form == "onnx":
+        return onnx_of(linear, inputs)
+    if form == "sql":
+        return sql_of(linear, dialect, table).encode()
+    if form == "scorecard":
+        return scorecard_of(linear, points, X).encode()
+    return (json_of if form == "json" else python_of)(linear).encode()

@@ -1,0 +1,141 @@
+"""A fitted linear model as numbers and names: what every form of export starts from."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tamis.base.estimators.column_names import names_of
+from tamis.base.estimators.explaining import weights_of
+from tamis.exporting.fields import Fields, fields_of
+from tamis.exporting.text import Text, text_of
+
+IDENTITY, LOGISTIC, RATIOS, SOFTMAX = "identity", "logistic", "one-vs-rest", "softmax"
+LINKS = {
+    IDENTITY: "there are no probabilities",
+    LOGISTIC: "the probability of an output is 1 / (1 + exp(-score))",
+    RATIOS: "1 / (1 + exp(-score)) of each class, divided by their sum",
+    SOFTMAX: "exp(score) of each class, divided by their sum",
+}
+
+
+class Linear(NamedTuple):
+    """A linear model: scores are the intercepts and the weighted sum of the kept columns."""
+
+    model: str
+    columns: np.ndarray  # (kept,)
+    names: list[str]
+    weights: np.ndarray  # (kept, outputs)
+    intercepts: np.ndarray  # (outputs,)
+    n_features: int
+    classes: list | None  # of classes and of labels; None where the targets are numbers
+    labels: bool  # whether a row has any number of them
+    link: str
+    lines: np.ndarray | None  # slope and offset of each score in its probability; None: 1 and 0
+    spread: np.ndarray | None  # of the kept columns, where the model knows it
+    reading: dict | None
+    fields: Fields
+    text: Text | None  # how a text becomes columns, where a vectoriser stands before the model
+
+    @property
+    def outputs(self) -> int:
+        """Number of scores of a row."""
+        return len(self.intercepts)
+
+    @property
+    def title(self) -> str:
+        """What it is, in a line."""
+        kept = f"{len(self.columns):,} of {self.n_features:,} columns"
+        return f"{self.model}, {kept}"
+
+
+def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
+    """A fitted model and what its columns mean, as the kept columns alone.
+
+    `model` may be a scikit-learn Pipeline of a vectoriser of text and a model. `task` names one of
+    several tasks; `names` are those of all columns, where neither X nor a file had any.
+    """
+    text, model = text_of(model)
+    columns, weights, intercepts = _weights(model)
+    columns, targets = np.asarray(columns, dtype=np.int64), model._targets
+    weights, intercepts = _of_task(model, weights, intercepts, task)
+    kept = np.flatnonzero(weights.any(axis=1))
+    columns, weights = columns[kept], np.ascontiguousarray(weights[kept], dtype=float)
+    width, reading = int(model.n_features_in_), vars(model).get("reading_")
+    if names is not None and len(names) != width:
+        raise ValueError(f"names has {len(names)} entries, but the model has {width:,} columns.")
+    if text is not None:
+        names = text.names
+    called = names_of(model, columns) if names is None else [str(names[c]) for c in columns]
+    classes = getattr(targets, "classes", None)
+    if classes is not None and len(classes) < 2:
+        raise ValueError(f"the {type(model).__name__} has met one class alone: nothing to export.")
+    link, lines = _link(model, targets)
+    return Linear(
+        type(model).__name__,
+        columns,
+        called,
+        weights,
+        np.asarray(intercepts, dtype=float),
+        width,
+        None if classes is None else classes.tolist(),
+        bool(getattr(targets, "labels", False)),
+        link,
+        lines,
+        _spread(model, columns, weights),
+        reading,
+        fields_of(reading if names is None else None, columns, called),
+        None if text is None else text.pruned(columns),
+    )
+
+
+def _weights(model) -> Any:
+    """The weights of a model, or a sentence that says what can be exported."""
+    name = type(model).__name__
+    if isinstance(model, type) or not hasattr(model, "predict") or not hasattr(model, "_scored"):
+        raise TypeError(
+            f"export takes a fitted model of tamis, or a Pipeline that ends in one. Got "
+            f"{model!r:.80}."
+        )
+    try:
+        return weights_of(model)
+    except TypeError as error:
+        raise TypeError(
+            f"{error} Linear models can be exported: those of the sieve, the online, stabilized, "
+            f"confidence, group, multi-task, low-rank and robust families. A {name} is kept by "
+            "tamis.save."
+        ) from None
+
+
+def _spread(model, columns, weights) -> np.ndarray | None:
+    """Spread of the kept columns: an importance is a weight's size times it."""
+    if not hasattr(model, "importance_"):
+        return None
+    importance = np.atleast_2d(model.importance_)[:, columns].T
+    most = np.abs(weights).argmax(axis=1)[:, None]
+    found = np.take_along_axis(importance, most, 1) / np.abs(np.take_along_axis(weights, most, 1))
+    return found[:, 0]
+
+
+def _of_task(model, weights, intercepts, task) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and intercepts of one task, where there are several."""
+    targets = model._targets
+    if not hasattr(targets, "tasks"):
+        if task is not None:
+            raise ValueError(f"task={task!r}: a {type(model).__name__} knows no tasks.")
+        return weights, intercepts
+    if task is None and len(targets.tasks) > 1:
+        listed = targets.tasks[:10].tolist()
+        raise ValueError(f"the model knows {len(targets.tasks)} tasks; pass task, one of {listed}.")
+    code = 0 if task is None else int(targets.asked([task], 1, type(model).__name__)[0])
+    own = slice(code * targets.outputs, (code + 1) * targets.outputs)
+    return weights[:, own], intercepts[own]
+
+
+def _link(model, targets) -> tuple[str, np.ndarray | None]:
+    """How probabilities come from scores, as `predict_proba` of the model makes them."""
+    if not hasattr(model, "predict_proba"):
+        return IDENTITY, None
+    lines = vars(model).get("_lines")
+    if not targets.excluding:
+        return LOGISTIC, lines
+    return (SOFTMAX if lines is None and getattr(model, "_joint", False) else RATIOS), lines

@@ -1,0 +1,168 @@
+"""A linear model as a card of whole points, and what the rounding costs."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import spearmanr
+
+import tamis
+from tamis.exporting.linear import LOGISTIC, Linear
+
+TRIED = 400  # scales that are tried
+BARS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # probabilities of the table
+
+
+class Card(NamedTuple):
+    """Points a feature, by the `units` of its values; the score is nearly the points' sum divided
+    by `scale`, and the intercept.
+    """
+
+    points: np.ndarray  # whole numbers, one a kept column
+    units: np.ndarray
+    scale: float
+    threshold: float  # points above which the score is above 0
+    error: dict  # what the rounding costs
+
+
+def scorecard_of(linear: Linear, points: int = 10, X: Any = None) -> str:
+    """The text of the card, in Markdown."""
+    if linear.outputs != 1:
+        raise ValueError(
+            f"a scorecard is for one score a row, and this {linear.model} has {linear.outputs}. "
+            "Export it to json, python, sql or onnx."
+        )
+    if points < 1:
+        raise ValueError(f"points={points!r} must be a whole number of at least 1.")
+    card = made(linear, points, X)
+    order = sorted(range(len(linear.names)), key=lambda k: (-abs(card.points[k]), k))
+    lines = [f"# Scorecard: {linear.title}", "", "| feature | points |", "| --- | ---: |"]
+    for k in order:
+        unit = "" if card.units[k] == 1.0 else f", for every {card.units[k]:g}"
+        if card.points[k]:
+            lines.append(f"| {_cell(linear.names[k])}{unit} | {card.points[k]:+d} |")
+    lines += ["", "Multiply each feature by its points, and add.", *_meaning(linear, card)]
+    lines += ["", *_cost(card, int(np.count_nonzero(card.points == 0)))]
+    return "\n".join([*lines, "", f"Made by tamis {tamis.__version__}.", ""])
+
+
+def made(linear: Linear, most: int, X: Any = None) -> Card:
+    """The card of at most so many points a feature whose order of rows is nearest to the model's.
+
+    Without rows it is the one whose score is nearest, per unit of the features.
+    """
+    weights, columns = linear.weights[:, 0], linear.columns
+    rows = None
+    if X is not None:
+        rows = sp.csr_array(X)[:, columns] if sp.issparse(X) else np.asarray(X)[:, columns]
+    units = _known_units(linear) if rows is None else _units(rows)
+    sized = weights * units
+    largest = float(np.abs(sized).max(initial=0.0))
+    if not largest:
+        return _judged(linear, np.zeros(len(columns), int), units, 1.0, rows)
+    tried = most / largest * np.linspace(1.0 / TRIED, 1.0, TRIED)
+    found, best = tried[-1], np.inf
+    for scale in tried[::-1]:
+        rounded = np.rint(sized * scale)
+        away = _distance(sized, rounded, scale, units, rows)
+        if away < best * (1.0 - 1e-12):
+            found, best = scale, away
+    return _judged(linear, np.rint(sized * found).astype(int), units, float(found), rows)
+
+
+def _known_units(linear: Linear) -> np.ndarray:
+    """Units without a look at rows: of wide columns their spread, where the model knows it."""
+    if linear.spread is None:
+        return np.ones(len(linear.columns))
+    return np.maximum(_round(linear.spread), 1.0)
+
+
+def _units(rows) -> np.ndarray:
+    """A round unit near the spread of each column; 1 of columns that are 0 and 1."""
+    square = rows.multiply(rows) if sp.issparse(rows) else rows**2
+    mean = np.ravel(rows.mean(axis=0))
+    spread = np.sqrt(np.maximum(np.ravel(square.mean(axis=0)) - mean**2, 0.0))
+    # A number is its own square where it is 0 or 1.
+    other = np.ravel(np.abs(square - rows).sum(axis=0))
+    return np.where((other == 0.0) | (spread == 0.0), 1.0, _round(spread))
+
+
+def _round(sizes: np.ndarray) -> np.ndarray:
+    """1, 2 or 5 times a power of ten near each size; 1 for 0."""
+    sizes = np.where(sizes > 0.0, sizes, 1.0)
+    power = 10.0 ** np.floor(np.log10(sizes))
+    steps = np.array([1.0, 2.0, 5.0, 10.0])
+    return power * steps[np.abs(sizes[:, None] / power[:, None] - steps).argmin(axis=1)]
+
+
+def _distance(sized, rounded, scale: float, units, rows) -> float:
+    """How far a card is from the model: squared error of the scores of rows about their mean, as a
+    share of their spread, or the largest error per unit.
+    """
+    if rows is None:
+        return float(np.abs(sized - rounded / scale).sum())
+    own, other = rows @ (sized / units), rows @ (rounded / units)
+    if not own.std() or not other.std():
+        return float("inf")
+    return float(1.0 - np.corrcoef(own, other)[0, 1])
+
+
+def _judged(linear: Linear, points, units, scale: float, rows) -> Card:
+    """A card with what its rounding costs."""
+    weights, begun = linear.weights[:, 0], float(linear.intercepts[0])
+    away = np.abs(weights * units - points / scale)
+    error: dict[str, Any] = {"bound": float(away.sum()), "rows": 0}
+    threshold = -begun * scale
+    if rows is not None and rows.shape[0] > 1:
+        own, other = rows @ weights + begun, (rows @ (points / units) - threshold) / scale
+        flat = not np.ptp(own) or not np.ptp(other)
+        error |= {
+            "rows": int(rows.shape[0]),
+            "largest": float(np.abs(own - other).max()),
+            "rank_correlation": None if flat else float(spearmanr(own, other).statistic),
+            "changed": int(((own > 0) != (other > 0)).sum()),
+        }
+    return Card(points, units, scale, threshold, error)
+
+
+def _meaning(linear: Linear, card: Card) -> list[str]:
+    """What a sum of points says."""
+    if linear.classes is None:
+        begun = float(linear.intercepts[0])
+        return [f"The number is {begun:.6g} and the points divided by {card.scale:.6g}."]
+    first, second = (_cell(name) for name in linear.classes)
+    lines = [f"More than {card.threshold:.2f} points: {second}; else {first}."]
+    if linear.link != LOGISTIC:
+        return lines
+    slope, offset = (1.0, 0.0) if linear.lines is None else linear.lines[0].tolist()
+    lines += ["", f"| points | probability of {second} |", "| ---: | ---: |"]
+    for share in BARS if slope > 0 else ():
+        score = (np.log(share / (1.0 - share)) - offset) / slope
+        lines.append(f"| {score * card.scale + card.threshold:.1f} | {share:.0%} |")
+    return lines
+
+
+def _cost(card: Card, gone: int) -> list[str]:
+    """What the rounding costs, in sentences."""
+    error = card.error
+    lines = [f"Rounding: {gone} features have no points left."] if gone else []
+    if not error["rows"]:
+        lines.append(
+            f"Rounding changes the score by at most {error['bound']:.3g} where no feature is "
+            "larger in size than its unit. Give rows, and the change of ranks and decisions is "
+            "told."
+        )
+        return lines
+    ranks = error["rank_correlation"]
+    told = "" if ranks is None else f"the rank correlation with the model's score is {ranks:.4f}, "
+    share = error["changed"] / error["rows"]
+    lines.append(
+        f"Rounding, on {error['rows']:,} rows: {told}{error['changed']:,} decisions change "
+        f"({share:.2%}), and no score by more than {error['largest']:.3g}."
+    )
+    return lines
+
+
+def _cell(text: object) -> str:
+    """A name in a table."""
+    return " ".join(str(text).split()).replace("|", "\\|")

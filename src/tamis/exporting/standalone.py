@@ -1,0 +1,180 @@
+"""What an exported Python file does: its text, from the line of dashes on, follows the constants of
+a model, for which those here only stand. Nothing of tamis or of any other package is used in it.
+"""
+
+import math
+import re
+import unicodedata
+
+CLASSES: list = []  # of two classes a score above 0 speaks for the second; empty: numbers
+LABELS = False  # whether a row has any number of the classes
+LINK = "identity"  # or logistic, one-vs-rest, softmax
+LINES: list = []  # slope and offset of each score in its probability, where they are not 1 and 0
+INTERCEPTS: list = [0.0]
+WEIGHTS: dict = {}  # column: its weight in each score
+N_FEATURES = 0  # length of a row that is a sequence
+KIND = "fields"  # of a mapping: fields, hashed names, or hashed numbers of columns
+NUMBERS: dict = {}  # field: column of its value
+WORDS: dict = {}  # field: {word: column}
+HASHED: list = []  # fields whose words are hashed
+GAPS: dict = {}  # field: column of a missing value, -1 for none; other fields may not be missing
+BITS, FIRST, BASE = 0, 0, 0  # of hashes, first hashed column, first number of a column
+TEXT: dict = {}  # how a text becomes columns
+
+# ------------------------------------------------------------------------------------------------
+SEED, PRIME, WHOLE = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
+MISSING = {"", "na", "n/a", "nan", "null", "none"}
+
+
+def score(row):
+    """Score of a row, or a list of scores: of a mapping, a sequence of all columns, or a text."""
+    scores = list(INTERCEPTS)
+    for column, value in _entries(row):
+        for output, weight in enumerate(WEIGHTS.get(column, ())):
+            scores[output] += weight * value
+    return scores[0] if len(scores) == 1 and not LABELS else scores
+
+
+def predict(row):
+    """Class of a row, 0 or 1 of each label, or the number itself."""
+    scores = score(row)
+    if not CLASSES:
+        return scores
+    if LABELS:
+        return [int(one > 0) for one in scores]
+    if len(CLASSES) == 2:
+        return CLASSES[int(scores > 0)]
+    return CLASSES[scores.index(max(scores))]
+
+
+def predict_proba(row):
+    """Probabilities of the classes, in their order."""
+    if LINK == "identity":
+        raise ValueError("this model gives no probabilities")
+    scores = score(row)
+    scores = scores if isinstance(scores, list) else [scores]
+    if LINES:
+        scores = [LINES[at][0] * one + LINES[at][1] for at, one in enumerate(scores)]
+    if LINK == "softmax":
+        most = max(scores)
+        parts = [math.exp(one - most) for one in scores]
+        return [part / sum(parts) for part in parts]
+    likely = [0.5 * (1.0 + math.tanh(0.5 * one)) for one in scores]
+    if LABELS:
+        return likely
+    if len(CLASSES) == 2:
+        return [0.5 * (1.0 - math.tanh(0.5 * scores[0])), likely[0]]
+    total = sum(likely)
+    return [part / total if total > 0 else 1.0 / len(likely) for part in likely]
+
+
+def _entries(row):
+    """Columns of a row and their values, as far as they have weights."""
+    if isinstance(row, str):
+        return _of_text(row)
+    if not hasattr(row, "keys"):
+        return _of_sequence(row)
+    if KIND == "names":
+        return ((_bucket(name), float(row[name])) for name in row)
+    if KIND == "numbers":
+        mask = (1 << BITS) - 1
+        return ((_mixed(int(name) - BASE) & mask, float(row[name])) for name in row)
+    return _of_fields(row)
+
+
+def _of_sequence(row):
+    """Columns of a row that has all of them."""
+    if len(row) != N_FEATURES:
+        raise ValueError(f"a row has {N_FEATURES} columns, but this one has {len(row)}")
+    for column in WEIGHTS:
+        value = float(row[column])
+        if not math.isfinite(value):
+            raise ValueError(f"column {column} is {value}")
+        yield column, value
+
+
+def _of_fields(row):
+    """Columns of a mapping from fields to values; a field that is not there adds nothing."""
+    row = {str(name): row[name] for name in row}  # a column of a text file is called by its number
+    for name in {**NUMBERS, **WORDS, **dict.fromkeys([*HASHED, *GAPS])}:
+        if name not in row:
+            continue
+        value = row[name]
+        if value is None or value != value or str(value).lower() in MISSING:
+            if name not in GAPS:
+                raise ValueError(f"the field {name!r} is missing, and the model knows no gaps")
+            yield GAPS[name], 1.0
+        elif name in NUMBERS:
+            yield NUMBERS[name], float(value)
+        elif name in HASHED:
+            word = _hashed(str(value), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
+            yield FIRST + word, 1.0
+        else:
+            yield WORDS.get(name, {}).get(str(value), -1), 1.0
+
+
+def _mixed(word):
+    """The bits of a word of 64 bits, mixed."""
+    word = ((word ^ (word >> 30)) * 0xBF58476D1CE4E5B9) & WHOLE
+    word = ((word ^ (word >> 27)) * 0x94D049BB133111EB) & WHOLE
+    return word ^ (word >> 31)
+
+
+def _hashed(text, seed=SEED):
+    """Hash of a word (FNV-1a, mixed); never 0."""
+    for byte in text.encode():
+        seed = ((seed ^ byte) * PRIME) & WHOLE
+    return _mixed(seed) or 1
+
+
+def _bucket(name):
+    """The column of a hashed name; what stands before a caret is its namespace."""
+    space, caret, word = name.partition("^")
+    seed, word = (_hashed(space) if space else SEED, word) if caret else (SEED, name)
+    return _mixed(_hashed(word) ^ seed) & ((1 << BITS) - 1)
+
+
+def _of_text(text):
+    """Columns of a text and their values, as the vectoriser makes them."""
+    counts: dict = {}
+    for part in _parts(text):
+        if part in TEXT["words"]:
+            column = TEXT["words"][part]
+            counts[column] = 1.0 if TEXT["binary"] else counts.get(column, 0.0) + 1.0
+    factors = TEXT["factors"]
+    for column, count in counts.items():
+        count = 1.0 + math.log(count) if TEXT["sublinear"] else count
+        counts[column] = count * factors[column] if factors else count
+    length = 1.0
+    if TEXT["norm"] == "l2":
+        length = math.sqrt(sum(value * value for value in counts.values()))
+    elif TEXT["norm"] == "l1":
+        length = sum(abs(value) for value in counts.values())
+    return ((column, value / length) for column, value in counts.items())
+
+
+def _parts(text):
+    """The words or n-grams of a text."""
+    text = text.lower() if TEXT["lowercase"] else text
+    if TEXT["accents"]:
+        text = unicodedata.normalize("NFKD", text)
+        if TEXT["accents"] == "ascii":
+            text = text.encode("ASCII", "ignore").decode("ASCII")
+        text = "".join(one for one in text if not unicodedata.combining(one))
+    least, most = TEXT["ngrams"]
+    if TEXT["analyzer"] == "word":
+        words = [w for w in re.findall(TEXT["pattern"], text) if w not in TEXT["stop_words"]]
+        spans = range(least, most + 1)
+        return [" ".join(words[k : k + n]) for n in spans for k in range(len(words) - n + 1)]
+    text = re.sub(r"\s\s+", " ", text)
+    if TEXT["analyzer"] == "char":
+        spans = range(least, most + 1)
+        return [text[k : k + n] for n in spans for k in range(len(text) - n + 1)]
+    found = []
+    for word in text.split():
+        word = f" {word} "
+        for n in range(least, most + 1):
+            found += [word[k : k + n] for k in range(max(len(word) - n, 0) + 1)]
+            if n >= len(word):  # a short word counts once
+                break
+    return found

@@ -1,0 +1,316 @@
+"""Forms of export: fields of tables and their gaps, hashed names, texts, points; and refusals."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from exporting.queries import run_query
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.pipeline import make_pipeline
+
+import tamis
+from tamis import FTRLClassifier, FTRLRegressor, GMKLClassifier, MultiTaskClassifier
+from tamis.exporting.export import export, exported, form_of
+from tamis.exporting.linear import linear_of
+from tamis.exporting.scorecard import made
+
+RNG = np.random.default_rng(0)
+
+
+def run_python(model, **options):
+    """The functions of an exported file."""
+    alone = {}
+    exec(exported(model, "python", **options), alone)
+    return alone
+
+
+# --------------------------------------------------------------------------- tables
+HEAD = ["age", 'we"ird | name', "city", "y"]
+CITIES = ["Paris", "L'Aquila", "1"]
+
+
+def records(gaps=True, n=200, seed=0):
+    """Records of a table, with gaps or without."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n):
+        age, weird, city = int(rng.integers(20, 60)), float(rng.normal()), CITIES[rng.integers(3)]
+        score = (age - 40) / 10 + 2 * weird + 2 * (city == "L'Aquila")
+        lost = gaps and rng.random() < 0.2
+        record = [None if lost else age, weird, None if gaps and rng.random() < 0.2 else city]
+        found.append([*record, "yes" if score > 0 else "no"])
+    return found
+
+
+def table_model(folder, missing, **reading):
+    """A model trained from a CSV, and the table's path."""
+    path = folder / "train.csv"
+    pd.DataFrame(records(missing != "error"), columns=HEAD).to_csv(path, index=False)
+    rows = tamis.open_rows(path, missing=missing, **reading)
+    model = FTRLClassifier(alpha=1e-4, random_state=0)
+    tamis.train(model, rows, passes=20)
+    return model, path
+
+
+@pytest.mark.parametrize("missing", ["error", "zero", "indicator"])
+@pytest.mark.parametrize("bits", [None, 6])
+def test_python_reads_records_as_the_file_was_read(missing, bits, tmp_path):
+    model, path = table_model(tmp_path, missing, hash_bits=bits)
+    want = np.concatenate(
+        [model.predict_proba(c.X) for c in tamis.open_rows(path, schema=model.reading_)]
+    )
+    alone = run_python(model)
+    asked = [dict(zip(HEAD, r, strict=True)) for r in records(missing != "error")]
+    got = [alone["predict_proba"](one) for one in asked]
+    np.testing.assert_allclose(got, want, rtol=0, atol=1e-12)
+    texts = [{name: "" if v is None else str(v) for name, v in one.items()} for one in asked]
+    np.testing.assert_allclose([alone["predict_proba"](one) for one in texts], want, atol=1e-12)
+    lost = {**asked[0], "age": None}
+    if missing == "error":
+        with pytest.raises(ValueError, match="the field 'age' is missing"):
+            alone["score"](lost)
+        service = tamis.live(model)
+        with pytest.raises(ValueError, match="None"):
+            service.score({k: v for k, v in lost.items() if k != "y"})
+    else:
+        assert np.isfinite(alone["score"](lost))
+    assert alone["score"]({}) == pytest.approx(model.intercept_[0])
+
+
+@pytest.mark.parametrize("missing", ["error", "zero", "indicator"])
+def test_sql_reads_gaps_as_the_file_was_read(missing, tmp_path):
+    model, path = table_model(tmp_path, missing)
+    want = np.concatenate(
+        [model.predict_proba(c.X) for c in tamis.open_rows(path, schema=model.reading_)]
+    )
+    rows = records(missing != "error")
+    found = run_query(exported(model, "sql").decode(), HEAD, rows)
+    np.testing.assert_allclose(found["tamis_probability"], want[:, 1], rtol=0, atol=1e-12)
+    assert set(found["tamis_prediction"]) == {"yes", "no"}
+    gaps = [[None, 1.0, "Paris", None], [40, 1.0, None, None], [None, 1.0, None, None]]
+    lost = run_query(exported(model, "sql").decode(), HEAD, gaps)
+    for name in ("tamis_score", "tamis_probability", "tamis_prediction"):
+        assert [value is None for value in lost[name]] == [missing == "error"] * 3
+
+
+def test_json_names_fields_and_their_words(tmp_path):
+    model, _ = table_model(tmp_path, "indicator")
+    told = json.loads(exported(model, "json"))
+    assert told["reading"]["missing"] == "indicator"
+    fields = {field["name"]: field for field in told["reading"]["fields"]}
+    assert set(fields["city"]["words"]) <= set(CITIES)
+    names = {feature["name"] for feature in told["features"]}
+    assert {"age", "city=L'Aquila"} <= names
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "duckdb"])
+def test_sql_quotes_all_names(dialect, tmp_path):
+    model, _ = table_model(tmp_path, "zero")
+    query = exported(model, "sql", dialect=dialect, table='my "table').decode()
+    assert 'FROM "my ""table" AS t' in query
+    assert 't."we""ird | name"' in query
+    assert "'L''Aquila'" in query
+    bare = re.sub(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"", "", query)
+    assert bare.count("(") == bare.count(")")
+    assert "Aquila" not in bare
+
+
+def test_long_sums_are_not_deep():
+    model = FTRLRegressor(alpha=0.0, random_state=0)
+    X = RNG.normal(size=(50, 1500))
+    model.fit(X, X[:, 0])
+    found = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(1500)], X.tolist())
+    np.testing.assert_allclose(found["tamis_score"], model.predict(X), rtol=1e-9, atol=1e-9)
+
+
+# --------------------------------------------------------------------------- hashed names
+def test_names_are_hashed_as_the_text_was(tmp_path):
+    path, words = tmp_path / "train.vw", [f"wörd{k}" for k in range(20)]
+    lines, asked = [], []
+    for _ in range(200):
+        some = RNG.choice(20, 5, replace=False)
+        good = some.min() < 3
+        lines.append(
+            f"{1 if good else -1} |a {' '.join(words[k] for k in some)} |b x:{some[0]}.5 | c"
+        )
+        asked.append({f"a^{words[k]}": 1.0 for k in some} | {"b^x": some[0] + 0.5, "c": 1.0})
+    path.write_text("\n".join(lines) + "\n")
+    model = FTRLClassifier(alpha=1e-4, random_state=0)
+    tamis.train(model, tamis.open_rows(path, hash_bits=10), passes=5)
+    want = np.concatenate(
+        [model.predict_proba(c.X) for c in tamis.open_rows(path, schema=model.reading_)]
+    )
+    alone = run_python(model)
+    np.testing.assert_allclose([alone["predict_proba"](one) for one in asked], want, atol=1e-12)
+    assert alone["score"]({"^c": 2.0}) == alone["score"]({"c": 2.0}) != alone["score"]({})
+    hashing = json.loads(exported(model, "json"))["reading"]["hashing"]
+    assert (hashing["kind"], hashing["bits"]) == ("names", 10)
+    for form in ("sql", "onnx"):
+        with pytest.raises(ValueError, match="the model hashes names"):
+            exported(model, form)
+
+
+def test_numbers_of_columns_are_hashed_as_the_text_was(tmp_path):
+    path = tmp_path / "train.svm"
+    rows = [{int(k) + 1: 1.0 for k in RNG.choice(50, 5, replace=False)} for _ in range(200)]
+    lines = [
+        f"{1 if min(row) < 10 else -1} " + " ".join(f"{k}:1" for k in sorted(row)) for row in rows
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    model = FTRLClassifier(alpha=1e-4, random_state=0)
+    tamis.train(model, tamis.open_rows(path, hash_bits=5), passes=5)
+    want = np.concatenate(
+        [model.decision_function(c.X) for c in tamis.open_rows(path, schema=model.reading_)]
+    )
+    alone = run_python(model)
+    np.testing.assert_allclose([alone["score"](row) for row in rows], want, atol=1e-12)
+
+
+# --------------------------------------------------------------------------- texts
+TEXTS = [
+    " ".join(RNG.choice(["Good", "bad", "film", "an", "élan", "it's", "x"], 12)) + f" {k % 7} end."
+    for k in range(120)
+]
+
+
+@pytest.mark.parametrize(
+    "vectoriser",
+    [
+        CountVectorizer(),
+        CountVectorizer(analyzer="char_wb", ngram_range=(2, 4), strip_accents="unicode"),
+        CountVectorizer(analyzer="char", ngram_range=(1, 3), lowercase=False, binary=True),
+        TfidfVectorizer(ngram_range=(1, 2), stop_words=["an"], strip_accents="ascii"),
+        TfidfVectorizer(norm=None, sublinear_tf=True),
+        TfidfVectorizer(norm="l1", use_idf=False),
+    ],
+    ids=lambda v: f"{type(v).__name__}-{v.analyzer}",
+)
+def test_texts_become_columns_as_the_vectoriser_makes_them(vectoriser):
+    y = ["good" if text.count("Good") > text.count("bad") else "bad" for text in TEXTS]
+    pipeline = make_pipeline(vectoriser, FTRLClassifier(alpha=1e-3, random_state=0)).fit(TEXTS, y)
+    alone = run_python(pipeline)
+    got = [alone["predict_proba"](text) for text in TEXTS]
+    np.testing.assert_allclose(got, pipeline.predict_proba(TEXTS), rtol=0, atol=1e-12)
+    told = json.loads(exported(pipeline, "json"))
+    support = set(pipeline[-1].support_.tolist())
+    words = set(told["text"]["words"].values())
+    # Lengths of rows need all words, where rows have a length.
+    everything = getattr(vectoriser, "norm", None) is not None
+    assert words == (set(range(len(vectoriser.vocabulary_))) if everything else support)
+    with pytest.raises(ValueError, match="splits texts into words"):
+        exported(pipeline, "sql")
+
+
+# --------------------------------------------------------------------------- points
+def test_a_scorecard_keeps_the_order_of_risks():
+    X = np.column_stack(((RNG.random((500, 3)) < 0.5).astype(float), RNG.normal(0, 8000, 500)))
+    y = X @ [1.0, -2.0, 0.5, 1 / 8000] + RNG.logistic(size=500) * 0.3 > 0
+    model = FTRLClassifier(alpha=1e-4, random_state=0).fit(X / [1, 1, 1, 8000], y)
+    linear = linear_of(model)
+    linear = linear._replace(weights=linear.weights / np.array([[1], [1], [1], [8000]]))
+    card = made(linear, 10, X)
+    assert card.units.tolist() == [1.0, 1.0, 1.0, 10000.0]
+    assert card.points.dtype.kind == "i"
+    assert 5 <= np.abs(card.points).max() <= 10
+    own = X @ linear.weights[:, 0] + linear.intercepts[0]
+    other = (X @ (card.points / card.units) - card.threshold) / card.scale
+    ranks = np.corrcoef(own.argsort().argsort(), other.argsort().argsort())[0, 1]
+    assert card.error["rank_correlation"] == pytest.approx(ranks, abs=1e-3)
+    assert ranks > 0.99
+    assert card.error["changed"] == ((own > 0) != (other > 0)).sum()
+    assert card.error["largest"] == pytest.approx(np.abs(own - other).max())
+    coarse = made(linear, 1, X)
+    assert coarse.error["rank_correlation"] < card.error["rank_correlation"]
+
+
+def test_a_scorecard_without_rows_states_a_bound():
+    X = RNG.normal(size=(200, 4))
+    model = FTRLClassifier(alpha=1e-4, random_state=0).fit(X, X[:, 0] + 0.3 * X[:, 1] > 0)
+    card = made(linear_of(model), 10)
+    corners = RNG.choice([-1.0, 1.0], size=(200, len(card.points)))
+    away = corners @ (linear_of(model).weights[:, 0] - card.points / card.scale)
+    assert np.abs(away).max() <= card.error["bound"] + 1e-12
+    text = exported(model, "scorecard").decode()
+    assert f"by at most {card.error['bound']:.3g}" in text
+    assert "decisions change" in exported(model, "scorecard", X=X).decode()
+    assert "decisions change" in exported(model, "scorecard", X=sp.csr_array(X)).decode()
+
+
+# --------------------------------------------------------------------------- who, where, how many
+def test_few_columns_of_many_leave():
+    X = sp.random_array((300, 1_000_000), density=2e-6, random_state=0, format="lil")
+    X[:, 17], X[:, 999_999] = RNG.normal(size=(300, 1)), RNG.normal(size=(300, 1))
+    X = sp.csr_array(X)
+    y = X[:, [17]].toarray()[:, 0] > X[:, [999_999]].toarray()[:, 0]
+    model = FTRLClassifier(alpha=0.05, random_state=0).fit(X, y)
+    assert {17, 999_999} <= set(model.support_.tolist())
+    assert len(model.support_) < 100
+    told = json.loads(exported(model, "json"))
+    assert [f["column"] for f in told["features"]] == model.support_.tolist()
+    assert len(exported(model, "python")) < 20_000
+    assert len(model.explain(X).names) == len(model.support_)
+
+
+def test_names_may_be_given_and_tasks_chosen(tmp_path):
+    X = RNG.normal(size=(60, 3))
+    model = FTRLClassifier(random_state=0).fit(X, X[:, 0] > 0)
+    names = ["one", "two", "three"]
+    assert set(run_python(model, names=names)["NUMBERS"]) <= set(names)
+    with pytest.raises(ValueError, match="names has 1 entries, but the model has 3 columns"):
+        exported(model, "json", names=["one"])
+    with pytest.raises(ValueError, match="knows no tasks"):
+        exported(model, "json", task="a")
+    task = np.array(["a", "b"])[np.arange(60) % 2]
+    several = MultiTaskClassifier(alpha=0.01).fit(X, X[:, 0] > 0, task)
+    with pytest.raises(ValueError, match=r"knows 2 tasks; pass task, one of \['a', 'b'\]"):
+        exported(several, "json")
+    alone = run_python(several, task="b")
+    got = [alone["predict_proba"](row) for row in X.tolist()]
+    np.testing.assert_allclose(got, several.predict_proba(X, ["b"] * 60), atol=1e-12)
+
+
+def test_labels_are_independent():
+    X = RNG.normal(size=(80, 4))
+    Y = (X[:, :3] > 0).astype(int)
+    model = FTRLClassifier(random_state=0).fit(X, Y)
+    alone = run_python(model)
+    got = [alone["predict_proba"](row) for row in X.tolist()]
+    np.testing.assert_allclose(got, model.predict_proba(X), atol=1e-12)
+    assert [alone["predict"](row) for row in X.tolist()] == model.predict(X).tolist()
+    found = run_query(exported(model, "sql").decode(), [f"x{k}" for k in range(4)], X.tolist())
+    assert list(found["tamis_prediction_1"]) == model.predict(X)[:, 1].tolist()
+
+
+def test_the_form_goes_by_the_suffix(tmp_path):
+    assert form_of("a.PY", None) == "python"
+    assert form_of("a.txt", "sql") == "sql"
+    with pytest.raises(ValueError, match=r"the suffix '.txt' names no form"):
+        form_of("a.txt", None)
+    with pytest.raises(ValueError, match="to='pmml' is none of json, python"):
+        form_of("a.json", "pmml")
+    X = RNG.normal(size=(60, 3))
+    path = tmp_path / "model.json"
+    export(FTRLClassifier(random_state=0).fit(X, X[:, 0] > 0), path)
+    assert json.loads(path.read_text())["format"] == "tamis linear model"
+
+
+def test_what_cannot_leave_is_told_what_can(monkeypatch):
+    X = RNG.normal(size=(40, 2))
+    y = X[:, 0] > 0
+    with pytest.raises(TypeError, match="Linear models can be exported"):
+        exported(GMKLClassifier(random_state=0).fit(X, y), "json")
+    with pytest.raises(TypeError, match="takes a fitted model of tamis"):
+        exported(CountVectorizer(), "json")
+    with pytest.raises(TypeError, match="a Pipeline can be exported if"):
+        exported(make_pipeline(FTRLClassifier()).fit(X, y), "json")
+    with pytest.raises(ValueError, match="a scorecard is for one score"):
+        exported(FTRLClassifier().fit(X, np.arange(40) % 3), "scorecard")
+    with pytest.raises(ValueError, match="dialect='oracle' is none of"):
+        exported(FTRLClassifier().fit(X, y), "sql", dialect="oracle")
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(ImportError, match=r"pip install 'tamis\[export\]'"):
+        exported(FTRLClassifier().fit(X, y), "onnx")

@@ -22,17 +22,10 @@ TRIED = {
         "written by struct, three small arrays of a call lie in one.",
     },
     "selection": {
-        "a sieve path": "The helpers of the walk could be laid into it, as in the other loops; a "
-        "trial was not compared.",
-        "a sieve fit": "On graphics/space half of the time are 680 short walks, the rest many "
-        "small steps of a tenth or less. Both settings compete on all folds, half of the work "
-        "each; to end one early would change what is chosen.",
-        "stabilized SGD: two threads": "Votes and displacements are counted by the thread that "
-        "walks; only votes that another judges change cores. Stages of a quiet machine gain 1.8; "
-        "another program on one of the cores takes that away.",
-        "a pass costs less": "No branch on features that left. Leaving them out of X oftener than "
-        "at a fifth costs what it saves.",
-        "sieve: X, 24 bytes": "Not looked at since the page was made.",
+        "a sieve fit": "Both settings compete on all folds, half of the work each; to end one "
+        "early was not tried.",
+        "stabilized SGD: two threads": "Votes and displacements are counted by all threads, and "
+        "threads help each other; the barriers between short stages are left.",
     },
     "groups": {
         "A lazy step is flat": "What the next row touches is fetched between the numbers of this "

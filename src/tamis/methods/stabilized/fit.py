@@ -2,7 +2,6 @@
 on as many threads as pay.
 """
 
-import math
 import time
 
 import numpy as np
@@ -14,10 +13,8 @@ from tamis.methods.stabilized.loop_stage import Plan, Rows
 from tamis.methods.stabilized.paths import Bundle
 
 BLOCK = 1 << 16  # rows times paths between two looks at the progress bar and at Ctrl-C
-# One block in so many may try whether the other number of threads, one or all, is the faster.
+# One block in so many tries whether the other number of threads, one or all, has become the faster.
 TRY = 32
-# Threads that were on the cores for less than this share of a block were kept waiting.
-FREE = 0.85
 
 
 class Fitting:
@@ -34,8 +31,8 @@ class Fitting:
         self.owned: tuple | None = None  # a matrix of its own, once columns were left out
         self.columns = np.arange(len(counts), dtype=np.uint32)
         self.room = longest(rows.indptr, plan, bundle)  # rows only get shorter
-        # Seconds a row of the last block on several threads, and on one; blocks to the next trial.
-        self.pace, self.wait, self.waited = {True: 0.0, False: math.inf}, 0, False
+        # Seconds a row of the last block on several threads, and on one.
+        self.pace, self.blocks = {True: 0.0, False: 0.0}, 0
         fresh = (counts > 0) & (bundle.status == loop.UNSEEN)
         bundle.status[fresh] = loop.PRESENT
         clock, many = bundle.clock, np.count_nonzero(fresh)
@@ -77,32 +74,28 @@ class Fitting:
         self.bundles[self.c] = self.bundle.relocated(np.sort(self.columns))
 
     def walk(self, loss, source, threads, tell) -> None:
-        """One pass."""
+        """One pass. Threads that other programs keep waiting would make it slower: the faster way
+        is taken, and the other one tried now and then.
+        """
         n, at = len(self.rest[0]), 0
         step = max(int(self.plan.burst * self.plan.bursts), BLOCK // len(self.bundle.paths))
         while at < n:
             before, stop = at, min(n, at + step)
-            counts, used = self.counts[self.columns], self._threads(threads)
-            begin, busy = time.perf_counter(), time.process_time()
+            counts = self.counts[self.columns]
+            used, begin = self._threads(threads), time.perf_counter()
             rows, plan = Rows._make((*self.matrix, *self.rest)), self.plan
             at = self.bundle.run(rows, counts, at, stop, self.room, loss, plan, source, used)
-            taken, busy = time.perf_counter() - begin, time.process_time() - busy
-            self.pace[used > 1] = taken / max(at - before, 1)
-            self.waited = used == 1 or busy < FREE * used * taken
+            self.pace[used > 1] = (time.perf_counter() - begin) / max(at - before, 1)
+            self.blocks += 1
             empty, stored = self.bundle.clock.empty, len(self.matrix[0])
             if at < stop or empty > plan.compaction * stored:
                 self.shrink()
             tell(at - before)
 
     def _threads(self, wanted: int) -> int:
-        """Threads for the next block. Those that other programs keep waiting may be slower than
-        one: then that is tried, and from time to time whether it still is.
-        """
+        """Threads for the next block."""
         parallel = self.pace[True] <= self.pace[False]
-        self.wait -= 1
-        if self.waited and self.wait < 0:
-            parallel, self.wait = not parallel, TRY
-        return wanted if parallel else 1
+        return wanted if parallel != (self.blocks % TRY == TRY - 1) else 1
 
 
 def longest(indptr: np.ndarray, plan: Plan, bundle: Bundle) -> int:

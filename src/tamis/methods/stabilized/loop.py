@@ -4,7 +4,7 @@ columns that leave.
 A path has a weight for each feature, and in `meets` two bytes (so that they stay in the cache) that
 count the rows of the open burst that had it, or say that it was purged. Its pool lists the features
 met in the open stage, burst by burst: beside each stands its weight at the start of the burst while
-that is open, then its displacement a row.
+that is open, then its displacement a row, with a minus if the truncation made the weight 0.
 """
 
 import math
@@ -25,16 +25,10 @@ from tamis.base.verbs import slope, value
 from tamis.methods.stabilized.loop_stage import (
     DEAD,
     ONE,
-    anyone_left,
     end_stage,
-    forget,
-    judge,
     meet,
-    open_stage,
-    resume,
-    send,
-    tally,
-    vote,
+    settle,
+    share_of,
 )
 
 TWO, EIGHT, ELEVEN, SIXTEEN = np.uint64(2), np.uint64(8), np.uint64(11), np.uint64(16)
@@ -64,26 +58,22 @@ def poisson(seed, path, row):
 
 # --------------------------------------------------------------------------- one path
 @copied
-def close_burst(m, share, fill, done, bundle, count, course, plan):
-    """Truncate what the burst has met, in proportion to how often; count votes and displacements
-    for the thread that walks.
+def close_burst(m, fill, done, gravity, bundle, lists):
+    """Truncate what the burst has met, in proportion to how often; an entry whose weight became 0
+    gets a minus. List the entries by the thread that will count them.
     """
     state, meets, _, pool_at, pool_value, _ = bundle
-    clock = course[0]
-    gravity, voting, adaptive = clock.gravity, clock.stage >= plan.burn, plan.gravity < 0.0
-    listed, found = np.uint64(count.voted[share, 0]), count.tallies[share, 0]
+    shares = np.uint64(lists.shape[1])
     for e in range(done, fill):
         j = np.uint64(pool_at[m, e])
         weight, met = state[m, j], float(meets[m, j])
-        pool_value[m, e] = abs(weight - pool_value[m, e]) / met
+        moved = abs(weight - pool_value[m, e]) / met
         weight -= min(max(weight, -gravity * met), gravity * met)
         state[m, j], meets[m, j] = weight, 0
-        if voting:
-            listed = vote(share, listed, j, weight != 0.0, count)
-        if adaptive:
-            found = tally(share, found, m, e, bundle, count)
-    count.voted[share, 0], count.tallies[share, 0] = listed, found
-    count.tallies[share, 1] += fill - done
+        pool_value[m, e] = moved if weight != 0.0 else -moved
+        share = share_of(j, shares)
+        listed = lists[m, share, 0] + np.uint32(1)
+        lists[m, share, 0], lists[m, share, listed] = listed, e
 
 
 @copied
@@ -101,11 +91,9 @@ def row_at(position, n, key, permuted):
     return shuffled(position, n, key) if permuted else position
 
 
-@copied
-def walk(m, share, span, rows, bundle, count, course, loss, plan, source):
-    """Take path m over the rows `span`, which end at the latest with the stage; the thread counts
-    for its share.
-    """
+@helper
+def walk(m, span, rows, bundle, lists, course, loss, plan, source):
+    """Take path m over the rows `span`, which end at the latest with the stage."""
     data, indices, indptr, targets, weights, norms = rows
     state, meets, paths, pool_at, pool_value, _ = bundle
     seed, turn, permuted = source
@@ -135,12 +123,14 @@ def walk(m, share, span, rows, bundle, count, course, loss, plan, source):
             if watched:
                 for k in range(first, last):
                     j = np.uint64(indices[k])
-                    met, now = meets[m, j], state[m, j]
-                    pool_at[m, fill], pool_value[m, fill] = j, now
-                    # No branch: it would be mispredicted every other time. Dead weights are 0.
-                    fill += np.uint64(met == 0)
-                    meets[m, j] = met + np.uint16(met != DEAD)
-                    score += now * np.float64(data[k])
+                    met = meets[m, j]
+                    if met != DEAD:
+                        now = state[m, j]
+                        pool_at[m, fill], pool_value[m, fill] = j, now
+                        # No branch: it would be mispredicted every other time.
+                        fill += np.uint64(met == 0)
+                        meets[m, j] = met + 1
+                        score += now * np.float64(data[k])
             else:
                 for k in range(first, last):
                     score += state[m, indices[k]] * np.float64(data[k])
@@ -164,13 +154,13 @@ def walk(m, share, span, rows, bundle, count, course, loss, plan, source):
                         state[m, indices[k]] -= pace * np.float64(data[k])
                 else:
                     for k in range(first, last):
-                        moved = state[m, indices[k]] - pace * np.float64(data[k])
-                        state[m, indices[k]] = moved if meets[m, indices[k]] != DEAD else 0.0
+                        if meets[m, indices[k]] != DEAD:
+                            state[m, indices[k]] -= pace * np.float64(data[k])
                 if plan.intercept:
                     bias -= bias_eta * s
         if left == 0.0:
             left = clock.burst
-            close_burst(m, share, fill, done, bundle, count, course, plan)
+            close_burst(m, fill, done, clock.gravity, bundle, lists)
             done = fill
         i, following = following, later
     path.bias, path.norm, path.steps, path.cost, path.mass = bias, norm, steps, cost, mass
@@ -178,35 +168,6 @@ def walk(m, share, span, rows, bundle, count, course, loss, plan, source):
 
 
 # --------------------------------------------------------------------------- all paths
-@helper
-def take_turns(share, span, rows, bundle, count, course, loss, plan, source):
-    """What a thread does with a span: it walks the paths of its share, then helps the others; at
-    the end of a stage that is voted on, it hands over the votes that others judge.
-    """
-    clock, shares = course[0], np.uint64(count.bins.shape[0])
-    many = np.uint64(bundle.paths.shape[0])
-    if clock.inside == 0.0:
-        open_stage(share, count)
-    for turn in range(shares):
-        helped = (share + turn) % shares
-        m = claim(count.claimed, helped * EIGHT)
-        while m < (helped + ONE) * many // shares:
-            walk(m, share, span, rows, bundle, count, course, loss, plan, source)
-            m = claim(count.claimed, helped * EIGHT)
-    ends = clock.inside + float(span[1] - span[0]) >= clock.length
-    if shares > ONE and ends and clock.stage >= plan.burn:
-        send(share, count)
-
-
-@copied
-def allot(at, stop, bundle, count, course):
-    """Rows that all paths walk next, at most to the end of the stage; every path is to be had."""
-    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
-    for share in range(shares):
-        count.claimed[share * EIGHT] = share * many // shares
-    return at, min(stop, at + np.uint64(course[0].length - course[0].inside))
-
-
 @copied
 def advance(span, rows, shared, course):
     """After all paths walked the span: the shared clocks; whether that was the end of the stage."""
@@ -225,20 +186,17 @@ def run_serial(rows, start, stop, bundle, shared, count, course, history, loss, 
     """Take every path over rows start to stop, or to the end of a stage that calls for compaction;
     return where.
     """
-    at, full, shares = start, False, np.uint64(count.bins.shape[0])
-    resume(bundle, count)
+    at, full = start, False
+    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
     while at < stop and not full:
-        span = allot(at, stop, bundle, count, course)
-        for share in range(shares):
-            take_turns(share, span, rows, bundle, count, course, loss, plan, source)
+        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
+        for m in range(many):
+            walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
         at = span[1]
         if advance(span, rows, shared, course):
-            if course[0].stage > plan.burn:
+            if course[0].stage >= plan.burn:
                 for share in range(shares):
-                    judge(share, shared, count, plan)
-                if anyone_left(count):
-                    for share in range(shares):
-                        forget(share, bundle, shared, count, plan)
+                    settle(share, bundle, shared, count, course, plan)
             end_stage(bundle, shared, count, course, history, plan)
             full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at
@@ -249,20 +207,24 @@ def run_parallel(rows, start, stop, bundle, shared, count, course, history, loss
     """The same on threads; the same bits, as paths share nothing, and what is counted are whole
     numbers.
     """
-    at, full, shares = start, False, np.uint64(count.bins.shape[0])
-    resume(bundle, count)
+    at, full = start, False
+    many, shares = np.uint64(bundle.paths.shape[0]), np.uint64(count.bins.shape[0])
     while at < stop and not full:
-        span = allot(at, stop, bundle, count, course)
+        span = at, min(stop, at + np.uint64(course[0].length - course[0].inside))
+        for share in range(shares):
+            count.claimed[share * EIGHT] = share * many // shares
         for g in prange(shares):
-            take_turns(np.uint64(g), span, rows, bundle, count, course, loss, plan, source)
+            for turn in range(shares):  # once its own paths are done, a thread helps the others
+                helped = (np.uint64(g) + turn) % shares
+                m = claim(count.claimed, helped * EIGHT)
+                while m < (helped + ONE) * many // shares:
+                    walk(m, span, rows, bundle, count.lists, course, loss, plan, source)
+                    m = claim(count.claimed, helped * EIGHT)
         at = span[1]
         if advance(span, rows, shared, course):
-            if course[0].stage > plan.burn:
+            if course[0].stage >= plan.burn:
                 for g in prange(shares):
-                    judge(np.uint64(g), shared, count, plan)
-                if anyone_left(count):
-                    for g in prange(shares):
-                        forget(np.uint64(g), bundle, shared, count, plan)
+                    settle(np.uint64(g), bundle, shared, count, course, plan)
             end_stage(bundle, shared, count, course, history, plan)
             full = course[0].empty > plan.compaction * float(rows.data.shape[0])
     return at

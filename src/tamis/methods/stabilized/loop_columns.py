@@ -12,7 +12,6 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 # Displacements by exponent and first five binary digits, from 2^-96 to 2^32; the outermost bins
 # hold what lies beyond.
 BINS, SHIFT, LOWEST = 1 << 12, np.uint64(47), (1023 - 96) << 5
-STRIDE = np.uint64(64)
 UNSIGNED = np.uint64(0x7FFFFFFFFFFFFFFF)
 DEAD = np.uint16(0xFFFF)
 
@@ -65,19 +64,12 @@ def bin_holding(rank, bins):
     """The bin, of all shares together, that holds the displacement of that rank (from 1), and how
     many lie in earlier bins.
     """
-    below, first, inside = np.int64(0), ZERO, np.int64(0)
-    for first in range(ZERO, np.uint64(BINS), STRIDE):  # most hold nothing: many at once
+    below, found = np.int64(0), np.uint64(0)
+    for wanted in range(np.uint64(bins.shape[1])):
         inside = np.int64(0)
         for share in range(np.uint64(bins.shape[0])):
-            for b in range(first, first + STRIDE):
-                inside += np.int64(bins[share, b])
-        if below + inside >= rank:
-            break
-        below += inside
-    for found in range(first, first + STRIDE):
-        inside = np.int64(0)
-        for share in range(np.uint64(bins.shape[0])):
-            inside += np.int64(bins[share, found])
+            inside += np.int64(bins[share, wanted])
+        found = np.uint64(wanted)
         if below + inside >= rank:
             break
         below += inside

@@ -17,7 +17,7 @@ NONE = np.uint64(0)
 # Threads count features in blocks of 8, so that no cache line of votes is written by two.
 BLOCK, SPREAD, SIXTEEN = np.uint64(3), np.uint64(40503), np.uint64(16)
 LOW_HALF = np.uint64(0xFFFF)
-NEAR = 6  # bins, of a 32nd of an octave, by which the gravity may change without a look at all
+SIGN = np.uint64(63)
 UNSEEN, PRESENT, PURGED = np.uint8(0), np.uint8(1), np.uint8(2)
 # A path's own numbers, one cache line a path: intercept, mean norm and number of its rows, entries
 # of its pool and those of ended bursts, sum and weight of its losses in the stage.
@@ -79,19 +79,16 @@ class Shared(NamedTuple):
 
 
 class Count(NamedTuple):
-    """What threads count in a stage: each for the paths it walks, then for its share of the
-    features.
-    """
+    """What threads count at the end of a stage, each for its share of the features."""
 
-    votes: np.ndarray  # (shares, columns) bursts that met and, in the upper half, kept a column
+    votes: np.ndarray  # bursts that met and, in the upper half, kept a column
+    since: np.ndarray  # first entry of each pool that is not yet among the votes
+    lists: np.ndarray  # (paths, shares, ...) entries of the pools, after their number
     voted: np.ndarray  # (shares, ...) columns that have votes, after their number
-    sent: np.ndarray  # (shares, ...) those of them that other shares judge, after their number
-    sent_votes: np.ndarray  # (shares, ...) their votes
     bins: np.ndarray  # (shares, BINS) displacements
-    near: np.ndarray  # (shares, ...) those near the last gravity
+    near: np.ndarray  # those near the last gravity, each share in a part of its own
     near_bits: np.ndarray  # the same memory
-    near_at: np.ndarray  # (shares, ...) their columns
-    tallies: np.ndarray  # (shares, 8) how many are near, and how many there are
+    near_many: np.ndarray  # (shares, 8) their number
     wanted: np.ndarray  # bin of the last gravity
     gone: np.ndarray  # (shares, 8) features that left, and their stored entries
     claimed: np.ndarray  # the next path of each share, in every eighth cell
@@ -135,6 +132,17 @@ def meet(span, rows, status, course):
             clock.seen += 1.0
 
 
+@copied
+def remove(j, bundle, shared, gone):
+    """Purge a feature for ever, in every path."""
+    weights, meets = bundle.weights, bundle.meets
+    for m in range(np.uint64(weights.shape[0])):
+        weights[m, j], meets[m, j] = 0.0, DEAD
+    shared.status[j] = PURGED
+    gone[0] += 1.0
+    gone[1] += float(shared.counts[j]) if shared.counts.shape[0] else 1.0
+
+
 def owner(j, shares):
     """The share that a feature belongs to, for a number or an array."""
     return (((j >> BLOCK) * SPREAD & LOW_HALF) * shares) >> SIXTEEN
@@ -143,97 +151,45 @@ def owner(j, shares):
 share_of = copied(owner)
 
 
-# --------------------------------------------------------------------------- while paths walk
-@copied
-def is_near(b, wanted):
-    """Whether a bin, not that of the zeros, is the wanted one or near it."""
-    return (abs(np.int64(b) - wanted) <= NEAR) & (b > NONE)
-
-
-@copied
-def vote(share, listed, j, kept, count):
-    """Write down that a burst met a feature, and whether it kept it; return how many columns are
-    listed.
-    """
-    before = count.votes[share, j]
-    count.voted[share, listed + ONE] = j
-    count.votes[share, j] = before + ONE + (np.uint64(kept) << HALF)
-    return listed + np.uint64(before == NONE)
-
-
-@copied
-def tally(share, found, m, e, bundle, count):
-    """Count a displacement by its first binary digits, and lay it aside if the gravity will come
-    from there unless it changes much; return how many lie there.
-    """
-    b = bin_of(bundle.pool_bits[m, e])
-    count.bins[share, b] += np.int32(1)
-    count.near[share, found] = bundle.pool_value[m, e]
-    count.near_at[share, found] = bundle.pool_at[m, e]
-    return found + np.uint64(is_near(b, count.wanted[0]))
-
-
-@copied
-def open_stage(share, count):
-    """Forget the displacements of the stage before."""
-    for b in range(np.uint64(BINS)):
-        count.bins[share, b] = 0
-    count.tallies[share, 0] = count.tallies[share, 1] = 0
-
-
 @helper
-def resume(bundle, count):
-    """Count the displacements that the open stage has from earlier calls."""
-    found = NONE
-    for m in range(np.uint64(bundle.pool_at.shape[0])):
-        done = np.uint64(bundle.paths[m].done)
-        for e in range(done):
-            found = tally(NONE, found, m, e, bundle, count)
-        count.tallies[0, 1] += done
-    count.tallies[0, 0] = found
+def settle(share, bundle, shared, count, course, plan):
+    """For a thread's share of the features: the votes of the stage, what leaves, and how the
+    displacements of the others are spread.
+    """
+    if course[0].stage > plan.burn:
+        count_votes(share, bundle, count)
+        judge(share, bundle, shared, count, plan)
+    if plan.gravity < 0.0:
+        count_displacements(share, bundle, shared, count)
 
 
 @copied
-def send(share, count):
-    """Hand the votes that other shares judge over in a list: to read them where they were counted
-    would move far more memory from core to core.
+def count_votes(share, bundle, count):
+    """Add up the votes of all paths: entries with a minus met the feature, the others kept it
+    too.
     """
-    shares, stay, away = np.uint64(count.bins.shape[0]), ONE, ONE
+    votes, voted, pool_at, pool_bits = count.votes, count.voted, bundle.pool_at, bundle.pool_bits
+    listed = np.uint64(voted[share, 0])
+    for m in range(np.uint64(pool_at.shape[0])):
+        for k in range(ONE, np.uint64(count.lists[m, share, 0]) + ONE):
+            e = np.uint64(count.lists[m, share, k])
+            if e >= count.since[m]:
+                j = np.uint64(pool_at[m, e])
+                vote = votes[j]
+                voted[share, listed + ONE] = j
+                listed += np.uint64(vote == NONE)
+                votes[j] = vote + ONE + ((pool_bits[m, e] >> SIGN ^ ONE) << HALF)
+    voted[share, 0] = listed
+
+
+@copied
+def judge(share, bundle, shared, count, plan):
+    """Purge what too few bursts kept."""
+    ballots, votes, least = shared.ballots, count.votes, max(plan.min_votes, 1.0)
     for e in range(ONE, np.uint64(count.voted[share, 0]) + ONE):
         j = np.uint64(count.voted[share, e])
-        own = share_of(j, shares) == share
-        count.voted[share, stay] = j
-        count.sent[share, away], count.sent_votes[share, away] = j, count.votes[share, j]
-        if not own:
-            count.votes[share, j] = NONE
-        stay += np.uint64(own)
-        away += np.uint64(not own)
-    count.voted[share, 0], count.sent[share, 0] = stay - ONE, away - ONE
-
-
-# --------------------------------------------------------------------------- once all have walked
-@helper
-def judge(share, shared, count, plan):
-    """For a share of the features: add up the votes of all threads, and purge what too few bursts
-    kept. What left stands where the votes stood.
-    """
-    shares, votes, voted = np.uint64(count.bins.shape[0]), count.votes, count.voted
-    listed = np.uint64(voted[share, 0])
-    for other in range(shares):
-        if other != share:
-            for e in range(ONE, np.uint64(count.sent[other, 0]) + ONE):
-                j = np.uint64(count.sent[other, e])
-                if share_of(j, shares) == share:
-                    before = votes[share, j]
-                    voted[share, listed + ONE] = j
-                    listed += np.uint64(before == NONE)
-                    votes[share, j] = before + count.sent_votes[other, e]
-    ballots, gone, least = shared.ballots, count.gone[share], max(plan.min_votes, 1.0)
-    left = ONE
-    for e in range(ONE, listed + ONE):
-        j = np.uint64(voted[share, e])
-        met, kept = float(votes[share, j] & LOW), float(votes[share, j] >> HALF)
-        votes[share, j] = NONE
+        met, kept = float(votes[j] & LOW), float(votes[j] >> HALF)
+        votes[j] = NONE
         ballots[j, 2] += met
         ballots[j, 3] += kept
         met += ballots[j, 0]
@@ -241,38 +197,40 @@ def judge(share, shared, count, plan):
         judged = met >= least
         ballots[j, 0], ballots[j, 1] = (0.0, 0.0) if judged else (met, kept)
         if judged and kept < plan.purge * met:
-            shared.status[j] = PURGED
-            gone[0] += 1.0
-            gone[1] += float(shared.counts[j]) if shared.counts.shape[0] else 1.0
-            voted[share, left] = j
-            left += ONE
-    voted[share, 0] = 0
-
-
-@helper
-def forget(share, bundle, shared, count, plan):
-    """In a share of the paths: purge what left for ever, and take its displacements back."""
-    weights, meets, voted = bundle.weights, bundle.meets, count.voted
-    many, shares = np.uint64(weights.shape[0]), np.uint64(count.bins.shape[0])
-    for m in range(share * many // shares, (share + ONE) * many // shares):
-        for other in range(shares):
-            for e in range(ONE, np.uint64(count.gone[other, 0]) + ONE):
-                j = np.uint64(voted[other, e])
-                weights[m, j], meets[m, j] = 0.0, DEAD
-        if plan.gravity < 0.0:
-            for e in range(np.uint64(bundle.paths[m].pooled)):
-                if shared.status[bundle.pool_at[m, e]] == PURGED:
-                    count.bins[share, bin_of(bundle.pool_bits[m, e])] -= np.int32(1)
-                    count.tallies[share, 1] -= ONE
+            remove(j, bundle, shared, count.gone[share])
+    count.voted[share, 0] = 0
 
 
 @copied
-def anyone_left(count):
-    """Whether the votes of the stage purged a feature."""
-    total = 0.0
-    for share in range(np.uint64(count.gone.shape[0])):
-        total += count.gone[share, 0]
-    return total > 0.0
+def part_of(share, count):
+    """Where a share's part of the displacements laid aside begins."""
+    return share * (np.uint64(count.near.shape[0]) // np.uint64(count.bins.shape[0]))
+
+
+@copied
+def is_near(b, wanted):
+    """Whether a bin, not that of the zeros, is the wanted one or beside it."""
+    return (abs(np.int64(b) - wanted) <= 1) & (b > NONE)
+
+
+@copied
+def count_displacements(share, bundle, shared, count):
+    """Count the displacements of features that remain by their first binary digits; lay those
+    aside from which the gravity will come if it hardly changes.
+    """
+    bins, near, wanted = count.bins, count.near, count.wanted[0]
+    found = start = part_of(share, count)
+    for b in range(np.uint64(BINS)):
+        bins[share, b] = 0
+    for m in range(np.uint64(count.lists.shape[0])):
+        for k in range(ONE, np.uint64(count.lists[m, share, 0]) + ONE):
+            e = np.uint64(count.lists[m, share, k])
+            if shared.status[bundle.pool_at[m, e]] != PURGED:
+                b = bin_of(bundle.pool_bits[m, e])
+                bins[share, b] += np.uint32(1)
+                near[found] = bundle.pool_value[m, e]
+                found += np.uint64(is_near(b, wanted))
+    count.near_many[share, 0] = found - start
 
 
 @copied
@@ -337,19 +295,20 @@ def smallest(rank, bundle, shared, count):
     count.wanted[0] = np.int64(wanted)
     if wanted == NONE:
         return 0.0
-    values, found = count.near[0], NONE  # each is written where it, or one before it, was read
+    values, found = count.near, NONE  # each is written where it, or one before it, was read
     bits, value = bundle.pool_bits, bundle.pool_value
     if aside:
         for share in range(np.uint64(count.bins.shape[0])):
-            for e in range(count.tallies[share, 0]):
-                if bin_of(count.near_bits[share, e]) == wanted:
-                    values[found] = count.near[share, e]
-                    found += np.uint64(shared.status[count.near_at[share, e]] != PURGED)
+            start = part_of(share, count)
+            for e in range(start, start + count.near_many[share, 0]):
+                if bin_of(count.near_bits[e]) == wanted:
+                    values[found] = abs(values[e])
+                    found += ONE
     else:
         for m in range(np.uint64(value.shape[0])):
             for e in range(np.uint64(bundle.paths[m].pooled)):
                 if bin_of(bits[m, e]) == wanted and shared.status[bundle.pool_at[m, e]] != PURGED:
-                    values[found] = value[m, e]
+                    values[found] = abs(value[m, e])
                     found += ONE
     return select(values, np.int64(found), rank - below - 1)
 
@@ -365,7 +324,8 @@ def end_stage(bundle, shared, count, course, history, plan):
         clock.kept -= count.gone[share, 0]
         clock.empty += count.gone[share, 1]
         count.gone[share, 0] = count.gone[share, 1] = 0.0
-        remain += np.int64(count.tallies[share, 1])
+        for b in range(np.uint64(BINS)):
+            remain += np.int64(count.bins[share, b])
     record(history, bundle, course)
     clock.rejection = annealed(plan, 1.0 - clock.kept / max(clock.seen, 1.0))
     clock.gravity = 0.0
@@ -376,5 +336,8 @@ def end_stage(bundle, shared, count, course, history, plan):
             clock.gravity = smallest(rank, bundle, shared, count) if rank > 0 else 0.0
     for m in range(np.uint64(paths.shape[0])):
         paths[m].pooled = paths[m].done = 0.0
+        count.since[m] = NONE
+        for share in range(np.uint64(count.lists.shape[1])):
+            count.lists[m, share, 0] = 0
     clock.inside = 0.0
     set_burst(course, plan)

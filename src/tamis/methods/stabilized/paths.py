@@ -150,44 +150,50 @@ class Bundle:
         )  # fmt: skip
         if len(counts):
             self.status[self.columns] = status
-        self._keep(bundle, count)
+        self._keep(bundle, count, voting=self.clock.stage + 1.0 > plan.burn)
         return int(at)
 
     def _counting(self, room: int, threads: int) -> loop.Count:
-        """Room for what threads count, with the votes of the open stage so far."""
+        """Room for what threads count, with what the open stage has so far."""
         many, width = len(self.paths), len(self.columns)
         shares = min(threads, many)
-        # Pages that nobody writes to are never there.
-        near = np.empty((shares, many * room))
+        near = np.empty(shares * many * room)  # pages that nobody writes to are never there
         count = loop.Count(
-            votes=np.zeros((shares, width), np.uint64),
+            votes=np.zeros(width, np.uint64),
+            since=self.own["done"].astype(np.uint64),
+            lists=np.empty((many, shares, room + 1), np.uint32),
             voted=np.empty((shares, width + 2), np.uint32),
-            sent=np.empty((shares, width + 2), np.uint32),
-            sent_votes=np.empty((shares, width + 2), np.uint64),
-            bins=np.zeros((shares, columns_loop.BINS), np.int32),
+            bins=np.zeros((shares, columns_loop.BINS), np.uint32),
             near=near,
             near_bits=near.view(np.uint64),
-            near_at=np.empty((shares, many * room), np.uint32),
-            tallies=np.zeros((shares, 8), np.uint64),
+            near_many=np.zeros((shares, 8), np.uint64),
             wanted=np.zeros(1, np.int64),
             gone=np.zeros((shares, 8)),
             claimed=np.zeros(8 * shares, np.uint64),
         )
-        count.voted[:, 0] = count.sent[:, 0] = 0
-        count.votes[0, self.voted] = self.votes
-        count.voted[0, : len(self.voted) + 1] = [len(self.voted), *self.voted]
+        count.votes[self.voted] = self.votes
+        count.voted[:, 0] = count.lists[:, :, 0] = 0
+        _list(count.voted, self.voted, self.voted)
+        for m in np.flatnonzero(count.since):
+            done = np.arange(int(count.since[m]))
+            _list(count.lists[m], self.pool_at[m, done], done)
         return count
 
-    def _keep(self, bundle: State, count: loop.Count) -> None:
-        """Keep what the open stage has: votes, and entries of the pools."""
-        lists = [own[1 : int(own[0]) + 1] for own in count.voted]
-        self.voted = np.unique(np.concatenate(lists))
-        self.votes = count.votes[:, self.voted].sum(axis=0)
-        # The unused ends are garbage: they are cleared so that equal models are equal files.
+    def _keep(self, bundle: State, count: loop.Count, voting: bool) -> None:
+        """Keep what the open stage has: entries of the pools, and votes beside them."""
         filled = int(self.own["pooled"].max())
-        unused = np.arange(filled) >= self.own["pooled"][:, None]
-        self.pool_at = np.where(unused, np.uint32(0), bundle.pool_at[:, :filled])
-        self.pool_value = np.where(unused, 0.0, bundle.pool_value[:, :filled])
+        at, value = bundle.pool_at[:, :filled], bundle.pool_value[:, :filled]
+        place, done = np.arange(filled), self.own["done"][:, None]
+        fresh = (place >= count.since[:, None]) & (place < done) & voting
+        kept = np.uint64(1) - np.signbit(value[fresh])
+        np.add.at(count.votes, at[fresh], np.uint64(1) + (kept << loop.HALF))
+        voted = np.unique(np.concatenate([self.voted, at[fresh]]))
+        self.voted = voted[count.votes[voted] > 0]
+        self.votes = count.votes[self.voted]
+        # The unused ends are garbage: they are cleared so that equal models are equal files.
+        unused = place >= self.own["pooled"][:, None]
+        self.pool_at = np.where(unused, np.uint32(0), at)
+        self.pool_value = np.where(unused, 0.0, np.where(place < done, abs(value), value))
 
     def means(self) -> np.ndarray:
         """Mean weights of the columns that the state has."""
@@ -249,6 +255,14 @@ class Bundle:
             )
         else:
             columns_loop.score_dense(*rows[:3], self.spread(self.means()), self.bias, scores)
+
+
+def _list(lists: np.ndarray, columns: np.ndarray, entries: np.ndarray) -> None:
+    """Write entries, each of a column, into the lists of the shares that the columns belong to."""
+    shares = loop.owner(columns.astype(np.uint64), np.uint64(len(lists)))
+    for share, own in enumerate(lists):
+        mine = entries[shares == share]
+        own[0], own[1 : len(mine) + 1] = len(mine), mine
 
 
 # --------------------------------------------------------------------------- all outputs

@@ -302,5 +302,8 @@ def race(model, rule: str, loss: str, work: Workload, shuffle: bool, rounds: int
         fresh.learn(rows, coded, none, key=KEY * shuffle)
         return time.thread_time() - begin
 
-    times = interleaved({"hand": by_hand, "tamis": by_tamis}, rounds, clock=time.thread_time)
+    order_words = "shuffled" if shuffle else "stored"
+    what = f"{rule}, {loss}, {X.nnz / X.shape[0]:.0f} a row, {order_words}"
+    contestants = {"hand": by_hand, "tamis": by_tamis}
+    times = interleaved(contestants, rounds, clock=time.thread_time, what=what)
     return Race(*(1e9 * times[name].least / X.nnz for name in ("hand", "tamis")))

@@ -61,6 +61,11 @@ WABBIT = {
 FAST_READ, PLAIN_READ = "a read, compiled, many at a time", "a read, NumPy's two sums"
 
 
+def shape_of(work: Workload) -> str:
+    """Rows and columns in words."""
+    return f"{work.X.shape[0]:,} x {work.X.shape[1]:,}"
+
+
 def by_partial_fit(makers, work: Workload, rounds: int, clock=time.thread_time) -> dict[str, Times]:
     """Seconds a pass by `partial_fit` over the whole matrix, border included, the model going on
     from round to round.
@@ -78,6 +83,7 @@ def by_partial_fit(makers, work: Workload, rounds: int, clock=time.thread_time) 
         rounds,
         warm=2,
         clock=clock,
+        what=f"{shape_of(work)}, by partial_fit",
     )
 
 
@@ -97,7 +103,8 @@ def by_fit(
         for name, new in makers.items()
         for passes in (1, 1 + extra)
     }
-    times = interleaved(actions, rounds, clock=time.thread_time)
+    what = f"{shape_of(work)}, fits of 1 and {1 + extra} passes"
+    times = interleaved(actions, rounds, clock=time.thread_time, what=what)
     return {name: between(times[name, 1], times[name, 1 + extra]).over(extra) for name in makers}
 
 

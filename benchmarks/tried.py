@@ -22,10 +22,15 @@ TRIED = {
         "written by struct, three small arrays of a call lie in one.",
     },
     "selection": {
-        "a sieve fit": "Both settings compete on all folds, half of the work each; to end one "
-        "early was not tried.",
+        "a sieve path": "The helpers of the walk were laid into it, as in other loops: no gain.",
+        "a sieve fit": "On graphics/space half of the time are 680 short walks, the rest many "
+        "small steps of a tenth or less. Both settings compete on all folds, half of the work "
+        "each; to end one early would change what is chosen.",
         "stabilized SGD: two threads": "Votes and displacements are counted by all threads, and "
-        "threads help each other; the barriers between short stages are left.",
+        "threads help each other. Counting by the thread that walks, with only some votes handed "
+        "over, was built and measured: no gain, and taken back.",
+        "a pass costs less": "No branch on features that left was tried; no gain.",
+        "sieve: X, 24 bytes": "Not looked into.",
     },
     "groups": {
         "A lazy step is flat": "What the next row touches is fetched between the numbers of this "
@@ -42,7 +47,20 @@ TRIED = {
         "Thresholding and certificate take at most 15% of a solve on the whole data (logistic, "
         "the solver in tamis)": "One pass drops, the scores come from few columns, Newton steps "
         "by a small matrix: half the time. Two passes over all columns are left, near the speed "
-        "of memory.",
+        "of memory. Two accumulators, integer comparisons, counting first and skipping columns by "
+        "their mass were slower or useless; fewer repair steps loosen the certificate.",
+    },
+    "group_batch": {
+        "first fit of a fresh process": "Importing scikit-learn takes two thirds of it, Numba and "
+        "NumPy a tenth; a third of a second is tamis.",
+        "never slower": "Step lengths are found by trying, no Gram matrix a block.",
+    },
+    "latency": {
+        "first fit": "Stored code is loaded without Numba's compiler and without modules that it "
+        "does not need; scikit-learn's folds and scores are loaded when they are asked for.",
+        "cold compilation": "Number by number in place of slices (seconds each), one version of a "
+        "helper for all its callers, no collection of garbage meanwhile. What is left is Numba's "
+        "own typing and lowering of long loops.",
     },
     "memory": {
         "tamis check says": "What a sieve holds hangs on which of its two settings wins: 8 paths "
@@ -67,8 +85,8 @@ TRIED = {
         "out; fewer still would be faster, and err more.",
         "tamis fit --method sieve: peak": "Python, libraries and compiled code take 280 MB before "
         "the first row. No kept rows beside the table, no file behind them, as many copies as "
-        "threads, and a fit whose rows, copies and scores stay within --memory (300 MB): the "
-        "peak no longer grows with the file. Below 300 MB in all a sieve would fit 20,000 rows.",
+        "threads, and a fit whose rows, copies and scores stay within --memory: the peak no "
+        "longer grows with the file.",
     },
 }
 

@@ -184,9 +184,10 @@ def race(words: str, shape: tuple, fraction: float, quick: bool) -> tuple[list, 
         given, gaps, seconds = settled(X, y, size, alpha)
         given = {name: call for name, call in given.items() if seconds[name] <= TOO_LONG}
         begin = time.process_time()
-        times = interleaved(given, 1, warm=0, clock=time.process_time)
+        what = f"{words}, alpha / alpha_max = {fraction:g}"
+        times = interleaved(given, 1, warm=0, clock=time.process_time, what=what)
         if not quick and time.process_time() - begin < LONG:
-            again = interleaved(given, 4, warm=0, clock=time.process_time)
+            again = interleaved(given, 4, warm=0, clock=time.process_time, what=what)
             times = {name: min(times[name], again[name]) for name in given}
     times = {name: times.get(name, Times(taken, taken)) for name, taken in seconds.items()}
     rows = [

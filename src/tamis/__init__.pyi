@@ -169,6 +169,7 @@ __all__ = [
     "live",
     "load",
     "open_rows",
+    "report",
     "save",
     "selection_kappa",
     "selection_stability",

@@ -65,7 +65,7 @@ def _fit(commands) -> None:
         type=int,
         metavar="MB",
         help="megabytes for the rows of a sieve in its fit; of a larger file it fits the columns "
-        "that may matter, and if need be a part of the rows. Default: 300",
+        "that may matter, and if need be a part of the rows. Default: 1000",
     )
     one.add_argument(
         "--stream",

@@ -9,7 +9,7 @@ from tamis.base.machine.progress import Progress
 from tamis.read.rows import ReadError, Rows
 from tamis.read.source import RowSource
 
-MEMORY = 300  # megabytes by default
+MEMORY = 1000  # megabytes by default
 
 
 def reads_twice(model: Any, rows: Iterable) -> bool:

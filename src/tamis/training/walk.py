@@ -89,7 +89,7 @@ def train(
         Whether a sieve learns by `partial_fit`, as it does from rows that go by once: then
         `passes`, `checkpoint` and `validate="progressive"` have a meaning for it. What it loses is
         said there. One in mid-stream goes on so in any case.
-    memory : int, default=300
+    memory : int, default=1000
         Megabytes for the rows of a sieve in its fit, the copies of two threads among them; each
         further thread may hold a quarter more. Where the columns that may matter need more, a part
         of the rows is fitted, with a warning.

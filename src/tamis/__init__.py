@@ -8,6 +8,7 @@ __version__ = "0.1.0"
 # Where public names live; they are loaded at their first use. What type checkers see is written
 # from this table by ``python tests/house/stub.py``.
 _PUBLIC = {
+    "base.estimators.explaining": "explain",
     "exporting.export": "export",
     "judge.protocol": "compare",
     "judge.record": "Record",

@@ -1,4 +1,6 @@
 from . import datasets as datasets, terms as terms, testing as testing
+from tamis.report.verdict.report import report as report
+from tamis.base.estimators.explaining import explain as explain
 from tamis.exporting.export import export as export
 from tamis.judge.protocol import compare as compare
 from tamis.judge.record import Record as Record
@@ -161,6 +163,7 @@ __all__ = [
     "associations",
     "compare",
     "datasets",
+    "explain",
     "export",
     "groups_by_correlation",
     "groups_from_dummies",

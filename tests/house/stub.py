@@ -12,7 +12,11 @@ def stub() -> str:
     homes: dict[str, list[str]] = {}
     for name, home in tamis._HOMES.items():
         homes.setdefault(home, []).append(name)
-    lines = ["from . import datasets as datasets, terms as terms, testing as testing"]
+    lines = [
+        "from . import datasets as datasets, terms as terms, testing as testing",
+        # The package can be called; to type checkers it is the function.
+        "from tamis.report.verdict.report import report as report",
+    ]
     for home, names in sorted(homes.items()):
         lines += [f"from {home} import {name} as {name}" for name in sorted(names)]
     every = [f'    "{name}",' for name in tamis.__all__]

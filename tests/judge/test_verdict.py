@@ -253,3 +253,21 @@ def test_every_estimator_of_scikit_learn_and_ours_gets_a_report():
         assert report.sentences[0] in repr(report)
         assert report.sentences[0] in report.to_markdown()
         assert "<script" not in report._repr_html_()
+
+
+def test_models_report_of_themselves():
+    model = tamis.SieveClassifier(random_state=0).fit(X[:300], Y[:300])
+    own, asked = model.report(X[300:], Y[300:]), tamis.report(model, X[300:], Y[300:])
+    assert own.sentences == asked.sentences
+    assert own.checks == asked.checks
+    assert tamis.report.page.page.write_page is tamis.write_page  # the package is there too
+
+
+def test_a_page_of_a_report(tmp_path):
+    model = tamis.SieveClassifier(random_state=0).fit(X[:300], Y[:300])
+    found = tamis.report(model, X[300:], Y[300:], tmp_path / "page.html", title="One <two>")
+    page = (tmp_path / "page.html").read_text()
+    assert "One &lt;two&gt;" in page
+    assert found.sentences[0].replace("'", "&#x27;") in page
+    for key in ("verdict", "judged", "features", "examples"):
+        assert f'<section id="{key}">' in page

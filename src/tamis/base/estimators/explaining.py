@@ -1,6 +1,7 @@
 """Where scores come from: what every feature adds to the score of a row."""
 
 import html
+import importlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -218,8 +219,41 @@ def weights_of(model: Any) -> Weights:
     return Weights(columns, np.ascontiguousarray(coef[:, columns].T), np.ravel(model.intercept_))
 
 
+def explain(model: Any, X: Any) -> Explanations:
+    """Where the scores of some rows come from: what each kept feature adds.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of tamis whose score is a sum.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        The rows.
+
+    Returns
+    -------
+    explanations : Explanations
+        The same as ``model.explain(X)``.
+
+    Examples
+    --------
+    >>> import tamis
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=600, n_features=1000, random_state=0)
+    >>> model = tamis.SieveClassifier(random_state=0).fit(X, y)
+    >>> found = tamis.explain(model, X[:2])
+    >>> bool(abs(found[0].score - model.decision_function(X[:1])[0]) < 1e-9)
+    True
+    """
+    if not hasattr(model, "explain"):
+        raise TypeError(
+            f"a {type(model).__name__} does not say where its scores come from. Models of tamis "
+            "that predict do."
+        )
+    return model.explain(X)
+
+
 class Explains(Left):
-    """A model that says where its scores come from.
+    """A model that says where its scores come from, and what it is worth.
 
     One that is not linear has ``_shares(X) -> (names, columns, contributions, intercepts)``.
     """
@@ -229,6 +263,27 @@ class Explains(Left):
         adds.
         """
         return self._explained(X)
+
+    def report(self, X=None, y=None, **more):
+        """Judge the model by rows that it has not seen, and check for the usual pitfalls.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), default=None
+            Rows that the model has not seen; without them a sieve's own held-out error is told.
+        y : array-like, default=None
+            Their targets.
+        **more : dict
+            What `tamis.report` takes beside them: path, names, X_train, y_train, silence, title.
+
+        Returns
+        -------
+        report : Report
+            To print, to show in a notebook, to save as a page.
+        """
+        # By its name: the room of reports lies to the right of this one.
+        home: Any = importlib.import_module("tamis.report.verdict.report")
+        return home.report(self, X, y, **more)
 
     def _explained(self, X, *beside) -> Explanations:
         """The explanations of rows; `beside` is their tasks, where there are some."""

@@ -1,6 +1,6 @@
 """Sections of a page about judged rows: the verdict, checks, figures, and rows explained."""
 
-from typing import Any
+import warnings
 
 import numpy as np
 
@@ -105,17 +105,19 @@ def example_rows(evidence: Evidence) -> list[tuple[str, int]]:
 
 def examples_section(sheet: Sheet, evidence: Evidence) -> None:
     """Contributions of the features of a few rows."""
-    coef = _weights(evidence)
     rows = example_rows(evidence)
-    if coef is None or not rows:
+    if not rows or not hasattr(evidence.model, "explain"):
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that these rows lack
+            found = evidence.model.explain(evidence.rows[[row for _, row in rows]])
+    except TypeError:  # its score is no sum
         return
     lines: list[list[str]] = []
-    for words, row in rows:
-        values = evidence.rows[[row]].toarray().ravel()
-        parts = values * coef
-        order = np.argsort(-np.abs(parts), kind="stable")[:TERMS]
+    for (words, row), one in zip(rows, found, strict=True):
         told = ", ".join(
-            f"{name_span(evidence.name(int(j)), 60)} {_signed(parts[j])}" for j in order if parts[j]
+            f"{name_span(name, 60)} {_signed(share)}" for name, share in one.contributions[:TERMS]
         )
         own = int(evidence.drawn[row])
         lines.append(
@@ -128,7 +130,7 @@ def examples_section(sheet: Sheet, evidence: Evidence) -> None:
             ]
         )
     sheet.section("examples", "A few rows explained")
-    intercept = float(np.ravel(evidence.model.intercept_)[0])
+    intercept = found[0].intercept
     sheet.table(
         ["row", "truth", "predicted", "score", "largest contributions"],
         lines,
@@ -141,12 +143,3 @@ def examples_section(sheet: Sheet, evidence: Evidence) -> None:
 def _signed(value: float) -> str:
     text = fixed(float(value), 3)
     return text if text.startswith("−") else f"+{text}"
-
-
-def _weights(evidence: Evidence) -> np.ndarray | None:
-    """Weights of a linear model of two classes."""
-    coef: Any = getattr(evidence.model, "coef_", None)
-    if coef is None or evidence.score is None or coef.shape[-1] != evidence.width:
-        return None
-    coef = coef.toarray() if hasattr(coef, "toarray") else np.asarray(coef)
-    return None if coef.size != evidence.width else coef.ravel().astype(float)

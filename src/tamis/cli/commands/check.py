@@ -3,6 +3,7 @@
 import argparse
 
 from tamis.base.machine.memory import peak_memory
+from tamis.cli.columns import show_columns
 from tamis.cli.data import audit_of, source_of, survey_of
 from tamis.cli.memory import Met
 from tamis.cli.say import note
@@ -46,6 +47,7 @@ def run(given: argparse.Namespace) -> None:
         ("method", f"{audit['suggested']}: {audit['reason']}"),
     ]
     pairs(lines)
+    show_columns(audit["columns"], audit["rows"])
     for text in audit["notes"]:
         note(text)
     for text in audit["bad"]["first"]:

@@ -7,7 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
+from tamis.cli.data import (
+    audit_of,
+    names_for,
+    refuse_constant,
+    refuse_one_class,
+    source_of,
+    survey_of,
+    task_of,
+    told,
+)
 from tamis.cli.methods import UsageError, build, grows, reads_twice
 from tamis.cli.say import note, say
 from tamis.cli.show import (
@@ -86,6 +95,7 @@ def _learnt(rows, folder, given) -> dict:
         stream=given.stream,
         memory=given.memory or MEMORY,
     )
+    refuse_one_class(model, getattr(model, "classes_", None))
     _remember_names(model, rows)
     result = judged(model, rows, given)
     if given.out:
@@ -124,6 +134,7 @@ def _model(rows, given):
         survey = survey_of(rows, columns=columns)
     task = task_of(rows, given.task, survey)
     model = make(task, grow=survey is None)
+    refuse_constant(model, rows, survey)
     return model, survey
 
 
@@ -146,7 +157,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     if given.test:
         test = source_of([given.test], given, schema=model.reading_, target=False)
         error, source = error_on(model, test), "on the test rows"
-        for text in test.notes:
+        for text in told(test):
             note(f"{given.test}: {text}")
     features = kept(model, names_for(model), given.top)
     return {
@@ -164,7 +175,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "sizes": own["sizes"],
         "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
-        "notes": rows.notes,
+        "notes": told(rows),
         "top": features,
         "verdict": verdict,
     }
@@ -227,7 +238,7 @@ def write_report(given: argparse.Namespace, model: Any, rows: RowSource, survey:
         "skipped": f"{rows.bad.count} bad lines",
     }
     facts |= installed_versions()
-    for number, text in enumerate(rows.notes):
+    for number, text in enumerate(told(rows)):
         facts[f"note {number + 1}"] = text
     history = model.train_history_
     title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"

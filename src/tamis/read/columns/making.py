@@ -113,7 +113,17 @@ class Making:
                 self._judge_target(c, figures)
                 continue
             if c.name not in self.asked and not (c.role == WORDS and options.categorical == "all"):
-                kind = self.kinds[c.name] = rules.kind_of(figures, options.decimal)
+                self.kinds[c.name] = rules.kind_of(figures, options.decimal)
+        if (
+            all(kind == rules.CONSTANT for kind in self.kinds.values())
+            and not self.asked_features()
+        ):
+            self.kinds = {}  # better than nothing
+        for c in self.columns:
+            if c.role in (IGNORED, TARGET, WEIGHT):
+                continue
+            figures = profile.figures(c.name)
+            if (kind := self.kinds.get(c.name)) is not None:
                 c.role = kind if kind in FEATURES else IGNORED
             if c.role == WORDS and options.hash_bits:
                 continue
@@ -129,6 +139,10 @@ class Making:
         read = [c for c in self.columns if c.role != IGNORED or c.name in self.kinds]
         profile.kinds = {c.name: self.kind(c) for c in read}
         self._refuse_gaps()
+
+    def asked_features(self) -> bool:
+        """Whether the user named a column to learn from."""
+        return any(role in FEATURES for role in self.asked.values())
 
     def kind(self, column: Column) -> str:
         """What a column is, in words for users."""

@@ -232,6 +232,7 @@ class Profile:
         self.words = {name: WordColumn(decimal) for name in wordy}
         self.tally = Tally(len(self.numeric))
         self.where: dict[str, str] = {}
+        self.made: dict[str, Figures] = {}
         self.kinds: dict[str, str] = {}  # what columns were found to be, or are said to be
         self.undecoded: list[str] = []  # columns with words in another encoding
 
@@ -250,6 +251,7 @@ class Profile:
             if column.gaps:
                 self._note(name, column.first_gap, first, by_line)
         self.rows += len(part.numbers)
+        self.made = {}
 
     def _note(self, name: str, row: int, first: int, by_line: bool) -> None:
         """Where the first gap of a column is."""
@@ -258,7 +260,12 @@ class Profile:
             self.where[name] = place
 
     def figures(self, name: str) -> Figures:
-        """Figures of a column."""
+        """Figures of a column, made once as long as nothing is added."""
+        if name not in self.made:
+            self.made[name] = self._figures(name)
+        return self.made[name]
+
+    def _figures(self, name: str) -> Figures:
         if name in self.words:
             found = self.words[name].figures(name, self.rows)
         else:

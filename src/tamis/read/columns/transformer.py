@@ -100,7 +100,7 @@ class Table(TransformerMixin, Estimator):
         Parameters
         ----------
         X : frame, dict of columns, list of dicts, or array of shape (n_samples, n_features)
-            The table.
+            The table. A sparse matrix is made dense: it is for models as it is.
         y : None
             Not used.
 
@@ -194,11 +194,13 @@ class Table(TransformerMixin, Estimator):
     def _taken(self, X, *, reset: bool) -> Any:
         """The table with its names and width looked at, as scikit-learn does."""
         if not frames.is_frame(X):
+            options: dict[str, Any] = {"reset": reset, "dtype": None, "accept_sparse": "csr"}
             finite = "allow-nan" if self.missing != "error" else True
-            whole = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)
-            if whole.dtype.kind in "fc":
-                whole = validate_data(self, X, reset=reset, ensure_all_finite=finite)
-            return whole
+            with np.errstate(invalid="ignore", over="ignore"):
+                whole = validate_data(self, X, **options, ensure_all_finite=False)
+                if whole.dtype.kind in "fc":
+                    validate_data(self, X, **options, ensure_all_finite=finite)
+            return whole.toarray() if sp.issparse(whole) else whole
         names = list(frames.columns_of(X))
         if reset:
             self.n_features_in_ = len(names)
@@ -209,7 +211,6 @@ class Table(TransformerMixin, Estimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
         tags.input_tags.allow_nan = self.missing != "error"
         tags.input_tags.string = True
         tags.input_tags.categorical = True

@@ -17,11 +17,21 @@ def columns_of(rows: RowSource) -> list[dict[str, Any]]:
     """What is known of every column of a table that was read before its first chunk."""
     if rows.profile is None or rows.layout is None:
         return []
-    return [_told(rows.profile.figures(name), kind) for name, kind in rows.profile.kinds.items()]
+    facts = {c.name: c.facts for c in rows.layout.columns}
+    return [
+        _told(rows.profile.figures(name), kind, facts.get(name, {}))
+        for name, kind in rows.profile.kinds.items()
+    ]
 
 
-def _told(figures: Figures, kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": figures.name, "kind": kind, "gaps": figures.gaps}
+def _told(figures: Figures, kind: str, facts: dict) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": figures.name, "kind": kind, "rows": figures.rows}
+    found["gaps"] = figures.gaps
+    if "written" in facts:
+        span = (np.datetime64(int(facts[end]), "s") for end in ("first", "last"))
+        found["span"] = [str(day.astype("datetime64[D]")) for day in span]
+    if not figures.number:
+        found["words"] = figures.tokens
     found |= {"distinct": figures.distinct, "top": [[label(v), n] for v, n in figures.top]}
     if figures.number and figures.rows > figures.gaps:
         found |= {name: getattr(figures, name) for name in ("mean", "spread", "least", "most")}
@@ -42,19 +52,29 @@ def drawn(counts: list[int]) -> str:
     return "".join(BARS[(len(BARS) - 1) * count // most] if count else " " for count in counts)
 
 
-def show_columns(columns: list[dict[str, Any]], rows: int) -> None:
+def _values(column: dict[str, Any]) -> str:
+    """What a column holds, in a line."""
+    c = column
+    if "span" in c:
+        return f"{c['span'][0]} to {c['span'][1]}"
+    if c["kind"] == "text":
+        return f"{c['words']:.3g} words a row"
+    if c["kind"] == "identifier" and "mean" not in c:
+        return "nearly all differ"
+    if "mean" in c and (c["distinct"] is None or c["distinct"] > len(c["top"])):
+        values = f"{c['least']:.4g} to {c['most']:.4g}, mean {c['mean']:.4g}"
+        return f"{values}, spread {c['spread']:.4g}"
+    rows = max(c["rows"], 1)
+    return ", ".join(f"{value[:WORD]} {count / rows:.0%}" for value, count in c["top"])
+
+
+def show_columns(columns: list[dict[str, Any]]) -> None:
     """A table of the columns."""
     lines = []
     for c in columns[:SHOWN]:
-        gaps = f"{c['gaps']:,} ({c['gaps'] / max(rows, 1):.0%})" if c["gaps"] else ""
-        if "mean" in c and (c["distinct"] is None or c["distinct"] > len(BARS)):
-            values = f"{c['least']:.4g} to {c['most']:.4g}, mean {c['mean']:.4g}"
-            values += f", spread {c['spread']:.4g}"
-        else:
-            values = ", ".join(
-                f"{value[:WORD]} {count / max(rows, 1):.0%}" for value, count in c["top"]
-            )
-        lines.append([c["name"], c["kind"], gaps, values, drawn(c.get("histogram", []))])
+        share = c["gaps"] / max(c["rows"], 1)
+        gaps = f"{c['gaps']:,} ({share:.0%})" if c["gaps"] else ""
+        lines.append([c["name"], c["kind"], gaps, _values(c), drawn(c.get("histogram", []))])
     if lines:
         more = f", the first {SHOWN} of {len(columns):,}" if len(columns) > SHOWN else ""
         table(["column", "kind", "gaps", "values", ""], lines, f"columns{more}", left=4)

@@ -5,7 +5,7 @@ where numbers alone are there.
 from typing import TYPE_CHECKING, Any
 
 from tamis.read.columns import kinds as rules
-from tamis.read.columns.profile import First, Profile
+from tamis.read.columns.profile import Figures, First, Profile
 from tamis.read.options import Options
 from tamis.read.rows import ReadError
 from tamis.read.streams import shown
@@ -26,6 +26,8 @@ from tamis.read.tables.layout import (
 if TYPE_CHECKING:
     from tamis.read.source import RowSource
 
+LISTED = 10  # columns with gaps that are named
+GAPS = "rows with a gap are left out:"
 UNITS = (
     "numbers are in units of their column's spread, and centred where most are not zero; pass "
     "units='none' to take them as they are"
@@ -155,13 +157,18 @@ class Making:
         if column.words and (figures.flags or commas):
             column.facts["as"] = "flags" if figures.flags else "commas"
 
+    def _gaps(self) -> list[tuple[Column, Figures]]:
+        """Columns with gaps; a text may be empty."""
+        if self.profile is None:
+            return []
+        read = [c for c in self.columns if c.role not in (IGNORED, TEXT)]
+        return [(c, f) for c in read if (f := self.profile.figures(c.name)).gaps]
+
     def _refuse_gaps(self) -> None:
         """Refuse a table with gaps at once and by column, unless it was said what they mean."""
-        options = self.options
-        if self.profile is None or options.on_bad == "skip":
+        options, gaps = self.options, self._gaps()
+        if options.on_bad == "skip":
             return
-        read = [c for c in self.columns if c.role not in (IGNORED, TEXT)]
-        gaps = [(c, f) for c in read if (f := self.profile.figures(c.name)).gaps]
         for c, figures in gaps:
             if c.role == WEIGHT or (c.role == TARGET and options.target is not False):
                 raise ReadError(
@@ -169,12 +176,10 @@ class Making:
                     f"the first in {figures.where}; every row needs it. Remove these rows, or pass "
                     "on_bad='skip' to leave them out."
                 )
-        said = [f"{c.name} ({_told(f)})" for c, f in gaps if c.role in FEATURES]
-        if said and options.missing == "error":
+        if options.missing == "error" and (said := _listed(gaps)):
             raise ReadError(
-                f"{self.file}: gaps in {', '.join(said[:10])}"
-                f"{f' and {len(said) - 10} more columns' if len(said) > 10 else ''}. Pass "
-                "missing='zero' or missing='indicator', or fill them."
+                f"{self.file}: gaps in {said}. Pass missing='zero' or missing='indicator', or fill "
+                "them."
             )
 
     def texts(self) -> list[str]:
@@ -201,6 +206,8 @@ class Making:
             return []
         hashed = bool(self.options.hash_bits)
         notes = rules.notes_of(self.columns, self.kinds, self.profile, hashed)
+        if self.options.missing == "error" and (said := _listed(self._gaps())):
+            notes.append(f"{GAPS} {said}. Pass missing='zero' or missing='indicator' to keep them")
         return notes + ([UNITS] if any("spread" in c.facts for c in self.columns) else [])
 
 
@@ -208,9 +215,15 @@ def _counted(rows: int) -> str:
     return "1 row" if rows == 1 else f"{rows:,} rows"
 
 
-def _told(figures: Any) -> str:
-    """How many gaps a column has, and where the first is."""
-    return f"{_counted(figures.gaps)}, the first in {figures.where}"
+def _listed(gaps: list[tuple[Column, Figures]]) -> str:
+    """How many gaps columns of features have, and where the first is."""
+    said = [
+        f"{c.name} ({_counted(figures.gaps)}, the first in {figures.where})"
+        for c, figures in gaps
+        if c.role in FEATURES
+    ]
+    more = f" and {len(said) - LISTED} more columns" if len(said) > LISTED else ""
+    return ", ".join(said[:LISTED]) + more
 
 
 # --------------------------------------------------------------------------- what was asked

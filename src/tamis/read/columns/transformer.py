@@ -40,6 +40,11 @@ class Table(TransformerMixin, Estimator):
     open_rows : The same for files.
     sklearn.compose.ColumnTransformer : Another treatment for every column, by hand.
 
+    References
+    ----------
+    G. Salton and C. Buckley, "Term-weighting approaches in automatic text retrieval", Information
+    Processing and Management 24, 1988 (words of texts).
+
     Examples
     --------
     >>> from tamis import Table

@@ -209,3 +209,70 @@ def test_a_target_that_never_changes(target, method, tmp_path, capsys):
     done = here("fit", tmp_path / "a.csv", "--method", method, capsys=capsys)
     assert done.code == 1
     assert "one class" in done.err or "never changes" in done.err
+
+
+# --------------------------------------------------------------------------- what is said of data
+def test_columns_one_by_one(tmp_path, capsys):
+    frame = frame_of("gaps").assign(when=DAYS, notes=TABLES["text"]["notes"], same=1)
+    path = write(frame, tmp_path / "a.csv")
+    words = ["--target", "y", "--missing", "zero"]
+    columns = json.loads(here("check", path, "--json", *words, capsys=capsys).out)["columns"]
+    kinds = {c["name"]: c["kind"] for c in columns}
+    assert kinds == {
+        "age": "number",
+        "size": "number",
+        "city": "category",
+        "height": "number",
+        "y": "target",
+        "when": "date",
+        "notes": "text",
+        "same": "constant",
+    }
+    by_name = {c["name"]: c for c in columns}
+    assert by_name["city"]["gaps"] == sum(v is None for v in GAPS)
+    assert by_name["size"]["spread"] == pytest.approx(BASE["size"].std())
+    assert sum(by_name["size"]["histogram"]) == N
+    assert by_name["when"]["span"] == ["2024-01-01", str(DAYS[-1].date())]
+    assert by_name["city"]["top"][0][1] == max(
+        sum(v == city for v in GAPS) for city in ("Bonn", "Köln", "Ulm")
+    )
+    shown = here("check", path, *words, capsys=capsys).out
+    for text in ("Bonn", "2024-01-01 to", "words a row", "spread", "█", "constant"):
+        assert text in shown
+
+
+def test_gaps_are_counted_by_column_not_told_ten_times(tmp_path, capsys):
+    path = write(frame_of("gaps"), tmp_path / "a.csv")
+    done = here("check", path, capsys=capsys)
+    assert done.code == 0
+    assert "rows with a gap are left out: city (17 rows, the first in line 5), height (24 rows" in (
+        done.err
+    )
+    assert "is missing" not in done.err
+
+
+def test_equal_rows_are_told(tmp_path, capsys):
+    frame = frame_of("numbers")
+    path = write(pd.concat([frame, frame[:30]]), tmp_path / "a.csv")
+    assert "30 of 150 rows equal an earlier one" in here("check", path, capsys=capsys).err
+    path = write(frame, tmp_path / "b.csv")
+    assert "equal" not in here("check", path, capsys=capsys).err
+
+
+def test_a_column_of_large_numbers_harms_no_method(tmp_path, capsys):
+    """FTRL on a column of 1e15 beside one that predicts: units mend it, and are said."""
+    frame = frame_of("numbers").assign(account=RANDOM.integers(10**14, 10**15, N))
+    path = write(frame[["account", "age", "size", "y"]], tmp_path / "a.csv")
+    errors = {}
+    for units in ("spread", "none"):
+        words = ["--method", "ftrl", "--units", units, "--test", path, "--json"]
+        done = here("fit", path, *words, capsys=capsys)
+        assert done.code == 0, done.err
+        errors[units] = json.loads(done.out)["error"]
+        assert ("in units of their column's spread" in done.err) == (units == "spread")
+    assert errors["spread"] < 0.2 < errors["none"]
+
+
+def test_a_file_of_a_header_has_no_rows(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a,b,y\n")
+    assert "no rows" in here("fit", tmp_path / "a.csv", capsys=capsys).err

@@ -147,8 +147,8 @@ def open_rows(
     ...         print(chunk.X.toarray().tolist(), chunk.targets.tolist(), chunk.first_line)
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1.0, -1.0] 1
     """
-    source, kept = brought(source)
-    files = expand(source)
+    names, kept = brought(source)
+    files = expand(names)
     given: dict[str, Any] = {
         "format": format,
         "target": target,

@@ -74,7 +74,7 @@ class Survey:
         if self.rows <= MOST_HASHED:
             found = np.empty(X.shape[0], np.uint64)
             bits = np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64)
-            hash_rows(X.indptr.astype(np.int64), X.indices.astype(np.int64), bits, found)
+            hash_rows(X.indptr, X.indices, bits, found)
             self.hashes.append(found)
 
     def compare(self) -> None:

@@ -135,8 +135,8 @@ def notes_of(
                     "dates as yyyy-mm-dd if the day does"
                 )
         if c.role == TEXT:
-            words = len(c.facts.get("vocabulary", ()))
-            notes.append(f"taken as text: {c.name} ({'hashed' if hashed else f'{words:,} words'})")
+            count = len(c.facts.get("vocabulary", ()))
+            notes.append(f"taken as text: {c.name} ({'hashed' if hashed else f'{count:,} words'})")
     if found := [f"{c.name} ({_rare(c, profile)})" for c in columns if c.facts.get("rare")]:
         notes.append(f"levels met in few rows share one called rare: {listed(found)}")
     commas = [

@@ -106,6 +106,8 @@ class Making:
 
     def judge(self, profile: Profile) -> None:
         """Kinds of all columns by figures of the whole table."""
+        if not profile.rows:  # which reading will say
+            return
         self.profile, options = profile, self.options
         for c in self.columns:
             if c.role == IGNORED:

@@ -229,6 +229,7 @@ class Profile:
 
     def __init__(self, numeric: Iterable[str], wordy: Iterable[str], decimal: str = "."):
         self.numeric, self.rows = list(numeric), 0
+        self.place = {name: k for k, name in enumerate(self.numeric)}
         self.words = {name: WordColumn(decimal) for name in wordy}
         self.tally = Tally(len(self.numeric))
         self.where: dict[str, str] = {}
@@ -269,7 +270,7 @@ class Profile:
         if name in self.words:
             found = self.words[name].figures(name, self.rows)
         else:
-            j = self.numeric.index(name)
+            j = self.place[name]
             gaps = int(self.tally.state[j, GAPS])
             found = Figures(name, self.rows, gaps, number=True, **self.tally.figures(j))
         found.where = self.where.get(name, "")

@@ -300,6 +300,7 @@ class Layout:
             if c.name not in part.words or (c.role != DATE and "as" not in c.facts):
                 continue
             codes, vocabulary = part.words[c.name]
+            known: list[Any]
             if c.role == DATE:
                 known = [dates.read_as(word, c.facts["written"]) for word in vocabulary]
                 rule = f"is no date as the others are ({c.facts['written']})"

@@ -214,3 +214,12 @@ def test_urls_without_fsspec(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(ReadError, match="URLs need fsspec"):
         open_rows("s3://bucket/a.csv")
+
+
+def test_one_class_from_a_file_is_refused_as_by_fit(tmp_path):
+    TABLE.assign(y="old")[["age", "y"]].to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match="at least 2 classes") as by_fit:
+        FTRLClassifier().fit(TABLE[["age"]], ["old"] * N)
+    with pytest.raises(ValueError, match="at least 2 classes") as by_train:
+        train(FTRLClassifier(), open_rows(tmp_path / "a.csv"), progress=False)
+    assert str(by_fit.value).replace("np.str_('old')", "'old'") == str(by_train.value)

@@ -16,6 +16,7 @@ from tamis.cli.words import in_options
 from tamis.read.opening import KINDS, open_rows
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey, Watcher
+from tamis.training.judge import one_class
 
 NamesOf = Callable[[Iterable[int]], list[str]]
 MOST = 8_000_000_000  # bytes for a sieve, above which another method is suggested
@@ -114,10 +115,7 @@ def refuse_constant(model: Any, rows: RowSource, survey: Survey | None) -> None:
 def refuse_one_class(model: Any, classes: Any) -> None:
     """Refuse what `fit` would refuse, in its words."""
     if classes is not None and len(classes) == 1 and not is_regressor(model):
-        raise ValueError(
-            f"{type(model).__name__} needs samples of at least 2 classes in the data, but y holds "
-            f"only one class: {label(classes[0])!r}."
-        )
+        raise ValueError(one_class(model, classes[0]))
 
 
 def told(rows: RowSource) -> list[str]:

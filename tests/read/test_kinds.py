@@ -112,11 +112,13 @@ def test_figures_do_not_depend_on_the_cut(cut, monkeypatch):
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
 
 
-def test_many_words_are_not_all_held(monkeypatch):
+@pytest.mark.parametrize("step", [1, 50, 70, 5000])
+def test_many_words_are_not_all_held(monkeypatch, step):
     monkeypatch.setattr(profile, "CAP", 100)
     column = WordColumn()
-    for start in range(0, 5000, 50):
-        column.add(words_of([f"user {k}" for k in range(start, start + 50)]), start)
+    for start in range(0, 5000, step):
+        end = min(start + step, 5000)
+        column.add(words_of([f"user {k}" for k in range(start, end)]), start)
     assert not column.open
     assert len(column.counts) == 100
     found = column.figures("x", 5000)
@@ -131,6 +133,7 @@ def test_many_words_are_not_all_held(monkeypatch):
         ("1970-01-02", "ymd", 86400),
         ("1970-01-01T01:00:00Z", "ymd", 3600),
         ("1970-01-01 01:00+01:00", "ymd", 0),
+        ("1970-01-01 00:00-0130", "ymd", 5400),
         ("1970-01-01 00:00:00.25", "ymd", 0.25),
         ("1970/1/2", "y/m/d", 86400),
         ("02.01.1970", "d.m.y", 86400),
@@ -252,6 +255,17 @@ def test_levels_never_met_are_rare_where_there_is_such_a_level(tmp_path):
     people(3).assign(city="Köln", street="new").to_csv(tmp_path / "b.csv", index=False)
     X = next(iter(open_rows(tmp_path / "b.csv", schema=schema))).X.toarray()
     assert X[:, 1:].tolist() == [[0, 0, 0, 0, 0, 1]] * 3
+
+
+def test_a_level_of_five_rows_is_not_rare(tmp_path):
+    levels = ["a"] * 91 + ["five"] * 5 + ["four"] * 4
+    frame = pd.DataFrame({"c": levels, "y": np.arange(100) % 2})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert open_rows(tmp_path / "a.csv").names == ["c=a", "c=five", "c=rare"]
+    assert open_rows(tmp_path / "a.csv", rare=6).names == ["c=a", "c=rare"]
+    assert open_rows(tmp_path / "a.csv", rare=1).names == ["c=a", "c=five", "c=four"]
+    frame[1:].to_csv(tmp_path / "b.csv", index=False)  # 99 rows are few
+    assert open_rows(tmp_path / "b.csv").names == ["c=a", "c=five", "c=four"]
 
 
 def test_what_the_user_says_holds(tmp_path):

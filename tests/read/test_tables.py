@@ -217,3 +217,6 @@ def test_nested_columns_are_refused(tmp_path):
     pd.DataFrame({"a": [[1], [2]], "y": [0, 1]}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(ReadError, match="column 'a' is of type list"):
         open_rows(tmp_path / "a.parquet")
+    pd.DataFrame({"a": [[1], [2]], "b": [1, 2], "y": [0, 1]}).to_parquet(tmp_path / "b.parquet")
+    for said in ({"ignore": ["a"]}, {"kinds": {"a": "skip"}}):
+        assert open_rows(tmp_path / "b.parquet", **said).names == ["b"]

@@ -112,13 +112,11 @@ def look(name: str, options: Options) -> First:
         raise ReadError(
             f"{shown(name)}: two columns have the same name. Names must differ; rename one."
         )
+    types = _pyarrow().types
+    skipped = {*options.ignore, *(name for name, kind in options.kinds if kind == "skip")}
     for field in schema:
-        types = _pyarrow().types
-        if (
-            types.is_nested(field.type)
-            and not types.is_dictionary(field.type)
-            and field.name not in options.ignore
-        ):
+        nested = types.is_nested(field.type) and not types.is_dictionary(field.type)
+        if nested and field.name not in skipped:
             raise ReadError(
                 f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number "
                 f"and no word. Pass ignore=[{field.name!r}]."
@@ -127,7 +125,7 @@ def look(name: str, options: Options) -> First:
     columns = [
         Column(field.name, WORDS if words else NUMBER, words)
         for field, words in zip(schema, wordy, strict=True)
-        if field.name not in options.ignore
+        if field.name not in skipped
     ]
     profile = _profile_of(columns, options)
     with _guarded(name, options):
@@ -179,9 +177,10 @@ def _words(array) -> Words:
         array = array.dictionary_encode()
     codes = np.asarray(array.indices.cast(arrow.int64()).fill_null(-1))
     words = array.dictionary
-    if arrow.types.is_temporal(words.type):  # finer than Python's own dates
-        words = words.cast(arrow.string())
-    return Words(codes, [str(word) for word in words.to_pylist()])
+    try:
+        return Words(codes, [str(word) for word in words.to_pylist()])
+    except ValueError:  # dates finer than Python's own
+        return Words(codes, words.cast(arrow.string()).to_pylist())
 
 
 def _numbers(array, column: str, name: str) -> np.ndarray:

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterable
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 
 DAY, HOUR = 86400, 3600
 EPOCH = date(1970, 1, 1).toordinal()
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+REMEMBERED = 1 << 15  # dates that were read last: a chunk looks at each of its own twice
 MONTHS_FROM = 31 * DAY  # a shorter span says nothing of months
 _TIME = (
     r"(?:[ T](\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*(Z|UTC|[-+]\d\d:?\d\d|[-+]\d\d(?!\d))?)?"
@@ -32,6 +34,7 @@ class When(NamedTuple):
     clock: float  # seconds of the day
 
 
+@lru_cache(REMEMBERED)
 def read_date(word: str, written: str) -> When | None:
     """A word as a date written in one way, or None."""
     pattern, places = WRITTEN[written]

@@ -333,8 +333,12 @@ def test_encodings(tmp_path):
     rows = open_rows(tmp_path / "a.csv", encoding="latin-1")
     assert rows.names == ["a", "city=Köln", "city=Ulm"]
     assert rows.notes == []
+    X = next(iter(open_rows(tmp_path / "a.csv", schema=rows.schema))).X.toarray()
+    assert X[:2].tolist() == [[1, 1, 0], [2, 0, 1]]  # the encoding is remembered
     (tmp_path / "b.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
     assert open_rows(tmp_path / "b.csv").names == ["a", "city=Köln", "city=Ulm"]
+    again = open_rows(tmp_path / "b.csv", schema=rows.schema, encoding="utf-8")
+    assert next(iter(again)).X.toarray()[:2].tolist() == [[1, 1, 0], [2, 0, 1]]
     for name in ("utf-16", "nobody"):
         with pytest.raises(ValueError, match="ASCII's bytes"):
             open_rows(tmp_path / "a.csv", encoding=name)

@@ -31,6 +31,8 @@ def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSo
         "on_bad": given.on_bad,
         "chunk_rows": given.chunk_rows,
         "max_line_bytes": given.max_line_bytes,
+        "delimiter": getattr(given, "delimiter", None),
+        "encoding": getattr(given, "encoding", None),
     }
     if hasattr(given, "zero_based"):
         answers = {"auto": "auto", "yes": True, "no": False}
@@ -41,7 +43,6 @@ def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSo
             "multilabel": answers[given.multilabel],
             "hash_bits": given.hash_bits,
             "missing": given.missing,
-            "delimiter": given.delimiter,
             "categorical": given.categorical,
             "ignore": given.ignore,
             "kinds": kinds_of(given.kinds),
@@ -49,7 +50,6 @@ def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSo
             "rare": given.rare,
             "ngrams": given.ngrams,
             "decimal": given.decimal,
-            "encoding": given.encoding,
         }
     return open_rows(list(files), **(options | more))
 

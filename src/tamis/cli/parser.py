@@ -244,6 +244,10 @@ def _reading(one, schema: bool = False, skip: bool = False) -> None:
         help="longest line that is read; default: 64 MiB",
     )
     group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
+    group.add_argument("--delimiter", help="of fields; default: as the header has it")
+    group.add_argument(
+        "--encoding", help="of words; default: utf-8, or that of the file a model was trained from"
+    )
     if schema:
         return
     group.add_argument(
@@ -254,11 +258,9 @@ def _reading(one, schema: bool = False, skip: bool = False) -> None:
     _choice(group, "--multilabel", "auto yes no", "whether svmlight rows have several labels")
     group.add_argument("--hash-bits", type=int, metavar="B", help="hash features into 2^B columns")
     _choice(group, "--missing", "error zero indicator", "what empty fields mean; default: error")
-    group.add_argument("--delimiter", help="of fields; default: as the header has it")
     group.add_argument(
         "--decimal", choices=(".", ","), default=".", help="sign before decimals; default: ."
     )
-    group.add_argument("--encoding", default="utf-8", help="of words; default: utf-8")
     group.add_argument(
         "--as",
         dest="kinds",

@@ -47,7 +47,7 @@ def open_rows(
     rare: int | None = None,
     ngrams: Literal[1, 2, 3] = 1,
     decimal: Literal[".", ","] = ".",
-    encoding: str = "utf-8",
+    encoding: str | None = None,
     schema: dict[str, Any] | None = None,
 ) -> RowSource:
     """Rows of files, chunk by chunk, in constant memory.
@@ -113,8 +113,9 @@ def open_rows(
         Longest run of words of a text that has a column.
     decimal : {".", ","}, default="."
         What parts the decimals of numbers in text; with a comma, points part thousands.
-    encoding : str, default="utf-8"
-        Of words in text, one that has ASCII's bytes for its signs.
+    encoding : str or None, default=None
+        Of words in text, one that has ASCII's bytes for its signs; None is that of the schema, or
+        UTF-8.
     schema : dict or None, default=None
         `schema` of another source, or `reading_` of a trained model: read by the same columns.
         Columns it does not know are left out.
@@ -165,7 +166,7 @@ def open_rows(
         "rare": rare,
         "ngrams": ngrams,
         "decimal": decimal,
-        "encoding": take_encoding(encoding),
+        "encoding": take_encoding(encoding or (schema or {}).get("encoding") or "utf-8"),
     }
     _check(given)
     given["kinds"] = take_kinds(kinds)

@@ -255,5 +255,8 @@ class RowSource:
             "hash_bits": self.options.hash_bits,
         }
         facts |= {"n_features": self.n_features, "labels": self.labels, "several": self.several}
-        layout = {"layout": self.layout.to_dict()} if self.layout is not None else {}
-        return Reading(facts | layout)
+        if self.layout is not None:
+            facts["layout"] = self.layout.to_dict()
+        if self.options.encoding != "utf-8":
+            facts["encoding"] = self.options.encoding
+        return Reading(facts)

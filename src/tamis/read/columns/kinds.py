@@ -112,40 +112,49 @@ def notes_of(
             f"words in another encoding, written with backslashes: {listed(profile.undecoded)}. "
             "Pass encoding='latin-1', or the one that it is"
         )
-    for kind, words in (
-        (EMPTY, "empty in all rows"),
-        (CONSTANT, "the same in all rows"),
-    ):
-        if found := [name for name, own in kinds.items() if own == kind]:
-            notes.append(f"left out, since {words}: {listed(found)}")
-    if found := [name for name, own in kinds.items() if own == IDENTIFIER]:
-        other = "number" if profile.figures(found[0]).number else "category"
-        notes.append(
-            f"left out as identifiers, since nearly every row has a value of its own: "
-            f"{listed(found)}. Pass kinds={{{found[0]!r}: {other!r}}} to keep one"
-        )
+    words = [name for name, kind in kinds.items() if kind in (WORDS, IDENTIFIER)]
+    commas = [name for name in words if _commas(profile, name)]
+    notes += _left_out({n: kind for n, kind in kinds.items() if n not in commas}, profile)
     for c in columns:
         if c.role == DATE:
-            parts = dict.fromkeys(part.partition("=")[0] for part in c.facts["parts"])
-            notes.append(f"taken as dates: {c.name} ({', '.join(parts)})")
-            dates = profile.figures(c.name).dates if c.name in profile.words else None
-            if dates is not None and dates.guessed:
-                notes.append(
-                    f"{c.name}: the month was taken to come first, which no date decides. Write "
-                    "dates as yyyy-mm-dd if the day does"
-                )
+            notes += _date_notes(c, profile)
         if c.role == TEXT:
             count = len(c.facts.get("vocabulary", ()))
             notes.append(f"taken as text: {c.name} ({'hashed' if hashed else f'{count:,} words'})")
     if found := [f"{c.name} ({_rare(c, profile)})" for c in columns if c.facts.get("rare")]:
         notes.append(f"levels met in few rows share one called rare: {listed(found)}")
-    commas = [
-        name for name, own in kinds.items() if own in (WORDS, IDENTIFIER) and _commas(profile, name)
-    ]
     if commas:
         notes.append(
             f"these look like numbers with a decimal comma: {listed(commas)}. Pass decimal=',' to "
             "read them so"
+        )
+    return notes
+
+
+def _left_out(kinds: dict[str, str], profile: Profile) -> list[str]:
+    """Columns that are left out, and why."""
+    notes = []
+    for kind, words in ((EMPTY, "empty in all rows"), (CONSTANT, "the same in all rows")):
+        if found := [name for name, own in kinds.items() if own == kind]:
+            notes.append(f"left out, since {words}: {listed(found)}")
+    if found := [name for name, own in kinds.items() if own == IDENTIFIER]:
+        other = "number" if profile.figures(found[0]).number else "category"
+        notes.append(
+            "left out as identifiers, since nearly every row has a value of its own: "
+            f"{listed(found)}. Pass kinds={{{found[0]!r}: {other!r}}} to keep one"
+        )
+    return notes
+
+
+def _date_notes(column: Column, profile: Profile) -> list[str]:
+    """What dates became, and what was guessed."""
+    parts = dict.fromkeys(part.partition("=")[0] for part in column.facts["parts"])
+    notes = [f"taken as dates: {column.name} ({', '.join(parts)})"]
+    dates = profile.figures(column.name).dates
+    if dates is not None and dates.guessed:
+        notes.append(
+            f"{column.name}: the month was taken to come first, which no date decides. Write dates "
+            "as yyyy-mm-dd if the day does"
         )
     return notes
 

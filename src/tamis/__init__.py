@@ -49,6 +49,7 @@ _PUBLIC = {
     "methods.thresholding.estimator": "ThresholdedClassifier",
     "methods.thresholding.transformer": "DataThresholder",
     "persist": "load save",
+    "read.columns.transformer": "Table",
     "read.opening": "open_rows",
     "report.displays.few_labels": "TriClassDisplay",
     "report.displays.groups": "GroupPathDisplay TaskMatrixDisplay",

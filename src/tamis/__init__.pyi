@@ -64,6 +64,7 @@ from tamis.methods.thresholding.estimator import ThresholdedClassifier as Thresh
 from tamis.methods.thresholding.transformer import DataThresholder as DataThresholder
 from tamis.persist import load as load
 from tamis.persist import save as save
+from tamis.read.columns.transformer import Table as Table
 from tamis.read.opening import open_rows as open_rows
 from tamis.report.displays.few_labels import TriClassDisplay as TriClassDisplay
 from tamis.report.displays.groups import GroupPathDisplay as GroupPathDisplay
@@ -151,6 +152,7 @@ __all__ = [
     "StabilizedSGDClassifierCV",
     "StabilizedSGDRegressor",
     "StabilizedSGDRegressorCV",
+    "Table",
     "TaskMatrixDisplay",
     "ThresholdDisplay",
     "ThresholdedClassifier",

@@ -92,6 +92,7 @@ def take_blocks(model, X, *, reset: bool, chunk: bool = False):
 
 def _validated(model, X, reset: bool, grow: bool):
     """X after scikit-learn's checks; the numbers themselves are looked at later."""
+    X = X if reset else _by_reading(model, X)
     if sp.issparse(X):
         _check_pointers(X)
     if is_plain(X) and (reset or is_known(model, X, grow)):
@@ -106,11 +107,18 @@ def _validated(model, X, reset: bool, grow: bool):
     return validate_data(model, X, reset=reset, **options)
 
 
+def _by_reading(model, X):
+    """A frame as rows, by the columns of the file that the model was trained from, if it was."""
+    reading = vars(model).get("reading_")
+    return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
+
+
 def take_columns(model, X, *, reset: bool):
     """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array
     without duplicates or stored zeros.
     """
     options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
+    X = X if reset else _by_reading(model, X)
     if not sp.issparse(X):
         return _sized(model, validate_data(model, X, **options), fit=reset)
     if X.format != "csc":

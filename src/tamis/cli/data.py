@@ -4,15 +4,20 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from sklearn.base import is_regressor
+
 from tamis.base.estimators.column_names import names_by_reading
 from tamis.base.machine.progress import Progress
+from tamis.cli.columns import columns_of
 from tamis.cli.memory import needed_by
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
-from tamis.read.opening import open_rows
+from tamis.cli.words import in_options
+from tamis.read.opening import KINDS, open_rows
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey, Watcher
+from tamis.training.judge import one_class
 
 NamesOf = Callable[[Iterable[int]], list[str]]
 MOST = 8_000_000_000  # bytes for a sieve, above which another method is suggested
@@ -27,20 +32,40 @@ def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSo
         "on_bad": given.on_bad,
         "chunk_rows": given.chunk_rows,
         "max_line_bytes": given.max_line_bytes,
+        "delimiter": getattr(given, "delimiter", None),
+        "encoding": getattr(given, "encoding", None),
     }
     if hasattr(given, "zero_based"):
-        zero = {"auto": "auto", "yes": True, "no": False}[given.zero_based]
+        answers = {"auto": "auto", "yes": True, "no": False}
         options |= {
             "target": given.target,
             "weight": given.weight,
-            "zero_based": zero,
+            "zero_based": answers[given.zero_based],
+            "multilabel": answers[given.multilabel],
             "hash_bits": given.hash_bits,
             "missing": given.missing,
-            "delimiter": given.delimiter,
             "categorical": given.categorical,
             "ignore": given.ignore,
+            "kinds": kinds_of(given.kinds),
+            "units": given.units,
+            "rare": given.rare,
+            "ngrams": given.ngrams,
+            "decimal": given.decimal,
         }
     return open_rows(list(files), **(options | more))
+
+
+def kinds_of(said: Iterable[str]) -> dict[str, str]:
+    """COLUMN=KIND,... as a dict; a name may hold an equals sign."""
+    found = {}
+    for entry in ",".join(said).split(",") if said else ():
+        column, equals, kind = entry.rpartition("=")
+        if not equals or kind not in KINDS:
+            raise UsageError(
+                f"--as {entry!r} is not COLUMN=KIND with a kind of {', '.join(KINDS)}."
+            )
+        found[column] = kind
+    return found
 
 
 def survey_of(
@@ -71,6 +96,34 @@ def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
     return task
 
 
+def refuse_constant(model: Any, rows: RowSource, survey: Survey | None) -> None:
+    """Refuse a target that never changes, where that is known before the work."""
+    values: list = [] if survey is None or survey.many or survey.several else survey.classes
+    target = None if rows.layout is None else rows.layout.find("target")
+    if not values and target is not None and rows.profile is not None:
+        figures = rows.profile.figures(target.name)
+        values = [value for value, _ in figures.top] if figures.distinct == 1 else []
+    if len(values) != 1:
+        return
+    if is_regressor(model):
+        raise ValueError(
+            f"the target never changes: it is {label(values[0])} in all rows, so that there is "
+            "nothing to predict."
+        )
+    refuse_one_class(model, values)
+
+
+def refuse_one_class(model: Any, classes: Any) -> None:
+    """Refuse what `fit` would refuse, in its words."""
+    if classes is not None and len(classes) == 1 and not is_regressor(model):
+        raise ValueError(one_class(model, classes[0]))
+
+
+def told(rows: RowSource) -> list[str]:
+    """What was decided about the columns, in words of the command line."""
+    return [in_options(text) for text in rows.notes]
+
+
 def audit_of(rows: RowSource, survey: Survey, base: int | None = None) -> dict:
     """What `tamis check` says of a file, as plain data; `base` is what was held to read it."""
     needed = needed_by(survey, base)
@@ -86,9 +139,10 @@ def audit_of(rows: RowSource, survey: Survey, base: int | None = None) -> dict:
         "bad": {"count": survey.bad.count, "first": list(survey.bad.first)},
         "memory_bytes": needed[suggested],
         "memory": needed,
+        "columns": columns_of(rows),
         "suggested": suggested,
         "reason": reason,
-        "notes": rows.notes,
+        "notes": told(rows),
     }
 
 
@@ -96,9 +150,11 @@ def suggest(survey: Survey, sieve: int) -> tuple[str, str]:
     """A method, and why; `sieve` is the memory that a sieve would need."""
     if sieve > MOST:
         return "ftrl", f"the sieve would need more than {MOST // 10**9} GB for so many columns"
+    filled = survey.nonzeros / max(survey.rows, 1)
+    said = f"{survey.features:,} columns, {filled:,.3g} of them filled in a row on average"
     if survey.density > 0.15 and survey.features < 5000:
-        return "ftrl", "the rows are dense and the columns few"
-    return "sieve", "many columns, few of them filled in a row"
+        return "ftrl", f"{said}: few and dense"
+    return "sieve", said
 
 
 def names_for(model: Any) -> NamesOf:

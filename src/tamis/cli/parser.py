@@ -288,6 +288,10 @@ def _reading(one, schema: bool = False, skip: bool = False) -> None:
         help="longest line that is read; default: 64 MiB",
     )
     group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
+    group.add_argument("--delimiter", help="of fields; default: as the header has it")
+    group.add_argument(
+        "--encoding", help="of words; default: utf-8, or that of the file a model was trained from"
+    )
     if schema:
         return
     group.add_argument(
@@ -295,9 +299,40 @@ def _reading(one, schema: bool = False, skip: bool = False) -> None:
     )
     group.add_argument("--weight", help="column of the row weights")
     _choice(group, "--zero-based", "auto yes no", "whether svmlight columns count from 0")
+    _choice(group, "--multilabel", "auto yes no", "whether svmlight rows have several labels")
     group.add_argument("--hash-bits", type=int, metavar="B", help="hash features into 2^B columns")
     _choice(group, "--missing", "error zero indicator", "what empty fields mean; default: error")
-    group.add_argument("--delimiter", help="of fields; default: comma, or tab for TSV")
+    group.add_argument(
+        "--decimal", choices=(".", ","), default=".", help="sign before decimals; default: ."
+    )
+    group.add_argument(
+        "--as",
+        dest="kinds",
+        action="append",
+        default=[],
+        metavar="COLUMN=KIND,...",
+        help="what a column is, where it is not as found: number, category, date, text or skip; "
+        "may be repeated",
+    )
+    _choice(
+        group,
+        "--units",
+        "spread none",
+        "numbers of tables in units of their column's spread (the default), or as they are",
+    )
+    group.add_argument(
+        "--rare",
+        type=int,
+        metavar="ROWS",
+        help="levels of a category in fewer rows share one; default: 5 in tables of 100 rows",
+    )
+    group.add_argument(
+        "--ngrams",
+        type=int,
+        choices=(1, 2, 3),
+        default=1,
+        help="longest run of words of a text that has a column; default: 1",
+    )
     _several(group, "--categorical", "COLUMN", "a column of words")
     _several(group, "--ignore", "COLUMN", "a column to leave out")
 

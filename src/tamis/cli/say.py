@@ -3,6 +3,7 @@
 import sys
 
 from tamis.base.machine.screen import for_terminal
+from tamis.cli.words import in_options
 
 
 def say(text: str) -> None:
@@ -16,5 +17,5 @@ def note(text: str) -> None:
 
 
 def complain(text: str) -> None:
-    """A line on standard error."""
-    print(for_terminal(text), file=sys.stderr)
+    """A line on standard error, in words of the command line."""
+    print(for_terminal(in_options(text)), file=sys.stderr)

@@ -40,7 +40,8 @@ def document(linear: Linear) -> dict:
         "link": linear.link,
         "link_means": LINKS[linear.link],
         "calibration": None if linear.lines is None else linear.lines.tolist(),
-        "units": "a weight is for a column as it is read, neither shifted nor scaled",
+        "units": "a weight is for a column as it is read: (number - centre) / spread of its field, "
+        "where it has them",
         "n_features": linear.n_features,
         "intercepts": linear.intercepts.tolist(),
         "features": [
@@ -63,6 +64,12 @@ def _reading(linear: Linear) -> dict | None:
     if "layout" in reading:
         facts["missing"] = reading["layout"]["missing"]
         facts["fields"] = [field._asdict() for field in fields.listed]
+        if fields.unread:  # how dates and texts become columns
+            facts["dates_and_texts"] = {
+                name: {"kind": role, **more[0]}
+                for name, role, _, _, *more in reading["layout"]["columns"]
+                if name in fields.unread and more
+            }
     if fields.is_hashed:
         told = {"kind": fields.kind, "bits": fields.bits, "first": fields.first}
         told |= {"base": fields.base, "means": HASHING + HASHED[fields.kind]}

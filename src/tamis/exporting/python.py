@@ -23,6 +23,7 @@ import unicodedata
 
 def python_of(linear: Linear) -> str:
     """The text of the file."""
+    linear.fields.check("Python")
     rows = "a mapping from names to values, or a sequence of all columns"
     if linear.text is not None:
         rows = "a text, or a sequence of all columns"
@@ -46,7 +47,14 @@ def constants(linear: Linear) -> dict:
         "N_FEATURES": linear.n_features,
         "KIND": fields.kind,
         "NUMBERS": {field.name: field.number for field in listed if field.number is not None},
-        "WORDS": {field.name: field.words for field in listed if field.words},
+        "WORDS": {f.name: f.words for f in listed if f.words or f.rest >= 0},
+        "UNITS": {
+            field.name: (field.centre, field.spread)
+            for field in listed
+            if (field.centre, field.spread) != (0.0, 1.0)
+        },
+        "FLAGS": [field.name for field in listed if field.flags],
+        "RESTS": {field.name: field.rest for field in listed if field.rest >= 0},
         "HASHED": [field.name for field in listed if field.hashed],
         "GAPS": {field.name: field.gap for field in listed if field.gap is not None},
         "BITS": fields.bits,

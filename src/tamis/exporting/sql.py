@@ -22,6 +22,7 @@ def sql_of(linear: Linear, dialect: str = "sqlite", table: str = "rows") -> str:
         raise ValueError(
             f"the model {what}, which SQL has no function for. Export it to json or python."
         )
+    linear.fields.check("SQL")
     marks = _marks(linear)
     scores = [_quoted(f"tamis_score{mark}") for mark in marks]
     inner = ",\n".join(
@@ -66,22 +67,34 @@ def _summand(field: Field, weights: dict[int, float]) -> str:
         weight = weights.get(-1 if field.number is None else field.number, 0.0)
         if not weight and not gap and field.gap is not None:
             return ""
-        value = f"{_number(weight)} * {name}"
+        read = _read(field, name)
+        value = f"{_number(weight)} * {read}"
         if not gap:
-            return value if gap is None else f"{_number(weight)} * COALESCE({name}, 0)"
+            return value if gap is None else f"{_number(weight)} * COALESCE({read}, 0)"
     else:
         whens = "".join(
-            f" WHEN {_text(word)} THEN {_number(weights[column])}"
+            f" WHEN {_text(word)} THEN {_number(weights.get(column, 0.0))}"
             for word, column in field.words.items()
-            if weights.get(column)
+            if weights.get(column) or field.rest >= 0
         )
-        if not whens and not gap and field.gap is not None:
+        rest = _number(weights.get(field.rest, 0.0)) if field.rest >= 0 else "0"
+        if not whens and rest == "0" and not gap and field.gap is not None:
             return ""
-        value = f"CASE CAST({name} AS VARCHAR){whens} ELSE 0 END" if whens else "0"
+        value = f"CASE CAST({name} AS VARCHAR){whens} ELSE {rest} END" if whens else rest
         if gap is not None and not gap:
             return value
     missing = "NULL" if gap is None else _number(gap)
     return f"CASE WHEN {name} IS NULL THEN {missing} ELSE {value} END"
+
+
+def _read(field: Field, name: str) -> str:
+    """A number as the model takes it: true as 1, and in units of the column."""
+    if field.flags:
+        words = "WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0"
+        name = f"CASE LOWER(CAST({name} AS VARCHAR)) {words} END"
+    if (field.centre, field.spread) == (0.0, 1.0):
+        return name
+    return f"(({name} - {_number(field.centre)}) / {_number(field.spread)})"
 
 
 # --------------------------------------------------------------------------- answers

@@ -16,6 +16,9 @@ N_FEATURES = 0  # length of a row that is a sequence
 KIND = "fields"  # of a mapping: fields, hashed names, or hashed numbers of columns
 NUMBERS: dict = {}  # field: column of its value
 WORDS: dict = {}  # field: {word: column}
+UNITS: dict = {}  # field: what is taken off its number, and what it is divided by
+FLAGS: list = []  # fields that are true or false
+RESTS: dict = {}  # field: column of words that have none of their own
 HASHED: list = []  # fields whose words are hashed
 GAPS: dict = {}  # field: column of a missing value, -1 for none; other fields may not be missing
 BITS, FIRST, BASE = 0, 0, 0  # of hashes, first hashed column, first number of a column
@@ -105,12 +108,20 @@ def _of_fields(row):
                 raise ValueError(f"the field {name!r} is missing, and the model knows no gaps")
             yield GAPS[name], 1.0
         elif name in NUMBERS:
-            yield NUMBERS[name], float(value)
+            yield NUMBERS[name], _number(name, value)
         elif name in HASHED:
             word = _hashed(str(value), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
             yield FIRST + word, 1.0
         else:
-            yield WORDS.get(name, {}).get(str(value), -1), 1.0
+            yield WORDS.get(name, {}).get(str(value), RESTS.get(name, -1)), 1.0
+
+
+def _number(name, value):
+    """The number of a field, in its units; of a flag 1 or 0."""
+    if name in FLAGS:
+        value = {"true": 1.0, "false": 0.0}.get(str(value).lower(), value)
+    centre, spread = UNITS.get(name, (0.0, 1.0))
+    return (float(value) - centre) / spread
 
 
 def _mixed(word):

@@ -15,6 +15,7 @@ from tamis.persist.blocks import Blocks
 from tamis.persist.container import AGAIN, ModelFileError, read_header, write_file
 from tamis.persist.decode import Decoder
 from tamis.persist.encode import Encoder
+from tamis.read.tables.frames import Reading
 
 __all__ = ["ModelFileError", "load", "save"]
 
@@ -181,4 +182,6 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
                 f"{name}: the header is inconsistent ({type(error).__name__}: {str(error)[:200]}). "
                 f"{AGAIN}"
             ) from error
+    if isinstance(reading := vars(model).get("reading_"), dict):
+        model.reading_ = Reading(reading)  # by which frames are read
     return model

@@ -13,6 +13,7 @@ import numpy as np
 from tamis.base.contents import undeclared
 from tamis.persist import classes
 from tamis.persist.blocks import Block, stored_dtype
+from tamis.read.tables.frames import Reading
 
 DEPTH = 64
 _SMALL = 1 << 63
@@ -239,6 +240,7 @@ class Encoder:
         list: _list,
         tuple: _tuple,
         dict: _dict,
+        Reading: _dict,
         np.ndarray: _array,
         np.memmap: _array,
         np.random.Generator: _generator,

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tamis.read.rows import Context, Position
-from tamis.read.tables.layout import WORDS
 
 if TYPE_CHECKING:
     from tamis.read.source import RowSource
@@ -61,13 +60,10 @@ def _named(source, wanted):
     elif source.format == "svmlight":
         yield from _numbers(source, context)
     elif source.layout is not None:
-        layout, reader = source.layout, source._reader(context)
-        wordy = [c.name for c in layout.features if c.role == WORDS]
+        reader = source._reader(context)
         for file in source.files:
             for words in reader.words(file):
-                for name in wordy:
-                    for word in words[name].vocabulary:
-                        yield layout.buckets + layout.bucket(name, word), f"{name}={word}"
+                yield from source.layout.hashed(words)
 
 
 def _numbers(source, context):

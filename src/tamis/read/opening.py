@@ -1,14 +1,15 @@
 """`open_rows`: the way in."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from tamis.base.machine.disk import StrPath
-from tamis.read.formats import FORMATS, format_of
+from tamis.read.formats import FORMATS, delimiter_of, format_of
 from tamis.read.options import CHUNK_BYTES, Options
 from tamis.read.rows import ReadError
 from tamis.read.source import RowSource
 from tamis.read.streams import STDIN, expand, shown
+from tamis.read.tables.outside import ArrowStream, brought
 
 _CHOICES: dict[str, tuple] = {
     "format": (None, *FORMATS),
@@ -16,12 +17,16 @@ _CHOICES: dict[str, tuple] = {
     "zero_based": (True, False, "auto"),
     "multilabel": (True, False, "auto"),
     "missing": ("error", "zero", "indicator"),
+    "units": ("none", "spread"),
+    "ngrams": (1, 2, 3),
+    "decimal": (".", ","),
 }
-_LEAST = {"chunk_rows": 1, "n_features": 1, "max_line_bytes": 1 << 20}
+KINDS = ("number", "category", "date", "text", "skip")
+_LEAST = {"rare": 1, "chunk_rows": 1, "n_features": 1, "max_line_bytes": 1 << 20}
 
 
 def open_rows(
-    source: StrPath | Iterable[StrPath],
+    source: StrPath | Iterable[StrPath] | ArrowStream,
     *,
     format: str | None = None,
     target: str | int | Literal[False] | None = None,
@@ -37,6 +42,12 @@ def open_rows(
     categorical: Iterable[str | int] | Literal["all"] = (),
     ignore: Iterable[str | int] = (),
     missing: Literal["error", "zero", "indicator"] = "error",
+    kinds: Mapping[str | int, str] | None = None,
+    units: Literal["none", "spread"] = "none",
+    rare: int | None = None,
+    ngrams: Literal[1, 2, 3] = 1,
+    decimal: Literal[".", ","] = ".",
+    encoding: str | None = None,
     schema: dict[str, Any] | None = None,
 ) -> RowSource:
     """Rows of files, chunk by chunk, in constant memory.
@@ -48,8 +59,11 @@ def open_rows(
 
     Parameters
     ----------
-    source : path, glob, "-" or list of these
-        Files, read one after the other as if they were one; "-" is standard input.
+    source : path, URL, glob, "-" or list of these, or what speaks Arrow's stream protocol
+        Files, read one after the other as if they were one; "-" is standard input. URLs
+        (``s3://...``) are read by fsspec where it is installed. Polars frames, DuckDB relations,
+        pyarrow tables and readers and all else that has ``__arrow_c_stream__`` are kept in a
+        temporary file, batch by batch, and read as it is.
     format : {"svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw"} or None, default=None
         None goes by the name's suffix, else by the first line.
     target : str, int, False or None, default=None
@@ -77,7 +91,8 @@ def open_rows(
     multilabel : bool or "auto", default="auto"
         Whether rows of svmlight text may have several labels. "auto" looks at the first chunk.
     delimiter : str or None, default=None
-        Of fields; None is a comma for CSV and a tab for TSV.
+        Of fields; None is a tab for TSV, and for CSV the sign that the header has most of: comma,
+        semicolon, tab or bar.
     categorical : list of str or int, or "all", default=()
         Columns to take as words, beside those that do not look like numbers.
     ignore : list of str or int, default=()
@@ -85,6 +100,22 @@ def open_rows(
     missing : {"error", "zero", "indicator"}, default="error"
         What an empty field, NA, NaN, null or None means: a bad line, a zero, or a zero and a one in
         a column ``name=missing``.
+    kinds : dict or None, default=None
+        What columns of a table are, where it is not as found: "number", "category", "date", "text"
+        or "skip", by name or number of the column.
+    units : {"none", "spread"}, default="none"
+        "spread" divides columns of numbers by their standard deviation, and centres those that are
+        less than half zeros, so that sparse ones stay sparse.
+    rare : int or None, default=None
+        Levels of a category that are met in fewer rows share one called "rare", with those that
+        were never met. None: 5 in tables of 100 rows or more, else 1.
+    ngrams : {1, 2, 3}, default=1
+        Longest run of words of a text that has a column.
+    decimal : {".", ","}, default="."
+        What parts the decimals of numbers in text; with a comma, points part thousands.
+    encoding : str or None, default=None
+        Of words in text, one that has ASCII's bytes for its signs; None is that of the schema, or
+        UTF-8.
     schema : dict or None, default=None
         `schema` of another source, or `reading_` of a trained model: read by the same columns.
         Columns it does not know are left out.
@@ -117,7 +148,8 @@ def open_rows(
     ...         print(chunk.X.toarray().tolist(), chunk.targets.tolist(), chunk.first_line)
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1.0, -1.0] 1
     """
-    files = expand(source)
+    names, kept = brought(source)
+    files = expand(names)
     given: dict[str, Any] = {
         "format": format,
         "target": target,
@@ -130,17 +162,24 @@ def open_rows(
         "n_features": n_features,
         "multilabel": multilabel,
         "missing": missing,
+        "units": units,
+        "rare": rare,
+        "ngrams": ngrams,
+        "decimal": decimal,
+        "encoding": take_encoding(encoding or (schema or {}).get("encoding") or "utf-8"),
     }
     _check(given)
+    given["kinds"] = take_kinds(kinds)
     kind = given["format"] = format or format_of(files)
     if STDIN in files and kind in ("parquet", "arrow", "npz"):
         raise ReadError(
             f"standard input: {kind} is not read as it comes, since its parts are found from its "
             "end. Write it to a file, and name that."
         )
+    parted = delimiter or ("\t" if kind == "tsv" else "," if kind != "csv" else None)
     given |= {
         "hash_bits": hash_bits or (18 if kind == "vw" else 0),
-        "delimiter": delimiter or ("\t" if kind == "tsv" else ","),
+        "delimiter": parted or delimiter_of(files[0]),
         "categorical": categorical if isinstance(categorical, str) else tuple(categorical),
         "ignore": tuple(ignore),
     }
@@ -149,15 +188,19 @@ def open_rows(
     # No chunk may be longer than the longest line, or it would hide one that is.
     options = Options(**given, chunk_bytes=min(CHUNK_BYTES, max_line_bytes))
     rows = RowSource(files, options)
+    rows.kept = kept
     if schema is not None:
         rows.labels, rows.several = schema.get("labels"), schema.get("several")
     if kind in ("csv", "tsv", "parquet", "arrow"):
-        from tamis.read.tables.layout import Layout, lay_out
+        from tamis.read.columns.making import lay_out
+        from tamis.read.tables.layout import Layout
 
         if schema is not None:
             rows.layout = Layout.from_dict(schema["layout"])
         else:
             rows.layout = lay_out(files, options, rows)
+            if parted is None and options.delimiter != ",":
+                rows.told.insert(0, f"the fields are parted by {options.delimiter!r}")
     return rows
 
 
@@ -179,6 +222,32 @@ def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
     if schema.get("zero_based") is not None and given["zero_based"] == "auto":
         settled["zero_based"] = schema["zero_based"]
     return settled
+
+
+def take_kinds(kinds: Mapping[str | int, str] | None) -> tuple[tuple[str | int, str], ...]:
+    """What was said of columns, checked."""
+    for column, kind in (kinds or {}).items():
+        if kind not in KINDS:
+            raise ValueError(
+                f"The 'kinds' parameter says {kind!r} of column {column!r}; a column is one of "
+                f"{', '.join(map(repr, KINDS))}."
+            )
+    return tuple((kinds or {}).items())
+
+
+def take_encoding(name: str) -> str:
+    """The name of an encoding in which commas, quotes and digits are ASCII's."""
+    signs = bytes(range(128))
+    try:
+        sound = signs.decode(name) == signs.decode("ascii")
+    except (LookupError, UnicodeError):
+        sound = False
+    if not sound:
+        raise ValueError(
+            f"The 'encoding' parameter of open_rows must be one that Python knows and that has "
+            f"ASCII's bytes for its signs, such as 'latin-1' or 'cp1252'. Got {name!r} instead."
+        )
+    return name
 
 
 def _check(given: dict[str, Any]) -> None:

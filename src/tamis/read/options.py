@@ -26,6 +26,12 @@ class Options:
     categorical: str | tuple[str | int, ...] = ()
     ignore: tuple[str | int, ...] = ()
     missing: str = "error"
+    kinds: tuple[tuple[str | int, str], ...] = ()  # of columns, as the user says
+    units: str = "none"
+    rare: int | None = None  # rows of a level below which it is rare; None goes by the table
+    ngrams: int = 1
+    decimal: str = "."
+    encoding: str = "utf-8"
     drop: bool = False  # whether columns beyond n_features are left out and counted
 
     @property

@@ -15,7 +15,11 @@ from tamis.read.streams import STANDARD, STDIN, fingerprint, shown
 from tamis.read.survey import Survey, Watcher
 
 if TYPE_CHECKING:
+    from tamis.read.columns.profile import Profile
     from tamis.read.tables.layout import Layout
+
+
+EQUAL = 0.01  # share of equal rows that is worth a word
 
 
 class RowSource:
@@ -37,6 +41,9 @@ class RowSource:
         self.several = None if options.multilabel == "auto" else bool(options.multilabel)
         self.labels: list | None = None  # of a source of several labels a row
         self.surveyed: Survey | None = None
+        self.profile: Profile | None = None  # of a table that was read before its first chunk
+        self.told: list[str] = []  # what was decided of its columns
+        self.kept: Any = None  # a folder of what came from outside the file system
         self.bad, self.dropped, self.done = Bad(), 0, 0
         self.total = sum(os.path.getsize(name) for name in files if name != STDIN)
 
@@ -60,7 +67,7 @@ class RowSource:
     @property
     def notes(self) -> list[str]:
         """What was decided on the way."""
-        notes = []
+        notes = list(self.told)
         if (
             self.format == "svmlight"
             and self.options.zero_based == "auto"
@@ -69,6 +76,12 @@ class RowSource:
             notes.append(f"columns count from {self.base} in this file")
         if self.several and self.options.multilabel == "auto":
             notes.append("rows have several labels")
+        if self.surveyed is not None and self.surveyed.equal >= EQUAL * self.surveyed.rows:
+            notes.append(
+                f"{self.surveyed.equal:,} of {self.surveyed.rows:,} rows equal an earlier one: a "
+                "row that is held out may have its like among those learnt from, so that errors "
+                "look smaller than on new rows"
+            )
         if self.dropped:
             notes.append(
                 f"{self.dropped:,} entries of columns that the model does not know were left out"
@@ -203,6 +216,7 @@ class RowSource:
                 "comments alone. Check the name."
             )
         found.bad = self.bad
+        found.compare()
         if found.several:
             self.labels = found.classes
         if self.options.columns is None and self.layout is None:
@@ -233,10 +247,16 @@ class RowSource:
     @property
     def schema(self) -> dict:
         """What the columns mean, as plain data: `open_rows` reads another file by it."""
+        from tamis.read.tables.frames import Reading
+
         facts: dict[str, Any] = {
             "format": self.format,
             "zero_based": self.base != 1 if self.base is not None else None,
             "hash_bits": self.options.hash_bits,
         }
         facts |= {"n_features": self.n_features, "labels": self.labels, "several": self.several}
-        return facts | ({"layout": self.layout.to_dict()} if self.layout is not None else {})
+        if self.layout is not None:
+            facts["layout"] = self.layout.to_dict()
+        if self.options.encoding != "utf-8":
+            facts["encoding"] = self.options.encoding
+        return Reading(facts)

@@ -7,8 +7,10 @@ import numpy as np
 
 from tamis.base.jit import compiled
 from tamis.read.rows import Bad, Labels, ReadError, Rows
+from tamis.read.text.svmlight_scan import scrambled
 
 MOST_LABELS = 10_000  # distinct targets that are counted one by one
+MOST_HASHED = 1 << 20  # rows that are compared with one another
 MOST_COLUMNS = 1 << 28  # columns whose rows are counted one by one: 8 bytes each
 
 
@@ -17,6 +19,16 @@ def count_columns(indices, counts):
     """Add one to the count of each column met."""
     for k in range(np.uint64(indices.shape[0])):
         counts[indices[k]] += 1
+
+
+@compiled
+def hash_rows(indptr, indices, bits, out):
+    """A number of 64 bits for the content of each row."""
+    for i in range(out.shape[0]):
+        value = np.uint64(indptr[i + 1] - indptr[i])
+        for k in range(indptr[i], indptr[i + 1]):
+            value = scrambled(value ^ np.uint64(indices[k])) ^ bits[k]
+        out[i] = scrambled(value)
 
 
 class Watcher(Protocol):
@@ -42,6 +54,8 @@ class Survey:
     counts: np.ndarray | None = None  # rows with a nonzero, a column each
     bad: Bad = field(default_factory=Bad)
     beside: Watcher | None = None  # who looked at the rows in the same reading
+    equal: int = 0  # rows that equal an earlier one, among the first 2^20
+    hashes: list[np.ndarray] = field(default_factory=list)
 
     def add(self, rows: Rows, columns: bool) -> None:
         """Take in a chunk."""
@@ -57,6 +71,17 @@ class Survey:
         if columns:
             self._count(X, rows.file)
         self._meet(rows.targets)
+        if self.rows <= MOST_HASHED:
+            found = np.empty(X.shape[0], np.uint64)
+            bits = np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64)
+            hash_rows(X.indptr, X.indices, bits, found)
+            self.hashes.append(found)
+
+    def compare(self) -> None:
+        """Count equal rows, once all are there."""
+        if self.hashes:
+            found = np.concatenate(self.hashes)
+            self.equal, self.hashes = len(found) - len(np.unique(found)), []
 
     def _count(self, X, file: str) -> None:
         if self.counts is None:

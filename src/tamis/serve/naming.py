@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tamis.read.tables.layout import NUMBER, WORDS, Layout
+from tamis.read.tables.frames import Field, part_of
+from tamis.read.tables.layout import NUMBER, TEXT, WORDS, Column, Layout
 from tamis.serve.loop import SORTED, SUMMED, hash_names
 
 Read = tuple[list, list, list[str]]
@@ -127,7 +128,7 @@ class Fields(Numbers):
 
     def __init__(self, layout: dict):
         self.layout = Layout.from_dict(layout)
-        self.roles = {column.name: column.role for column in self.layout.features}
+        self.columns = {column.name: column for column in self.layout.features}
 
     def read(self, mapping: Mapping, learning: bool) -> Read:
         """Columns, values, and no new names."""
@@ -141,30 +142,39 @@ class Fields(Numbers):
     def _entries(self, mapping: Mapping) -> Iterator[tuple[str, int, Any]]:
         """Name, column and value of all fields that have a column."""
         for name, value in mapping.items():
-            role = self.roles.get(name)
-            if role is None:
+            column = self.columns.get(name)
+            if column is None:
                 continue
-            said, number = name, 1.0
             if value is None:
-                said, place = f"{name}=missing", self._missing(name)
-            elif role == WORDS:
-                said, place = f"{name}={value}", self._word(name, value)
+                if (place := self._missing(column)) is not None:
+                    yield f"{name}=missing", place, 1.0
+            elif column.role == WORDS:
+                if (place := self.layout.place_of(column, str(value))) >= 0:
+                    yield f"{name}={value}", place, 1.0
+            elif column.role == NUMBER and not column.facts:
+                yield name, self.layout.places[name], value
             else:
-                place, number = self.layout.places[name], value
-            if place is not None:
-                yield said, place, number
+                yield from self._parts(column, value)
 
-    def _word(self, name: str, word) -> int | None:
-        """The column of a word, if it has one."""
-        layout = self.layout
-        if layout.hash_bits:
-            return layout.buckets + layout.bucket(name, str(word))
-        known = layout.lists[name].get(str(word))
-        return None if known is None else layout.places[name] + known
+    def _parts(self, column: Column, value) -> Iterator[tuple[str, int, Any]]:
+        """Entries of a date, a text or a number that is not as it was in the table."""
+        if column.role == NUMBER and not column.words:
+            facts = column.facts
+            value = (value - facts["centre"]) / facts["spread"]
+            yield column.name, self.layout.places[column.name], value
+            return
+        part = part_of({column.name: Field([value])}, [column])
+        for _, sentence in self.layout.wrong_words(part):
+            raise ValueError(f"the field {column.name!r}: {sentence}")
+        row = self.layout.entries(column, part)
+        for place, number in zip(row.indices.tolist(), row.data.tolist(), strict=True):
+            yield column.name, place, number
 
-    def _missing(self, name: str) -> int | None:
+    def _missing(self, column: Column) -> int | None:
         """The column that says that a field is missing, if there is one."""
-        layout = self.layout
+        layout, name = self.layout, column.name
+        if column.role == TEXT:
+            return None
         if layout.missing == "error":
             raise ValueError(
                 f"the field {name!r} is None, and the model was trained on rows without missing "
@@ -172,8 +182,7 @@ class Fields(Numbers):
             )
         if layout.missing != "indicator":
             return None
-        width = 1 if self.roles[name] == NUMBER else len(layout.lists[name])
-        return layout.places[name] + width
+        return layout.places[name] + layout.sizes[name]
 
 
 def naming_of(model, hash_bits: int | None) -> Numbers:

@@ -75,3 +75,12 @@ def losses(model: Any, X: Any, targets: Any) -> np.ndarray:
 
 def _missing(truth) -> np.ndarray:
     return np.isnan(truth) if truth.dtype.kind == "f" else np.zeros(len(truth), bool)
+
+
+def one_class(model: Any, value: Any) -> str:
+    """What `fit` says of targets of one class."""
+    whole = isinstance(value, float) and value.is_integer()
+    return (
+        f"{type(model).__name__} needs samples of at least 2 classes in the data, but y holds only "
+        f"one class: {int(value) if whole else value!r}."
+    )

@@ -17,7 +17,7 @@ from tamis.read.rows import Misplaced, Position, ReadError, Rows
 from tamis.read.source import RowSource
 from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder
 from tamis.training.interruption import Interruption
-from tamis.training.judge import Judge, Validate
+from tamis.training.judge import Judge, Validate, one_class
 from tamis.training.readings import MEMORY, Readings, reads_twice
 from tamis.training.record import GROWTH, State
 
@@ -335,6 +335,8 @@ class Walk:
                 f"{self.source.files[0]}: more than 10,000 different targets; these are no "
                 "classes. Use a regressor."
             )
+        if len(survey.classes) == 1 and not survey.several:
+            raise ValueError(one_class(self.model, survey.classes[0]))
         return np.array(survey.classes).astype(targets.dtype)
 
     # ------------------------------------------------------------------ what is told

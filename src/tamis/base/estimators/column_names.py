@@ -5,18 +5,18 @@ from typing import Any
 
 import numpy as np
 
-Field = tuple[str, list[str] | None]  # the name of a field, and its words where it has them
 
-
-def names_of_fields(fields: Iterable[Field], indicator: bool) -> list[str]:
-    """Names of the columns that fields become: one a number or a word, and one that says that a
-    field is missing, where there is an `indicator`.
+def listed_names(name: str, role: str, levels: list[str], facts: dict) -> list[str]:
+    """Names of the columns that one of a table becomes: one a number, one a word, a part of a date,
+    a word of a text.
     """
-    found = []
-    for name, words in fields:
-        found += [name] if words is None else [f"{name}={word}" for word in words]
-        found += [f"{name}=missing"] if indicator else []
-    return found
+    if role == "words":
+        return [f"{name}={word}" for word in [*levels, *(["rare"] if facts.get("rare") else [])]]
+    if role == "date":
+        return [f"{name}.{part}" for part in facts["parts"]]
+    if role == "text":
+        return [f"{name}:{word}" for word in facts.get("vocabulary", ())]
+    return [name]
 
 
 def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
@@ -26,12 +26,11 @@ def names_by_reading(reading: dict) -> Callable[[Iterable[int]], list[str]]:
         first = 1 if reading.get("zero_based") is False else 0
         return lambda columns: [known.get(int(c), str(int(c) + first)) for c in columns]
     layout = reading["layout"]
-    plain = [
-        (name, list(levels) if role == "words" else None)
-        for name, role, _, levels in layout["columns"]
-        if role in ("number", "words")
-    ]
-    names = names_of_fields(plain, layout["missing"] == "indicator")
+    names: list[str] = []
+    for name, role, _, levels, *more in layout["columns"]:
+        if role in ("number", "words", "date", "text"):
+            names += listed_names(name, role, levels, more[0] if more else {})
+            names += [f"{name}=missing"] * (layout["missing"] == "indicator" and role != "text")
 
     def named(column: int) -> str:
         told = names[column] if column < len(names) else f"bucket {column - len(names)}"

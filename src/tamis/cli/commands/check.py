@@ -3,12 +3,15 @@
 import argparse
 
 from tamis.base.machine.memory import peak_memory
+from tamis.cli.columns import show_columns
 from tamis.cli.data import audit_of, source_of, survey_of
 from tamis.cli.memory import Met
 from tamis.cli.say import note
 from tamis.cli.show import pairs, print_json, size
+from tamis.read.columns.making import GAPS
 
 SHOWN = 10
+GAP = "is missing. Pass"
 
 
 def run(given: argparse.Namespace) -> None:
@@ -46,7 +49,10 @@ def run(given: argparse.Namespace) -> None:
         ("method", f"{audit['suggested']}: {audit['reason']}"),
     ]
     pairs(lines)
+    show_columns(audit["columns"])
     for text in audit["notes"]:
         note(text)
+    told = any(text.startswith(GAPS) for text in audit["notes"])
     for text in audit["bad"]["first"]:
-        note(text)
+        if not (told and GAP in text):  # which a note has counted by column
+            note(text)

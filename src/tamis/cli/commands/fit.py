@@ -10,7 +10,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tamis.cli.data import audit_of, names_for, source_of, survey_of, task_of
+from tamis.cli.data import (
+    audit_of,
+    names_for,
+    refuse_constant,
+    refuse_one_class,
+    source_of,
+    survey_of,
+    task_of,
+    told,
+)
 from tamis.cli.methods import UsageError, build, grows, reads_twice
 from tamis.cli.say import note, say
 from tamis.cli.show import (
@@ -91,6 +100,7 @@ def _learnt(rows, folder, given) -> dict:
         stream=given.stream,
         memory=given.memory or MEMORY,
     )
+    refuse_one_class(model, getattr(model, "classes_", None))
     _remember_names(model, rows)
     result = judged(model, rows, given)
     if given.out:
@@ -129,6 +139,7 @@ def _model(rows, given):
         survey = survey_of(rows, columns=columns)
     task = task_of(rows, given.task, survey)
     model = make(task, grow=survey is None)
+    refuse_constant(model, rows, survey)
     return model, survey
 
 
@@ -167,7 +178,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "sizes": own["sizes"],
         "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
-        "notes": rows.notes,
+        "notes": told(rows),
         "top": features,
         "verdict": verdict,
         "report": report,
@@ -183,7 +194,7 @@ def judge(model: Any, given: argparse.Namespace) -> Report:
     evidence = Evidence.streamed(model, _with_targets(test), names)
     if evidence.y is None:
         raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
-    for text in test.notes:
+    for text in told(test):
         note(f"{given.test}: {text}")
     return Report(evidence, (), title)
 
@@ -279,7 +290,7 @@ def write_report(
         "skipped": f"{rows.bad.count} bad lines",
     }
     facts |= installed_versions()
-    for number, text in enumerate(rows.notes):
+    for number, text in enumerate(told(rows)):
         facts[f"note {number + 1}"] = text
     history = model.train_history_
     title = f"{type(model).__name__} on {', '.join(Path(name).name for name in rows.files)}"

@@ -6,25 +6,33 @@ reading.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from tamis.read.columns.profile import First, Profile
+from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
 from tamis.read.rows import Context, Misplaced, Position, ReadError, Rows, foreign
 from tamis.read.streams import shown
 from tamis.read.tables.layout import (
+    FEATURES,
     IGNORED,
-    MOST_LEVELS,
     NUMBER,
+    TARGET,
+    TEXT,
     WEIGHT,
     WORDS,
+    Column,
     Layout,
     Part,
     Words,
     chunk_of,
+    gap_sentence,
 )
+
+LOOKED_AT = 200  # rows that are looked at before all others
 
 
 def _pyarrow() -> Any:
@@ -94,55 +102,119 @@ def _is_number(kind) -> bool:
     )
 
 
-def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
-    """Names of the columns, and whether each holds words."""
-    schema = next((batch.schema for batch in batches(name, options)), None)
-    if schema is None:
+def look(name: str, options: Options) -> First:
+    """Names of the columns, and what they hold by their types and the first rows."""
+    batch = next(iter(batches(name, options)), None)
+    if batch is None:
         raise ReadError(f"{shown(name)}: no rows; the file is empty. Check the name.")
+    schema = batch.schema
     if len(set(schema.names)) < len(schema.names):
         raise ReadError(
             f"{shown(name)}: two columns have the same name. Names must differ; rename one."
         )
+    types = _pyarrow().types
+    skipped = {*options.ignore, *(name for name, kind in options.kinds if kind == "skip")}
     for field in schema:
-        types = _pyarrow().types
-        if (
-            types.is_nested(field.type)
-            and not types.is_dictionary(field.type)
-            and field.name not in options.ignore
-        ):
+        nested = types.is_nested(field.type) and not types.is_dictionary(field.type)
+        if nested and field.name not in skipped:
             raise ReadError(
                 f"{shown(name)}: column {field.name!r} is of type {field.type}, which is no number "
                 f"and no word. Pass ignore=[{field.name!r}]."
             )
-    return list(schema.names), [not _is_number(field.type) for field in schema]
+    wordy = [not _is_number(field.type) or types.is_boolean(field.type) for field in schema]
+    columns = [
+        Column(field.name, WORDS if words else NUMBER, words)
+        for field, words in zip(schema, wordy, strict=True)
+        if field.name not in skipped
+    ]
+    profile = _profile_of(columns, options)
+    with _guarded(name, options):
+        profile.add(part_of(batch.slice(0, LOOKED_AT), columns, shown(name)), 1, False)
+    return First(list(schema.names), wordy, [], profile)
 
 
-def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str, set[str]]:
-    """All words of the word columns."""
-    levels: dict[str, set[str]] = {c.name: set() for c in layout.columns if c.role == WORDS}
+def _profile_of(columns: list[Column], options: Options) -> Profile:
+    """An empty profile of the columns that are read."""
+    read = [c for c in columns if c.role != IGNORED]
+    numeric, wordy = ([c.name for c in read if c.words == words] for words in (False, True))
+    return Profile(numeric, wordy, options.decimal)
+
+
+def read_profile(
+    files: list[str], options: Options, columns: list[Column], may_turn: Callable[[str], bool]
+) -> Profile:
+    """Figures of all columns."""
+    profile = _profile_of(columns, options)
     for name in files:
         for batch in batches(name, options):
             with _guarded(name, options):
-                for column, found in levels.items():
-                    found.update(_words(batch.column(column)).vocabulary)
-            if sum(map(len, levels.values())) > MOST_LEVELS:
-                raise ReadError(
-                    f"{name}: more than {MOST_LEVELS:,} different words in {', '.join(levels)}. "
-                    "Pass hash_bits=20 to hash them."
-                )
-    return levels
+                profile.add(part_of(batch, columns, shown(name)), 1, False)
+    return profile
+
+
+def read_texts(
+    files: list[str], options: Options, columns: list[Column], names: list[str]
+) -> dict[str, RowCounts]:
+    """How many rows have each word of columns of texts."""
+    found = {name: RowCounts(options.ngrams) for name in names}
+    for file in files:
+        for batch in batches(file, options):
+            with _guarded(file, options):
+                for name, counts in found.items():
+                    counts.add(*_words(batch.column(name)))
+    return found
 
 
 def _words(array) -> Words:
     """Codes and words of a column."""
     arrow = _pyarrow()
+    if str(array.type) == "string_view":  # which not all of pyarrow knows
+        array = array.cast(arrow.large_string())
     # A missing word may have a code of its own.
     if arrow.types.is_dictionary(array.type) and array.dictionary.null_count:
         array = array.dictionary_decode()
     if not arrow.types.is_dictionary(array.type):
         array = array.dictionary_encode()
     codes = np.asarray(array.indices.cast(arrow.int64()).fill_null(-1))
-    return Words(codes, [str(word) for word in array.dictionary.to_pylist()])
+    words = array.dictionary
+    try:
+        return Words(codes, [str(word) for word in words.to_pylist()])
+    except ValueError:  # dates finer than Python's own
+        return Words(codes, words.cast(arrow.string()).to_pylist())
+
+
+def _numbers(array, column: str, name: str) -> np.ndarray:
+    """A column of numbers, nan where one is missing."""
+    if not _is_number(array.type):
+        raise ReadError(
+            f"{name}: column {column!r} is of type {array.type}, where numbers are expected. "
+            f"Pass categorical=[{column!r}]."
+        )
+    # A view of the batch where that holds such numbers and none is missing.
+    return array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+
+
+def part_of(batch, columns: list[Column], name: str) -> Part:
+    """A batch by column."""
+    names, numbers, words = [], [], {}
+    for c in columns:
+        if c.role == IGNORED:
+            continue
+        if c.name not in batch.schema.names:
+            if c.role in FEATURES:
+                raise ReadError(
+                    f"{name}: column {c.name!r} is missing; the model needs it. The file has "
+                    f"{', '.join(batch.schema.names[:10])}."
+                )
+            continue
+        array = batch.column(c.name)
+        if c.words:
+            words[c.name] = _words(array)
+        else:
+            names.append(c.name)
+            numbers.append(_numbers(array, c.name, name))
+    matrix = np.column_stack(numbers) if numbers else np.empty((batch.num_rows, 0))
+    return Part(matrix, names, words)
 
 
 class ArrowReader:
@@ -172,75 +244,38 @@ class ArrowReader:
 
     def words(self, name: str) -> Iterator[dict[str, Words]]:
         """The columns of words of each chunk."""
-        wordy = [c.name for c in self.layout.columns if c.role == WORDS]
+        wordy = [c.name for c in self.layout.columns if c.role in (WORDS, TEXT)]
         for batch in batches(name, self.options):
             with _guarded(name, self.options):
                 found = {column: _words(batch.column(column)) for column in wordy}
             yield found
 
     def _part(self, batch, name: str, start: int) -> Part:
-        names, numbers, words = [], [], {}
-        gone, bad = np.zeros((2, batch.num_rows), bool)
-        for c in self.layout.columns:
-            if c.role == IGNORED:
-                continue
-            if c.name not in batch.schema.names:
-                if c.role in (NUMBER, WORDS):
-                    raise ReadError(
-                        f"{name}: column {c.name!r} is missing; the model needs it. The file has "
-                        f"{', '.join(batch.schema.names[:10])}."
-                    )
-                continue
-            array = batch.column(c.name)
-            if c.words:
-                words[c.name] = _words(array)
-                gone |= words[c.name].codes < 0
-                continue
-            values = self._numbers(array, c.name, name)
-            names.append(c.name)
-            numbers.append(values)
-            gone |= np.isnan(values)
-            self._refuse(
-                np.isinf(values),
-                bad,
-                name,
-                start,
-                f"in column {c.name!r} is not finite; all numbers must be. Replace it.",
-                values,
-            )
-            if c.role == WEIGHT:
+        """A batch by column, without the rows that are refused."""
+        part = part_of(batch, self.layout.columns, name)
+        roles = {c.name: c.role for c in self.layout.columns}
+        gone, bad = {}, np.zeros(batch.num_rows, bool)
+        for column, words in part.words.items():
+            if roles[column] != TEXT:
+                gone[column] = words.codes < 0
+        for k, column in enumerate(part.names):
+            values = part.numbers[:, k]
+            gone[column] = np.isnan(values)
+            rule = f"in column {column!r} is not finite; all numbers must be. Replace it."
+            self._refuse(np.isinf(values), bad, name, start, rule, values)
+            if roles[column] == WEIGHT:
                 rule = (
-                    f"in column {c.name!r} is negative; weights must be 0 or more. Mend it, or "
+                    f"in column {column!r} is negative; weights must be 0 or more. Mend it, or "
                     "leave the row out."
                 )
                 self._refuse(values < 0, bad, name, start, rule, values)
         if self.layout.missing == "error":
-            self._refuse(
-                gone,
-                bad,
-                name,
-                start,
-                "an entry is missing. Pass missing='zero' or missing='indicator', or fill it.",
-            )
-        part = Part(
-            np.column_stack(numbers) if numbers else np.empty((batch.num_rows, 0)), names, words
-        )
-        if not bad.any():
-            return part
-        return Part(
-            part.numbers[~bad],
-            part.names,
-            {k: Words(w.codes[~bad], w.vocabulary) for k, w in part.words.items()},
-        )
-
-    def _numbers(self, array, column: str, name: str) -> np.ndarray:
-        if not _is_number(array.type):
-            raise ReadError(
-                f"{name}: column {column!r} is of type {array.type}, where numbers are expected. "
-                f"Pass categorical=[{column!r}]."
-            )
-        # A view of the batch where that holds such numbers and none is missing.
-        return array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+            for column, rows in gone.items():
+                if roles[column] == TARGET and self.options.target is False:
+                    continue
+                said = gap_sentence(column, roles[column], self.options)
+                self._refuse(rows, bad, name, start, said)
+        return part.without(bad) if bad.any() else part
 
     def _refuse(self, wrong, bad, name: str, start: int, rule: str, values=None) -> None:
         """Refuse the rows with something wrong, once each, except those that are bad already."""

@@ -1,17 +1,20 @@
 """CSV and TSV with a header: fields by the layout, in chunks."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from tamis.read.columns.profile import First, Profile
+from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
 from tamis.read.tables import csv_scan as scan
 from tamis.read.tables.layout import (
+    FEATURES,
     IGNORED,
-    MOST_LEVELS,
     NUMBER,
+    TEXT,
     WEIGHT,
     WORDS,
     Column,
@@ -19,6 +22,7 @@ from tamis.read.tables.layout import (
     Part,
     Words,
     chunk_of,
+    gap_sentence,
 )
 from tamis.read.text.window import NUL, Window
 
@@ -32,8 +36,6 @@ _RULES = {
     "column holds words.",
     scan.NOT_FINITE: "{word!r} in column {name!r} is not finite; all numbers must be. Replace it, "
     "or leave it empty.",
-    scan.MISSING: "column {name!r} is empty ({word!r}). Pass missing='zero' or "
-    "missing='indicator', or fill it.",
     scan.NEGATIVE: "weight {word!r} in column {name!r} is negative; weights must be 0 or more. "
     "Mend it, or leave the row out.",
     scan.AFTER_QUOTE: "text after a closing quote, in column {name!r}. A quote inside quotes is "
@@ -49,6 +51,7 @@ class CsvReader:
     def __init__(self, options: Options, context: Context, layout: Layout):
         self.options, self.context, self.layout = options, context, layout
         self.arrays: dict = {}
+        self.undecoded: dict[str, None] = {}  # columns with words in another encoding
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Chunks of a file from a position on, each with the bytes of the file read so far."""
@@ -96,7 +99,7 @@ class CsvReader:
         """Where the fields of each column of this file go."""
         known = {c.name: c for c in self.layout.columns}
         for c in self.layout.columns:
-            if c.name not in header and c.role in (NUMBER, WORDS):
+            if c.name not in header and c.role in FEATURES:
                 raise ReadError(
                     f"{name}, line 1: column {c.name!r} is missing; the model needs it. The header "
                     f"has {', '.join(header[:10])}."
@@ -109,8 +112,8 @@ class CsvReader:
             words = column in known and known[column].words
             kind = {IGNORED: scan.IGNORED, WEIGHT: scan.WEIGHT}.get(role, scan.NUMBER)
             if words and role != IGNORED:
-                kind = scan.WORD
-            into = self.wordy if kind == scan.WORD else self.numeric
+                kind = scan.TEXT if role == TEXT else scan.WORD
+            into = self.wordy if kind in (scan.WORD, scan.TEXT) else self.numeric
             kinds.append(kind)
             slots.append(len(into))
             if kind != scan.IGNORED:
@@ -190,7 +193,12 @@ class CsvReader:
         word = ""
         if reason != scan.MISSING:
             word = quoted(window.text, fault).split(self.options.delimiter)[0]
-        rule = _RULES[reason].format(word=word, name=name, column=column, width=len(self.header))
+        if reason == scan.MISSING:
+            role = next(c.role for c in self.layout.columns if c.name == name)
+            rule = gap_sentence(name, role, self.options)
+        else:
+            width = len(self.header)
+            rule = _RULES[reason].format(word=word, name=name, column=column, width=width)
         self.context.refuse(f"{where}: {rule}")
 
     def _part(self, window: Window, count: int) -> Part:
@@ -204,16 +212,23 @@ class CsvReader:
             spans = zip(
                 a["starts"][firsts, k].tolist(), a["lengths"][firsts, k].tolist(), strict=True
             )
-            vocabulary = [_decoded(window.store, start, length) for start, length in spans]
+            vocabulary = [
+                self._decoded(name, bytes(window.store[start : start + abs(length)]), length < 0)
+                for start, length in spans
+            ]
             if len(hashes) and hashes[0] == 0:  # missing
                 codes, vocabulary = codes - 1, vocabulary[1:]
             words[name] = Words(codes, vocabulary)
         return Part(a["numbers"][:count], self.numeric, words)
 
-
-def _decoded(store, start: int, length: int) -> str:
-    word = bytes(store[start : start + abs(length)]).decode("utf-8", "backslashreplace")
-    return word.replace('""', '"') if length < 0 else word
+    def _decoded(self, name: str, raw: bytes, escaped: bool) -> str:
+        """A word; bytes of another encoding are written out."""
+        try:
+            word = raw.decode(self.options.encoding)
+        except UnicodeDecodeError:
+            self.undecoded[name] = None
+            word = raw.decode(self.options.encoding, "backslashreplace")
+        return word.replace('""', '"') if escaped else word
 
 
 # --------------------------------------------------------------------------- before the first chunk
@@ -221,7 +236,9 @@ def read_header(window: Window, options: Options) -> list[str]:
     """The names in the first line."""
     stop = window.lines(1)
     line = (
-        bytes(window.store[window.begin : stop]).decode("utf-8", "backslashreplace").rstrip("\r\n")
+        bytes(window.store[window.begin : stop])
+        .decode(options.encoding, "backslashreplace")
+        .rstrip("\r\n")
     )
     if stop == window.begin or not line.strip():
         raise ReadError(
@@ -267,8 +284,8 @@ def _is_number(word: str) -> bool:
     return "_" not in word
 
 
-def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
-    """Names of the columns, and whether each holds words, by the first rows."""
+def look(name: str, options: Options) -> First:
+    """Names of the columns, and what they hold by the first rows."""
     window = Window(name, options)
     try:
         names = read_header(window, options)
@@ -280,36 +297,63 @@ def look(name: str, options: Options) -> tuple[list[str], list[bool]]:
         if stop > window.begin:
             count = reader._chunk(window, stop, LOOKED_AT)
         part = reader._part(window, count)
-        return names, [
-            not all(_is_number(word) for word in part.words[one].vocabulary) for one in names
-        ]
     finally:
         window.close()
+    # A point may part thousands where commas part decimals.
+    wordy = [
+        not all(
+            _is_number(word) and not (options.decimal == "," and "." in word)
+            for word in part.words[one].vocabulary
+        )
+        for one in names
+    ]
+    numeric = [one for one, words in zip(names, wordy, strict=True) if not words]
+    columns = [[*map(float, part.words[one].vocabulary), np.nan] for one in numeric]
+    numbers = [np.array(c)[part.words[one].codes] for c, one in zip(columns, numeric, strict=True)]
+    matrix = np.column_stack(numbers) if numeric else np.empty((count, 0))
+    others = [one for one, words in zip(names, wordy, strict=True) if words]
+    profile = Profile(numeric, others, options.decimal)
+    profile.add(Part(matrix, numeric, part.words), 2, False)
+    return First(names, wordy, [], profile)
 
 
-def read_levels(files: list[str], options: Options, layout: Layout) -> dict[str, set[str]]:
-    """All words of the word columns, and of columns of numbers that hold words after all."""
+def read_profile(
+    files: list[str], options: Options, columns: list[Column], may_turn: Callable[[str], bool]
+) -> Profile:
+    """Figures of all columns; those of numbers that hold words after all are turned into words."""
     while True:
-        context, levels = Context(skip=True), dict[str, set[str]]()
-        levels |= {c.name: set() for c in layout.columns if c.role == WORDS}
+        context, layout = Context(skip=True), Layout(columns, "zero", 1)
+        read = [c for c in columns if c.role != IGNORED]
+        numeric, wordy = ([c.name for c in read if c.words == words] for words in (False, True))
+        profile = Profile(numeric, wordy, options.decimal)
         reader = CsvReader(options, context, layout)
         for name in files:
-            for part, *_ in reader.parts(name, Position()):
-                for column, found in levels.items():
-                    found.update(part.words[column].vocabulary)
-                if sum(map(len, levels.values())) > MOST_LEVELS:
-                    raise ReadError(
-                        f"{name}: more than {MOST_LEVELS:,} different words in "
-                        f"{', '.join(levels)}. Pass hash_bits=20 to hash them."
-                    )
+            for part, first, window, _ in reader.parts(name, Position()):
+                profile.add(part, first, window.line - first == len(part.numbers))
+        profile.undecoded = list(reader.undecoded)
         late = [
             c
-            for c in layout.columns
+            for c in columns
             if c.role == NUMBER
+            and not c.words
+            and may_turn(c.name)
             and any(f"in column {c.name!r} is no number" in said for said in context.bad.first)
         ]
         if not late or options.on_bad == "skip":
-            return levels
+            return profile
         for c in late:
             c.role, c.words = WORDS, True
-        layout = Layout(layout.columns, layout.missing, layout.hash_bits)
+
+
+def read_texts(
+    files: list[str], options: Options, columns: list[Column], names: list[str]
+) -> dict[str, RowCounts]:
+    """How many rows have each word of columns of texts."""
+    found = {name: RowCounts(options.ngrams) for name in names}
+    only = [c if c.name in names else Column(c.name, IGNORED) for c in columns]
+    reader = CsvReader(options, Context(skip=True), Layout(only, "zero", 1))
+    for file in files:
+        for part, *_ in reader.parts(file, Position()):
+            for name, counts in found.items():
+                counts.add(*part.words[name])
+    return found

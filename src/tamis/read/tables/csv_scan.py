@@ -10,8 +10,8 @@ from tamis.read.text.words import NOTHING, QUOTE, SEED, hash_span
 DONE, FULL, FIELDS, BAD_NUMBER, NOT_FINITE, MISSING, AFTER_QUOTE, OPEN_QUOTE, TOO_FEW, NEGATIVE = (
     range(10)
 )
-# Kinds of columns; from NUMBER on they are read as numbers.
-IGNORED, WORD, NUMBER, WEIGHT = range(4)
+# Kinds of columns; from NUMBER on they are read as numbers. A text may be missing in any case.
+TEXT, IGNORED, WORD, NUMBER, WEIGHT = range(-1, 4)
 SPACE, TAB, RETURN, END = (np.uint8(ord(c)) for c in " \t\r\n")
 TWO = np.uint64(2)
 
@@ -156,9 +156,9 @@ def read_record(
             numbers[row, slot] = value
         else:
             begin, end, at, escaped, more, reason = find_field(text, at, stop, delimiter)
-            if reason == DONE and kinds[column] == WORD:
+            if reason == DONE and kinds[column] != IGNORED:
                 missing = means_missing(text, begin, end)
-                reason = MISSING if missing and strict else DONE
+                reason = MISSING if missing and strict and kinds[column] == WORD else DONE
                 word = NOTHING if missing else hash_span(text, begin, end, SEED, escaped)
                 hashes[row, slot], starts[row, slot] = word, begin
                 lengths[row, slot] = -np.int64(end - begin) if escaped else np.int64(end - begin)

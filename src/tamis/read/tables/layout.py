@@ -1,22 +1,32 @@
-"""What the columns of a table mean: numbers, words, listed or hashed, the target, the weight."""
+"""What the columns of a table become: numbers, words, dates, texts, the target, the weight."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.estimators.column_names import names_of_fields
+from tamis.base.estimators.column_names import listed_names
+from tamis.read.columns import dates, texts
 from tamis.read.options import Options
-from tamis.read.rows import Context, Position, ReadError, Rows
-from tamis.read.streams import shown
+from tamis.read.rows import SHOWN, Context, Position, Rows
 from tamis.read.text.words import SEED, hash_of, pack_rows
 
-if TYPE_CHECKING:
-    from tamis.read.source import RowSource
-
-NUMBER, WORDS, TARGET, WEIGHT, IGNORED = "number", "words", "target", "weight", "ignored"
+NUMBER, WORDS, DATE, TEXT = "number", "words", "date", "text"
+TARGET, WEIGHT, IGNORED = "target", "weight", "ignored"
+FEATURES = (NUMBER, WORDS, DATE, TEXT)
 MOST_LEVELS = 1_000_000
+FLAGS = {"true": 1.0, "false": 0.0}
+NO_TARGET = (
+    "the target or the weight is missing; every row needs it. Fill it, remove the row, or pass "
+    "on_bad='skip' to leave such rows out."
+)
+
+
+def comma_number(word: str) -> float:
+    """A number as 1.234,5 has it."""
+    return float(word.replace(".", "").replace(",", "."))
 
 
 @dataclass
@@ -27,6 +37,25 @@ class Column:
     role: str
     words: bool = False  # whether its fields are words
     levels: list[str] = field(default_factory=list)
+    # What else its reading goes by, as plain data. Of numbers: how words are numbers ("flags",
+    # "commas" or "plain"), "centre" and "spread". Of words: whether there is a "rare" level. Of
+    # dates and texts what dates.py and texts.py say.
+    facts: dict = field(default_factory=dict)
+
+    def listed(self) -> list[str]:
+        """Names of its columns of X."""
+        return listed_names(self.name, self.role, self.levels, self.facts)
+
+    def number_of(self, word: str) -> float | None:
+        """A word as a number, in the way of this column."""
+        way = self.facts.get("as", "plain")
+        if way == "flags" and word.strip().lower() in FLAGS:
+            return FLAGS[word.strip().lower()]
+        try:
+            value = comma_number(word) if way == "commas" else float(word)
+        except ValueError:
+            return None
+        return value if np.isfinite(value) and "_" not in word else None
 
 
 class Words(NamedTuple):
@@ -43,6 +72,11 @@ class Part(NamedTuple):
     names: list[str]
     words: dict[str, Words]
 
+    def without(self, bad: np.ndarray) -> "Part":
+        """The part without some rows."""
+        words = {k: Words(w.codes[~bad], w.vocabulary) for k, w in self.words.items()}
+        return Part(self.numbers[~bad], self.names, words)
+
 
 @dataclass
 class Layout:
@@ -53,24 +87,42 @@ class Layout:
     hash_bits: int = 0  # 0: words are listed
 
     def __post_init__(self):
-        self.features = [c for c in self.columns if c.role in (NUMBER, WORDS)]
-        self.places, self.lists, at = {}, {}, 0
-        hashed = any(c.role == WORDS for c in self.features) and self.hash_bits
-        self.seeds = {c.name: hash_of(c.name) for c in self.features if c.role == WORDS}
+        self.features = [c for c in self.columns if c.role in FEATURES]
+        self.places, self.sizes, self.lists, at = {}, {}, {}, 0
+        hashed = any(c.role in (WORDS, TEXT) for c in self.features) and self.hash_bits
+        self.seeds = {c.name: hash_of(c.name) for c in self.features if c.role in (WORDS, TEXT)}
         for c in self.features:
+            listed = {
+                WORDS: c.levels,
+                DATE: c.facts.get("parts", ()),
+                TEXT: c.facts.get("vocabulary", ()),
+                NUMBER: (),
+            }[c.role]
+            if c.role != NUMBER:
+                self.lists[c.name] = {word: k for k, word in enumerate(listed)}
+            rare = c.role == WORDS and bool(c.facts.get("rare"))
             self.places[c.name] = at
-            at += len(c.levels) if c.role == WORDS else 1
-            if c.role == WORDS:
-                self.lists[c.name] = {word: k for k, word in enumerate(c.levels)}
-            at += self.missing == "indicator"
+            self.sizes[c.name] = 1 if c.role == NUMBER else len(listed) + rare
+            at += self.sizes[c.name] + self._marks(c)
         self.buckets = at  # where hashed words begin
         self.width = at + (1 << self.hash_bits if hashed else 0)
+        self.scaled = any("spread" in c.facts for c in self.features)
+
+    def _marks(self, column: Column) -> bool:
+        """Whether a column of X says where one of the table has gaps; an empty text has none."""
+        return self.missing == "indicator" and column.role != TEXT
 
     def names(self) -> list[str]:
         """Names of the columns of X; buckets by their number."""
-        fields = [(c.name, c.levels if c.role == WORDS else None) for c in self.features]
-        found = names_of_fields(fields, self.missing == "indicator")
+        found = []
+        for c in self.features:
+            found += c.listed()
+            found += [f"{c.name}=missing"] if self._marks(c) else []
         return found + [f"bucket {k}" for k in range(self.width - self.buckets)]
+
+    def sources(self) -> list[str]:
+        """The column of the table that each column of X comes from, before the buckets."""
+        return [c.name for c in self.features for _ in range(self.sizes[c.name] + self._marks(c))]
 
     def find(self, role: str) -> Column | None:
         """The column of a role."""
@@ -81,35 +133,101 @@ class Layout:
         """The features of a chunk as CSR."""
         values, n = part.numbers, len(part.numbers)
         columns = np.array([[self.places.get(name, -1) for name in part.names]], np.int64)
-        wordy = [c.name for c in self.features if c.role == WORDS]
-        if wordy:
-            words = [self._word(name, *part.words[name]) for name in wordy]
-            values = np.concatenate((values, *(one[0] for one in words)), axis=1)
+        if self.scaled:
+            values = self._in_units(values, part.names)
+        names, blocks = list(part.names), [(values, columns)]
+        for c in self.features:
+            if c.words and c.role != TEXT:
+                blocks.append(self._block(c, *part.words[c.name]))
+                names += [c.name] * blocks[-1][0].shape[1]
+        if len(blocks) > 1:
+            values = np.concatenate([block[0] for block in blocks], axis=1)
             columns = np.concatenate(
-                (np.broadcast_to(columns, part.numbers.shape), *(one[1] for one in words)), axis=1
+                [np.broadcast_to(block[1], block[0].shape) for block in blocks], axis=1
             )
         if self.missing != "error":
-            values, columns = self._mend(values, columns, [*part.names, *wordy])
+            values, columns = self._mend(values, columns, names)
         indptr, indices = np.zeros(n + 1, np.int32), np.empty(values.size, np.int32)
         data = np.empty(values.size)
         pack_rows(values, columns, indptr, indices, data)
         used = indptr[-1]
         X = sp.csr_array((data[:used], indices[:used], indptr), shape=(n, self.width))
-        if wordy or self.missing == "indicator":
+        if len(blocks) > 1 or self.missing == "indicator":
             X.sum_duplicates()
+        for c in self.features:
+            if c.role == TEXT:
+                X = sp.csr_array(X + self._text(c, *part.words[c.name]))
         return X
 
-    def _word(self, name: str, codes, vocabulary):
-        """Values and columns of a column of words."""
-        if self.hash_bits:
-            places = [self.buckets + self.bucket(name, word) for word in vocabulary]
-        else:
-            known = self.lists[name]
-            places = [
-                self.places[name] + known[word] if word in known else -1 for word in vocabulary
-            ]
+    def entries(self, column: Column, part: Part) -> sp.csr_array:
+        """What one column of words becomes."""
+        if column.role == TEXT:
+            return self._text(column, *part.words[column.name])
+        values, columns = self._block(column, *part.words[column.name])
+        columns = np.broadcast_to(columns, values.shape)
+        kept = (columns >= 0) & (values != 0)
+        ends = np.concatenate(([0], np.cumsum(kept.sum(axis=1))))
+        return sp.csr_array((values[kept], columns[kept], ends), shape=(len(values), self.width))
+
+    def _in_units(self, values: np.ndarray, names: list[str]) -> np.ndarray:
+        """Numbers in units of the spread of their column, centred where that fills nothing."""
+        facts = {c.name: c.facts for c in self.features if c.role == NUMBER}
+        centres = np.array([facts.get(name, {}).get("centre", 0.0) for name in names])
+        spreads = np.array([facts.get(name, {}).get("spread", 1.0) for name in names])
+        return (values - centres) / spreads
+
+    def _block(self, column: Column, codes, vocabulary) -> tuple[np.ndarray, np.ndarray]:
+        """Values and places of the words of a column, by the vocabulary; nan at gaps."""
+        if column.role == DATE:
+            return self._dates(column, codes, vocabulary)
+        if column.role == NUMBER:
+            found = [column.number_of(word) for word in vocabulary]
+            numbers = np.array([*(np.nan if v is None else v for v in found), np.nan])
+            values = numbers[codes][:, None]
+            values = self._in_units(values, [column.name]) if self.scaled else values
+            return values, np.array([[self.places[column.name]]])
+        places = [self.place_of(column, word) for word in vocabulary]
         values = np.where(codes < 0, np.nan, 1.0)
         return values[:, None], np.append(np.array(places, np.int64), -1)[codes][:, None]
+
+    def place_of(self, column: Column, word: str) -> int:
+        """The column of X of a word, or of a token of a text; -1 where it has none."""
+        if self.hash_bits:
+            return self.buckets + self.bucket(column.name, word)
+        known = self.lists[column.name]
+        if word in known:
+            return self.places[column.name] + known[word]
+        if column.role == WORDS and column.facts.get("rare"):
+            return self.places[column.name] + len(known)
+        return -1
+
+    def _dates(self, column: Column, codes, vocabulary):
+        """Values and places of the parts of dates."""
+        known, first = self.lists[column.name], self.places[column.name]
+        places = {part: first + k for part, k in known.items()}
+        gap = [(np.nan, first), (0.0, -1), (0.0, -1), (0.0, -1)]
+        table = [dates.entries_of(word, column.facts, places) or gap for word in vocabulary]
+        found = np.array([*table, gap])[codes]
+        return found[..., 0], found[..., 1].astype(np.int64)
+
+    def _text(self, column: Column, codes, vocabulary) -> sp.csr_array:
+        """Words of texts."""
+        facts, first = column.facts, 0 if self.hash_bits else self.places[column.name]
+
+        def place(token: str) -> int:
+            at = self.place_of(column, token)
+            return at if at < 0 else at - first
+
+        known = texts.weighted(vocabulary, place, facts.get("weights", []), facts.get("ngrams", 1))
+        nothing = (np.empty(0, np.int64), np.empty(0))
+        picked = [known[code] if code >= 0 else nothing for code in codes.tolist()]
+        ends = np.cumsum([0, *(len(places) for places, _ in picked)])
+        indices = np.concatenate([places for places, _ in picked] or [nothing[0]]) + first
+        data = np.concatenate([values for _, values in picked] or [nothing[1]])
+        return sp.csr_array(
+            (data, indices.astype(np.int32), ends.astype(np.int32)),
+            shape=(len(codes), self.width),
+        )
 
     def _mend(self, values, columns, names):
         """Missing entries as zeros, or as ones in a column of their own."""
@@ -118,15 +236,26 @@ class Layout:
             return values, columns
         if self.missing != "indicator":
             return np.where(gone, 0.0, values), columns
-        sizes = {c.name: len(c.levels) if c.role == WORDS else 1 for c in self.features}
         beside = np.array(
-            [self.places[name] + sizes[name] if name in sizes else -1 for name in names]
+            [self.places[n] + self.sizes[n] if n in self.sizes else -1 for n in names]
         )
         return np.where(gone, 1.0, values), np.where(gone, beside, columns)
 
     def bucket(self, name: str, word: str) -> int:
         """The bucket of a word of a column."""
         return hash_of(word, SEED ^ np.uint64(self.seeds[name])) & ((1 << self.hash_bits) - 1)
+
+    def hashed(self, part_words: dict[str, Words]):
+        """Columns of X and names of all words that were hashed into them."""
+        for c in self.features:
+            if c.role not in (WORDS, TEXT):
+                continue
+            for word in part_words[c.name].vocabulary:
+                if c.role == WORDS:
+                    yield self.place_of(c, word), f"{c.name}={word}"
+                else:
+                    for token in texts.tokens_of(word, c.facts.get("ngrams", 1)):
+                        yield self.place_of(c, token), f"{c.name}:{token}"
 
     def targets(self, part: Part) -> np.ndarray | None:
         """The targets of a chunk: numbers or words; None where there are none."""
@@ -143,6 +272,9 @@ class Layout:
         if not column.words:
             return part.numbers[:, part.names.index(column.name)].copy()
         codes, vocabulary = part.words[column.name]
+        if "as" in column.facts:
+            found = [column.number_of(word) for word in vocabulary]
+            return np.array([*(np.nan if v is None else v for v in found), np.nan])[codes]
         return np.array([*vocabulary, ""])[codes]
 
     def incomplete(self, part: Part, targets: bool) -> np.ndarray:
@@ -155,11 +287,30 @@ class Layout:
                 gone |= np.isnan(part.numbers[:, part.names.index(column.name)])
         return np.flatnonzero(gone)
 
+    def wrong_words(self, part: Part) -> Iterator[tuple[np.ndarray, str]]:
+        """Rows whose words are no numbers or dates where such are expected, and what to say."""
+        for c in self.columns:
+            if c.name not in part.words or (c.role != DATE and "as" not in c.facts):
+                continue
+            codes, vocabulary = part.words[c.name]
+            known: list[Any]
+            if c.role == DATE:
+                known = [dates.read_as(word, c.facts["written"]) for word in vocabulary]
+                rule = f"is no date as the others are ({c.facts['written']})"
+            else:
+                known = [c.number_of(word) for word in vocabulary]
+                flags = c.facts["as"] == "flags"
+                rule = "is neither true nor false" if flags else "is no number"
+            for code in (code for code, value in enumerate(known) if value is None):
+                word = vocabulary[code][:SHOWN]
+                yield codes == code, f"{word!r} in column {c.name!r} {rule}. {_way_out(c)}"
+
     # ------------------------------------------------------------------ as plain data
     def to_dict(self) -> dict:
         """All of it as lists and dicts."""
+        columns = [[c.name, c.role, c.words, c.levels, c.facts] for c in self.columns]
         return {
-            "columns": [[c.name, c.role, c.words, c.levels] for c in self.columns],
+            "columns": [entry if entry[-1] else entry[:-1] for entry in columns],
             "missing": self.missing,
             "hash_bits": self.hash_bits,
         }
@@ -172,6 +323,25 @@ class Layout:
         )
 
 
+def _way_out(column: Column) -> str:
+    """What to do about a word that does not fit."""
+    if column.role == TARGET:
+        return "Mend it, or leave the row out."
+    return f"Mend it, or pass kinds={{{column.name!r}: 'category'}} if the column holds words."
+
+
+def gap_sentence(name: str, role: str, options: Options) -> str:
+    """What to say of a missing entry: what helps depends on whose it is."""
+    if role in (TARGET, WEIGHT):
+        return f"the {role} {name!r} is missing; {NO_TARGET.partition('; ')[2]}"
+    if options.drop:  # the model decides what a gap means
+        return (
+            f"column {name!r} is missing, and the model was trained on rows without gaps. Fill it, "
+            "or train with missing='zero' or missing='indicator'."
+        )
+    return f"column {name!r} is missing. Pass missing='zero' or missing='indicator', or fill it."
+
+
 def chunk_of(
     part: Part,
     layout: Layout,
@@ -181,78 +351,21 @@ def chunk_of(
     name: str,
     after: Position,
 ) -> Rows:
-    """A chunk of a table as rows; those without a target are refused, unless it may be lacking."""
-    X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
+    """A chunk of a table as rows; bad ones are refused, as are those without a target unless it may
+    be lacking.
+    """
     context.width = layout.width
-    gone: Any = (
-        layout.incomplete(part, options.target is not False) if layout.missing != "error" else []
-    )
-    if len(gone):
-        for row in gone if context.skip else gone[:1]:
-            context.refuse(
-                f"{name}, row {row + 1} from line {first} on: the target or the weight is missing; "
-                "every row needs it. Fill it, or remove the row."
-            )
-        kept = np.setdiff1d(np.arange(X.shape[0]), gone)
-        X = X[kept]
-        targets = None if targets is None else targets[kept]
-        weights = None if weights is None else weights[kept]
+    bad = np.zeros(len(part.numbers), bool)
+    for wrong, sentence in layout.wrong_words(part):
+        for row in np.flatnonzero(wrong & ~bad):
+            context.refuse(f"{name}, row {row + 1} from line {first} on: {sentence}")
+        bad |= wrong
+    part = part.without(bad) if bad.any() else part
+    gone = np.zeros(len(part.numbers), bool)
+    if layout.missing != "error":
+        gone[layout.incomplete(part, options.target is not False)] = True
+    for row in np.flatnonzero(gone):
+        context.refuse(f"{name}, row {row + 1} from line {first} on: {NO_TARGET}")
+    part = part.without(gone) if gone.any() else part
+    X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
     return Rows(X, targets, first, weights, None, name, after)
-
-
-# --------------------------------------------------------------------------- making one
-def lay_out(files: list[str], options: Options, rows: "RowSource") -> Layout:
-    """The layout of files: roles by what was asked and first rows, levels by a first reading."""
-    if options.format in ("csv", "tsv"):
-        from tamis.read.tables.csv import look, read_levels
-    else:
-        from tamis.read.tables.arrow import look, read_levels
-    rows.keep()
-    names, wordy = look(files[0], options)
-    asked = _roles(names, options, shown(files[0]))
-    columns = []
-    for number, name in enumerate(names):
-        role = asked.get(name, WORDS if wordy[number] or options.categorical == "all" else NUMBER)
-        columns.append(Column(name, role, role == WORDS or (role == TARGET and wordy[number])))
-    layout = Layout(columns, options.missing, options.hash_bits)
-    if any(c.role == WORDS for c in columns) and not options.hash_bits:
-        levels = read_levels(files, options, layout)
-        for c in columns:
-            if c.role == NUMBER and c.name in levels:  # a number in the first rows, words later
-                c.role, c.words = WORDS, True
-            if c.role == WORDS:
-                c.levels = sorted(levels.get(c.name, ()))
-        layout = Layout(columns, options.missing)
-    if not layout.features:
-        raise ReadError(
-            f"{shown(files[0])}: no column is left beside the target. Check target= and ignore=."
-        )
-    return layout
-
-
-def _roles(names, options, file: str) -> dict[str, str]:
-    """Roles that the options name."""
-    roles = {_named(names, one, "ignore", file): IGNORED for one in options.ignore}
-    if not isinstance(options.categorical, str):
-        roles |= {_named(names, one, "categorical", file): WORDS for one in options.categorical}
-    if options.weight is not None:
-        roles[_named(names, options.weight, "weight", file)] = WEIGHT
-    if options.target is not False:
-        asked = -1 if options.target is None else options.target
-        roles[_named(names, asked, "target", file)] = TARGET
-    return roles
-
-
-def _named(names: list[str], wanted, what: str, file: str) -> str:
-    """A column by its name or number."""
-    if isinstance(wanted, str) and wanted in names:
-        return wanted
-    digits = isinstance(wanted, str) and wanted.lstrip("-").isdigit()
-    if (digits or isinstance(wanted, int)) and -len(names) <= int(wanted) < len(names):
-        return names[int(wanted)]
-    listed = ", ".join(repr(name[:40]) for name in names[:10])
-    listed += ", ..." if len(names) > 10 else ""
-    raise ReadError(
-        f"{file}: {what}={wanted!r} is no column of this table; the columns are {listed}. Pass a "
-        "name, or a number from 0."
-    )

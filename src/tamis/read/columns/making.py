@@ -1,0 +1,259 @@
+"""The layout of a table: roles by what was asked, kinds by a first reading, or by the first rows
+where numbers alone are there.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from tamis.read.columns import kinds as rules
+from tamis.read.columns.profile import Figures, First, Profile
+from tamis.read.options import Options
+from tamis.read.rows import ReadError
+from tamis.read.streams import shown
+from tamis.read.tables.layout import (
+    DATE,
+    FEATURES,
+    IGNORED,
+    MOST_LEVELS,
+    NUMBER,
+    TARGET,
+    TEXT,
+    WEIGHT,
+    WORDS,
+    Column,
+    Layout,
+)
+
+if TYPE_CHECKING:
+    from tamis.read.source import RowSource
+
+LISTED = 10  # columns with gaps that are named
+GAPS = "rows with a gap are left out:"
+UNITS = (
+    "numbers are in units of their column's spread, and centred where most are not zero; pass "
+    "units='none' to take them as they are"
+)
+
+
+def lay_out(files: list[str], options: Options, rows: "RowSource") -> Layout:
+    """The layout of files; what was decided is left in `rows.told`, figures in `rows.profile`."""
+    reading: Any
+    if options.format in ("csv", "tsv"):
+        from tamis.read.tables import csv as reading
+    else:
+        from tamis.read.tables import arrow as reading
+    rows.keep()
+    first = reading.look(files[0], options)
+    asked = asked_roles(first.names, options, shown(files[0]))
+    columns = []
+    for name, wordy in zip(first.names, first.wordy, strict=True):
+        role = asked.get(name, WORDS if wordy or options.categorical == "all" else NUMBER)
+        words = role in (WORDS, DATE, TEXT) or (role != IGNORED and wordy)
+        columns.append(Column(name, role, words and role != WEIGHT))
+    made = Making(columns, asked, options, shown(files[0]))
+    made.look_at(first)
+    if made.needs_all(first):
+        made.judge(reading.read_profile(files, options, columns, made.may_turn))
+        rows.profile = made.profile
+        if texts := made.texts():
+            for name, counts in reading.read_texts(files, options, columns, texts).items():
+                made.column(name).facts |= counts.facts()
+    layout = made.layout()
+    rows.told = [*first.notes, *made.notes()]
+    return layout
+
+
+class Making:
+    """Columns on their way to a layout."""
+
+    def __init__(self, columns: list[Column], asked: dict[str, str], options: Options, file: str):
+        self.columns, self.asked, self.options, self.file = columns, asked, options, file
+        self.profile: Profile | None = None
+        self.kinds: dict[str, str] = {}
+
+    def needs_all(self, first: First) -> bool:
+        """Whether the whole table is read before its first chunk."""
+        listed = any(c.role == WORDS for c in self.columns) and not self.options.hash_bits
+        dated = any(c.role == DATE for c in self.columns)
+        texts = any(c.role == TEXT for c in self.columns) and not self.options.hash_bits
+        return listed or dated or texts or self.options.units == "spread" or self._is_odd(first)
+
+    def _is_odd(self, first: First) -> bool:
+        """Whether the first rows have gaps, or numbers that number the rows."""
+        for c in self.columns:
+            if c.role != NUMBER or c.words:
+                continue
+            figures = first.profile.figures(c.name)
+            if figures.gaps and (self.options.missing == "error" or figures.gaps == figures.rows):
+                return True
+            if rules.kind_of(figures) == rules.IDENTIFIER and self.may_turn(c.name):
+                return True
+        return False
+
+    def look_at(self, first: First) -> None:
+        """Texts by the first rows, where words are hashed and nothing else is read before."""
+        for c in self.columns if self.options.hash_bits else ():
+            if c.role == WORDS and c.name not in self.asked:
+                figures = first.profile.figures(c.name)
+                c.role = TEXT if rules.kind_of(figures) == TEXT else WORDS
+
+    def may_turn(self, name: str) -> bool:
+        """Whether a column of numbers may turn out to hold words."""
+        return name not in self.asked
+
+    def column(self, name: str) -> Column:
+        """A column by its name."""
+        return next(c for c in self.columns if c.name == name)
+
+    def judge(self, profile: Profile) -> None:
+        """Kinds of all columns by figures of the whole table."""
+        if not profile.rows:  # which reading will say
+            return
+        self.profile, options = profile, self.options
+        for c in self.columns:
+            if c.role == IGNORED:
+                continue
+            figures = profile.figures(c.name)
+            if c.role in (TARGET, WEIGHT):
+                self._judge_target(c, figures)
+                continue
+            if c.name not in self.asked and not (c.role == WORDS and options.categorical == "all"):
+                self.kinds[c.name] = rules.kind_of(figures, options.decimal)
+        if (
+            all(kind == rules.CONSTANT for kind in self.kinds.values())
+            and not self.asked_features()
+        ):
+            self.kinds = {}  # better than nothing
+        for c in self.columns:
+            if c.role in (IGNORED, TARGET, WEIGHT):
+                continue
+            figures = profile.figures(c.name)
+            if (kind := self.kinds.get(c.name)) is not None:
+                c.role = kind if kind in FEATURES else IGNORED
+            if c.role == WORDS and options.hash_bits:
+                continue
+            if c.role == WORDS and figures.distinct is None:
+                raise ReadError(
+                    f"{self.file}: more than {min(MOST_LEVELS, len(figures.levels)):,} different "
+                    f"words in {c.name}. Pass hash_bits=20 to hash them, or kinds="
+                    f"{{{c.name!r}: 'skip'}}."
+                )
+            rules.settle(c, figures, options.rare, options.decimal)
+            if c.role == NUMBER and options.units == "spread":
+                rules.in_units(c, figures)
+        read = [c for c in self.columns if c.role != IGNORED or c.name in self.kinds]
+        profile.kinds = {c.name: self.kind(c) for c in read}
+        self._refuse_gaps()
+
+    def asked_features(self) -> bool:
+        """Whether the user named a column to learn from."""
+        return any(role in FEATURES for role in self.asked.values())
+
+    def kind(self, column: Column) -> str:
+        """What a column is, in words for users."""
+        found = self.kinds.get(column.name, column.role)
+        return {WORDS: "category", IGNORED: "skip"}.get(found, found)
+
+    def _judge_target(self, column: Column, figures: Any) -> None:
+        """A target of true and false is one of 1 and 0, as in formats that have such a type."""
+        commas = figures.commas and self.options.decimal == ","
+        if column.words and (figures.flags or commas):
+            column.facts["as"] = "flags" if figures.flags else "commas"
+
+    def _gaps(self) -> list[tuple[Column, Figures]]:
+        """Columns with gaps; a text may be empty."""
+        if self.profile is None:
+            return []
+        read = [c for c in self.columns if c.role not in (IGNORED, TEXT)]
+        return [(c, f) for c in read if (f := self.profile.figures(c.name)).gaps]
+
+    def _refuse_gaps(self) -> None:
+        """Refuse a table with gaps at once and by column, unless it was said what they mean."""
+        options, gaps = self.options, self._gaps()
+        if options.on_bad == "skip":
+            return
+        for c, figures in gaps:
+            if c.role == WEIGHT or (c.role == TARGET and options.target is not False):
+                raise ReadError(
+                    f"{self.file}: the {c.role} {c.name!r} is missing in {_counted(figures.gaps)}, "
+                    f"the first in {figures.where}; every row needs it. Remove these rows, or pass "
+                    "on_bad='skip' to leave them out."
+                )
+        if options.missing == "error" and (said := _listed(gaps)):
+            raise ReadError(
+                f"{self.file}: gaps in {said}. Pass missing='zero' or missing='indicator', or fill "
+                "them."
+            )
+
+    def texts(self) -> list[str]:
+        """Columns of texts whose words are to be listed."""
+        for c in self.columns:
+            if c.role == TEXT:
+                c.words, c.facts["ngrams"] = True, self.options.ngrams
+        return [c.name for c in self.columns if c.role == TEXT and not self.options.hash_bits]
+
+    def layout(self) -> Layout:
+        """The layout, of one column at least."""
+        layout = Layout(self.columns, self.options.missing, self.options.hash_bits)
+        if not layout.features:
+            why = "; ".join(f"{name} is {kind}" for name, kind in list(self.kinds.items())[:10])
+            raise ReadError(
+                f"{self.file}: no column is left beside the target{f' ({why})' if why else ''}. "
+                "Check target= and ignore=."
+            )
+        return layout
+
+    def notes(self) -> list[str]:
+        """What was decided."""
+        if self.profile is None:
+            return []
+        hashed = bool(self.options.hash_bits)
+        notes = rules.notes_of(self.columns, self.kinds, self.profile, hashed)
+        if self.options.missing == "error" and (said := _listed(self._gaps())):
+            notes.append(f"{GAPS} {said}. Pass missing='zero' or missing='indicator' to keep them")
+        return notes + ([UNITS] if any("spread" in c.facts for c in self.columns) else [])
+
+
+def _counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"
+
+
+def _listed(gaps: list[tuple[Column, Figures]]) -> str:
+    """How many gaps columns of features have, and where the first is."""
+    said = [
+        f"{c.name} ({_counted(figures.gaps)}, the first in {figures.where})"
+        for c, figures in gaps
+        if c.role in FEATURES
+    ]
+    more = f" and {len(said) - LISTED} more columns" if len(said) > LISTED else ""
+    return ", ".join(said[:LISTED]) + more
+
+
+# --------------------------------------------------------------------------- what was asked
+def asked_roles(names: list[str], options: Options, file: str) -> dict[str, str]:
+    """Roles that the options name."""
+    roles = {_named(names, one, "ignore", file): IGNORED for one in options.ignore}
+    if not isinstance(options.categorical, str):
+        roles |= {_named(names, one, "categorical", file): WORDS for one in options.categorical}
+    for one, kind in options.kinds:
+        roles[_named(names, one, "kinds", file)] = rules.ASKED[kind]
+    if options.weight is not None:
+        roles[_named(names, options.weight, "weight", file)] = WEIGHT
+    if options.target is not False:
+        asked = -1 if options.target is None else options.target
+        roles[_named(names, asked, "target", file)] = TARGET
+    return roles
+
+
+def _named(names: list[str], wanted: Any, what: str, file: str) -> str:
+    """A column by its name or number."""
+    if isinstance(wanted, str) and wanted in names:
+        return wanted
+    digits = isinstance(wanted, str) and wanted.lstrip("-").isdigit()
+    if (digits or isinstance(wanted, int)) and -len(names) <= int(wanted) < len(names):
+        return names[int(wanted)]
+    listed = ", ".join(repr(name[:40]) for name in names[:10])
+    listed += ", ..." if len(names) > 10 else ""
+    raise ReadError(
+        f"{file}: {what}={wanted!r} is no column of this table; the columns are {listed}. Pass a "
+        "name, or a number from 0."
+    )

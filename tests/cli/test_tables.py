@@ -1,0 +1,278 @@
+"""Every format of table with everything that columns hold, through the command line: one table, one
+model, whatever it is stored as.
+"""
+
+import ast
+import io
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from cli.commands import here, tamis
+
+from tamis import load, read
+from tamis.cli.words import in_options
+
+pytestmark = pytest.mark.quick
+
+N = 120
+RANDOM = np.random.default_rng(0)
+BASE = {"age": RANDOM.integers(20, 60, N), "size": RANDOM.normal(size=N).round(3)}
+CITY = np.array(["Bonn", "Köln", "Ulm"])[RANDOM.integers(0, 3, N)]
+CLASS = np.where(BASE["age"] + 10 * BASE["size"] > 40, 1, 0)
+DAYS = pd.date_range("2024-01-01 06:30", periods=N, freq="31h")
+GAPS = np.where(np.arange(N) % 7 == 3, None, CITY)
+TABLES = {
+    "numbers": {},
+    "words": {"city": CITY},
+    "dates": {"when": DAYS},
+    "nanoseconds": {"when": DAYS + pd.to_timedelta(1, "ns")},
+    "booleans": {"member": BASE["age"] % 3 == 0},
+    "gaps": {"city": GAPS, "height": np.where(np.arange(N) % 5 == 0, np.nan, 1.5 * BASE["age"])},
+    "text target": {"city": CITY, "y": np.where(CLASS == 1, "good", "bad")},
+    "empty column": {"nothing": np.full(N, np.nan)},
+    "text": {"notes": [f"it is {word} in {word} today {k % 9}{k}" for k, word in enumerate(CITY)]},
+}
+WIDTHS = {
+    "numbers": 2,
+    "words": 5,
+    "dates": 2 + 1 + 6 + 7 + 24,
+    "nanoseconds": 2 + 1 + 6 + 7 + 24,
+    "booleans": 3,
+    "gaps": 6,
+    "text target": 5,
+    "empty column": 2,
+    "text": 2 + 7,
+}
+FORMATS = ("csv", "tsv", "csv.gz", "parquet", "arrow")
+
+
+def frame_of(what):
+    frame = pd.DataFrame({**BASE, **TABLES[what]})
+    return frame.assign(y=TABLES[what].get("y", CLASS))[
+        [*(name for name in frame if name != "y"), "y"]
+    ]
+
+
+def write(frame, path):
+    if path.suffix == ".parquet":
+        frame.to_parquet(path)
+    elif path.suffix == ".arrow":
+        frame.to_feather(path)
+    else:
+        frame.to_csv(path, index=False, sep="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+def model_of(what, ending, folder, capsys):
+    """Train and predict through the command line: the model, and what was said."""
+    path = write(frame_of(what), folder / f"a.{ending}")
+    words = ["--missing", "zero"] if what == "gaps" else []
+    done = here("check", path, "--json", *words, capsys=capsys)
+    assert done.code == 0, done.err
+    audit = json.loads(done.out)
+    assert audit["rows"] == N
+    assert audit["features"] == WIDTHS[what]
+    out = folder / f"{ending}.tamis"
+    done = here("fit", path, "--method", "ftrl", "--out", out, *words, capsys=capsys)
+    assert done.code == 0, done.err
+    predicted = here("predict", out, path, capsys=capsys)
+    assert predicted.code == 0, predicted.err
+    assert len(predicted.out.splitlines()) == N
+    return load(out), audit["notes"], predicted.out
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_one_table_in_every_format(what, tmp_path, capsys):
+    wanted, notes, predicted = model_of(what, "csv", tmp_path, capsys)
+    for ending in FORMATS[1:]:
+        model, said, told = model_of(what, ending, tmp_path, capsys)
+        assert np.array_equal(model.coef_, wanted.coef_), ending
+        assert model.reading_["layout"] == wanted.reading_["layout"], ending
+        assert said == notes, ending
+        assert told == predicted, ending
+
+
+def test_one_model_reads_every_format(tmp_path, capsys):
+    frame = frame_of("words").assign(when=DAYS, member=BASE["age"] % 3 == 0)
+    paths = [write(frame, tmp_path / f"a.{ending}") for ending in FORMATS]
+    for path in (paths[0], paths[3]):
+        words = ["--method", "ftrl", "--target", "y", "--out", tmp_path / "m"]
+        assert here("fit", path, *words, capsys=capsys).code == 0
+        told = {here("predict", tmp_path / "m", other, capsys=capsys).out for other in paths}
+        assert len(told) == 1
+        assert len(told.pop().splitlines()) == N
+
+
+@pytest.mark.parametrize("what", ["words", "nanoseconds", "empty column"])
+def test_parquet_in_a_process_of_its_own(what, tmp_path):
+    """Where pandas is kept away, which pyarrow looks for."""
+    path = write(frame_of(what), tmp_path / "a.parquet")
+    done = tamis("check", path, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["features"] == WIDTHS[what]
+
+
+# --------------------------------------------------------------------------- words of the place
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (
+            "Pass missing='zero' or missing='indicator'.",
+            "Pass --missing zero or --missing indicator.",
+        ),
+        ("pass kinds={'the city': 'category'} to", "pass --as 'the city'=category to"),
+        ("Pass kinds={'id': 'skip'}.", "Pass --as id=skip."),
+        ("Pass categorical=['b'].", "Pass --categorical b."),
+        ('pass ignore=["it\'s"].', "pass --ignore 'its'."),
+        ("Pass zero_based=True if", "Pass --zero-based yes if"),
+        ("Pass hash_bits=20, or", "Pass --hash-bits 20, or"),
+        ("or pass format=...", "or pass --format ..."),
+        ("Check target= and ignore=.", "Check --target and --ignore."),
+        ("Pass on_bad='skip'", "Pass --on-bad skip"),
+        ("Pass decimal=',' to", "Pass --decimal ',' to"),
+        ("a=b and format x=1", "a=b and format x=1"),
+    ],
+)
+def test_advice_in_words_of_the_place(said, wanted):
+    assert in_options(said) == wanted
+
+
+def sentences():
+    """Texts of all files of the readers, as far as they are written there."""
+    for path in Path(read.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.JoinedStr):
+                parts = [
+                    str(v.value) if isinstance(v, ast.Constant) else "'thing'" for v in node.values
+                ]
+                yield path, "".join(parts)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield path, node.value
+
+
+def test_no_sentence_of_the_readers_speaks_python_on_the_command_line():
+    """Docstrings aside, which the command line never shows."""
+    found = 0
+    for path, text in sentences():
+        if "Parameters\n" in text or not re.search(r"\b[Pp]ass |Check .*=", text):
+            continue
+        found += 1
+        said = re.sub(r"--as \S+=\w+", "", in_options(text))
+        left = re.findall(r"(?<![-\w])[a-z_]+=\S*", said)
+        assert not left, (path, text)
+    assert found > 20
+
+
+def test_the_terminal_speaks_of_options(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("age,city,y\n" + "1,a,0\n,b,1\n2,,1\n" * 30)
+    done = here("fit", tmp_path / "a.csv", capsys=capsys)
+    assert done.code == 1
+    assert "gaps in age (30 rows, the first in line 3), city (30 rows, the first in line 4)" in (
+        done.err
+    )
+    assert "Pass --missing zero or --missing indicator, or fill them" in done.err
+    assert "missing=" not in done.err
+
+
+def test_gaps_in_the_target_are_about_the_target(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("age,city,y\n" + "1,a,0\n3,b,\n2,a,1\n" * 10)
+    done = here("fit", tmp_path / "a.csv", capsys=capsys)
+    assert done.code == 1
+    assert "the target 'y' is missing in 10 rows, the first in line 3" in done.err
+    assert "--on-bad skip" in done.err
+    assert "--missing" not in done.err
+
+
+def test_kinds_on_the_command_line(tmp_path, capsys):
+    frame = pd.read_csv(io.StringIO("zip,n,y\n" + "10,5,0\n20,6,1\n30,7,0\n" * 40))
+    path = write(frame, tmp_path / "a.csv")
+    words = ["--as", "zip=category,n=skip", "--method", "ftrl", "--out", tmp_path / "m"]
+    assert here("fit", path, *words, capsys=capsys).code == 0
+    looked = here("inspect", tmp_path / "m", "--csv", capsys=capsys).out
+    assert "zip=20" in looked
+    done = here("fit", path, "--as", "zip=zipcode", capsys=capsys)
+    assert done.code == 2
+    assert "number, category, date, text, skip" in done.err
+    done = here("fit", path, "--as", "nobody=text", capsys=capsys)
+    assert done.code == 1
+    assert "the columns are 'zip', 'n', 'y'" in done.err
+
+
+@pytest.mark.parametrize("target", ["one", "3"])
+@pytest.mark.parametrize("method", ["sieve", "ftrl"])
+def test_a_target_that_never_changes(target, method, tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("age,y\n" + f"1,{target}\n2,{target}\n" * 30)
+    done = here("fit", tmp_path / "a.csv", "--method", method, capsys=capsys)
+    assert done.code == 1
+    assert "one class" in done.err or "never changes" in done.err
+
+
+# --------------------------------------------------------------------------- what is said of data
+def test_columns_one_by_one(tmp_path, capsys):
+    frame = frame_of("gaps").assign(when=DAYS, notes=TABLES["text"]["notes"], same=1)
+    path = write(frame, tmp_path / "a.csv")
+    words = ["--target", "y", "--missing", "zero"]
+    columns = json.loads(here("check", path, "--json", *words, capsys=capsys).out)["columns"]
+    kinds = {c["name"]: c["kind"] for c in columns}
+    assert kinds == {
+        "age": "number",
+        "size": "number",
+        "city": "category",
+        "height": "number",
+        "y": "target",
+        "when": "date",
+        "notes": "text",
+        "same": "constant",
+    }
+    by_name = {c["name"]: c for c in columns}
+    assert by_name["city"]["gaps"] == sum(v is None for v in GAPS)
+    assert by_name["size"]["spread"] == pytest.approx(BASE["size"].std())
+    assert sum(by_name["size"]["histogram"]) == N
+    assert by_name["when"]["span"] == ["2024-01-01", str(DAYS[-1].date())]
+    assert by_name["city"]["top"][0][1] == max(
+        sum(v == city for v in GAPS) for city in ("Bonn", "Köln", "Ulm")
+    )
+    shown = here("check", path, *words, capsys=capsys).out
+    for text in ("Bonn", "2024-01-01 to", "words a row", "spread", "█", "constant"):
+        assert text in shown
+
+
+def test_gaps_are_counted_by_column_not_told_ten_times(tmp_path, capsys):
+    path = write(frame_of("gaps"), tmp_path / "a.csv")
+    done = here("check", path, capsys=capsys)
+    assert done.code == 0
+    assert "rows with a gap are left out: city (17 rows, the first in line 5), height (24 rows" in (
+        done.err
+    )
+    assert "is missing" not in done.err
+
+
+def test_equal_rows_are_told(tmp_path, capsys):
+    frame = frame_of("numbers")
+    path = write(pd.concat([frame, frame[:30]]), tmp_path / "a.csv")
+    assert "30 of 150 rows equal an earlier one" in here("check", path, capsys=capsys).err
+    path = write(frame, tmp_path / "b.csv")
+    assert "equal" not in here("check", path, capsys=capsys).err
+
+
+def test_a_column_of_large_numbers_harms_no_method(tmp_path, capsys):
+    """FTRL on a column of 1e15 beside one that predicts: units mend it, and are said."""
+    frame = frame_of("numbers").assign(account=RANDOM.integers(10**14, 10**15, N))
+    path = write(frame[["account", "age", "size", "y"]], tmp_path / "a.csv")
+    errors = {}
+    for units in ("spread", "none"):
+        words = ["--method", "ftrl", "--units", units, "--test", path, "--json"]
+        done = here("fit", path, *words, capsys=capsys)
+        assert done.code == 0, done.err
+        errors[units] = json.loads(done.out)["error"]
+        assert ("in units of their column's spread" in done.err) == (units == "spread")
+    assert errors["spread"] < 0.2 < errors["none"]
+
+
+def test_a_file_of_a_header_has_no_rows(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a,b,y\n")
+    assert "no rows" in here("fit", tmp_path / "a.csv", capsys=capsys).err

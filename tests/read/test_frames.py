@@ -1,0 +1,225 @@
+"""Frames: the same columns as the same table in a file; models that read them; Arrow and URLs."""
+
+import datetime
+import os
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+import tamis
+from tamis import FTRLClassifier, Table, open_rows, train
+from tamis.read.rows import ReadError
+
+pytestmark = pytest.mark.quick
+
+N = 150
+RANDOM = np.random.default_rng(1)
+WORDS = np.array(["red", "green", "blue", "soft", "hard"])
+
+
+def frame():
+    age = RANDOM.integers(20, 60, N)
+    return pd.DataFrame(
+        {
+            "id": [f"p{k}" for k in range(N)],
+            "age": age,
+            "height": np.where(np.arange(N) % 9 == 4, np.nan, RANDOM.normal(170, 10, N).round(1)),
+            "city": np.where(np.arange(N) % 7 == 2, None, WORDS[RANDOM.integers(0, 3, N)]),
+            "when": pd.date_range("2024-01-01 08:00", periods=N, freq="29h"),
+            "member": age % 3 == 0,
+            "same": "x",
+            "notes": [" ".join(RANDOM.permutation(WORDS)[:4]) + f" no{k}" for k in range(N)],
+            "y": np.where(age > 40, "old", "young"),
+        }
+    )
+
+
+TABLE = frame()
+FEATURES = TABLE.drop(columns="y")
+
+
+def stacked(rows):
+    return np.vstack([chunk.X.toarray() for chunk in rows])
+
+
+@pytest.fixture
+def rows(tmp_path):
+    """The table from a file, as the command line reads it."""
+    TABLE.to_csv(tmp_path / "a.csv", index=False)
+    return open_rows(tmp_path / "a.csv", units="spread", missing="indicator")
+
+
+def as_polars():
+    return pytest.importorskip("polars").from_pandas(FEATURES)
+
+
+def as_arrow():
+    return pytest.importorskip("pyarrow").Table.from_pandas(FEATURES, preserve_index=False)
+
+
+FRAMES = {
+    "pandas": lambda: FEATURES,
+    "polars": as_polars,
+    "arrow": as_arrow,
+    "dict of columns": lambda: {name: FEATURES[name].tolist() for name in FEATURES},
+    "list of dicts": lambda: FEATURES.to_dict("records"),
+    "strings of pandas": lambda: FEATURES.convert_dtypes(),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_gives_what_the_file_gives(rows, kind):
+    table = Table(missing="indicator")
+    X = table.fit_transform(FRAMES[kind]())
+    assert table.get_feature_names_out().tolist() == rows.names
+    assert np.array_equal(X.toarray(), stacked(rows))
+    assert table.notes_ == rows.notes
+    assert table.kinds_ == {
+        "id": "identifier",
+        "age": "number",
+        "height": "number",
+        "city": "category",
+        "when": "date",
+        "member": "number",
+        "same": "constant",
+        "notes": "text",
+    }
+    assert np.array_equal(table.transform(FEATURES).toarray(), X.toarray())
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_model_of_a_file_predicts_from_frames(rows, kind, tmp_path):
+    model = train(FTRLClassifier(), rows, progress=False)
+    tamis.save(model, tmp_path / "m")
+    wanted = model.decision_function(np.vstack([chunk.X.toarray() for chunk in rows]))
+    again = tamis.load(tmp_path / "m")
+    for one in (model, again, pickle.loads(pickle.dumps(model))):
+        assert np.array_equal(one.decision_function(FRAMES[kind]()), wanted)
+    assert again.predict(FRAMES[kind]())[0] in ("old", "young")
+    one = FEATURES.iloc[[3]].to_dict("records")[0]
+    assert again.decision_function(one)[0] == wanted[3]
+
+
+def test_rows_one_at_a_time_are_read_alike(rows):
+    model = train(FTRLClassifier(), rows, progress=False)
+    wanted = model.decision_function(stacked(rows))
+    served = tamis.live(model)
+    for k in (0, 2, 4, 77):
+        fields = FEATURES.iloc[[k]].to_dict("records")[0]
+        fields = {name: None if value != value else value for name, value in fields.items()}
+        assert served.score(fields) == pytest.approx(wanted[k])
+
+
+def test_in_a_pipeline(tmp_path):
+    model = make_pipeline(Table(missing="zero"), FTRLClassifier())
+    assert model.fit(FEATURES, TABLE["y"]).score(FEATURES, TABLE["y"]) > 0.8
+    table = model[0]
+    assert table.inverse(["notes:red", "city=red", "when.trend", 0]) == [
+        "notes",
+        "city",
+        "when",
+        "age",
+    ]
+    with pytest.raises(ValueError, match="'nobody' is no column that comes out"):
+        table.inverse(["nobody"])
+    tamis.save(table, tmp_path / "t")
+    again = tamis.load(tmp_path / "t")
+    assert np.array_equal(again.transform(FEATURES).toarray(), table.transform(FEATURES).toarray())
+    assert clone(table).get_params() == table.get_params()
+
+
+def test_what_frames_may_not_be(rows):
+    table = Table(missing="zero").fit(FEATURES)
+    with pytest.raises(ReadError, match="column 'age' is missing; the model needs it"):
+        table.transform({name: FEATURES[name] for name in FEATURES if name != "age"})
+    with pytest.raises(ReadError, match="'soon' in column 'when' is no date"):
+        table.transform(FEATURES.assign(when="soon").to_dict("list"))
+    with pytest.raises(ReadError, match="'many' in column 'age' is no number"):
+        table.transform(FEATURES.assign(age="many").to_dict("list"))
+    with pytest.raises(ReadError, match=r"gaps in height \(1[67] rows, the first in row 5\), city"):
+        Table().fit(FEATURES)
+    whole = FEATURES.fillna({"height": 170, "city": "red"})
+    with pytest.raises(ReadError, match=r"has gaps \(NaN or nothing\) in height"):
+        Table().fit(whole).transform(FEATURES)
+
+
+def test_dates_of_python_and_numpy():
+    days = [datetime.date(2024, 1, 1) + datetime.timedelta(k) for k in range(60)]
+    one = Table().fit({"d": days}).layout_
+    two = Table().fit({"d": np.array(days, "datetime64[ns]")}).layout_
+    three = Table().fit({"d": [f"{day}" for day in days]}).layout_
+    assert one == two == three
+
+
+# --------------------------------------------------------------------------- streams of Arrow
+def arrow_sources():
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.Table.from_pandas(TABLE, preserve_index=False)
+    yield table
+    yield table.to_reader(max_chunksize=40)  # can be asked once
+    yield TABLE
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_arrow_streams_as_rows(rows, number):
+    source = list(arrow_sources())[number]
+    found = open_rows(source, units="spread", missing="indicator", chunk_rows=32)
+    assert found.names == rows.names
+    assert np.array_equal(stacked(found), stacked(rows))
+    assert np.array_equal(stacked(found), stacked(rows))  # and once more
+    place = found.files[0]
+    assert os.path.exists(place)
+    del found
+    assert not os.path.exists(place)
+
+
+def test_a_polars_frame_as_rows(rows):
+    polars = pytest.importorskip("polars")
+    found = open_rows(polars.from_pandas(TABLE), units="spread", missing="indicator")
+    assert found.names == rows.names
+    assert np.array_equal(stacked(found), stacked(rows))
+
+
+def test_a_query_over_many_files(tmp_path):
+    """Data that lives in a database needs no export."""
+    duckdb = pytest.importorskip("duckdb")
+    for month in range(3):
+        TABLE[month::3].to_parquet(tmp_path / f"part-{month}.parquet")
+    query = f"select age, city, y from '{tmp_path}/part-*.parquet' where city is not null"
+    rows = open_rows(duckdb.sql(query), chunk_rows=20)
+    assert rows.names == ["age", "city=blue", "city=green", "city=red"]
+    model = train(FTRLClassifier(), rows, passes=3, progress=False)
+    assert model.train_history_[-1]["rows"] == 3 * TABLE["city"].notna().sum()
+    assert model.predict({"age": [21, 59], "city": ["red", "blue"]}).shape == (2,)
+
+
+def test_urls(tmp_path):
+    fsspec = pytest.importorskip("fsspec")
+    for name in ("a", "b"):
+        with fsspec.open(f"memory://tables/{name}.csv", "wb") as file:
+            file.write(b"n,c,y\n1,u,0\n2,v,1\n")
+    rows = open_rows("memory://tables/*.csv")
+    assert stacked(rows).tolist() == [[1, 1, 0], [2, 0, 1]] * 2
+    with pytest.raises(ReadError, match=r"memory://tables/nobody\.csv: it cannot be read"):
+        open_rows("memory://tables/nobody.csv")
+
+
+def test_urls_without_fsspec(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(ReadError, match="URLs need fsspec"):
+        open_rows("s3://bucket/a.csv")
+
+
+def test_one_class_from_a_file_is_refused_as_by_fit(tmp_path):
+    TABLE.assign(y="old")[["age", "y"]].to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match="at least 2 classes") as by_fit:
+        FTRLClassifier().fit(TABLE[["age"]], ["old"] * N)
+    with pytest.raises(ValueError, match="at least 2 classes") as by_train:
+        train(FTRLClassifier(), open_rows(tmp_path / "a.csv"), progress=False)
+    assert str(by_fit.value).replace("np.str_('old')", "'old'") == str(by_train.value)

@@ -276,3 +276,15 @@ def test_a_column_of_large_numbers_harms_no_method(tmp_path, capsys):
 def test_a_file_of_a_header_has_no_rows(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("a,b,y\n")
     assert "no rows" in here("fit", tmp_path / "a.csv", capsys=capsys).err
+
+
+def test_the_page_shows_the_columns(tmp_path, capsys):
+    frame = frame_of("words").rename(columns={"city": "<b>city"})
+    path = write(frame, tmp_path / "a.csv")
+    words = ["--method", "ftrl", "--report", tmp_path / "page.html"]
+    assert here("fit", path, *words, capsys=capsys).code == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "The columns of the table." in page
+    assert "category" in page
+    assert "&lt;b&gt;city" in page
+    assert "<b>city" not in page

@@ -182,6 +182,18 @@ def test_parts_of_dates():
     assert not [part for part in short.facts()["parts"] if part[:5] in ("month", "hour=")]
 
 
+def test_a_guess_is_said(tmp_path):
+    lines = "".join(f"{k % 12 + 1:02d}/{k % 9 + 1:02d}/2024,{k % 2}\n" for k in range(60))
+    (tmp_path / "a.csv").write_text("when,y\n" + lines)
+    rows = open_rows(tmp_path / "a.csv")
+    assert any("when: the month was taken to come first" in note for note in rows.notes)
+    assert "when.month=12" in rows.names
+    (tmp_path / "a.csv").write_text("when,y\n" + lines + "13/01/2024,0\n")
+    rows = open_rows(tmp_path / "a.csv")
+    assert not any("month was taken" in note for note in rows.notes)
+    assert "when.month=12" not in rows.names
+
+
 # --------------------------------------------------------------------------- texts
 def test_tokens():
     assert tokens_of("The cat, a CAT!") == ["the", "cat", "cat"]

@@ -55,6 +55,7 @@ def _read_rows(path: Path, turn: int) -> None:
         "on_bad": ("error", "skip")[turn % 2],
         "missing": ("error", "zero", "indicator")[turn % 3],
         "hash_bits": (None, 6)[turn // 2 % 2],
+        "units": ("none", "spread")[turn // 3 % 2],
     }
     if path.suffix in (".arrow", ".feather", ".parquet"):
         options["weight"] = "h"

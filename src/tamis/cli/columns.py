@@ -36,7 +36,7 @@ def _told(figures: Figures, kind: str, facts: dict) -> dict[str, Any]:
     if figures.number and figures.rows > figures.gaps:
         found |= {name: getattr(figures, name) for name in ("mean", "spread", "least", "most")}
         found["histogram"] = _histogram(figures.sample)
-    return found
+    return found | {"shows": _values(found), "bars": drawn(found.get("histogram", []))}
 
 
 def _histogram(sample: np.ndarray | None) -> list[int]:
@@ -74,7 +74,7 @@ def show_columns(columns: list[dict[str, Any]]) -> None:
     for c in columns[:SHOWN]:
         share = c["gaps"] / max(c["rows"], 1)
         gaps = f"{c['gaps']:,} ({share:.0%})" if c["gaps"] else ""
-        lines.append([c["name"], c["kind"], gaps, _values(c), drawn(c.get("histogram", []))])
+        lines.append([c["name"], c["kind"], gaps, c["shows"], c["bars"]])
     if lines:
         more = f", the first {SHOWN} of {len(columns):,}" if len(columns) > SHOWN else ""
         table(["column", "kind", "gaps", "values", ""], lines, f"columns{more}", left=4)

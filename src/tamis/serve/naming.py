@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tamis.read.tables.chunks import wrong_words
 from tamis.read.tables.frames import Field, part_of
 from tamis.read.tables.layout import NUMBER, TEXT, WORDS, Column, Layout
 from tamis.serve.loop import SORTED, SUMMED, hash_names
@@ -164,7 +165,7 @@ class Fields(Numbers):
             yield column.name, self.layout.places[column.name], value
             return
         part = part_of({column.name: Field([value])}, [column])
-        for _, sentence in self.layout.wrong_words(part):
+        for _, sentence in wrong_words(part, self.layout):
             raise ValueError(f"the field {column.name!r}: {sentence}")
         row = self.layout.entries(column, part)
         for place, number in zip(row.indices.tolist(), row.data.tolist(), strict=True):

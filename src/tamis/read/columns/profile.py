@@ -16,7 +16,7 @@ from tamis.read.tables.layout import FLAGS, MOST_LEVELS, Part, Words, comma_numb
 CAP = 100_000  # different words of a column, after which it is judged by those
 CHARACTERS = 10_000_000  # of these words together
 NEARLY_ALL = 0.95  # share of different words above which nobody would list them
-FEW = 32  # different numbers of a column that are counted one by one
+FEW = 8  # different numbers of a column that are counted one by one
 SAMPLE, LEAST_SAMPLE = 4096, 64  # rows whose numbers are kept for a small histogram
 SAMPLED = 1 << 20  # numbers of these rows
 TOP = 5  # values that are met most

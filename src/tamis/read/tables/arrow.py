@@ -16,6 +16,7 @@ from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
 from tamis.read.rows import Context, Misplaced, Position, ReadError, Rows, foreign
 from tamis.read.streams import shown
+from tamis.read.tables.chunks import chunk_of, gap_sentence
 from tamis.read.tables.layout import (
     FEATURES,
     IGNORED,
@@ -28,8 +29,6 @@ from tamis.read.tables.layout import (
     Layout,
     Part,
     Words,
-    chunk_of,
-    gap_sentence,
 )
 
 LOOKED_AT = 200  # rows that are looked at before all others

@@ -10,6 +10,7 @@ from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
 from tamis.read.tables import csv_scan as scan
+from tamis.read.tables.chunks import chunk_of, gap_sentence
 from tamis.read.tables.layout import (
     FEATURES,
     IGNORED,
@@ -21,8 +22,6 @@ from tamis.read.tables.layout import (
     Layout,
     Part,
     Words,
-    chunk_of,
-    gap_sentence,
 )
 from tamis.read.text.window import NUL, Window
 

@@ -12,6 +12,7 @@ from tamis.read.columns.profile import Profile
 from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
 from tamis.read.rows import ReadError
+from tamis.read.tables.chunks import wrong_words
 from tamis.read.tables.layout import (
     DATE,
     FEATURES,
@@ -197,7 +198,7 @@ def rows_of(X: Any, layout: Layout) -> sp.csr_array:
     known = {c.name for c in layout.features}
     fields = {name: Field(v) for name, v in columns_of(X).items() if name in known}
     part = part_of(fields, layout.features)
-    for _, sentence in layout.wrong_words(part):
+    for _, sentence in wrong_words(part, layout):
         raise ReadError(f"the frame: {sentence}")
     if np.isinf(part.numbers).any():
         raise ReadError("the frame: a number is infinite (inf); all must be finite. Replace it.")

@@ -1,6 +1,5 @@
 """What the columns of a table become: numbers, words, dates, texts, the target, the weight."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,8 +8,6 @@ import scipy.sparse as sp
 
 from tamis.base.estimators.column_names import listed_names
 from tamis.read.columns import dates, texts
-from tamis.read.options import Options
-from tamis.read.rows import SHOWN, Context, Position, Rows
 from tamis.read.text.words import SEED, hash_of, pack_rows
 
 NUMBER, WORDS, DATE, TEXT = "number", "words", "date", "text"
@@ -18,10 +15,6 @@ TARGET, WEIGHT, IGNORED = "target", "weight", "ignored"
 FEATURES = (NUMBER, WORDS, DATE, TEXT)
 MOST_LEVELS = 1_000_000
 FLAGS = {"true": 1.0, "false": 0.0}
-NO_TARGET = (
-    "the target or the weight is missing; every row needs it. Fill it, remove the row, or pass "
-    "on_bad='skip' to leave such rows out."
-)
 
 
 def comma_number(word: str) -> float:
@@ -107,6 +100,7 @@ class Layout:
         self.buckets = at  # where hashed words begin
         self.width = at + (1 << self.hash_bits if hashed else 0)
         self.scaled = any("spread" in c.facts for c in self.features)
+        self.known: tuple[Any, ...] = (None,)
 
     def _marks(self, column: Column) -> bool:
         """Whether a column of X says where one of the table has gaps; an empty text has none."""
@@ -132,9 +126,9 @@ class Layout:
     def rows(self, part: Part) -> sp.csr_array:
         """The features of a chunk as CSR."""
         values, n = part.numbers, len(part.numbers)
-        columns = np.array([[self.places.get(name, -1) for name in part.names]], np.int64)
+        columns, centres, spreads = self._arranged(part.names)
         if self.scaled:
-            values = self._in_units(values, part.names)
+            values = (values - centres) / spreads
         names, blocks = list(part.names), [(values, columns)]
         for c in self.features:
             if c.words and c.role != TEXT:
@@ -169,12 +163,18 @@ class Layout:
         ends = np.concatenate(([0], np.cumsum(kept.sum(axis=1))))
         return sp.csr_array((values[kept], columns[kept], ends), shape=(len(values), self.width))
 
-    def _in_units(self, values: np.ndarray, names: list[str]) -> np.ndarray:
-        """Numbers in units of the spread of their column, centred where that fills nothing."""
-        facts = {c.name: c.facts for c in self.features if c.role == NUMBER}
-        centres = np.array([facts.get(name, {}).get("centre", 0.0) for name in names])
-        spreads = np.array([facts.get(name, {}).get("spread", 1.0) for name in names])
-        return (values - centres) / spreads
+    def _arranged(self, names: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Places, centres and spreads of columns of numbers, kept as long as they are the same."""
+        if self.known[0] is not names:
+            facts = {c.name: c.facts for c in self.features if c.role == NUMBER}
+            own = [facts.get(name, {}) for name in names]
+            self.known = (
+                names,
+                np.array([[self.places.get(name, -1) for name in names]], np.int64),
+                np.array([one.get("centre", 0.0) for one in own]),
+                np.array([one.get("spread", 1.0) for one in own]),
+            )
+        return self.known[1:]
 
     def _block(self, column: Column, codes, vocabulary) -> tuple[np.ndarray, np.ndarray]:
         """Values and places of the words of a column, by the vocabulary; nan at gaps."""
@@ -183,9 +183,8 @@ class Layout:
         if column.role == NUMBER:
             found = [column.number_of(word) for word in vocabulary]
             numbers = np.array([*(np.nan if v is None else v for v in found), np.nan])
-            values = numbers[codes][:, None]
-            values = self._in_units(values, [column.name]) if self.scaled else values
-            return values, np.array([[self.places[column.name]]])
+            numbers = (numbers - column.facts.get("centre", 0.0)) / column.facts.get("spread", 1.0)
+            return numbers[codes][:, None], np.array([[self.places[column.name]]])
         places = [self.place_of(column, word) for word in vocabulary]
         values = np.where(codes < 0, np.nan, 1.0)
         return values[:, None], np.append(np.array(places, np.int64), -1)[codes][:, None]
@@ -287,24 +286,6 @@ class Layout:
                 gone |= np.isnan(part.numbers[:, part.names.index(column.name)])
         return np.flatnonzero(gone)
 
-    def wrong_words(self, part: Part) -> Iterator[tuple[np.ndarray, str]]:
-        """Rows whose words are no numbers or dates where such are expected, and what to say."""
-        for c in self.columns:
-            if c.name not in part.words or (c.role != DATE and "as" not in c.facts):
-                continue
-            codes, vocabulary = part.words[c.name]
-            known: list[Any]
-            if c.role == DATE:
-                known = [dates.read_as(word, c.facts["written"]) for word in vocabulary]
-                rule = f"is no date as the others are ({c.facts['written']})"
-            else:
-                known = [c.number_of(word) for word in vocabulary]
-                flags = c.facts["as"] == "flags"
-                rule = "is neither true nor false" if flags else "is no number"
-            for code in (code for code, value in enumerate(known) if value is None):
-                word = vocabulary[code][:SHOWN]
-                yield codes == code, f"{word!r} in column {c.name!r} {rule}. {_way_out(c)}"
-
     # ------------------------------------------------------------------ as plain data
     def to_dict(self) -> dict:
         """All of it as lists and dicts."""
@@ -321,51 +302,3 @@ class Layout:
         return cls(
             [Column(*entry) for entry in facts["columns"]], facts["missing"], facts["hash_bits"]
         )
-
-
-def _way_out(column: Column) -> str:
-    """What to do about a word that does not fit."""
-    if column.role == TARGET:
-        return "Mend it, or leave the row out."
-    return f"Mend it, or pass kinds={{{column.name!r}: 'category'}} if the column holds words."
-
-
-def gap_sentence(name: str, role: str, options: Options) -> str:
-    """What to say of a missing entry: what helps depends on whose it is."""
-    if role in (TARGET, WEIGHT):
-        return f"the {role} {name!r} is missing; {NO_TARGET.partition('; ')[2]}"
-    if options.drop:  # the model decides what a gap means
-        return (
-            f"column {name!r} is missing, and the model was trained on rows without gaps. Fill it, "
-            "or train with missing='zero' or missing='indicator'."
-        )
-    return f"column {name!r} is missing. Pass missing='zero' or missing='indicator', or fill it."
-
-
-def chunk_of(
-    part: Part,
-    layout: Layout,
-    options: Options,
-    context: Context,
-    first: int,
-    name: str,
-    after: Position,
-) -> Rows:
-    """A chunk of a table as rows; bad ones are refused, as are those without a target unless it may
-    be lacking.
-    """
-    context.width = layout.width
-    bad = np.zeros(len(part.numbers), bool)
-    for wrong, sentence in layout.wrong_words(part):
-        for row in np.flatnonzero(wrong & ~bad):
-            context.refuse(f"{name}, row {row + 1} from line {first} on: {sentence}")
-        bad |= wrong
-    part = part.without(bad) if bad.any() else part
-    gone = np.zeros(len(part.numbers), bool)
-    if layout.missing != "error":
-        gone[layout.incomplete(part, options.target is not False)] = True
-    for row in np.flatnonzero(gone):
-        context.refuse(f"{name}, row {row + 1} from line {first} on: {NO_TARGET}")
-    part = part.without(gone) if gone.any() else part
-    X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
-    return Rows(X, targets, first, weights, None, name, after)

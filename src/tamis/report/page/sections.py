@@ -26,6 +26,7 @@ from tamis.report.page.words import (
 
 MOST_LABELS = 15
 MOST_PATHS = 6
+MOST_COLUMNS = 100  # of the user's table
 DENSITY = (
     "Share of features kept among those present in similarly many rows; the area of a point grows "
     "with their number. A rising line is a preference for common features."
@@ -68,9 +69,32 @@ def data_section(sheet: Sheet, audit: dict | None) -> None:
     )
     if labels:
         _labels(sheet, labels)
+    if columns := audit.get("columns"):
+        _columns(sheet, columns)
     if bad.get("first"):
         items = "".join(f"<li>{name_span(one, 300)}</li>" for one in bad["first"])
         sheet.raw(f'<p>The first lines that could not be read:</p><ol class="bad">{items}</ol>')
+
+
+def _columns(sheet: Sheet, columns: list[dict]) -> None:
+    """The columns of a table: what they are and what they hold."""
+    lines = [
+        [
+            name_span(c["name"], 60),
+            safe(c["kind"]),
+            whole(c["gaps"]) if c["gaps"] else "",
+            safe(c["shows"], 200),
+            f'<span class="bars">{safe(c["bars"])}</span>',
+        ]
+        for c in columns[:MOST_COLUMNS]
+    ]
+    rest = f" The first {MOST_COLUMNS} of {whole(len(columns))} are shown."
+    sheet.table(
+        ["Column", "Kind", "Gaps", "Values", ""],
+        lines,
+        f"The columns of the table.{rest if len(columns) > MOST_COLUMNS else ''}",
+        numbers=(2,),
+    )
 
 
 def _labels(sheet: Sheet, labels) -> None:

@@ -400,4 +400,5 @@ def test_there_is_one_way_to_the_terminal():
         ("show", "print"),
         ("show", "console.print"),
         ("compare", "console.print"),
+        ("export", "sys.stdout.write"),  # a file on standard output, in a form of its own
     }

@@ -14,6 +14,8 @@ REASONS = {
     "base/random.py:shuffled": "walks a cycle of a permutation that comes back to where it began",
     "methods/batch_confidence/loop_blocks.py:fill_shares": "the level rises over a shrinking set",
     "methods/low_rank/spg/loop.py:cut": "the entries shrink, or the threshold stays and it ends",
+    "solvers/block_descent/inner/loop.py:sweep_dense": "a constant grows by half or more a turn, "
+    "up to the largest eigenvalue",
     "solvers/support_vector/loop.py:descend": "counts its steps",
     "training/checkpoint.py:_claim": "tries again only where another has just removed the folder",
     "base/machine/disk.py:_begin": "tries again only where another has just swept the new file",

@@ -103,8 +103,12 @@ def _validated(model, X, reset: bool, grow: bool):
     types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
     options = {"dtype": types, "ensure_all_finite": False, **form}
     if grow and not reset:
-        return _take_grown(model, X, options)
-    return validate_data(model, X, reset=reset, **options)
+        found = _take_grown(model, X, options)
+    else:
+        found = validate_data(model, X, reset=reset, **options)
+    if sp.issparse(X) and X.format != "csr":
+        found.sum_duplicates()  # a copy, in whatever order the other form had
+    return found
 
 
 def _by_reading(model, X):

@@ -6,6 +6,7 @@ import sys
 import scipy.sparse as sp
 
 from tamis.base.machine.disk import replacing
+from tamis.base.machine.screen import for_terminal
 from tamis.cli.data import source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
@@ -28,7 +29,10 @@ def run(given: argparse.Namespace) -> None:
         options |= {"points": given.points, "X": _rows(model, given)}
     content = exported(model, form, **options)
     if not given.out:
-        sys.stdout.write(content.decode())
+        text = content.decode()
+        if sys.stdout.isatty():  # names come from files
+            text = "\n".join(map(for_terminal, text.split("\n")))
+        sys.stdout.write(text)
         return
     with replacing(given.out, "write") as file:
         file.write(content)

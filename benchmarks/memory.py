@@ -19,13 +19,11 @@ from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.passes import CONFIDENT, SKLEARN, TAMIS
 from benchmarks.workloads import RECIPES, describe, make
 from tamis import (
-    BCWClassifier,
     GroupLassoClassifier,
     OnlineGroupLassoClassifier,
     OnlineMultiTaskClassifier,
     SieveClassifier,
     StabilizedSGDClassifier,
-    ThresholdedClassifier,
 )
 from tamis.base.machine.memory import peak_memory as peak
 
@@ -40,9 +38,7 @@ ALL = {
     "tamis online group lasso": lambda: OnlineGroupLassoClassifier(),
     "tamis online multi-task": lambda: OnlineMultiTaskClassifier(),
     "tamis sieve": lambda: SieveClassifier(n_jobs=1, random_state=0),
-    "tamis BCW": lambda: BCWClassifier(),
     "tamis group lasso": lambda: GroupLassoClassifier(),
-    "tamis thresholding": lambda: ThresholdedClassifier(),
 }
 WAYS = ("partial_fit", "fit")
 STATE = 24  # bytes a column and class, the most of a model without groups or paths
@@ -81,9 +77,7 @@ CASES = (
     Case("tamis FTRL", "columns-1e8", 20_000, ways=("partial_fit",)),
     Case("tamis online multi-task", "rcv1-like", 20_000, per_column=None),
     Case("tamis sieve", "rcv1-like", 20_000, per_column=None),
-    Case("tamis BCW", "rcv1-like", 20_000, per_column=None),
     Case("tamis group lasso", "rcv1-like", 20_000, per_column=None, ways=("fit",)),
-    Case("tamis thresholding", "rcv1-like", 20_000, per_column=None, ways=("fit",)),
 )
 QUICK = (
     Case("tamis FOBOS", "columns-1e7", 2_000),

@@ -85,8 +85,8 @@ TRIED = {
         "out; fewer still would be faster, and err more.",
         "tamis fit --method sieve: peak": "Python, libraries and compiled code take 280 MB before "
         "the first row. No kept rows beside the table, no file behind them, as many copies as "
-        "threads, and a fit whose rows, copies and scores stay within --memory: the peak no "
-        "longer grows with the file.",
+        "threads, and a fit whose rows, copies and scores stay within --memory: the peak is "
+        "bounded by that. What malloc keeps of freed arrays is left.",
     },
 }
 

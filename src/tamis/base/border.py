@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
-from tamis.base.looks import is_known, is_plain, is_vector
+from tamis.base.looks import by_reading, is_known, is_plain, is_vector
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -92,7 +92,7 @@ def take_blocks(model, X, *, reset: bool, chunk: bool = False):
 
 def _validated(model, X, reset: bool, grow: bool):
     """X after scikit-learn's checks; the numbers themselves are looked at later."""
-    X = X if reset else _by_reading(model, X)
+    X = X if reset else by_reading(model, X)
     if sp.issparse(X):
         _check_pointers(X)
     if is_plain(X) and (reset or is_known(model, X, grow)):
@@ -111,18 +111,12 @@ def _validated(model, X, reset: bool, grow: bool):
     return found
 
 
-def _by_reading(model, X):
-    """A frame as rows, by the columns of the file that the model was trained from, if it was."""
-    reading = vars(model).get("reading_")
-    return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
-
-
 def take_columns(model, X, *, reset: bool):
     """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array
     without duplicates or stored zeros.
     """
     options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
-    X = X if reset else _by_reading(model, X)
+    X = X if reset else by_reading(model, X)
     if not sp.issparse(X):
         return _sized(model, validate_data(model, X, **options), fit=reset)
     if X.format != "csc":

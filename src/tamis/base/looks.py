@@ -85,3 +85,9 @@ def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
             )
         return [(0, n_rows)]
     return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))
+
+
+def by_reading(model, X):
+    """A frame as rows, by the columns of the file that the model was trained from, if it was."""
+    reading = vars(model).get("reading_")
+    return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)

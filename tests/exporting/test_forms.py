@@ -216,6 +216,8 @@ def test_a_scorecard_keeps_the_order_of_risks():
     assert card.units.tolist() == [1.0, 1.0, 1.0, 10000.0]
     assert card.points.dtype.kind == "i"
     assert 5 <= np.abs(card.points).max() <= 10
+    assert card.threshold == pytest.approx(-linear.intercepts[0] * card.scale)
+    assert linear.intercepts[0]
     own = X @ linear.weights[:, 0] + linear.intercepts[0]
     other = (X @ (card.points / card.units) - card.threshold) / card.scale
     ranks = np.corrcoef(own.argsort().argsort(), other.argsort().argsort())[0, 1]

@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-.PHONY: demo test test-matrix lint docs bench clean
+.PHONY: demo test test-matrix lint docs bench dist clean
 
 # One stamp an extra: the virtual environment is made once and brought up to date when pyproject.toml changes.
 .venv/%.stamp: pyproject.toml
@@ -37,5 +37,15 @@ docs: .venv/docs.stamp
 bench: .venv/bench.stamp
 	$(BIN)/python -m benchmarks
 
+# A wheel and a source archive that are sound, and that work in a bare environment.
+dist: .venv/test.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check build twine
+	rm -rf dist build/bare
+	$(BIN)/python -m build --outdir dist . > /dev/null
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv build/bare
+	build/bare/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build && bare/bin/tamis --version && bare/bin/python -c "import tamis; print(tamis.report(tamis.SieveClassifier(random_state=0).fit(*tamis.datasets.make_text(random_state=0)[:2])))"
+
 clean:
-	rm -rf .venv build docs/_build docs/api docs/gallery .mypy_cache .ruff_cache
+	rm -rf .venv build dist docs/_build docs/api docs/gallery .mypy_cache .ruff_cache

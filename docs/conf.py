@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",  # formulas without a network
     "sphinx.ext.viewcode",
     "numpydoc",
     "myst_parser",
@@ -35,6 +36,7 @@ myst_dmath_double_inline = True
 html_theme = "pydata_sphinx_theme"
 html_title = f"tamis {release}"
 html_static_path = ["_static"]
+html_extra_path = ["llms.txt"]
 html_css_files = ["tamis.css"]
 html_logo = html_favicon = "_static/sieve.svg"
 html_show_sourcelink = False

@@ -19,3 +19,10 @@ def test_page(page):
 
 def test_reference():
     assert check_pages.unlisted() == []
+
+
+def test_machines_are_told_of_every_page_of_the_guide():
+    docs = Path(__file__).parents[2] / "docs"
+    listed = (docs / "guide.md").read_text().split(":hidden:")[1].split(":::")[0].split()
+    told = (docs / "llms.txt").read_text()
+    assert [page for page in listed if f"({page}.html)" not in told] == []

@@ -244,9 +244,10 @@ def test_a_scorecard_without_rows_states_a_bound():
 
 # --------------------------------------------------------------------------- who, where, how many
 def test_few_columns_of_many_leave():
-    X = sp.random_array((300, 1_000_000), density=2e-6, random_state=0, format="lil")
-    X[:, 17], X[:, 999_999] = RNG.normal(size=(300, 1)), RNG.normal(size=(300, 1))
-    X = sp.csr_array(X)
+    rows = np.concatenate((RNG.integers(0, 300, 600), np.arange(300), np.arange(300)))
+    columns = np.repeat([0, 17, 999_999], [600, 300, 300])
+    columns[:600] = RNG.integers(18, 999_999, 600)  # few of them come twice
+    X = sp.csr_array((RNG.normal(size=1200), (rows, columns)), shape=(300, 1_000_000))
     y = X[:, [17]].toarray()[:, 0] > X[:, [999_999]].toarray()[:, 0]
     model = FTRLClassifier(alpha=0.05, random_state=0).fit(X, y)
     assert {17, 999_999} <= set(model.support_.tolist())

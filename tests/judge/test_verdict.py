@@ -275,3 +275,29 @@ def test_a_page_of_a_report(tmp_path):
     assert found.sentences[0].replace("'", "&#x27;") in page
     for key in ("verdict", "judged", "features", "examples"):
         assert f'<section id="{key}">' in page
+
+
+def test_gaps_in_the_targets_are_refused():
+    model = LinearRegression().fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="y has 1 gaps"):
+        tamis.report(model, X[:3], [1.0, np.nan, 2.0])
+
+
+def test_very_wide_rows_are_judged_without_a_look_at_their_columns(monkeypatch):
+    monkeypatch.setattr("tamis.judge.verdict.evidence.MOST_COLUMNS", 5)
+    evidence = Evidence(MODEL, X[300:], Y[300:])
+    assert evidence.rows is None
+    assert verdict_of(evidence).better
+    assert state("TAM005").state == UNKNOWN
+    assert tamis.report(MODEL, X[300:], Y[300:])._repr_html_()
+
+
+def test_a_frame_with_words_is_judged_by_the_reading_of_a_file(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"x": X[:, 0], "colour": np.where(Y > 0, "red", "blue"), "y": Y})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    rows = tamis.open_rows(tmp_path / "t.csv", target="y")
+    tamis.save(tamis.train(tamis.FTRLClassifier(), rows, progress=False), tmp_path / "m.tamis")
+    found = tamis.report(tamis.load(tmp_path / "m.tamis"), frame.drop(columns="y"), Y)
+    assert found.better
+    assert "colour=" in next(check.said for check in found.checks if check.code == "TAM010")

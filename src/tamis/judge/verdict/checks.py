@@ -159,7 +159,7 @@ def seldom_selected(evidence: Evidence) -> Finding:
 def twins(evidence: Evidence) -> Finding:
     """Whether other columns could stand for kept ones."""
     if evidence.rows is None or evidence.moments is None:
-        return Unknown("no rows were given.")
+        return Unknown("no rows were given, or they have too many columns.")
     if evidence.kept is None:
         return Unknown("the model does not say what it kept.")
     found = evidence.substitutes
@@ -182,7 +182,7 @@ def twins(evidence: Evidence) -> Finding:
 def density_bias(evidence: Evidence) -> Finding:
     """Whether only the most often filled columns were kept."""
     if evidence.moments is None or evidence.kept is None:
-        return Unknown("no rows were given, or the model does not say what it kept.")
+        return Unknown("no rows to look at, or the model does not say what it kept.")
     shares = evidence.moments[2]
     met = np.flatnonzero(shares > 0.0)
     kept = np.intersect1d(evidence.kept, met)
@@ -202,7 +202,7 @@ def density_bias(evidence: Evidence) -> Finding:
 def units(evidence: Evidence) -> Finding:
     """Whether columns are measured in units of one order."""
     if evidence.moments is None:
-        return Unknown("no rows were given.")
+        return Unknown("no rows were given, or they have too many columns.")
     if type(evidence.model).__name__.startswith("Sieve"):
         return "the method measures columns in units of their own."
     spreads = evidence.moments[1]
@@ -267,7 +267,7 @@ def copies(evidence: Evidence) -> Finding:
     """Whether rows come more than once."""
     rows = evidence.rows if evidence.train_rows is None else evidence.train_rows
     if rows is None:
-        return Unknown("no rows were given.")
+        return Unknown("no rows were given, or they have too many columns.")
     count = equal_rows(rows)
     share = count / max(rows.shape[0], 1)
     if share <= COPIES:

@@ -9,10 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
+from tamis.base.estimators.column_names import names_of
+from tamis.base.looks import by_reading
 from tamis.judge.supports import kept_by
 from tamis.judge.verdict.columns import moments_of, substitutes
 
 MOST_ROWS = 20_000  # that figures of columns are taken from
+MOST_COLUMNS = 1 << 22  # wider rows are judged, but their columns are not looked at
 
 
 @dataclass
@@ -39,6 +42,9 @@ class Evidence:
                 f"{type(self.model).__name__} is not fitted yet. Call fit before asking for a "
                 "report."
             )
+        self.X, self.X_train = (
+            None if X is None else by_reading(self.model, X) for X in (self.X, self.X_train)
+        )
         if self.y is not None:
             self.y = self.y.toarray() if sp.issparse(self.y) else np.asarray(self.y)
             rows = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
@@ -46,6 +52,11 @@ class Evidence:
                 raise ValueError(
                     f"X has {rows} rows and y {len(self.y)} targets. Give one target a row, and at "
                     "least one row."
+                )
+            if self.y.dtype.kind == "f" and np.isnan(self.y).any():
+                raise ValueError(
+                    f"y has {int(np.isnan(self.y).sum())} gaps (nan). Judge by rows that have a "
+                    "target."
                 )
         if self.names is None:
             self.names = getattr(self.model, "feature_names_in_", None)
@@ -73,7 +84,8 @@ class Evidence:
         evidence.y = whole.pop("y")
         # What is worked out from X elsewhere is known here.
         vars(evidence).update(dict.fromkeys(("chances", "score")) | whole)
-        vars(evidence).update(rows=rows, drawn=np.arange(rows.shape[0]))
+        looked_at = rows if evidence.width <= MOST_COLUMNS else None
+        vars(evidence).update(rows=looked_at, drawn=np.arange(rows.shape[0]))
         return evidence
 
     # ------------------------------------------------------------------ the model
@@ -97,7 +109,11 @@ class Evidence:
 
     def name(self, column: Any) -> str:
         """A column's name, or its number."""
-        return f"column {column}" if self.names is None else str(self.names[column])
+        if self.names is not None:
+            return str(self.names[column])
+        if vars(self.model).get("reading_"):  # it was trained from a file
+            return names_of(self.model, [column])[0]
+        return f"column {column}"
 
     @functools.cached_property
     def importance(self) -> np.ndarray:
@@ -157,7 +173,9 @@ class Evidence:
     @functools.cached_property
     def rows(self) -> Any:
         """The rows as CSR, at most so many of them, drawn by the same seed every time."""
-        return None if self.X is None else _as_csr(self.X, self.drawn)
+        if self.X is None or self.width > MOST_COLUMNS:
+            return None
+        return _as_csr(self.X, self.drawn)
 
     @functools.cached_property
     def drawn(self) -> np.ndarray:
@@ -172,7 +190,7 @@ class Evidence:
     @functools.cached_property
     def train_rows(self) -> Any:
         """The rows learnt from as CSR, at most so many of them."""
-        if self.X_train is None:
+        if self.X_train is None or self.width > MOST_COLUMNS:
             return None
         rows = self.X_train.shape[0] if hasattr(self.X_train, "shape") else len(self.X_train)
         return _as_csr(self.X_train, drawn_rows(rows))

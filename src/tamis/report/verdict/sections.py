@@ -91,7 +91,7 @@ def example_rows(evidence: Evidence) -> list[tuple[str, int]]:
     """A row that is surely right, one that is surely wrong, and one that is unsure: their places
     among the rows that were looked at.
     """
-    if evidence.score is None:
+    if evidence.score is None or evidence.rows is None:
         return []
     sure = np.abs(evidence.score[evidence.drawn])
     right = (evidence.guess == evidence.y)[evidence.drawn]

@@ -301,3 +301,12 @@ def test_a_frame_with_words_is_judged_by_the_reading_of_a_file(tmp_path):
     found = tamis.report(tamis.load(tmp_path / "m.tamis"), frame.drop(columns="y"), Y)
     assert found.better
     assert "colour=" in next(check.said for check in found.checks if check.code == "TAM010")
+
+
+def test_a_shift_is_large_and_sure():
+    train = {"X_train": X[:300], "y_train": Y[:300]}
+    few = X[300:306] + 0.5  # half a spread, which six rows do not show
+    assert state("TAM011", X=few, y=Y[300:306], **train).state == PASSED
+    many = {"X_train": np.tile(X[:300], (60, 1)), "y_train": np.tile(Y[:300], 60)}
+    slight = np.tile(X[:300], (60, 1)) + 0.1  # sure, and too small to matter
+    assert state("TAM011", X=slight, y=np.tile(Y[:300], 60), **many).state == PASSED

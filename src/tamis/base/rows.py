@@ -123,7 +123,12 @@ def hashes_of(matrix) -> np.ndarray:
         return found
     step = max(1, CHUNK // max(1, matrix.shape[1]))
     for start in range(0, len(found), step):
-        found[start : start + step] = hashes_of(sp.csr_array(matrix[start : start + step]))
+        part = np.ascontiguousarray(matrix[start : start + step])
+        filled = np.flatnonzero(part)
+        indptr = np.zeros(len(part) + 1, dtype=np.uint64)
+        np.cumsum(np.count_nonzero(part, axis=1), out=indptr[1:], dtype=np.uint64)
+        indices = (filled % part.shape[1]).astype(np.uint32)
+        hash_rows(part.ravel()[filled], indices, indptr, found[start : start + step])
     return found
 
 

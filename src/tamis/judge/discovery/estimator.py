@@ -17,7 +17,7 @@ from tamis.base.targets import ClassTargets, Coded, NumberTargets
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.one_pass import screen_pass
 from tamis.judge.discovery.screen import screen_path
-from tamis.judge.discovery.selecting import Rules, Selection, select, sides_of
+from tamis.judge.discovery.selecting import MIX, Rules, Selection, select, sides_of
 from tamis.judge.discovery.telling import Discoveries
 from tamis.judge.stability import selection_kappa
 
@@ -167,10 +167,10 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout="columns")
         outcomes, logistic = outcomes_of(taken.targets, taken.columns)
-        if sample_weight is None:
-            self._warn_repeats(taken.rows, outcomes)
-        columns = Columns(taken.rows, taken.weights)
-        sides = sides_of(taken.rows)
+        hashes = hashes_of(taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows)
+        if sample_weight is None and self.n_features_in_ >= WIDE:
+            warn_repeats(hashes, outcomes)
+        columns, sides = Columns(taken.rows, taken.weights), sides_of(hashes)
         self._show(taken.targets, columns, self._select(columns, outcomes, logistic, sides))
         return self
 
@@ -191,7 +191,8 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout="columns")
         outcomes, logistic = outcomes_of(taken.targets, taken.columns)
-        sides, supports = sides_of(taken.rows), []
+        hashes = hashes_of(taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows)
+        sides, supports = sides_of(hashes), []
         for side in (False, True):
             mine = np.flatnonzero(sides == side)
             sparse = sp.issparse(taken.rows)
@@ -212,20 +213,6 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
     def _weigh(self, targets, columns, weights, **stream):
         """Row weights as they are."""
         return targets, weights
-
-    def _warn_repeats(self, X, outcomes: np.ndarray) -> None:
-        """Say it where rows come twice: they are no independent evidence."""
-        words = hashes_of(X.tocsr() if sp.issparse(X) else X)
-        for outcome in outcomes.T:
-            words = words * np.uint64(0x9E3779B97F4A7C15) ^ (outcome + 0.0).view(np.uint64)
-        share = 1.0 - len(np.unique(words)) / len(words)
-        if X.shape[1] >= WIDE and share > REPEATS:
-            warn_user(
-                f"{share:.0%} of the rows repeat others, targets included. If they are copies, "
-                "p-values are too small: drop them. If such a row was really met so often, give it "
-                "once, with sample_weight.",
-                UserWarning,
-            )
 
     def _select(
         self, columns: Columns, outcomes: np.ndarray, logistic: bool, sides=None
@@ -264,3 +251,18 @@ def outcomes_of(targets, columns: np.ndarray) -> tuple[np.ndarray, bool]:
     if isinstance(targets, NumberTargets):
         return np.ascontiguousarray(columns), False
     return (targets.signs(columns) > 0).astype(float), True
+
+
+def warn_repeats(hashes: np.ndarray, outcomes: np.ndarray) -> None:
+    """Say it where rows come twice: they are no independent evidence."""
+    words = hashes
+    for outcome in outcomes.T:
+        words = words * MIX ^ (outcome + 0.0).view(np.uint64)
+    share = 1.0 - len(np.unique(words)) / len(words)
+    if share > REPEATS:
+        warn_user(
+            f"{share:.0%} of the rows repeat others, targets included. If they are copies, "
+            "p-values are too small: drop them. If such a row was really met so often, give it "
+            "once, with sample_weight.",
+            UserWarning,
+        )

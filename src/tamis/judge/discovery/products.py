@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.special import expit
 from scipy.stats import norm
 
@@ -45,6 +44,10 @@ class Found(NamedTuple):
     pvalues: np.ndarray
     effects: np.ndarray
     errors: np.ndarray
+
+    def of(self, tests) -> "Found":
+        """Of some of the tests."""
+        return Found(*(column[tests] for column in self))
 
 
 class Sums(NamedTuple):
@@ -83,12 +86,16 @@ def try_numbers(sheet: Sheet, tests: Sequence[Test]) -> Found:
     return Found(scores, pvalues, effects, errors)
 
 
-def try_classes(sheet: Sheet, tests: Sequence[Test], own: bool = False) -> Found:
+def try_classes(
+    sheet: Sheet, tests: Sequence[Test], starts: np.ndarray, own: bool = False
+) -> Found:
     """Tests of targets that are 0 or 1; with the columns' `own` weights in the model, effects are
     changes of the log odds, and scores those of what is left beside them.
+
+    The regressions start from weights (outputs, places).
     """
     everything = [_controls(sheet, test, own) for test in tests]
-    weights = _newton(sheet, tests, everything)
+    weights = _newton(sheet, tests, everything, starts)
     fits = _bent_fits(sheet, tests, everything, weights)
     sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
     for table, targets, of_rows in sheet.blocks():
@@ -149,15 +156,27 @@ def _least_squares(sheet: Sheet, tests: Sequence[Test]) -> tuple[np.ndarray, np.
     return fits[0], fits[1]
 
 
-def _newton(sheet: Sheet, tests: Sequence[Test], everything: list[np.ndarray]) -> list[np.ndarray]:
-    """Weights of unpenalised logistic regressions on the controls; each from the constant alone."""
+def common_start(sheet: Sheet, tests: Sequence[Test]) -> np.ndarray:
+    """Weights (outputs, places) of the first test of every output: the others differ from it by a
+    few controls.
+    """
     level = sum(weights @ targets for _, targets, weights in sheet.blocks()) / sheet.total
-    level = np.clip(level, 1e-9, 1.0 - 1e-9)  # a half may lack a class
-    odds = np.log(level / (1.0 - level))
-    found = [
-        np.where(at == sheet.width - 1, odds[t.output], 0.0)
-        for t, at in zip(tests, everything, strict=True)
-    ]
+    level = np.clip(level, 1e-9, 1.0 - 1e-9)  # a half of the rows may lack a class
+    starts = np.zeros((len(level), sheet.width))
+    starts[:, -1] = np.log(level / (1.0 - level))
+    firsts = {test.output: test for test in reversed(tests)}.values()
+    everything = [_controls(sheet, test, False) for test in firsts]
+    found = _newton(sheet, list(firsts), everything, starts)
+    for test, at, weights in zip(firsts, everything, found, strict=True):
+        starts[test.output, at] = weights
+    return starts
+
+
+def _newton(
+    sheet: Sheet, tests: Sequence[Test], everything: list[np.ndarray], starts: np.ndarray
+) -> list[np.ndarray]:
+    """Weights of unpenalised logistic regressions on the controls."""
+    found = [starts[test.output, at] for test, at in zip(tests, everything, strict=True)]
     open_ = list(range(len(tests)))
     for _ in range(NEWTON):
         slopes = {k: np.zeros(len(found[k])) for k in open_}
@@ -203,8 +222,9 @@ def _bent_fits(
 
 def _solved(gram: np.ndarray, wanted: np.ndarray, ridge: float) -> np.ndarray:
     """Solution of a symmetric system with a little on its diagonal."""
-    gram = gram + ridge * np.eye(len(gram))
+    gram = gram.copy()
+    gram.flat[:: len(gram) + 1] += ridge
     try:
-        return cho_solve(cho_factor(gram, check_finite=False), wanted, check_finite=False)
-    except LinAlgError:  # rounding has left it no longer positive
+        return np.linalg.solve(gram, wanted)
+    except np.linalg.LinAlgError:  # rounding has left nothing on the diagonal
         return np.linalg.lstsq(gram, wanted, rcond=None)[0]

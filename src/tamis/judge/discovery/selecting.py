@@ -7,7 +7,6 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 
 from tamis.base.machine.threads import count_threads
-from tamis.base.rows import hashes_of
 from tamis.judge.discovery.claims import heads_of, qvalues_of
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import Company, company, components
@@ -16,12 +15,15 @@ from tamis.judge.discovery.products import (
     Found,
     Sheet,
     Test,
+    common_start,
     try_classes,
     try_numbers,
 )
 from tamis.judge.discovery.screen import Screened, noise_slope
 
-CELLS = 4_000_000  # numbers of a block of rows
+CELLS = 2_000_000  # numbers of a block of rows
+KEPT = 32_000_000  # numbers of a sheet that is kept as it is
+MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples scatter
 
 
 class Rules(NamedTuple):
@@ -148,11 +150,7 @@ def judge(
 
 def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, sides) -> Shown:
     """Effects of some tests, and their z in two halves of the rows."""
-    full = (
-        run(sheet, tests, rules, own=True)
-        if rules.logistic
-        else Found(*(column[told] for column in found))
-    )
+    full = run(sheet, tests, rules, own=True) if rules.logistic else found.of(told)
     halves = np.full((len(tests), 2), np.nan)
     if sides is not None and len(tests):
         for side in (False, True):
@@ -160,14 +158,13 @@ def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, side
     return Shown(told, full.effects, full.errors, halves)
 
 
-def sides_of(X) -> np.ndarray:
+def sides_of(hashes: np.ndarray) -> np.ndarray:
     """A half for each row, by its content: copies of a row are in one half."""
-    hashes = hashes_of(X.tocsr() if sp.issparse(X) else X)
-    return (hashes * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(63) == 1
+    return (hashes * MIX) >> np.uint64(63) == 1
 
 
 def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:
-    """A sheet on which the rows of the other half weigh nothing."""
+    """A sheet of the rows of one half."""
 
     def blocks():
         start = 0
@@ -195,7 +192,6 @@ def sheet_of(
     step = max(1, CELLS // width)
     part: Any = sp.csr_array(columns.X[:, union]) if columns.sparse else columns.X
     means, units = columns.means[union], columns.units[union]
-    kept: list[Block] = []
 
     def block(start: int) -> Block:
         rows = slice(start, min(start + step, columns.n_rows))
@@ -204,11 +200,11 @@ def sheet_of(
         table = np.asfortranarray(np.hstack([own, factors[rows], ones]))
         return table, targets[rows], columns.weights[rows]
 
-    if columns.n_rows <= step:
-        kept.append(block(0))
+    starts = range(0, columns.n_rows, step)
+    kept = [block(start) for start in starts] if columns.n_rows * width <= KEPT else []
 
     def blocks():
-        return kept or (block(start) for start in range(0, columns.n_rows, step))
+        return kept or map(block, starts)
 
     return Sheet(blocks, columns.total, width)
 
@@ -219,13 +215,12 @@ def run(sheet: Sheet, tests: list[Test], rules: Rules, own: bool = False) -> Fou
         return Found(*(np.zeros(0) for _ in Found._fields))
     if not rules.logistic:
         return try_numbers(sheet, tests)
+    starts = common_start(sheet, tests)
     threads = min(count_threads(rules.n_jobs), len(tests))
-    parts = [tests[k::threads] for k in range(threads)]
-    jobs = (delayed(try_classes)(sheet, part, own) for part in parts)
-    done = (
-        Parallel(n_jobs=threads, prefer="threads")(jobs)
-        if threads > 1
-        else [try_classes(sheet, tests, own)]
-    )
-    order = np.argsort(np.concatenate([np.arange(len(tests))[k::threads] for k in range(threads)]))
-    return Found(*(np.concatenate(column)[order] for column in zip(*done, strict=True)))
+    if threads == 1:
+        return try_classes(sheet, tests, starts, own)
+    parts = [np.arange(len(tests))[k::threads] for k in range(threads)]
+    jobs = (delayed(try_classes)(sheet, [tests[k] for k in part], starts, own) for part in parts)
+    done = Parallel(n_jobs=threads, prefer="threads")(jobs)
+    order = np.argsort(np.concatenate(parts))
+    return Found(*(np.concatenate(column) for column in zip(*done, strict=True))).of(order)

@@ -16,10 +16,11 @@ from tamis.judge.discovery.products import (
     Sheet,
     Test,
     common_start,
+    determines,
     try_classes,
     try_numbers,
 )
-from tamis.judge.discovery.screen import Screened, noise_slope
+from tamis.judge.discovery.screening.by_path import Screened, noise_slope
 
 CELLS = 2_000_000  # numbers of a block of rows
 KEPT = 32_000_000  # numbers of a sheet that is kept as it is
@@ -67,6 +68,7 @@ class Plan(NamedTuple):
     outputs: np.ndarray
     columns: np.ndarray
     controls: list[np.ndarray]
+    spare: list[np.ndarray]  # controls that are correlates alone, the strongest first
     company: list[Company]
     union: np.ndarray
 
@@ -83,7 +85,7 @@ class Plan(NamedTuple):
 
 def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
     """Tests of all candidates of all outputs."""
-    outputs, columns, controls, companies = [], [], [], []
+    outputs, columns, controls, spare, companies = [], [], [], [], []
     for output, screen in enumerate(screened):
         for column in screen.candidates.tolist():
             mine = of[column]
@@ -91,12 +93,14 @@ def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
             outputs.append(output)
             columns.append(column)
             controls.append(np.union1d(shared, mine.near))
+            spare.append(mine.near[~np.isin(mine.near, shared)])
             companies.append(mine)
     union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
     return Plan(
         np.array(outputs, dtype=np.int64),
         np.array(columns, dtype=np.int64),
         controls,
+        spare,
         companies,
         union.astype(np.int64),
     )
@@ -122,6 +126,7 @@ def judge(
     sheet: Sheet, planned: Plan, family: int, rules: Rules, n_components: int, sides=None
 ) -> Selection:
     """Run the tests of a family of that many columns and outputs, and make claims."""
+    planned = planned._replace(controls=_loosened(sheet, planned, n_components))
     tests = planned.tests(n_components)
     found = run(sheet, tests, rules)
     groups = [mine.substitutes for mine in planned.company]
@@ -146,6 +151,26 @@ def judge(
         n_components,
         shown,
     )
+
+
+def _loosened(sheet: Sheet, planned: Plan, n_components: int) -> list[np.ndarray]:
+    """Controls without those that leave nothing of a column although none of them is its twin: the
+    last level of a category is known from all others. Of correlates that are no more than that, the
+    weakest goes first.
+    """
+    gram: np.ndarray | float = 0.0
+    for table, _, weights in sheet.blocks():
+        gram = gram + (table * weights[:, None]).T @ table
+    found = []
+    for k, test in enumerate(planned.tests(n_components)):
+        controls, spare = planned.controls[k], planned.spare[k]
+        while len(spare) and determines(gram, test, sheet.width):
+            lost, spare = spare[-1], spare[:-1]
+            controls = controls[controls != lost]
+            kept = test.controls != np.searchsorted(planned.union, lost)
+            test = test._replace(controls=test.controls[kept])
+        found.append(controls)
+    return found
 
 
 def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, sides) -> Shown:

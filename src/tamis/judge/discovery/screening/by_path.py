@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.path import Path
+from tamis.judge.discovery.screening.path import Path
 
 SHARE = 0.8  # of the largest slope that noise has: the penalty of the controls
 NUMBERS = (40, 1.02, 0.08)  # penalties for numbers: how many, first and last over the largest slope

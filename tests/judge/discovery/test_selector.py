@@ -118,6 +118,32 @@ def test_halves_of_the_rows_replicate_what_is_strong(wide):
     assert 0.0 < found["kappa"] <= 1.0
 
 
+def test_twins_among_few_columns_are_no_common_factor():
+    """They are the largest component of so small a table, and a control that would hide both."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 6))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=400)
+    selector = FDRSelector().fit(X, X[:, 0] + rng.normal(size=400))
+    assert selector.n_components_ == 1
+    assert len(selector.support_) == 1
+    assert selector.support_[0] in (0, 1)
+
+
+def test_a_common_factor_hides_what_leans_on_it():
+    """A batch moves all columns and the target; only two columns tell more than it."""
+    held = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        batch = rng.normal(size=(300, 1))
+        X = rng.normal(size=(300, 400)) + batch * rng.uniform(0.0, 1.2, 400)
+        y = X[:, 3] - X[:, 9] + batch[:, 0] + rng.normal(size=300)
+        selector = FDRSelector(substitutes=None).fit(X, y)
+        assert selector.n_components_ == 1
+        assert {3, 9} <= set(selector.support_)
+        held.append(len(selector.support_) - 2)
+    assert np.mean(held) <= 1.0
+
+
 # --------------------------------------------------------------------------- words
 def test_copies_of_rows_are_told(wide):
     X, noise = wide

@@ -105,7 +105,7 @@ def select_rows(
     loadings = moments.loadings()
     sheet, sides = _sheet(chunks, measured, planned, loadings, memory)
     family = measured.n_columns * len(screened)
-    return measured, judge(sheet, planned, family, rules, loadings.shape[1], sides)
+    return measured, judge(sheet, planned, family, rules, loadings, sides)
 
 
 def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screened]:

@@ -103,3 +103,22 @@ def test_wrong_options_are_refused(folder, options, words, capsys):
     done = select(folder, *options, capsys=capsys)
     assert done.code == 2
     assert words in done.err
+
+
+def test_fit_shows_what_may_be_claimed_beside_what_it_kept(folder, tmp_path, capsys):
+    done = here(
+        *("fit", folder / "table.csv", "--target", "bought", "--as", "paid=skip"),
+        *("--discoveries", "--report", tmp_path / "page.html"),
+        capsys=capsys,
+    )
+    assert done.code == 0
+    assert "may be claimed at a false discovery rate of 0.1" in done.out
+    assert "q-value" in done.out
+    assert ">q-value<" in (tmp_path / "page.html").read_text()
+    done = here(
+        *("fit", folder / "table.csv", "--target", "bought", "--as", "paid=skip", "--json"),
+        *("--discoveries", "--method", "ftrl"),
+        capsys=capsys,
+    )
+    lines = json.loads(done.out)["top"]
+    assert min(line["qvalue"] for line in lines) < 1e-3

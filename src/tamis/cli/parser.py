@@ -92,6 +92,12 @@ def _fit(commands) -> None:
         metavar="ROWS",
         help="rows between checkpoints; default: 100000",
     )
+    one.add_argument(
+        "--discoveries",
+        action="store_true",
+        help="test the kept features too, by tamis select: q-values beside the weights, for some "
+        "more readings of the file",
+    )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
     _chance(one)
     _reading(one)

@@ -48,11 +48,6 @@ class KernelModel(Estimator):
     kernels, but picks among similar ones by chance; v = 0 keeps all; between, similar kernels get
     similar weights and useless ones exactly 0.
 
-    Choose this {kind} for up to a few thousand rows whose targets depend on few columns in ways
-    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
-    Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
-    for linear effects of many columns use `Sieve{Kind}`.
-
     {parameters}
 
     {attributes}

@@ -81,7 +81,7 @@ class Session:
     def _surroundings(self) -> dict[str, str]:
         """This source, and the command that runs it."""
         path = f"{self.home}{os.pathsep}{os.environ['PATH']}"
-        own = {"PATH": path, "PYTHONPATH": str(ROOT / "src"), "PYTHONIOENCODING": "utf-8"}
+        own = {"PATH": path, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"}
         return {**os.environ, **own}
 
     def _of_any_machine(self, said: str) -> str:

@@ -90,10 +90,12 @@ def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
         for chunk in rows:
             survey.add(chunk, False)
             break
-    task = "classify" if survey.as_classes() else "regress"
-    looks, other = ("classes", "regress") if task == "classify" else ("numbers", "classify")
-    note(f"the targets look like {looks}; --task {other} says otherwise")
-    return task
+    if not survey.as_classes():
+        note("the targets look like numbers; --task classify says otherwise")
+        return "regress"
+    if not survey.several and len(survey.classes) > 2 and not isinstance(survey.classes[0], str):
+        note("the targets look like classes; --task regress says otherwise")
+    return "classify"
 
 
 def refuse_constant(model: Any, rows: RowSource, survey: Survey | None) -> None:

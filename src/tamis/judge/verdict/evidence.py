@@ -74,7 +74,7 @@ class Evidence:
                 if found is not None:
                     parts.setdefault(what, []).append(found)
             if held < MOST_ROWS:
-                first.append(sp.csr_array(X[: MOST_ROWS - held], dtype=float))
+                first.append(_of_width(X[: MOST_ROWS - held], int(model.n_features_in_)))
                 held += first[-1].shape[0]
         if not held:
             return cls(model, names=names)
@@ -230,6 +230,16 @@ class Evidence:
 def _loss(guess, truth, classes: bool) -> np.ndarray:
     given = (guess != truth).astype(float) if classes else (guess - truth.astype(float)) ** 2
     return given.mean(axis=1) if given.ndim > 1 else given
+
+
+def _of_width(X: Any, width: int) -> sp.csr_array:
+    """Rows of a file as wide as the model: a file may end before the model's last column, or go on
+    after it.
+    """
+    X = sp.csr_array(X, dtype=float)
+    if X.shape[1] > width:
+        return X[:, :width]
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
 def drawn_rows(count: int) -> np.ndarray:

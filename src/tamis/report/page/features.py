@@ -118,7 +118,8 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
         'id="kept-back">Back</button>'
         '<button type="button" id="kept-next">Next</button></span></div>'
     )
-    sheet.table(heads, lines, caption, numbers, key="kept")
+    named = "named" if columns[2:] and columns[2].head == "name" else ""
+    sheet.table(heads, lines, caption, numbers, key="kept", kind=named)
     if rows > PAGE:  # for paper, and where scripts do not run
         sheet.raw(f'<p class="note" id="kept-note">Rows 1–{PAGE} of {whole(rows)}.</p>')
     data = {

@@ -137,6 +137,7 @@ def examples_section(sheet: Sheet, evidence: Evidence) -> None:
         "Contributions to the score (value times weight); the intercept adds "
         f"{_signed(intercept)}. The surest right row, the surest wrong one, and the least sure.",
         {3},
+        kind="stacked examples",
     )
 
 

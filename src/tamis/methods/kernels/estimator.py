@@ -40,7 +40,7 @@ SELECTED = 1e-6  # share of the largest weight from which on a kernel counts as 
 
 @estimator
 class KernelModel(Estimator):
-    r"""Base of the models of several kernels; a model adds `_problems`, and its targets.
+    r"""Base of the models of several kernels; a {kind} adds `_problems`, and its targets.
 
     over :math:`\Theta = \{\theta \ge 0 : v \sum_q \theta_q + (1 - v) \sum_q \theta_q^2 \le 1\}`,
     with C s the costs of the rows and v the parameter `l1_ratio`. It is solved by the level method

@@ -77,7 +77,7 @@ def test_models_begin_with_when_to_choose_them(name):
     """Right after the sentence that says what it is, and before any formula or parameter."""
     paragraphs = inspect.getdoc(MODELS[name]).split("\n\n")
     assert re.match(r"Choose (it|this|``)", paragraphs[1]), paragraphs[1]
-    assert len(re.findall(r"\.(?:\s|$)", paragraphs[1])) >= 2, "nothing about when not"
+    assert len(re.findall(r"[.;](?:\s|$)", paragraphs[1])) >= 2, "nothing about when not"
 
 
 @pytest.mark.parametrize("name", ONLINE)

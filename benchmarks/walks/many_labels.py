@@ -78,11 +78,12 @@ def reports(session: Session, most: int | None) -> None:
 
 
 def schools(session: Session) -> None:
-    """Write the schools as arrays, the constant column left out."""
+    """Write the schools as arrays, the columns in units of their spread, no constant one."""
     stored = sets.load("school")
+    X = stored["X"][:, :-1].astype(float)
     np.savez(
         session.folder / "schools.npz",
-        X=stored["X"][:, :-1].astype(float),
+        X=(X - X.mean(axis=0)) / X.std(axis=0),
         y=stored["y"].astype(float),
         task=stored["task"],
         train=stored["split1_train"],

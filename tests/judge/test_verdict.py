@@ -157,6 +157,17 @@ def test_a_rare_class_is_found():
     assert state("TAM002").state == PASSED
 
 
+def test_a_rare_label_is_counted_by_rows_and_gets_no_advice_for_classes():
+    labels = np.ones((300, 3), int)
+    labels[:, 1:] = np.arange(300)[:, None] % (2, 16) == 0
+    model = tamis.FTRLClassifier(random_state=0).fit(X[300:], labels)
+    assert "rarest label, 2, has 6% of the rows" in state("TAM002", model, y=labels).said.lower()
+    labels[:, 2] = np.arange(300) < 6
+    found = state("TAM002", model, y=labels)
+    assert "label 2 has 2.0% of the rows" in found.said.lower()
+    assert "class_weight" not in found.advice
+
+
 def test_too_few_rows_are_found():
     y = np.zeros(300, int)
     y[:6] = 1

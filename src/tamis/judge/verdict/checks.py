@@ -85,13 +85,18 @@ def rare_class(evidence: Evidence) -> Finding:
     counts = _counts(evidence)
     if isinstance(counts, Unknown):
         return counts
-    share = min(counts.values()) / sum(counts.values())
+    labels = np.ndim(evidence.y) > 1  # a row may have several of them, or none
+    share = min(counts.values()) / (len(evidence.y) if labels else sum(counts.values()))
     rarest = min(counts, key=lambda one: counts[one])
+    kind = "label" if labels else "class"
     if share >= RARE:
-        return f"the rarest class, {rarest!r}, has {share:.0%} of the rows."
+        return f"the rarest {kind}, {rarest!r}, has {share:.0%} of the rows."
     return Found(
-        f"class {rarest!r} has {share:.1%} of the rows, so a small error says little about it.",
-        "Look at the confusion matrix and the precision-recall curve; try class_weight='balanced'.",
+        f"{kind} {rarest!r} has {share:.1%} of the rows, so a small error says little about it.",
+        "Look at each label's precision-recall curve; choose a threshold a label on held-out rows."
+        if labels
+        else "Look at the confusion matrix and the precision-recall curve; try "
+        "class_weight='balanced'.",
     )
 
 

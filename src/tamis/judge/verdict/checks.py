@@ -93,7 +93,7 @@ def rare_class(evidence: Evidence) -> Finding:
         return f"the rarest {kind}, {rarest!r}, has {share:.0%} of the rows."
     return Found(
         f"{kind} {rarest!r} has {share:.1%} of the rows, so a small error says little about it.",
-        "Look at each label's precision-recall curve; choose a threshold a label on held-out rows."
+        "Look at precision and recall label by label; choose a threshold for it on held-out rows."
         if labels
         else "Look at the confusion matrix and the precision-recall curve; try "
         "class_weight='balanced'.",

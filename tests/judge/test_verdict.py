@@ -1,6 +1,7 @@
 """The verdict: errors beside guessing, sentences, and each check both found and passed."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -286,6 +287,24 @@ def test_a_page_of_a_report(tmp_path):
     assert found.sentences[0].replace("'", "&#x27;") in page
     for key in ("verdict", "judged", "features", "examples"):
         assert f'<section id="{key}">' in page
+
+
+def test_a_page_tells_labels_apart(tmp_path):
+    labels = np.stack((Y, np.zeros(600, int), X[:, 2] > 0), axis=1).astype(int)
+    labels[:4, 1] = 1
+    model = tamis.FTRLClassifier(random_state=0).fit(X[:300], labels[:300])
+    tamis.report(model, X[300:], labels[300:], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    table = page.split("right of those given")[1].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[1:]]
+    told = model.predict(X[300:])[:, 0]
+    wanted = [int(Y[300:].sum()), int(told.sum())]
+    found = next(row for row in rows if ">0<" in row[0])
+    assert [int(cell) for cell in found[1:3]] == wanted
+    right = int((told * Y[300:]).sum())
+    assert found[3:5] == [f"{100 * right / part:.1f} %" for part in reversed(wanted)]
+    # No row has the second label, and none is given it: no shares.
+    assert [row[1:] for row in rows if ">1<" in row[0]] == [["0", "0", "–", "–", "0.0 %"]]
 
 
 def test_gaps_in_the_targets_are_refused():

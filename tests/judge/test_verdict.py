@@ -295,8 +295,8 @@ def test_a_page_tells_labels_apart(tmp_path):
     model = tamis.FTRLClassifier(random_state=0).fit(X[:300], labels[:300])
     tamis.report(model, X[300:], labels[300:], tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
-    table = page.split("right of those given")[1].split("</table>")[0]
-    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[1:]]
+    table = page.split("Labels one by one")[1].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
     told = model.predict(X[300:])[:, 0]
     wanted = [int(Y[300:].sum()), int(told.sum())]
     found = next(row for row in rows if ">0<" in row[0])

@@ -109,10 +109,11 @@ def labels_table(sheet: Sheet, evidence: Evidence) -> None:
     ]
     more = f" The {LABELS} most frequent of {whole(len(rows))}." if len(rows) > LABELS else ""
     sheet.table(
-        ["label", "rows", "given", "right of those given", "found", "error"],
+        ["label", "rows", "given", "right", "found", "error"],
         lines,
-        "Labels one by one: rows that have the label, rows that were given it, the share of those "
-        f"that have it (precision), the share of the rows that were found (recall).{more}",
+        "Labels one by one: rows that have the label, rows that were given it, the share of the "
+        "given ones that have it (right: precision), the share of its rows that were given it "
+        f"(found: recall).{more}",
         {1, 2, 3, 4, 5},
     )
 

@@ -12,7 +12,9 @@ import check_pages
 
 
 @pytest.mark.own_seeds  # what the pages print
-@pytest.mark.parametrize("page", check_pages.PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}")
+@pytest.mark.parametrize(
+    "page", check_pages.PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}"
+)
 def test_page(page):
     assert check_pages.run(page) == 0
 

@@ -105,6 +105,16 @@ def test_files_that_are_narrower_or_wider_than_a_model_that_grows(width):
     assert len(run_checks(found)) == len(CHECKS)
 
 
+def test_classes_of_a_file_are_whole_numbers():
+    """Which holds floats: a page says 1, not 1.0."""
+    rows = sp.csr_array(X)
+    model = tamis.FTRLClassifier().fit(rows[:300], 2 * Y[:300] - 1)
+    found = Evidence.streamed(model, [(rows[300:], 2.0 * Y[300:] - 1.0)])
+    assert found.y.dtype.kind == "i"
+    said = next(check.said for check in run_checks(found) if check.code == "TAM002")
+    assert "1.0" not in said
+
+
 def test_a_pipeline_is_judged_by_its_last_step():
     said = np.array(["good", "bad", *(f"word{j}" for j in range(12))])
     texts = [" ".join([said[y], *said[2:][row > 0]]) for y, row in zip(Y, X, strict=True)]

@@ -166,8 +166,9 @@ def suggest(survey: Survey, sieve: int) -> tuple[str, str]:
     if sieve > MOST:
         return "ftrl", f"the sieve would need more than {MOST // 10**9} GB for so many columns"
     filled = survey.nonzeros / max(survey.rows, 1)
-    said = f"{survey.features:,} columns, {filled:,.3g} of them filled in a row on average"
-    if survey.density > 0.15 and survey.features < 5000:
+    filled_words = f"{filled:,.0f}" if filled >= 100 else f"{filled:.3g}"
+    said = f"{survey.features:,} columns, {filled_words} of them filled in a row on average"
+    if survey.density > 0.15 and survey.features < min(5000, survey.rows):
         return "ftrl", f"{said}: few and dense"
     return "sieve", said
 

@@ -1,7 +1,7 @@
 """Run the blocks of the pages: ``python docs/check_pages.py [PAGE ...]``.
 
-A fenced block marked ``python`` is run: as a doctest where it has prompts, else as it stands. Of one
-marked ``console run`` every line that begins with ``$ tamis`` is run, and must say what the page
+A fenced block marked ``python`` is run: as a doctest where it has prompts, else as it stands. Of
+one marked ``console run`` every line that begins with ``$`` is run, and must say what the page
 says. The blocks of a page share one namespace and one folder, empty at first, from top to bottom.
 Blocks marked otherwise (``text``, ``console``) are not run.
 """
@@ -44,7 +44,8 @@ def run(page: Path) -> int:
         try:
             for line, mark, code in blocks(page):
                 if mark != "python":
-                    failed += not all([_says(*step, page, line) for step in steps(code)])
+                    said = [_says(*step, page, line) for step in steps(code)]
+                    failed += not all(said)
                 elif ">>>" in code:
                     test = parser.get_doctest(code, names, page.name, str(page), line)
                     failed += bool(runner.run(test, clear_globs=False).failed)
@@ -69,9 +70,13 @@ def terminal(command: str) -> str:
     _, *words = shlex.split(command, comments=True)
     said, polite = io.StringIO(), signal.getsignal(signal.SIGTERM)
     try:
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            with warnings.catch_warnings(), contextlib.suppress(SystemExit):
-                main(words)
+        with (
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+            contextlib.suppress(SystemExit),
+            warnings.catch_warnings(),
+        ):
+            main(words)
     finally:
         signal.signal(signal.SIGTERM, polite)
     return said.getvalue()

@@ -6,8 +6,11 @@ import re
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tamis
 from tamis.datasets import make_text
@@ -88,6 +91,43 @@ def test_chunks_are_judged_as_one():
     assert verdict_of(parts) == verdict_of(whole)
     np.testing.assert_array_equal(parts.rows.toarray(), whole.rows.toarray())
     assert [c[:5] for c in run_checks(parts)] == [c[:5] for c in run_checks(whole)]
+
+
+@pytest.mark.parametrize("width", [5, 40])
+def test_files_that_are_narrower_or_wider_than_a_model_that_grows(width):
+    """Of which columns are looked at as far as the model has them."""
+    model = tamis.FTRLClassifier(grow=True).partial_fit(X[:300], Y[:300], classes=[0, 1])
+    rows = sp.csr_array(np.hstack((X[300:], np.ones((300, 28))))[:, :width])
+    parts = [(rows[:200, : width - 1], Y[300:500]), (rows[200:], Y[500:])]
+    found = Evidence.streamed(model, parts)
+    assert found.rows.shape == (300, 12)
+    common = min(width, 12)
+    np.testing.assert_array_equal(found.rows[[250], :common].toarray()[0], X[550, :common])
+    assert len(run_checks(found)) == len(CHECKS)
+
+
+def test_classes_of_a_file_are_whole_numbers():
+    """Which holds floats: a page says 1, not 1.0."""
+    rows = sp.csr_array(X)
+    model = tamis.FTRLClassifier().fit(rows[:300], 2 * Y[:300] - 1)
+    found = Evidence.streamed(model, [(rows[300:], 2.0 * Y[300:] - 1.0)])
+    assert found.y.dtype.kind == "i"
+    said = next(check.said for check in run_checks(found) if check.code == "TAM002")
+    assert "1.0" not in said
+
+
+def test_a_pipeline_is_judged_by_its_last_step():
+    said = np.array(["good", "bad", *(f"word{j}" for j in range(12))])
+    texts = [" ".join([said[y], *said[2:][row > 0]]) for y, row in zip(Y, X, strict=True)]
+    steps = TfidfVectorizer(), tamis.SieveClassifier(random_state=0)
+    found = tamis.report(make_pipeline(*steps).fit(texts[:300], Y[:300]), texts[300:], Y[300:])
+    assert found.title == "SieveClassifier"
+    assert found.better
+    assert "leak" in str(found)
+    assert " bad" in next(check.said for check in found.checks if check.code == "TAM010")
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:300], Y[:300])
+    apart = tamis.report(scaled[-1], scaled[0].transform(X[300:]), Y[300:])
+    assert tamis.report(scaled, X[300:], Y[300:]).sentences == apart.sentences
 
 
 def test_of_many_rows_some_are_looked_at():
@@ -216,6 +256,12 @@ def test_a_preference_for_dense_columns_is_found():
         model.coef_ = np.zeros((1, 400))
         model.coef_[0, kept] = 1.0
         assert state("TAM006", model, Z, Z[:, 0] > 0).state == wanted
+    Z = RNG.normal(size=(500, 400))
+    Z[RNG.random((500, 400)) < 0.01] = 0.0  # filled nearly everywhere: nothing to prefer
+    Z[:, 394:] += 10.0
+    model.coef_ = np.zeros((1, 400))
+    model.coef_[0, 394:] = 1.0
+    assert state("TAM006", model, Z, Z[:, 0] > 0).state == PASSED
 
 
 def test_units_are_found_and_the_sieve_does_not_mind():

@@ -26,7 +26,7 @@ from tamis.report.page.words import (
 
 MOST_LABELS = 15
 MOST_PATHS = 6
-MOST_COLUMNS = 100  # of the user's table
+MOST_COLUMNS = 40  # of the user's table
 FEWEST = 3  # points that make a line
 DENSITY = (
     "Share of features kept among those present in similarly many rows; the area of a point grows "

@@ -24,6 +24,8 @@ PARTS = {
     "kills": "kill -9 at two hundred moments of tamis fit: the same bytes, and no file lost",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
+    "guide": "small experiments behind sentences of the guide",
+    "walks": "a walk a data kind: files, the command line, what it says, pictures of its pages",
 }
 # Where parts lie that are about one method, or about what must never happen.
 HOMES = {
@@ -37,6 +39,7 @@ HOMES = {
     "groups": "methods.online_groups",
     "group_batch": "methods.groups",
     "selection": "methods.sieve",
+    "guide": "methods.guide",
     "forgeries": "trust.forgeries",
     "mutations": "trust.mutations",
     "kills": "trust.kills",

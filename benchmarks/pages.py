@@ -54,6 +54,8 @@ class Page:
     goals: list[Goal] = field(default_factory=list)
     # File name, words for those who cannot see it.
     figures: list[tuple[str, str]] = field(default_factory=list)
+    # Heading, Markdown.
+    sections: list[tuple[str, str]] = field(default_factory=list)
 
 
 def flow(text: str) -> str:
@@ -162,6 +164,8 @@ def write(page: Page, quick: bool) -> None:
         lines += [f"## {table.caption}", "", *index.pipe(table.head, table.rows), ""] + (
             [flow(table.note), ""] if table.note else []
         )
+    for heading, text in page.sections:
+        lines += [f"## {heading}", "", text, ""]
     if page.goals:
         lines += [
             "## Goals",

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -44,6 +45,7 @@ from tamis.training.readings import MEMORY, first_reading
 from tamis.training.walk import train
 
 MOST_NAMES = 1_000_000  # columns whose names a page may be given
+NOTHING = "nothing in these .* columns predicts"
 
 
 def run(given: argparse.Namespace) -> None:
@@ -90,17 +92,19 @@ def _learnt(rows, folder, given) -> dict:
     validate: Literal["progressive"] | None = (
         "progressive" if "grow" in model.get_params() else None
     )
-    train(
-        model,
-        rows,
-        passes=given.passes,
-        validate=validate,
-        checkpoint=folder,
-        every=given.every,
-        progress="auto",
-        stream=given.stream,
-        memory=given.memory or MEMORY,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NOTHING)  # the verdict begins with it
+        train(
+            model,
+            rows,
+            passes=given.passes,
+            validate=validate,
+            checkpoint=folder,
+            every=given.every,
+            progress="auto",
+            stream=given.stream,
+            memory=given.memory or MEMORY,
+        )
     refuse_one_class(model, getattr(model, "classes_", None))
     _remember_names(model, rows)
     result = judged(model, rows, given)
@@ -238,14 +242,8 @@ class Names:
 def show(result: dict, given: argparse.Namespace) -> None:
     """Print the result."""
     verdict = result["verdict"]
-    for text in result["notes"]:
-        note(text)
-    if result["skipped"]["count"]:
-        note(
-            f"{result['skipped']['count']:,} bad lines were skipped, the first: "
-            f"{result['skipped']['first'][0]}"
-        )
     if given.json:
+        _remark(result)
         told = {n: value for n, value in result.items() if n not in ("verdict", "report")}
         told["better"] = result["report"].better
         told["checks"] = [check._asdict() for check in result["report"].checks]
@@ -281,6 +279,7 @@ def show(result: dict, given: argparse.Namespace) -> None:
     for check in report.checks:
         if check.state == FOUND:
             say(f"{check.code} {check.title.lower()}: {check.said} {check.advice}")
+    _remark(result)
     for path, what in ((given.out, "model"), (given.report, "page")):
         if path:
             say(f"{what}: {path}")
@@ -288,6 +287,17 @@ def show(result: dict, given: argparse.Namespace) -> None:
         note("the model was not saved; pass --out MODEL to keep it")
     with contextlib.suppress(OSError):
         sys.stdout.flush()
+
+
+def _remark(result: dict) -> None:
+    """What was decided about the columns, and what was skipped: the verdict comes before it."""
+    for text in result["notes"]:
+        note(text)
+    if result["skipped"]["count"]:
+        note(
+            f"{result['skipped']['count']:,} bad lines were skipped, the first: "
+            f"{result['skipped']['first'][0]}"
+        )
 
 
 def write_report(

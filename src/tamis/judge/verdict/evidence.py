@@ -50,6 +50,7 @@ class Evidence:
         )
         if self.y is not None:
             self.y = self.y.toarray() if sp.issparse(self.y) else np.asarray(self.y)
+            self.y = _as_classes(self.y, getattr(self.model, "classes_", None))
             rows = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
             if rows != len(self.y) or not rows:
                 raise ValueError(
@@ -77,7 +78,7 @@ class Evidence:
                 if found is not None:
                     parts.setdefault(what, []).append(found)
             if held < MOST_ROWS:
-                first.append(sp.csr_array(X[: MOST_ROWS - held], dtype=float))
+                first.append(_of_width(X[: MOST_ROWS - held], int(model.n_features_in_)))
                 held += first[-1].shape[0]
         if not held:
             return cls(model, names=names)
@@ -262,6 +263,22 @@ class Evidence:
 def _loss(guess, truth, classes: bool) -> np.ndarray:
     given = (guess != truth).astype(float) if classes else (guess - truth.astype(float)) ** 2
     return given.mean(axis=1) if given.ndim > 1 else given
+
+
+def _as_classes(y: np.ndarray, classes: Any) -> np.ndarray:
+    """Targets of a file, floats there, as the whole numbers that the classes are: 1, not 1.0."""
+    whole = y.dtype.kind == "f" and getattr(classes, "dtype", y.dtype).kind in "iu"
+    return y.astype(np.int64) if whole and (y == np.floor(y)).all() else y
+
+
+def _of_width(X: Any, width: int) -> sp.csr_array:
+    """Rows of a file as wide as the model: a file may end before the model's last column, or go on
+    after it.
+    """
+    X = sp.csr_array(X, dtype=float)
+    if X.shape[1] > width:
+        return X[:, :width]
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
 def drawn_rows(count: int) -> np.ndarray:

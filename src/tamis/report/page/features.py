@@ -20,7 +20,7 @@ from tamis.report.page.sheet import Sheet
 from tamis.report.page.words import counted, decimals, fixed, name_span, safe, whole
 
 PAGE = 50  # rows on view
-NEAREST = 3  # columns told that could stand for one
+NEAREST = 1  # columns told that could stand for one
 LISTED = 50_000  # rows in the page, so that it opens quickly
 
 
@@ -137,7 +137,9 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
         'id="kept-back">Back</button>'
         '<button type="button" id="kept-next">Next</button></span></div>'
     )
-    sheet.table(heads, lines, caption, numbers, key="kept")
+    looks = {"name": "named", "substitutes": "substitutes"}
+    kind = " ".join(looks[column.head] for column in columns if column.head in looks)
+    sheet.table(heads, lines, caption, numbers, key="kept", kind=kind)
     if rows > PAGE:  # for paper, and where scripts do not run
         sheet.raw(f'<p class="note" id="kept-note">Rows 1–{PAGE} of {whole(rows)}.</p>')
     data = {

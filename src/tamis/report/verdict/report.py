@@ -1,5 +1,6 @@
 """`tamis.report`: what a fitted model is worth, for the terminal, a notebook, a page."""
 
+import contextlib
 from collections.abc import Collection, Sequence
 from importlib.resources import files
 from os import PathLike
@@ -121,7 +122,8 @@ def report(
     Parameters
     ----------
     model : estimator
-        A fitted classifier or regressor, of tamis or of scikit-learn.
+        A fitted classifier or regressor, of tamis or of scikit-learn, or a pipeline that ends in
+        one: that is judged, by what the steps before make of the rows.
     X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
         Rows that the model has not seen. Without them a sieve's own held-out error is told.
     y : array-like or None, default=None
@@ -165,11 +167,22 @@ def report(
     """
     if discoveries is True and X is None and X_train is None:
         raise ValueError("discoveries=True needs rows to test on: pass X and y, or X_train too.")
+    model, names, (X, X_train) = _last_step(model, names, [X, X_train])
     evidence = Evidence(model, X, y, names, X_train, y_train, discoveries or None)
     found = Report(evidence, silence, title or type(model).__name__)
     if path is not None:
         found.save(path)
     return found
+
+
+def _last_step(model: Any, names: Any, tables: list) -> tuple[Any, Any, list]:
+    """A pipeline as its last step, with what the steps before make of rows and of names."""
+    if len(getattr(model, "steps", ())) < 2:
+        return model, names, tables
+    before = model[:-1]
+    with contextlib.suppress(AttributeError):  # of a step that does not name its columns
+        names = before.get_feature_names_out(names)
+    return model[-1], names, [None if one is None else before.transform(one) for one in tables]
 
 
 def _escaped(text: str) -> str:

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
-NEWTON, FARTHEST, ENOUGH = 15, 3.0, 1e-4  # most steps, largest move, and the move that ends them
+NEWTON, FARTHEST, ENOUGH = 15, 3.0, 1e-6  # most steps, largest move, and the move that ends them
+SHRINKS = 0.25  # a move over the last one, up to which a Gram matrix is good enough
 RIDGE = 1e-8  # of the rows, on the diagonal of a Newton step
 TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
 LEAST_BEND = 1e-5  # curvature of a row
@@ -193,25 +194,32 @@ def _newton(
 ) -> list[np.ndarray]:
     """Weights of unpenalised logistic regressions on the controls."""
     found = [starts[test.output, at] for test, at in zip(tests, everything, strict=True)]
-    open_ = list(range(len(tests)))
-    for _ in range(NEWTON):
-        slopes = {k: np.zeros(len(found[k])) for k in open_}
-        bends = {k: np.zeros((len(found[k]), len(found[k]))) for k in open_}
+    bends: dict[int, np.ndarray] = {}
+    last, turns = np.full(len(tests), np.inf), np.zeros(len(tests), dtype=np.int64)
+    left = list(range(len(tests)))
+    while left:
+        # A Gram matrix costs as much as all its columns: one is kept as long as moves shrink well.
+        fresh = [k for k in left if k not in bends]
+        bends |= {k: np.zeros((len(found[k]), len(found[k]))) for k in fresh}
+        slopes = {k: np.zeros(len(found[k])) for k in left}
         for table, targets, weights in sheet.blocks():
-            for k in open_:
+            for k in left:
                 controls = table[:, everything[k]]
                 likely = expit(controls @ found[k])
                 slopes[k] += controls.T @ (weights * (targets[:, tests[k].output] - likely))
-                bend = weights * likely * (1.0 - likely)
-                bends[k] += controls.T @ (controls * bend[:, None])
-        for k in list(open_):
+                if k in fresh:
+                    bend = weights * likely * (1.0 - likely)
+                    bends[k] += controls.T @ (controls * bend[:, None])
+        for k in list(left):
             move = _solved(bends[k], slopes[k], RIDGE * sheet.total)
             far = float(np.abs(move).max())
             found[k] += move * min(1.0, FARTHEST / max(far, 1e-300))
-            if far < ENOUGH:
-                open_.remove(k)
-        if not open_:
-            break
+            turns[k] += k in fresh
+            if far < ENOUGH or (turns[k] == NEWTON and far > SHRINKS * last[k]):
+                left.remove(k)
+            elif far > SHRINKS * last[k] or far > 1.0:
+                del bends[k]
+            last[k] = far
     return found
 
 

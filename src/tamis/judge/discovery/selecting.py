@@ -135,7 +135,8 @@ def judge(
     """Run the tests of a family of that many columns and outputs, and make claims."""
     planned = planned._replace(controls=_loosened(sheet, planned, loadings))
     tests = planned.tests(loadings)
-    found = run(sheet, tests, rules)
+    starts = common_start(sheet, tests) if rules.logistic and tests else None
+    found = run(sheet, tests, rules, starts)
     groups = [mine.substitutes for mine in planned.company]
     heads = np.arange(len(tests))
     if rules.substitutes is not None:
@@ -145,7 +146,7 @@ def judge(
     qvalues[own] = qvalues_of(found.pvalues[own], family, rules.correction)
     told = np.flatnonzero(qvalues < 1.0)
     told = told[np.argsort(found.pvalues[told], kind="stable")]
-    shown = show(sheet, [tests[k] for k in told], told, found, rules, sides)
+    shown = show(sheet, [tests[k] for k in told], told, found, rules, starts, sides)
     return Selection(
         planned.outputs,
         planned.columns,
@@ -180,13 +181,13 @@ def _loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> list[np.ndar
     return found
 
 
-def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, sides) -> Shown:
+def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, starts, sides) -> Shown:
     """Effects of some tests, and their z in two halves of the rows."""
-    full = run(sheet, tests, rules, own=True) if rules.logistic else found.of(told)
+    full = run(sheet, tests, rules, starts, own=True) if rules.logistic else found.of(told)
     halves = np.full((len(tests), 2), np.nan)
     if sides is not None and len(tests):
         for side in (False, True):
-            halves[:, int(side)] = run(_halved(sheet, sides, side), tests, rules).scores
+            halves[:, int(side)] = run(_halved(sheet, sides, side), tests, rules, starts).scores
     return Shown(told, full.effects, full.errors, halves)
 
 
@@ -196,14 +197,14 @@ def sides_of(hashes: np.ndarray) -> np.ndarray:
 
 
 def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:
-    """A sheet of the rows of one half."""
+    """A sheet on which the rows of the other half weigh nothing."""
 
     def blocks():
         start = 0
         for table, targets, weights in sheet.blocks():
             mine = sides[start : start + len(weights)] == side
             start += len(weights)
-            yield table[mine], targets[mine], weights[mine]
+            yield table, targets, weights * mine
 
     total = sum(float(weights.sum()) for _, _, weights in blocks())
     return Sheet(blocks, total, sheet.width)
@@ -241,13 +242,12 @@ def sheet_of(
     return Sheet(blocks, columns.total, width)
 
 
-def run(sheet: Sheet, tests: list[Test], rules: Rules, own: bool = False) -> Found:
+def run(sheet: Sheet, tests: list[Test], rules: Rules, starts, own: bool = False) -> Found:
     """All tests; those of classes on several threads."""
     if not tests:
         return Found(*(np.zeros(0) for _ in Found._fields))
     if not rules.logistic:
         return try_numbers(sheet, tests)
-    starts = common_start(sheet, tests)
     threads = min(count_threads(rules.n_jobs), len(tests))
     if threads == 1:
         return try_classes(sheet, tests, starts, own)

@@ -173,19 +173,32 @@ def _sheet(
             kept = None if held > memory else [*kept, part]
     factor = 1.0 / np.sqrt(np.maximum(square / measured.total, 1e-300))
 
+    # Sparse columns stay where they are, since every test has a constant; full ones are centred,
+    # so that a large mean costs no digits.
+    full = np.flatnonzero(measured.ones[union] > measured.n_rows / 2)
+
+    def block(own: sp.csr_array, factors, outcomes, weights) -> Block:
+        count = own.shape[0]
+        table = np.zeros((count, width), order="F")
+        places = own.indices.astype(np.int64) * count + np.repeat(
+            np.arange(count), np.diff(own.indptr)
+        )
+        table.T.reshape(-1)[places] = own.data * units[own.indices]
+        table[:, full] -= means[full] * units[full]
+        table[:, len(union) : -1] = factors * factor
+        table[:, -1] = 1.0
+        return table, outcomes, weights
+
     def blocks() -> Iterable[Block]:
         parts = _parts(chunks, measured.n_columns, union, scaled, middle) if kept is None else kept
         for own, factors, outcomes, weights, _ in parts:
             for start in range(0, own.shape[0], ROWS):
                 rows = slice(start, start + ROWS)
-                table = (own[rows].toarray() - means) * units
-                ones = np.ones((len(table), 1))
-                yield (
-                    np.asfortranarray(np.hstack([table, factors[rows] * factor, ones])),
-                    outcomes[rows],
-                    weights[rows],
-                )
+                yield block(own[rows], factors[rows], outcomes[rows], weights[rows])
 
+    if 8 * measured.n_rows * width <= memory:
+        dense, kept = list(blocks()), None
+        return Sheet(lambda: dense, measured.total, width), np.concatenate(sides)
     return Sheet(blocks, measured.total, width), np.concatenate(sides)
 
 

@@ -1,5 +1,6 @@
 """A terminal: lines of shell and of Python, run in a folder of their own, and what they said."""
 
+import csv
 import os
 import re
 import subprocess
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.clock import ROOT
-from benchmarks.pages import flow
+from benchmarks.pages import Goal, flow, verdict
 
 PATIENCE = 600  # seconds
 # Where there is no terminal, lines with times stand for a bar that goes away.
@@ -60,6 +61,21 @@ class Session:
     def report(self, name: str) -> None:
         """Remember a page that was written."""
         self.pages.append(self.folder / name)
+
+    def kept(self, model: str) -> list[str]:
+        """Names of the features of a model, which the page does not show."""
+        command = [str(self.home / "tamis"), "inspect", model, "--csv"]
+        done = subprocess.run(
+            command, cwd=self.folder, env=self._surroundings(), text=True, capture_output=True
+        )
+        return [line["name"] for line in csv.DictReader(done.stdout.splitlines())]
+
+    def made_up(self, kind: str, model: str, columns: tuple[str, ...]) -> Goal:
+        """Columns that were made up, and say nothing, are not kept."""
+        kept = self.kept(model)
+        found = [name for name in kept if name.startswith(columns)]
+        told = f"{len(found)} of {len(kept)} kept features"
+        return Goal(f"{kind}: what was made up is not kept", told, verdict(not found))
 
     def _do(self, step: Step, command: list[str], most: int) -> str:
         """Run and remember; the terminal of the benchmark sees it too."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from benchmarks.pages import Goal
 from benchmarks.walks import sets
 from benchmarks.walks.session import Session
 from benchmarks.walks.tables import FIELDS, fields
@@ -16,7 +17,7 @@ ABOUT = """
 PERSON = ("age", "education", "education_years", "marital", "relationship", "race", "sex")
 
 
-def walk(session: Session, quick: bool) -> None:
+def walk(session: Session, quick: bool) -> list[Goal]:
     """A log learnt in one pass, its progressive error, a service that goes on learning."""
     clicks(session, 3000 if quick else None)
     session.run("cut -c 1-110 clicks.vw | head -2")
@@ -35,6 +36,7 @@ def walk(session: Session, quick: bool) -> None:
     session.run("tamis fit news.svm.gz --test news_test.svm.gz --method ftrl --top 5")
     session.run("tamis fit news.svm.gz --test news_test.svm.gz --report news.html --top 5")
     session.report("news.html")
+    return [session.made_up("streams", "clicks.tamis", ("visit^",))]
 
 
 PYTHON = """

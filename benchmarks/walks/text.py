@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from benchmarks.pages import Goal
 from benchmarks.walks import sets
 from benchmarks.walks.session import Session
 
@@ -17,7 +18,7 @@ WORD = "iraq"
 AUTHORS = ("armando", "dana", "meteor", "theo")
 
 
-def walk(session: Session, quick: bool) -> None:
+def walk(session: Session, quick: bool) -> list[Goal]:
     """Raw strings in a table: kinds, a model of few words, one entry explained."""
     entries(session, 800 if quick else None)
     session.run("cut -c 1-110 blog.csv | head -3")
@@ -40,6 +41,7 @@ def walk(session: Session, quick: bool) -> None:
     session.run("tamis export hundred.tamis --out hundred.py", expected=1)
     session.run("tamis export hundred.tamis --out hundred.json && wc -c hundred.json")
     session.python(PYTHON)
+    return [session.made_up("text", "blog.tamis", ("day", "author", "id"))]
 
 
 PYTHON = """

@@ -158,11 +158,31 @@ def test_a_sieve_that_finds_nothing_says_so(tmp_path, capsys, kind):
     assert json.loads(done.out)["kept"] == 0
 
 
-def test_other_models_are_silent_on_themselves(folder, tmp_path, capsys):
+def test_other_models_are_silent_on_themselves(tmp_path, capsys):
+    """Of so few rows none was predicted before it was learnt."""
+    write_svmlight(X[:200], 2 * Y[:200] - 1, tmp_path / "few.svm")
     words = ["--method", "ftrl", "--json"]
-    found = json.loads(run("fit", folder / "train.svm", *words, capsys=capsys).out)
-    assert [found[name] for name in ("standard_error", "baseline_error", "sizes")] == [None] * 3
+    found = json.loads(run("fit", tmp_path / "few.svm", *words, capsys=capsys).out)
+    names = ("error", "standard_error", "baseline_error", "sizes")
+    assert [found[name] for name in names] == [None] * 4
     assert "importance" not in found["top"][0]
+
+
+def test_one_pass_is_judged_on_the_way_beside_guessing(folder, tmp_path, capsys):
+    write_svmlight(X, np.random.default_rng(0).permutation(Y), tmp_path / "noise.svm")
+    for path, words in (
+        (folder / "train.svm", "on 44 rows before they were learnt; always the most frequent "),
+        (tmp_path / "noise.svm", "No better than guessing: the difference, "),
+    ):
+        page = ["--report", tmp_path / "page.html"]
+        done = run("fit", path, "--method", "ftrl", *page, capsys=capsys)
+        assert words in done.out
+        assert done.out.startswith("Error ")
+        assert words in (tmp_path / "page.html").read_text()
+        found = json.loads(run("fit", path, "--method", "ftrl", "--json", capsys=capsys).out)
+        assert found["better"] is (path.name == "train.svm")
+        assert found["error_of"] == "in the first pass, on chunks before they were learnt"
+        assert found["error"] < found["baseline_error"] or not found["better"]
 
 
 def test_features_that_were_seldom_selected_are_marked(capsys):

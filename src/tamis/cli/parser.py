@@ -40,9 +40,7 @@ def make_parser() -> argparse.ArgumentParser:
     _check(commands)
     _associate(commands)
     _demo(commands)
-    commands.add_parser(
-        "warm", help="compile the usual loops once, so that later commands start at once"
-    )
+    _warm(commands)
     return parser
 
 
@@ -259,6 +257,15 @@ def _demo(commands) -> None:
         "--report", metavar="PAGE.html", default="tamis-demo.html", help="default: %(default)s"
     )
     _chance(one)
+
+
+def _warm(commands) -> None:
+    one = commands.add_parser(
+        "warm",
+        help="compile the usual loops once, so that later commands start at once",
+        description="Tiny fits of every method, so that the loops of later ones are there.",
+    )
+    one.add_argument("--methods", metavar="A,B,...", default=",".join(METHODS), help="default: all")
 
 
 def _chance(one) -> None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from tamis.cli.data import audit_of, source_of, survey_of, task_of
-from tamis.cli.methods import GRIDS, METHODS, UsageError, build
+from tamis.cli.methods import GRIDS, UsageError, build, chosen
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, size
 from tamis.judge.record import Record
@@ -20,13 +20,7 @@ from tamis.read.survey import Survey
 
 def run(given: argparse.Namespace) -> None:
     """Read everything, compare, show."""
-    methods = [word for word in given.methods.split(",") if word]
-    unknown = [word for word in methods if word not in METHODS]
-    if unknown or not methods:
-        raise UsageError(
-            f"--methods {given.methods!r}: {unknown[0] if unknown else 'nothing'!r} is not among "
-            f"{', '.join(METHODS)}."
-        )
+    methods = chosen(given.methods)
     if given.runs < 2:
         raise UsageError("--runs must be 2 or more.")
     rows = source_of(given.train, given)

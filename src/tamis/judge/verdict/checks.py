@@ -14,6 +14,7 @@ import numpy as np
 from tamis.judge.verdict.columns import (
     SHOWN,
     equal_rows,
+    left_over,
     moments_of,
     shifts,
     told_alone,
@@ -28,6 +29,7 @@ SELDOM = 0.5  # of the runs, below which a kept feature is doubtful
 COPIES = 0.01  # share of equal rows that folds no longer separate
 UNITS = 1e3  # how much larger than the usual spread one may be
 DENSE = 0.97  # mean rank of the kept features by density, from which on it looks like a preference
+MISSED = 0.25  # rarer columns that tell more, a kept one, from which on it is a preference
 TELLS_ALL = 0.995  # area or correlation of one column that looks like the answer itself
 LEAKS_LOOKED_AT = 30
 MOVED, SURE = 0.25, 5.0  # spreads, and standard errors, by which a mean has moved
@@ -180,20 +182,34 @@ def twins(evidence: Evidence) -> Finding:
 
 
 def density_bias(evidence: Evidence) -> Finding:
-    """Whether only the most often filled columns were kept."""
+    """Whether only the most often filled columns were kept, and rarer ones passed over that tell
+    more about the target.
+    """
     if evidence.moments is None or evidence.kept is None:
         return Unknown("no rows to look at, or the model does not say what it kept.")
-    shares = evidence.moments[2]
+    _, spreads, shares = evidence.moments
     met = np.flatnonzero(shares > 0.0)
     kept = np.intersect1d(evidence.kept, met)
     if len(kept) < 5 or len(met) < 4 * len(kept) or np.ptp(shares[met]) == 0.0:
         return Unknown("too few features to tell.")
     ranks = np.searchsorted(np.sort(shares[met]), shares[kept], side="right") / len(met)
+    said = f"at {ranks.mean():.0%} of the columns by density, on average"
     if ranks.mean() < DENSE:
-        return f"kept features lie at {ranks.mean():.0%} of the columns by density, on average."
+        return f"kept features lie {said}."
+    # Common words may be the telling ones: only what is left unexplained shows a preference.
+    counts = shares * evidence.rows.shape[0]
+    apart = left_over(evidence.rows, spreads, counts, evidence.rests)
+    rare = shares < np.quantile(shares[kept], 0.1)
+    rare[evidence.kept] = False
+    missed = np.flatnonzero(rare & (apart > math.sqrt(2.0 * math.log(2.0 * len(met))) + 2.0))
+    if len(missed) <= MISSED * len(kept):
+        few = f"{len(missed):,}" if len(missed) else "no"
+        return f"kept features lie {said}, and {few} rarer ones tell what they leave open."
+    missed = missed[np.argsort(-apart[missed], kind="stable")]
     return Found(
-        f"nearly all kept features are among the most often filled columns (at {ranks.mean():.0%} "
-        "of them, on average): rare columns had little chance.",
+        f"kept features are among the most often filled columns ({said}), while "
+        f"{len(missed):,} rarer ones tell what they leave open: "
+        f"{_listed([evidence.name(j) for j in missed])}.",
         "A rare column needs more rows to be found; a stabilized method or scaled columns lessen "
         "the preference.",
     )

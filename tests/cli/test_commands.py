@@ -416,6 +416,23 @@ def test_compare_and_report(folder, tmp_path, capsys):
     assert "300" in found.said("table")[0]
 
 
+def test_compare_checks_the_data(tmp_path, capsys):
+    lines = [f"{k},{k % 2},{k % 7},{'yes' if k % 2 else 'no'}" for k in range(80)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,told,b,y", *lines]) + "\n")
+    page = tmp_path / "page.html"
+    words = [tmp_path / "a.csv", "--methods", "ftrl", "--runs", 2, "--threads", 1]
+    done = run("compare", *words, "--report", page, capsys=capsys)
+    assert done.out.count("TAM010 leak: one feature alone tells the target almost") == 1
+    assert "told (1.000)" in done.out
+    assert "TAM010 leak: " in page.read_text()
+    done = run("compare", *words, "--silence", "TAM010", capsys=capsys)
+    assert done.code == 0
+    assert "TAM010" not in done.out
+    done = run("compare", *words, "--silence", "TAM99", capsys=capsys)
+    assert done.code == 1
+    assert "no check has the code 'TAM99'" in done.err
+
+
 @pytest.mark.parametrize("method", ["ftrl", "sieve"])
 def test_a_report_of_a_fit(folder, tmp_path, capsys, method):
     page = tmp_path / "fit.html"

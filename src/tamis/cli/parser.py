@@ -180,6 +180,9 @@ def _compare(commands) -> None:
     )
     _choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument("--report", metavar="PAGE.html", help="where to write a page")
+    one.add_argument(
+        "--silence", metavar="CODE,...", default="", help="checks of the data that shall not run"
+    )
     _chance(one)
     _reading(one)
 

@@ -332,24 +332,32 @@ CHECKS: dict[str, tuple[str, str, Callable[[Evidence], Finding]]] = {
 
 def run_checks(evidence: Evidence, silence: Collection[str] = ()) -> list[Check]:
     """All checks in the order of their codes."""
+    refuse_unknown(silence)
+    return [check_by(code, look, evidence, silence) for code, (_, _, look) in CHECKS.items()]
+
+
+def refuse_unknown(silence: Collection[str]) -> None:
+    """Refuse codes that no check has."""
     unknown = sorted(set(silence) - set(CHECKS))
     if unknown:
         raise ValueError(
             f"silence: no check has the code {unknown[0]!r}; the codes are {', '.join(CHECKS)}."
         )
-    found = []
-    for code, (title, severity, look) in CHECKS.items():
-        if code in silence:
-            found.append(Check(code, title, severity, SILENCED, "", ""))
-            continue
-        finding = look(evidence)
-        if isinstance(finding, Found):
-            found.append(Check(code, title, severity, FOUND, *finding))
-        else:
-            state = UNKNOWN if isinstance(finding, Unknown) else PASSED
-            said = finding.said if isinstance(finding, Unknown) else finding
-            found.append(Check(code, title, severity, state, said, ""))
-    return found
+
+
+def check_by(
+    code: str, look: Callable[[Evidence], Finding], evidence: Evidence, silence: Collection[str]
+) -> Check:
+    """The check of a code, by a function that looks."""
+    title, severity, _ = CHECKS[code]
+    if code in silence:
+        return Check(code, title, severity, SILENCED, "", "")
+    finding = look(evidence)
+    if isinstance(finding, Found):
+        return Check(code, title, severity, FOUND, *finding)
+    state = UNKNOWN if isinstance(finding, Unknown) else PASSED
+    said = finding.said if isinstance(finding, Unknown) else finding
+    return Check(code, title, severity, state, said, "")
 
 
 def _counts(evidence: Evidence, learnt: bool = False) -> dict | Unknown:

@@ -222,6 +222,15 @@ class Evidence:
             if chances is None or one in known
         ]
 
+    @property
+    def rests_of_guessing(self) -> list[np.ndarray]:
+        """The same of one who does not look at the row."""
+        y = self.y[self.drawn]
+        if not self.classes or y.ndim > 1:
+            return list(np.atleast_2d(y.T.astype(float)))
+        classes = np.unique(y)[:MOST_CLASSES]
+        return [(y == one).astype(float) for one in classes]
+
     @functools.cached_property
     def baseline(self) -> Any:
         """What is guessed without looking at a row: the most frequent class, the mean, by output;

@@ -181,11 +181,31 @@ def test_test_rows_may_lack_the_last_columns(tmp_path, capsys):
     assert done.out.startswith("Error ")
 
 
-def test_other_models_are_silent_on_themselves(folder, tmp_path, capsys):
+def test_other_models_are_silent_on_themselves(tmp_path, capsys):
+    """Of so few rows none was predicted before it was learnt."""
+    write_svmlight(X[:200], 2 * Y[:200] - 1, tmp_path / "few.svm")
     words = ["--method", "ftrl", "--json"]
-    found = json.loads(run("fit", folder / "train.svm", *words, capsys=capsys).out)
-    assert [found[name] for name in ("standard_error", "baseline_error", "sizes")] == [None] * 3
+    found = json.loads(run("fit", tmp_path / "few.svm", *words, capsys=capsys).out)
+    names = ("error", "standard_error", "baseline_error", "sizes")
+    assert [found[name] for name in names] == [None] * 4
     assert "importance" not in found["top"][0]
+
+
+def test_one_pass_is_judged_on_the_way_beside_guessing(folder, tmp_path, capsys):
+    write_svmlight(X, np.random.default_rng(0).permutation(Y), tmp_path / "noise.svm")
+    for path, words in (
+        (folder / "train.svm", "on 44 rows before they were learnt; always the most frequent "),
+        (tmp_path / "noise.svm", "No better than guessing: the difference, "),
+    ):
+        page = ["--report", tmp_path / "page.html"]
+        done = run("fit", path, "--method", "ftrl", *page, capsys=capsys)
+        assert words in done.out
+        assert done.out.startswith("Error ")
+        assert words in (tmp_path / "page.html").read_text()
+        found = json.loads(run("fit", path, "--method", "ftrl", "--json", capsys=capsys).out)
+        assert found["better"] is (path.name == "train.svm")
+        assert found["error_of"] == "in the first pass, on chunks before they were learnt"
+        assert found["error"] < found["baseline_error"] or not found["better"]
 
 
 def test_features_that_were_seldom_selected_are_marked(capsys):
@@ -417,6 +437,23 @@ def test_compare_and_report(folder, tmp_path, capsys):
     found = Page(page).check()
     assert found.sections()[:2] == ["data", "methods"]
     assert "300" in found.said("table")[0]
+
+
+def test_compare_checks_the_data(tmp_path, capsys):
+    lines = [f"{k},{k % 2},{k % 7},{'yes' if k % 2 else 'no'}" for k in range(80)]
+    (tmp_path / "a.csv").write_text("\n".join(["id,told,b,y", *lines]) + "\n")
+    page = tmp_path / "page.html"
+    words = [tmp_path / "a.csv", "--methods", "ftrl", "--runs", 2, "--threads", 1]
+    done = run("compare", *words, "--report", page, capsys=capsys)
+    assert done.out.count("TAM010 leak: one feature alone tells the target almost") == 1
+    assert "told (1.000)" in done.out
+    assert "TAM010 leak: " in page.read_text()
+    done = run("compare", *words, "--silence", "TAM010", capsys=capsys)
+    assert done.code == 0
+    assert "TAM010" not in done.out
+    done = run("compare", *words, "--silence", "TAM99", capsys=capsys)
+    assert done.code == 1
+    assert "no check has the code 'TAM99'" in done.err
 
 
 @pytest.mark.parametrize("method", ["ftrl", "sieve"])

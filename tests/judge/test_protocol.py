@@ -15,8 +15,10 @@ from sklearn.pipeline import make_pipeline
 
 from tamis import (
     FTRLClassifier,
+    FTRLRegressor,
     RDAClassifier,
     Record,
+    SieveClassifier,
     StabilitySelector,
     compare,
     selection_kappa,
@@ -212,7 +214,7 @@ def test_a_record_is_plain_data_that_comes_back():
     assert again.versions["tamis"]
     assert len(record.to_frame()) == len(record.rows)
     assert record.table(rich=True).row_count == len(record.rows)
-    assert str(record) == record.table()
+    assert str(record) == "\n".join([record.table(), *record.found()])
 
 
 def test_bad_records_and_missing_pandas(monkeypatch):
@@ -243,3 +245,60 @@ def test_refusals(options, failure, words):
     given = {"models": [RDA], "y": Y, **options}
     with pytest.raises(failure, match=words):
         compare(given.pop("models"), X, given.pop("y"), **given)
+
+
+# --------------------------------------------------------------------------- checks
+def checked(X, y, models=None, **given):
+    models = models or {"FTRL": FTRLClassifier(max_iter=3, tol=None)}
+    record = compare(models, X, y, runs=2, random_state=0, **given)
+    return {check["code"]: check for check in record.checks}, record
+
+
+def test_checks_of_the_data_stand_under_the_table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 8))
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    found, record = checked(X, y)
+    assert list(found) == ["TAM001", "TAM002", "TAM007", "TAM009", "TAM010", "TAM012"]
+    assert {check["state"] for check in found.values()} == {"passed"}
+    assert str(record) == record.table()
+    assert Record.from_dict(record.to_dict()) == record
+    # Noise, a column of large numbers, copies, a leak, a rare and small class.
+    names = [f"x{k}" for k in range(8)]
+    found, record = checked(X, rng.permutation(y), names=names)
+    assert found["TAM001"]["state"] == "found"
+    assert "no method is better than guessing by more than chance" in str(record)
+    spoilt = X.copy()
+    spoilt[:, 3] *= 1e6
+    spoilt[:, 5] = y + 0.01 * X[:, 5]
+    spoilt[10:60] = spoilt[:50]
+    rare = np.where(np.arange(400) < 12, 2, y)
+    found, record = checked(spoilt, np.r_[y[:10], y[:50], y[60:]], names=names)
+    assert "x3 (" in found["TAM007"]["said"]
+    assert "This comparison has methods that depend on units: FTRL." in found["TAM007"]["said"]
+    assert found["TAM009"]["state"] == "found"
+    assert "x5 (" in found["TAM010"]["said"]
+    # And the large numbers spoil the model.
+    codes = [line.split()[0] for line in str(record).splitlines() if line.startswith("TAM0")]
+    assert codes == ["TAM001", "TAM007", "TAM009", "TAM010"]
+    found, _ = checked(X, rare)
+    assert found["TAM002"]["state"] == found["TAM012"]["state"] == "found"
+    found, record = checked(spoilt, y, names=names, silence=["TAM007", "TAM010"])
+    assert found["TAM007"]["state"] == found["TAM010"]["state"] == "silenced"
+    assert "x3" not in str(record)
+    sieve = {"sieve": SieveClassifier(n_paths=2, n_folds=2, random_state=0)}
+    assert checked(spoilt, y, sieve)[0]["TAM007"]["state"] == "passed"
+    with pytest.raises(ValueError, match="no check has the code 'TAM099'"):
+        checked(X, y, silence=["TAM099"])
+
+
+def test_checks_of_numbers():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    models = {"FTRL": FTRLRegressor(max_iter=5, tol=None)}
+    found, _ = checked(X, X[:, 0] + 0.1 * X[:, 1] + 3.0, models)
+    assert found["TAM001"]["state"] == "passed"
+    assert "always the mean" in found["TAM001"]["said"]
+    assert found["TAM002"]["state"] == "not checked"
+    assert checked(X, X[:, 2], models)[0]["TAM010"]["state"] == "found"
+    assert checked(X, rng.normal(size=300), models)[0]["TAM001"]["state"] == "found"

@@ -249,13 +249,68 @@ def test_twins_are_found_by_name():
     assert state("TAM005").state == PASSED
 
 
+@pytest.fixture(scope="module")
+def text():
+    return make_text(n_samples=3000, n_features=3000, n_informative=12, words=40, random_state=0)
+
+
+class Keeps:
+    """A model of probabilities that keeps the columns it is told."""
+
+    def __init__(self, columns, rows, y):
+        self.columns = np.asarray(columns)
+        self.model = LogisticRegression(C=100.0).fit(rows[:, self.columns], y)
+        self.classes_, self.n_features_in_ = self.model.classes_, rows.shape[1]
+        self.coef_ = np.zeros((1, rows.shape[1]))
+        self.coef_[0, self.columns] = self.model.coef_[0]
+
+    def __sklearn_tags__(self):
+        return self.model.__sklearn_tags__()
+
+    def predict(self, rows):
+        return self.model.predict(rows[:, self.columns])
+
+    def predict_proba(self, rows):
+        return self.model.predict_proba(rows[:, self.columns])
+
+
+def test_common_words_that_tell_are_no_preference_for_dense_columns(text):
+    """The dense words that decide are kept, and no rare one decides: the selection is what the
+    target needs.
+    """
+    rows, _, _ = text
+    shares = np.asarray((rows != 0).mean(axis=0)).ravel()
+    telling = np.argsort(-shares)[5:15]
+    score = rows[:, telling] @ np.where(np.arange(10) % 2, 1.0, -1.0)
+    y = (score > np.median(score)).astype(int)
+    found = state("TAM006", Keeps(telling, rows, y), rows, y)
+    assert found.state == PASSED
+    assert "no rarer ones tell what they leave open" in found.said
+    sieve = tamis.SieveClassifier(random_state=0).fit(rows[:2000], y[:2000])
+    assert state("TAM006", sieve, rows[2000:], y[2000:]).state != FOUND
+
+
+def test_a_sieve_of_text_is_not_blamed_and_a_biased_selection_is(text):
+    rows, y, planted = text
+    model = tamis.SieveClassifier(random_state=0).fit(rows[:2000], y[:2000])
+    assert state("TAM006", model, rows[2000:], y[2000:]).state != FOUND
+    shares = np.asarray((rows != 0).mean(axis=0)).ravel()
+    dense = np.setdiff1d(np.argsort(-shares)[:20], planted)
+    found = state("TAM006", Keeps(dense, rows, y), rows, y, names=[f"w{j}" for j in range(3000)])
+    assert found.state == FOUND
+    named = found.said.split(": ")[1].split(" and ")[0].rstrip(".").split(", ")
+    assert {int(name[1:]) for name in named} <= set(planted.tolist())
+
+
 def test_a_preference_for_dense_columns_is_found():
     Z = (RNG.random((500, 400)) < np.linspace(0.01, 0.6, 400)).astype(float)
-    model = LogisticRegression().fit(Z, Z[:, 0] > 0)
+    y = Z[:, 20:23].sum(axis=1) > 0
+    model = LogisticRegression().fit(Z, y)
+    model.intercept_[:] = 0.0
     for kept, wanted in ((np.arange(394, 400), FOUND), (np.arange(0, 400, 50), PASSED)):
         model.coef_ = np.zeros((1, 400))
         model.coef_[0, kept] = 1.0
-        assert state("TAM006", model, Z, Z[:, 0] > 0).state == wanted
+        assert state("TAM006", model, Z, y).state == wanted
     Z = RNG.normal(size=(500, 400))
     Z[RNG.random((500, 400)) < 0.01] = 0.0  # filled nearly everywhere: nothing to prefer
     Z[:, 394:] += 10.0

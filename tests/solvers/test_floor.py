@@ -10,7 +10,7 @@ from tamis.base.rows import Csr, frozen
 
 
 @pytest.mark.parametrize("rule", ["SGD", "FOBOS", "RDA", "FTRL", "AdaGrad"])
-def test_same_cells(rule):
+def test_same_cells(interpreted, rule):
     """A pass by hand and one of tamis, automatic constants and intercept included."""
     work = make("20 a row", quick=True)
     X, y = work.X[:300], work.y[:300].astype(float)
@@ -20,7 +20,7 @@ def test_same_cells(rule):
     walk, numbers = hand_written(rule, "squared_hinge")
     cells = np.zeros((X.shape[1] + 1, numbers))
     eta, l1 = lengths(engine, rule, "squared_hinge")
-    walk(*rows, y, np.zeros(0, np.uint64), cells, True, eta, l1)
+    walk.py_func(*rows, y, np.zeros(0, np.uint64), cells, True, eta, l1)
     trusted = Csr(*map(frozen, rows), X.shape[1])
     engine.learn(trusted, Sides(1, frozen(y[:, None].copy())), frozen(np.zeros(0)))
     # Not to the bit: norms of rows are 1 by hand, and measured by tamis.

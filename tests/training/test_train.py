@@ -104,11 +104,9 @@ def test_long_streams_are_judged_now_and_then(path, monkeypatch):
 
     monkeypatch.setattr(judge, "EVERY_ONE", 3)
     looked = []
-    monkeypatch.setattr(
-        judge.Judge, "before", lambda self, model, X, *rest: looked.append(X.shape[0])
-    )
+    monkeypatch.setattr(judge, "charge", lambda charged, own, *rest: looked.append(len(own)))
     train(FTRLClassifier(), open_rows(path, chunk_rows=10), validate="progressive")
-    assert len(looked) == 3 + 2  # chunks 0, 1, 2, then 8 and 16 of 24
+    assert looked == [10] * 4  # chunks 1 and 2 (before 0 there is no model), then 8 and 16 of 24
 
 
 def test_held_out_rows(path):

@@ -27,29 +27,55 @@ def posts(n, seed):
 LOAD = """
     import json, sys
     import numpy as np, pandas as pd, tamis
-    model = tamis.load(sys.argv[1])
-    frame = pd.read_csv(sys.argv[2])
+    frame = pd.read_csv(sys.argv[1])
     today = frame.drop(columns="kind")
-    first = model.predict(today).tolist(), model.decision_function(today).tolist()
-    model.partial_fit(today, frame["kind"].to_numpy())
-    tamis.save(model, sys.argv[1])
-    print(json.dumps([first, model.coef_.tolist(), model.t_, model.feature_names_in_.tolist()]))
+    told = []
+    for path in sys.argv[2:]:
+        model = tamis.load(path)
+        first = model.predict(today).tolist(), model.decision_function(today).tolist()
+        model.partial_fit(today, frame["kind"].to_numpy())
+        tamis.save(model, path)
+        names = model.feature_names_in_.tolist()
+        told.append([first, model.coef_.tolist(), model.t_, names])
+    print(json.dumps(told))
 """
+NAMES = [
+    "FOBOSClassifier",
+    "RDAClassifier",
+    "FTRLClassifier",
+    "TruncatedGradientClassifier",
+    "OnlineClassifier",
+]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "FOBOSClassifier",
-        "RDAClassifier",
-        "FTRLClassifier",
-        "TruncatedGradientClassifier",
-        "OnlineClassifier",
-    ],
-)
-def test_from_a_frame_to_another_process_and_back(name, tmp_path):
-    X, y = posts(600, 0)
-    model = getattr(tamis, name)(random_state=0).fit(X, y)
+def learnt(name):
+    return getattr(tamis, name)(random_state=0).fit(*posts(600, 0))
+
+
+def gone_on(model):
+    """Learn more, in two pieces."""
+    more, labels = posts(200, 2)
+    return model.partial_fit(more[:50], labels[:50]).partial_fit(more[50:], labels[50:])
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """Saved models, loaded in a new process that predicts and goes on: where each is, and what that
+    process told.
+    """
+    folder = tmp_path_factory.mktemp("models")
+    today, kinds = posts(100, 3)
+    today.assign(kind=kinds).to_csv(folder / "today.csv", index=False)
+    paths = [folder / name for name in NAMES]
+    for path in paths:
+        tamis.save(gone_on(learnt(path.name)), path)
+    told = json.loads(run_process(LOAD, folder / "today.csv", *paths))
+    return dict(zip(NAMES, zip(paths, told, strict=True), strict=True))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_from_a_frame_to_another_process_and_back(name, elsewhere):
+    model = learnt(name)
 
     # Look: which words were kept, by name, and how good the model is on posts it has not seen.
     kept = model.feature_names_in_[model.support_]
@@ -59,17 +85,9 @@ def test_from_a_frame_to_another_process_and_back(name, tmp_path):
     unseen, truth = posts(300, 1)
     assert model.score(unseen, truth) > 0.9
 
-    # Learn more, in two pieces.
-    more, labels = posts(200, 2)
-    model.partial_fit(more[:50], labels[:50]).partial_fit(more[50:], labels[50:])
-    steps = model.t_
-
-    # Save, and load in a new process that predicts and goes on.
-    path, table = tmp_path / "spam.tamis", tmp_path / "today.csv"
-    tamis.save(model, path)
+    steps = gone_on(model).t_
     today, kinds = posts(100, 3)
-    today.assign(kind=kinds).to_csv(table, index=False)
-    (predicted, scores), weights, t, names = json.loads(run_process(LOAD, path, table))
+    path, ((predicted, scores), weights, t, names) = elsewhere[name]
     assert predicted == model.predict(today).tolist()
     assert scores == model.decision_function(today).tolist()
     assert names == WORDS

@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sklearn.base import is_regressor
-
 from tamis.base.estimators.column_names import names_by_reading
 from tamis.base.machine.progress import Progress
 from tamis.cli.columns import columns_of
@@ -17,7 +15,6 @@ from tamis.cli.words import in_options
 from tamis.read.opening import KINDS, open_rows
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey, Watcher
-from tamis.training.judge import one_class
 
 NamesOf = Callable[[Iterable[int]], list[str]]
 MOST = 8_000_000_000  # bytes for a sieve, above which another method is suggested
@@ -109,29 +106,6 @@ def refuse_words(task: str, survey: Survey | None) -> None:
             "--task classify if they are classes, --decimal , if they are numbers with a decimal "
             "comma, or --target for another column."
         )
-
-
-def refuse_constant(model: Any, rows: RowSource, survey: Survey | None) -> None:
-    """Refuse a target that never changes, where that is known before the work."""
-    values: list = [] if survey is None or survey.many or survey.several else survey.classes
-    target = None if rows.layout is None else rows.layout.find("target")
-    if not values and target is not None and rows.profile is not None:
-        figures = rows.profile.figures(target.name)
-        values = [value for value, _ in figures.top] if figures.distinct == 1 else []
-    if len(values) != 1:
-        return
-    if is_regressor(model):
-        raise ValueError(
-            f"the target never changes: it is {label(values[0])} in all rows, so that there is "
-            "nothing to predict."
-        )
-    refuse_one_class(model, values)
-
-
-def refuse_one_class(model: Any, classes: Any) -> None:
-    """Refuse what `fit` would refuse, in its words."""
-    if classes is not None and len(classes) == 1 and not is_regressor(model):
-        raise ValueError(one_class(model, classes[0]))
 
 
 def told(rows: RowSource) -> list[str]:

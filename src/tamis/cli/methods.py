@@ -49,9 +49,30 @@ class UsageError(Exception):
     """Options that do not go together."""
 
 
+def chosen(said: str) -> list[str]:
+    """Methods as ``--methods A,B,...`` names them."""
+    methods = [word for word in said.split(",") if word]
+    unknown = [word for word in methods if word not in METHODS]
+    if unknown or not methods:
+        raise UsageError(
+            f"--methods {said!r}: {unknown[0] if unknown else 'nothing'!r} is not among "
+            f"{', '.join(METHODS)}."
+        )
+    return methods
+
+
+def _name_of(method: str, task: str) -> str:
+    return STEMS[method] + ("Classifier" if task == "classify" else "Regressor")
+
+
+def has_task(method: str, task: str) -> bool:
+    """Whether a method has an estimator for a task."""
+    return _name_of(method, task) in tamis._HOMES
+
+
 def class_of(method: str, task: str) -> Any:
     """The estimator of a method."""
-    name = STEMS[method] + ("Classifier" if task == "classify" else "Regressor")
+    name = _name_of(method, task)
     if name not in tamis._HOMES:
         raise UsageError(
             f"method {method!r} has no {'classifier' if task == 'classify' else 'regressor'}."

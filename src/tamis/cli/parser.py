@@ -41,9 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
     _check(commands)
     _associate(commands)
     _demo(commands)
-    commands.add_parser(
-        "warm", help="compile the usual loops once, so that later commands start at once"
-    )
+    _warm(commands)
     return parser
 
 
@@ -189,6 +187,9 @@ def _compare(commands) -> None:
     )
     _choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument("--report", metavar="PAGE.html", help="where to write a page")
+    one.add_argument(
+        "--silence", metavar="CODE,...", default="", help="checks of the data that shall not run"
+    )
     _chance(one)
     _reading(one)
 
@@ -299,6 +300,15 @@ def _demo(commands) -> None:
         "--report", metavar="PAGE.html", default="tamis-demo.html", help="default: %(default)s"
     )
     _chance(one)
+
+
+def _warm(commands) -> None:
+    one = commands.add_parser(
+        "warm",
+        help="compile the usual loops once, so that later commands start at once",
+        description="Tiny fits of every method, so that the loops of later ones are there.",
+    )
+    one.add_argument("--methods", metavar="A,B,...", default=",".join(METHODS), help="default: all")
 
 
 def _chance(one) -> None:

@@ -1,7 +1,7 @@
 """A fair comparison: tuning inside the training rows, many runs, error, size and stability."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +24,8 @@ from tamis.judge.fits import (
 from tamis.judge.record import Record, plain
 from tamis.judge.stability import selection_kappa, selection_stability
 from tamis.judge.supports import Matrix
+from tamis.judge.verdict.checks import refuse_unknown
+from tamis.judge.verdict.compared import compared_checks
 
 
 def compare(
@@ -39,6 +41,8 @@ def compare(
     tune: Mapping[str, Grid] | None = None,
     folds: int = 4,
     keep_supports: bool = False,
+    names: Sequence[str] | None = None,
+    silence: Collection[str] = (),
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     verbose: bool | Literal["auto"] = "auto",
@@ -80,6 +84,10 @@ def compare(
         Folds of the tuning.
     keep_supports : bool, default=False
         Whether `runs` of the record hold the indices kept.
+    names : sequence of str or None, default=None
+        Names of the columns, for checks that speak of some. None takes those of a frame.
+    silence : collection of str, default=()
+        Codes of checks that shall not run.
     random_state : int, RandomState instance or None, default=None
         Seed of split, folds, orders, subsamples and models.
     n_jobs : int or None, default=None
@@ -90,7 +98,8 @@ def compare(
     Returns
     -------
     record : Record
-        Plain data: rows, runs, settings, seeds, versions.
+        Plain data: rows, runs, settings, seeds, versions, and checks of the data: better than
+        guessing, rare or small classes, units, equal rows, leaks.
 
     See Also
     --------
@@ -122,7 +131,9 @@ def compare(
     models, tune = _named(models), _grids(models, tune)
     classes = _one_task(models)
     _check_numbers(runs, subsample, folds, test_size)
+    refuse_unknown(silence)
     base = int(check_random_state(random_state).randint(2**31 - 1))
+    names = getattr(X, "columns", None) if names is None else names
     sides = _split(X, y, X_test, y_test, test_size, classes, base)
     rows, width = sides.X.shape
     candidates = [
@@ -162,6 +173,8 @@ def compare(
         "features": width,
         "random_state": random_state if isinstance(random_state, int) else base,
     }
+    checks = compared_checks(sides, models, record.rows, classes, names, silence)
+    record.checks = [check._asdict() for check in checks]
     return record
 
 

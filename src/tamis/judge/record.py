@@ -54,6 +54,8 @@ class Record:
         Seed of each run, the same for all models.
     versions : dict
         Versions of Python and packages.
+    checks : list of dict
+        Checks of the data: `code`, `title`, `severity`, `state`, `said`, `advice`.
 
     See Also
     --------
@@ -78,6 +80,7 @@ class Record:
     settings: dict = field(default_factory=dict)
     seeds: list[int] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=installed_versions)
+    checks: list[dict] = field(default_factory=list)
 
     def to_dict(self) -> dict:
         """All of it as numbers, strings, lists and dicts, fit for JSON.
@@ -180,8 +183,21 @@ class Record:
             lines.append([*names, error, f"{kept} ±{100 * row['kept_sd']:.2g}", *figures])
         return head, lines
 
+    def found(self) -> list[str]:
+        """What checks found, a sentence each.
+
+        Returns
+        -------
+        sentences : list of str
+        """
+        return [
+            f"{check['code']} {check['title'].lower()}: {check['said']} {check['advice']}"
+            for check in self.checks
+            if check["state"] == "found"
+        ]
+
     def __str__(self) -> str:
-        return self.table()
+        return "\n".join([self.table(), *map(for_terminal, self.found())])
 
 
 def _as_text(head, lines) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from tamis.base.machine.progress import Progress
 from tamis.read.rows import ReadError, Rows
 from tamis.read.source import RowSource
+from tamis.training.judge import refuse_constant
 
 MEMORY = 1000  # megabytes by default
 
@@ -45,6 +46,8 @@ class Readings:
     def run(self) -> None:
         """Read, read again, fit, and say what happened."""
         first = self._first()
+        if self.walk.ends.looks:
+            refuse_constant(self.model, self.source)
         with Progress("looking at a sample", 0, self.progress):
             kept = self.model._second_reading(first, self.memory)
         del first  # sums of all columns, which nobody needs any more

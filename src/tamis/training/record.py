@@ -12,8 +12,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
 from tamis.read.rows import Position
+from tamis.training.guessing import NOTHING, ROWS, WEIGHT
 
-FORMAT = 2
+FORMAT = 3
 GROWTH = 1.5  # rows between two lines of the history, as a factor
 _LARGEST = 2**63 - 1
 
@@ -27,8 +28,8 @@ class State:
     chunks: int = 0
     position: Position | None = None  # in the present pass
     mark: int = 0  # rows at which the history is written next
-    # Progressive loss and its weight.
-    charged: list[float] = field(default_factory=lambda: [0.0, 0.0])
+    charged: list[float] = field(default_factory=lambda: list(NOTHING))  # progressive losses
+    met: list[list] = field(default_factory=list)  # targets that guessing knows
     history: list[dict] = field(default_factory=list)
     facts: dict = field(default_factory=dict)  # what the source had decided
 
@@ -62,9 +63,25 @@ def _is_line(value) -> bool:
 
 _TEXT = Rule("a text", lambda value: isinstance(value, str))
 _CHARGED = Rule(
-    "two numbers, the second from 0 on",
+    f"{len(NOTHING)} numbers, the second and third from 0 on",
     lambda value: (
-        isinstance(value, list) and [*map(type, value)] == [float, float] and value[1] >= 0.0
+        isinstance(value, list)
+        and [*map(type, value)] == [float] * len(NOTHING)
+        and min(value[WEIGHT], value[ROWS]) >= 0.0
+    ),
+)
+_MET = Rule(
+    "a list of targets with their weights",
+    lambda value: (
+        isinstance(value, list)
+        and all(
+            isinstance(one, list)
+            and len(one) == 2
+            and type(one[0]) in (int, float, str, bool)
+            and type(one[1]) is float
+            and one[1] >= 0.0
+            for one in value
+        )
     ),
 )
 _HISTORY = Rule(
@@ -97,6 +114,7 @@ STATE = {
     "position": POSITION,
     "mark": _whole(1),
     "charged": _CHARGED,
+    "met": _MET,
     "history": _HISTORY,
     "facts": FACTS,
 }

@@ -16,8 +16,9 @@ from tamis.base.machine.threads import alone
 from tamis.read.rows import Misplaced, Position, ReadError, Rows
 from tamis.read.source import RowSource
 from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder
+from tamis.training.guessing import figures
 from tamis.training.interruption import Interruption
-from tamis.training.judge import Judge, Validate, one_class
+from tamis.training.judge import Ends, Judge, Validate, constant
 from tamis.training.readings import MEMORY, Readings, reads_twice
 from tamis.training.record import GROWTH, State
 
@@ -157,6 +158,7 @@ class Walk:
         self.model, self.rows, self.passes, self.every = model, rows, passes, every
         self.source: Any = rows if isinstance(rows, RowSource) else None
         self.judge, self.state = Judge(validate), State()
+        self.ends = Ends(model, self.source)
         self.told: dict = {}
         if passes > 1 and self.source is not None:
             self.source.keep()
@@ -197,6 +199,7 @@ class Walk:
         if folder is not None and (found := folder.read(self.task())) is not None:
             model, self.state = found
             vars(self.model).update(vars(model))
+            self.ends.looks = False  # it sees the rest alone
             self._recall(self.state.facts)
         total = (self.source.total if self.source else 0) * self.passes
         with (
@@ -209,6 +212,7 @@ class Walk:
                 self._write_history(last=True)
                 if folder is not None:
                     self._save(folder)
+        self.ends.refuse(self.model)
         if hasattr(self.model, "refine"):
             self.model.refine()
             self.state.history[-1] |= {
@@ -223,7 +227,9 @@ class Walk:
         """One pass, or the rest of one."""
         state, begun, since = self.state, time.monotonic(), 0
         for chunk in self._chunks(state.position):
-            self._learn(chunk)
+            for piece in self.judge.pieces(self.model, chunk, state):
+                self._learn(piece)
+            state.chunks += chunk.X.shape[0] > 0
             state.seen += chunk.X.shape[0]
             since += chunk.X.shape[0]
             state.position = chunk.position
@@ -281,6 +287,7 @@ class Walk:
         """Judge the chunk, then learn from it."""
         if not chunk.X.shape[0]:
             return
+        self.ends.meet(chunk.targets)
         named: dict[str, Any] = {} if chunk.weights is None else {"sample_weight": chunk.weights}
         targets = chunk.targets
         if self._wants_classes():
@@ -288,11 +295,9 @@ class Walk:
             if not hasattr(self.model, "classes_") and not hasattr(targets, "tocsr"):
                 classes = self._classes(targets)
                 named |= {} if classes is None else {"classes": classes}
-        # Later passes have seen the rows.
-        if self.state.turn == 0 and self.judge.wants(self.state.chunks):
-            self.judge.before(self.model, chunk.X, targets, chunk.weights, self.state.charged)
+        self.judge.before(self.model, chunk, targets, self.state)
         self.model.partial_fit(chunk.X, targets, **named)
-        self.state.chunks += 1
+        self.judge.after(self.model, chunk, targets, self.state)
 
     def _as_classes(self, chunk: Rows):
         """Numbers as whole ones where they are."""
@@ -336,7 +341,7 @@ class Walk:
                 "classes. Use a regressor."
             )
         if len(survey.classes) == 1 and not survey.several:
-            raise ValueError(one_class(self.model, survey.classes[0]))
+            raise ValueError(constant(self.model, survey.classes[0]))
         return np.array(survey.classes).astype(targets.dtype)
 
     # ------------------------------------------------------------------ what is told
@@ -345,8 +350,7 @@ class Walk:
         state = self.state
         state.mark = int(state.seen * GROWTH) + 1
         line = {"pass": state.turn + (not last), "rows": state.seen, **_glimpse(self.model)}
-        if state.charged[1]:
-            line["error"] = state.charged[0] / state.charged[1]
+        line |= figures(state.charged)
         if state.seen:
             line |= self.judge.look(self.model)
         if state.history and state.history[-1]["rows"] == state.seen:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from tamis.cli.data import audit_of, source_of, survey_of, task_of
-from tamis.cli.methods import GRIDS, METHODS, UsageError, build
+from tamis.cli.methods import GRIDS, UsageError, build, chosen
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, size
 from tamis.judge.record import Record
@@ -18,15 +18,19 @@ from tamis.read.source import RowSource
 from tamis.read.survey import Survey
 
 
+class Names:
+    """Names of columns, each looked up when a check speaks of it."""
+
+    def __init__(self, rows: RowSource):
+        self.rows = rows
+
+    def __getitem__(self, column: int) -> str:
+        return self.rows.names_of([int(column)])[0]
+
+
 def run(given: argparse.Namespace) -> None:
     """Read everything, compare, show."""
-    methods = [word for word in given.methods.split(",") if word]
-    unknown = [word for word in methods if word not in METHODS]
-    if unknown or not methods:
-        raise UsageError(
-            f"--methods {given.methods!r}: {unknown[0] if unknown else 'nothing'!r} is not among "
-            f"{', '.join(METHODS)}."
-        )
+    methods = chosen(given.methods)
     if given.runs < 2:
         raise UsageError("--runs must be 2 or more.")
     rows = source_of(given.train, given)
@@ -38,7 +42,8 @@ def run(given: argparse.Namespace) -> None:
     if given.test:
         test = source_of([given.test], given, schema=rows.schema, target=False)
         held = dict(zip(("X_test", "y_test"), gather(test), strict=True))
-    record = compared(methods, task, X, y, given, held)
+    silence = [code for code in given.silence.split(",") if code]
+    record = compared(methods, task, X, y, given, held, names=Names(rows), silence=silence)
     if given.report:
         report(given, record, rows, survey)
     show(record, given)
@@ -64,6 +69,7 @@ def compared(
     held: dict[str, Any],
     grids: dict[str, dict] | None = None,
     keep: bool = True,
+    **more: Any,
 ) -> Record:
     """The record of the comparison."""
     from tamis.judge.protocol import compare
@@ -88,6 +94,7 @@ def compared(
         keep_supports=keep,
         random_state=given.seed,
         n_jobs=jobs,
+        **more,
     )
 
 
@@ -101,6 +108,8 @@ def show(record: Record, given: argparse.Namespace) -> None:
     console = Console(file=sys.stdout)
     console = console if console.is_terminal else Console(file=sys.stdout, width=120)
     console.print(record.table(rich=True))
+    for sentence in record.found():
+        say(sentence)
     if given.report:
         say(f"page: {given.report}")
 

@@ -14,8 +14,6 @@ import numpy as np
 from tamis.cli.data import (
     audit_of,
     names_for,
-    refuse_constant,
-    refuse_one_class,
     source_of,
     survey_of,
     task_of,
@@ -35,6 +33,7 @@ from tamis.cli.show import (
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND
 from tamis.judge.verdict.evidence import Evidence
+from tamis.judge.verdict.sentences import noted_errors
 from tamis.persist import save
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey
@@ -105,7 +104,6 @@ def _learnt(rows, folder, given) -> dict:
             stream=given.stream,
             memory=given.memory or MEMORY,
         )
-    refuse_one_class(model, getattr(model, "classes_", None))
     _remember_names(model, rows)
     result = judged(model, rows, given)
     if given.out:
@@ -143,9 +141,7 @@ def _model(rows, given):
     elif given.stream or columns or not grows(given.method, task or "classify"):
         survey = survey_of(rows, columns=columns)
     task = task_of(rows, given.task, survey)
-    model = make(task, grow=survey is None)
-    refuse_constant(model, rows, survey)
-    return model, survey
+    return make(task, grow=survey is None), survey
 
 
 def _remember_names(model, rows) -> None:
@@ -167,6 +163,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     report = judge(model, given, _claims(model, rows, given))
     if given.test:
         error, source = report.error, "on the test rows"
+    known = given.test or noted_errors(model)
     features = kept(model, names_for(model), given.top)
     if given.discoveries:
         for line in features.lines:
@@ -181,9 +178,9 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "classes": [label(c) for c in getattr(model, "classes_", [])],
         "error": error,
         "error_of": source,
-        "standard_error": report.standard_error if given.test else own["standard_error"],
+        "standard_error": report.standard_error if known else own["standard_error"],
         "held_out": {name: own[name] for name in ("error", "standard_error")},
-        "baseline_error": own["baseline_error"],
+        "baseline_error": report.baseline_error if known else own["baseline_error"],
         "sizes": own["sizes"],
         "loss": last.get("loss"),
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
@@ -250,8 +247,8 @@ def show(result: dict, given: argparse.Namespace) -> None:
         told |= {"top": result["top"].lines, "out": given.out, "report": given.report}
         print_json(told)
         return
-    percent, report = bool(result["classes"]), result["report"]
-    known = given.test or verdict is not None
+    report = result["report"]
+    known = given.test or verdict is not None or result["error"] is not None
     if known:
         for sentence in report.sentences:
             say(sentence)
@@ -264,12 +261,7 @@ def show(result: dict, given: argparse.Namespace) -> None:
     ]
     if verdict is not None and given.test:
         lines += verdict_lines(verdict, "held out")
-    elif known:
-        pass
-    elif result["error"] is not None:
-        error = f"{result['error']:{'.2%' if percent else '.6g'}} ({result['error_of']})"
-        lines.append(("error", f"{error}; --test FILE judges by other rows"))
-    elif result["loss"] is not None:
+    elif not known and result["loss"] is not None:
         lines.append(
             ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
         )
@@ -328,5 +320,5 @@ def write_report(
         density=survey.shares(),
         history=history,
         facts=facts,
-        judged=report if given.test or verdict_of(model) is not None else None,
+        judged=report if given.test or verdict_of(model) or noted_errors(model) else None,
     )

@@ -6,7 +6,7 @@ import time
 import warnings
 from pathlib import Path
 
-from tamis.cli.methods import METHODS, build
+from tamis.cli.methods import TASKS, build, chosen, has_task
 from tamis.cli.say import note
 from tamis.read.opening import open_rows
 from tamis.training.walk import train
@@ -20,23 +20,24 @@ LINES = {
 
 def run(given: argparse.Namespace) -> None:
     """Tiny fits of every method, and a reading of every text."""
-    warnings.simplefilter("ignore")
-    with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
+    methods = chosen(given.methods)
+    with tempfile.TemporaryDirectory(prefix="tamis-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         for name, text in LINES.items():
             Path(folder, name).write_text(text)
-            list(open_rows(Path(folder, name)))
-        for method in METHODS:
-            for task in ("classify", "regress"):
-                begun = time.monotonic()
-                try:
-                    model = train(
-                        build(method, task, threads=1),
-                        open_rows(Path(folder, "few.svm")),
-                        progress=False,
-                    )
-                except Exception:  # a family without this task, or one that wants more than this
-                    continue
-                model.predict(
-                    next(iter(open_rows(Path(folder, "few.svm"), schema=model.reading_))).X
-                )
-                note(f"{type(model).__name__}: {time.monotonic() - begun:.1f} s")
+            open_rows(Path(folder, name)).survey(columns=True)
+        for method in methods:
+            for task in TASKS:
+                if has_task(method, task):
+                    begun = time.monotonic()
+                    name = _fit(method, task, Path(folder, "few.svm"))
+                    note(f"{name}: {time.monotonic() - begun:.1f} s")
+
+
+def _fit(method: str, task: str, path: Path) -> str:
+    """Fit and predict, with columns known beforehand and met on the way; the model's name."""
+    for grow in (False, True):
+        model = build(method, task, threads=1, grow=grow)
+        train(model, open_rows(path), progress=False)
+        model.predict(next(iter(open_rows(path, schema=model.reading_))).X)
+    return type(model).__name__

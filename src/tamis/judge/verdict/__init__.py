@@ -2,5 +2,5 @@
 the usual pitfalls.
 
 `evidence` (rows judged once), `columns` (what is looked up in columns), `checks` (one function a
-pitfall, with a code), `sentences` (the verdict in words).
+pitfall, with a code), `sentences` (the verdict in words), `compared` (checks of a comparison).
 """

@@ -14,6 +14,7 @@ import numpy as np
 from tamis.judge.verdict.columns import (
     SHOWN,
     equal_rows,
+    left_over,
     moments_of,
     shifts,
     told_alone,
@@ -29,6 +30,7 @@ COPIES = 0.01  # share of equal rows that folds no longer separate
 UNITS = 1e3  # how much larger than the usual spread one may be
 DENSER = 1.5  # times the usual density, below which ranks by density mean nothing
 DENSE = 0.97  # mean rank of the kept features by density, from which on it looks like a preference
+MISSED = 0.25  # rarer columns that tell more, a kept one, from which on it is a preference
 TELLS_ALL = 0.995  # area or correlation of one column that looks like the answer itself
 LEAKS_LOOKED_AT = 30
 MOVED, SURE = 0.25, 5.0  # spreads, and standard errors, by which a mean has moved
@@ -186,10 +188,12 @@ def twins(evidence: Evidence) -> Finding:
 
 
 def density_bias(evidence: Evidence) -> Finding:
-    """Whether only the most often filled columns were kept."""
+    """Whether only the most often filled columns were kept, and rarer ones passed over that tell
+    more about the target.
+    """
     if evidence.moments is None or evidence.kept is None:
         return Unknown("no rows to look at, or the model does not say what it kept.")
-    shares = evidence.moments[2]
+    _, spreads, shares = evidence.moments
     met = np.flatnonzero(shares > 0.0)
     kept = np.intersect1d(evidence.kept, met)
     if len(kept) < 5 or len(met) < 4 * len(kept) or np.ptp(shares[met]) == 0.0:
@@ -197,11 +201,23 @@ def density_bias(evidence: Evidence) -> Finding:
     if shares[kept].mean() < DENSER * np.median(shares[met]):
         return "kept features are filled about as often as the others."
     ranks = np.searchsorted(np.sort(shares[met]), shares[kept], side="right") / len(met)
+    said = f"at {ranks.mean():.0%} of the columns by density, on average"
     if ranks.mean() < DENSE:
-        return f"kept features lie at {ranks.mean():.0%} of the columns by density, on average."
+        return f"kept features lie {said}."
+    # Common words may be the telling ones: only what is left unexplained shows a preference.
+    counts = shares * evidence.rows.shape[0]
+    apart = left_over(evidence.rows, spreads, counts, evidence.rests)
+    rare = shares < np.quantile(shares[kept], 0.1)
+    rare[evidence.kept] = False
+    missed = np.flatnonzero(rare & (apart > math.sqrt(2.0 * math.log(2.0 * len(met))) + 2.0))
+    if len(missed) <= MISSED * len(kept):
+        few = f"{len(missed):,}" if len(missed) else "no"
+        return f"kept features lie {said}, and {few} rarer ones tell what they leave open."
+    missed = missed[np.argsort(-apart[missed], kind="stable")]
     return Found(
-        f"nearly all kept features are among the most often filled columns (at {ranks.mean():.0%} "
-        "of them, on average): rare columns had little chance.",
+        f"kept features are among the most often filled columns ({said}), while "
+        f"{len(missed):,} rarer ones tell what they leave open: "
+        f"{_listed([evidence.name(j) for j in missed])}.",
         "A rare column needs more rows to be found; a stabilized method or scaled columns lessen "
         "the preference.",
     )
@@ -324,24 +340,32 @@ CHECKS: dict[str, tuple[str, str, Callable[[Evidence], Finding]]] = {
 
 def run_checks(evidence: Evidence, silence: Collection[str] = ()) -> list[Check]:
     """All checks in the order of their codes."""
+    refuse_unknown(silence)
+    return [check_by(code, look, evidence, silence) for code, (_, _, look) in CHECKS.items()]
+
+
+def refuse_unknown(silence: Collection[str]) -> None:
+    """Refuse codes that no check has."""
     unknown = sorted(set(silence) - set(CHECKS))
     if unknown:
         raise ValueError(
             f"silence: no check has the code {unknown[0]!r}; the codes are {', '.join(CHECKS)}."
         )
-    found = []
-    for code, (title, severity, look) in CHECKS.items():
-        if code in silence:
-            found.append(Check(code, title, severity, SILENCED, "", ""))
-            continue
-        finding = look(evidence)
-        if isinstance(finding, Found):
-            found.append(Check(code, title, severity, FOUND, *finding))
-        else:
-            state = UNKNOWN if isinstance(finding, Unknown) else PASSED
-            said = finding.said if isinstance(finding, Unknown) else finding
-            found.append(Check(code, title, severity, state, said, ""))
-    return found
+
+
+def check_by(
+    code: str, look: Callable[[Evidence], Finding], evidence: Evidence, silence: Collection[str]
+) -> Check:
+    """The check of a code, by a function that looks."""
+    title, severity, _ = CHECKS[code]
+    if code in silence:
+        return Check(code, title, severity, SILENCED, "", "")
+    finding = look(evidence)
+    if isinstance(finding, Found):
+        return Check(code, title, severity, FOUND, *finding)
+    state = UNKNOWN if isinstance(finding, Unknown) else PASSED
+    said = finding.said if isinstance(finding, Unknown) else finding
+    return Check(code, title, severity, state, said, "")
 
 
 def _counts(evidence: Evidence, learnt: bool = False) -> dict | Unknown:

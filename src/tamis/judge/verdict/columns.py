@@ -8,6 +8,7 @@ import scipy.sparse as sp
 TWIN = 0.95  # correlation from which on one column stands for another
 MOST_KEPT = 200  # kept columns whose substitutes are looked for
 BLOCK = 20  # of them at a time
+FILLED = 10  # rows with a nonzero below which a column cannot be judged
 SHOWN = 5  # substitutes of one column that are told
 
 
@@ -61,6 +62,22 @@ def twins_of(selector, kept: np.ndarray) -> dict[int, list[tuple[int, float]]]:
         near = sorted((p for p in pairs if abs(p[1]) >= TWIN), key=lambda pair: -abs(pair[1]))
         if near:
             found[column] = near
+    return found
+
+
+def left_over(
+    X: sp.csr_array, spreads: np.ndarray, counts: np.ndarray, rests: list[np.ndarray]
+) -> np.ndarray:
+    """How far each column goes with what a model leaves unexplained: the largest correlation, in
+    standard errors; 0 where a column is filled in too few rows to tell.
+    """
+    found = np.zeros(X.shape[1])
+    for rest in rests:
+        centred = rest - rest.mean()
+        scale = spreads * centred.std() * np.sqrt(X.shape[0])
+        told = (counts >= FILLED) & (scale > 0.0)
+        sums = np.abs(X.T @ centred)
+        found[told] = np.maximum(found[told], sums[told] / scale[told])
     return found
 
 

@@ -17,6 +17,7 @@ from tamis.judge.supports import kept_by
 from tamis.judge.verdict.columns import moments_of, substitutes, twins_of
 
 MOST_ROWS = 20_000  # that figures of columns are taken from
+MOST_CLASSES = 20  # that are looked at one by one
 MOST_COLUMNS = 1 << 22  # wider rows are judged, but their columns are not looked at
 
 
@@ -238,6 +239,30 @@ class Evidence:
     def losses(self) -> Any:
         """Loss of each row: wrong or not, the share of wrong labels, or a squared difference."""
         return None if self.y is None else _loss(self.guess, self.y, self.classes)
+
+    @property
+    def rests(self) -> list[np.ndarray]:
+        """What the model leaves unexplained of the targets of `rows`, by output or class."""
+        y, guess = self.y[self.drawn], self.guess[self.drawn]
+        if not self.classes or y.ndim > 1:
+            return list(np.atleast_2d((y - guess.astype(float)).T))
+        chances = None if self.chances is None else self.chances[self.drawn]
+        classes = list(np.unique(y))[:MOST_CLASSES]
+        known = list(getattr(self.model, "classes_", ()))
+        return [
+            (y == one) - (guess == one if chances is None else chances[:, known.index(one)])
+            for one in (classes[1:] if len(classes) == 2 else classes)
+            if chances is None or one in known
+        ]
+
+    @property
+    def rests_of_guessing(self) -> list[np.ndarray]:
+        """The same of one who does not look at the row."""
+        y = self.y[self.drawn]
+        if not self.classes or y.ndim > 1:
+            return list(np.atleast_2d(y.T.astype(float)))
+        classes = np.unique(y)[:MOST_CLASSES]
+        return [(y == one).astype(float) for one in classes]
 
     @functools.cached_property
     def baseline(self) -> Any:

@@ -3,7 +3,7 @@ was kept, and how often it was.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Verdict(NamedTuple):
     gain_error: float
     rows: int | None  # that it was judged by; None for a model's own word
     classes: bool
+    on_the_way: bool = False  # whether the rows were learnt afterwards
 
     @property
     def better(self) -> bool | None:
@@ -38,11 +39,12 @@ class Verdict(NamedTuple):
         """Error and baseline."""
         if not math.isfinite(self.error):
             return "The error is not known: no row was held out, and none was given to judge by."
-        where = (
-            "on rows held out inside the method"
-            if self.rows is None
-            else f"on {self.rows:,} test row{'s' if self.rows != 1 else ''}"
-        )
+        where = "on rows held out inside the method"
+        if self.rows is not None:
+            kind = "" if self.on_the_way else "test "
+            where = f"on {self.rows:,} {kind}row{'s' if self.rows != 1 else ''}"
+        if self.on_the_way:
+            where += " before they were learnt"
         what = "Error" if self.classes else "Mean squared error"
         return (
             f"{what} {self.told(self.error)} ± {self.told(self.standard_error, unit=False)} "
@@ -72,8 +74,12 @@ class Verdict(NamedTuple):
 
 
 def verdict_of(evidence: Evidence) -> Verdict:
-    """Judge by the rows where there are some, else by the model's own word."""
+    """Judge by the rows where there are some, else by the model's own word, or by what was noted
+    while it learnt.
+    """
     classes = evidence.classes
+    if evidence.losses is None and (noted := noted_errors(evidence.model)):
+        return _on_the_way(noted, classes)
     if evidence.losses is None:
         error, spread, baseline = (
             float(np.mean(getattr(evidence.model, f"{name}error_", math.nan)))
@@ -93,6 +99,23 @@ def verdict_of(evidence: Evidence) -> Verdict:
         _wobble(gains),
         len(losses),
         classes,
+    )
+
+
+def noted_errors(model: Any) -> dict:
+    """Errors of a model without a word of its own, as `train` noted them; empty if it did not."""
+    noted = getattr(model, "train_history_", None) or [{}]
+    return noted[-1] if "judged" in noted[-1] and not hasattr(model, "error_") else {}
+
+
+def _on_the_way(noted: dict, classes: bool) -> Verdict:
+    """What `train` noted of rows before they were learnt, and of guessing by those before them."""
+    names = ("error", "standard_error", "baseline_error", "gain_error")
+    error, spread, baseline, gain_error = (float(noted[name]) for name in names)
+    guess = f"always the {'most frequent class' if classes else 'mean'} so far"
+    rows = int(noted["judged"])
+    return Verdict(
+        error, spread, baseline, guess, baseline - error, gain_error, rows, classes, True
     )
 
 

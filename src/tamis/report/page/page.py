@@ -16,6 +16,7 @@ from tamis.base.machine.disk import replacing
 from tamis.judge.record import Record
 from tamis.judge.supports import kept_by
 from tamis.judge.verdict.evidence import Evidence
+from tamis.judge.verdict.sentences import noted_errors
 from tamis.report.page import sections
 from tamis.report.page.sheet import Sheet
 from tamis.report.page.sizes import verdict_of
@@ -101,7 +102,8 @@ def write_page(
     """
     names = _take_names(names, model)
     judged = None
-    if model is not None and (X is not None or verdict_of(model) is not None):
+    known = model is not None and (verdict_of(model) is not None or noted_errors(model))
+    if X is not None or known:
         judged = Report(Evidence(model, X, y, names), silence, str(title))
     write_whole(
         path,

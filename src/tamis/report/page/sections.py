@@ -270,6 +270,8 @@ def methods_section(sheet: Sheet, record) -> None:
         for line in lines
     ]
     sheet.table([safe(one) for one in head], marked, text, set(range(2, len(head))))
+    for sentence in record.found():
+        sheet.paragraph(safe(sentence))
     names = read.method_names(record.rows)
     sheet.figure(
         charts.method_charts(names, _measures(record)),

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from methods.sieve import plain_pass
 from sklearn.metrics import r2_score
@@ -56,6 +56,7 @@ def test_any_chunks_give_the_same_bits(name, n_sample, weights):
     y = TARGETS[name]
     whole = stream(make(y, n_sample=n_sample), y, weights=weights).refine()
 
+    @settings(max_examples=3)  # in each of twelve cases, beside row by row
     @given(places=cuts)
     def law(places):
         same(whole, stream(make(y, n_sample=n_sample), y, places, weights).refine())

@@ -1,0 +1,84 @@
+"""``tamis warm`` and ``tamis demo`` themselves, not stand-ins of them."""
+
+import json
+
+import numpy as np
+import pytest
+from cli.commands import here
+from processes import run_process
+from report.pages import Page
+
+from tamis.cli.commands import demo
+from tamis.cli.methods import METHODS, TASKS, has_task
+
+LINES = "".join(f"{k % 2} {1 + k % 7}:{k + 1} {9 + k % 5}:0.5\n" for k in range(300))
+
+
+WARM = """
+import sys
+from tamis.base.jit import Entry
+from tamis.cli.main import main
+
+asked, real = [], Entry.compile
+Entry.compile = lambda loop, given: (asked.append(loop.py_func.__name__), real(loop, given))[1]
+assert main(["warm", "--methods", "pa"]) == 0
+print(len(asked))
+del asked[:]
+assert main(["fit", sys.argv[1], "--method", "pa", "--out", sys.argv[2]]) == 0
+assert main(["predict", sys.argv[2], sys.argv[1], "--out", sys.argv[3]]) == 0
+print("then", *asked)
+"""
+
+
+def test_after_warming_up_nothing_is_compiled(tmp_path):
+    """A fit and predictions of what was warmed ask for no other loop, nor for other types."""
+    (tmp_path / "a.svm").write_text(LINES)
+    first, *_, last = run_process(WARM, *(tmp_path / name for name in ("a.svm", "m", "out"))).split(
+        "\n"
+    )[:-1]
+    assert int(first) > 8
+    assert last == "then"
+
+
+def test_every_method_is_warmed_or_has_no_such_task(capsys, monkeypatch):
+    """A failure is a failure: only a task that a method does not have is passed over."""
+    done = here("warm", capsys=capsys)
+    assert done.code == 0
+    count = sum(has_task(method, task) for method in METHODS for task in TASKS)
+    assert len(done.err.splitlines()) == count > len(METHODS)
+    from tamis.cli.commands import warm
+
+    monkeypatch.setattr(warm, "train", lambda *given, **named: 1 / 0)
+    done = here("warm", "--methods", "ftrl", capsys=capsys)
+    assert done.code == 1
+    assert "ZeroDivisionError" in done.err
+    done = here("warm", "--methods", "none", capsys=capsys)
+    assert done.code == 2
+    assert "'none' is not among sieve" in done.err
+
+
+def test_the_demo(tmp_path, capsys):
+    page = tmp_path / "demo.html"
+    done = here("demo", "--threads", 1, "--report", page, capsys=capsys)
+    assert done.code == 0, done.err
+    assert done.out.startswith("3,000 rows over 20,000 words. 40 words decide the class, ")
+    lines = done.out.splitlines()
+    assert [line.split("│")[1].strip() for line in lines if "±" in line] == list(demo.COMPARED)
+    assert f"page: {page}" in lines
+    sections = Page(page).check().sections()
+    assert {"features", "methods", "data", "making"} <= set(sections)
+
+
+@pytest.mark.own_seeds
+def test_the_demo_in_json(tmp_path, capsys, monkeypatch):
+    """The same command on less data."""
+    for name, value in (("ROWS", 800), ("WORDS", 2000), ("PLANTED", 12)):
+        monkeypatch.setattr(demo, name, value)
+    words = ["--threads", 1, "--json", "--report", tmp_path / "demo.html"]
+    found = json.loads(here("demo", *words, capsys=capsys).out)
+    errors = {row["model"]: row["error"] for row in found["record"]["rows"]}
+    assert set(errors) == set(demo.COMPARED)
+    assert errors["sieve"] == min(errors.values()) < 0.3
+    assert 4 <= found["fit"]["planted"] <= found["fit"]["kept"] <= 24
+    assert np.isfinite([line["weight"] for line in found["fit"]["top"]]).all()
+    assert (tmp_path / "demo.html").exists()

@@ -1,0 +1,147 @@
+"""The error of rows before they are learnt, beside that of guessing by the rows before them."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import tamis
+from tamis import FTRLClassifier, FTRLRegressor, open_rows, train
+from tamis.cli.commands.demo import write_svmlight
+from tamis.datasets import make_text
+from tamis.judge.verdict.evidence import Evidence
+from tamis.judge.verdict.sentences import verdict_of
+from tamis.training.guessing import NOTHING, charge, figures, guess_losses, meet
+
+X, Y, _ = make_text(n_samples=1500, n_features=60, n_informative=6, words=12, random_state=0)
+EDGES = [0, 256, 1024, 1500]  # where the first chunk is cut
+WEIGHTS = np.random.default_rng(0).integers(1, 4, 1500).astype(float)
+
+
+def pieces():
+    return [slice(a, b) for a, b in itertools.pairwise(EDGES)]
+
+
+def chunk(targets, weights=None):
+    return [tamis.read.rows.Rows(X, targets, 0, weights=weights)]
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighed"])
+@pytest.mark.parametrize("kind", ["classes", "numbers"])
+def test_guessing_by_hand(kind, weights):
+    """Both learn from the same pieces and are asked for the next one."""
+    y = Y if kind == "classes" else X[:, [3]].toarray().ravel() + 5.0
+    new = FTRLClassifier if kind == "classes" else FTRLRegressor
+    model = train(new(), chunk(y, weights), validate="progressive")
+    again, own, guessed, loads = new(), [], [], np.ones(1500) if weights is None else weights
+    for k, here in enumerate(pieces()):
+        if k:
+            before = y[: here.start]
+            if kind == "classes":
+                guess = np.argmax(np.bincount(before, weights=loads[: here.start]))
+                own.append(again.predict(X[here]) != y[here])
+                guessed.append(y[here] != guess)
+            else:
+                guess = np.average(before, weights=loads[: here.start])
+                own.append((again.predict(X[here]) - y[here]) ** 2)
+                guessed.append((y[here] - guess) ** 2)
+        named = {"classes": [0, 1]} if kind == "classes" and not k else {}
+        again.partial_fit(X[here], y[here], sample_weight=loads[here], **named)
+    own, guessed, loads = np.concatenate(own) * 1.0, np.concatenate(guessed) * 1.0, loads[256:]
+    last = model.train_history_[-1]
+    assert last["judged"] == 1244
+    assert last["error"] == pytest.approx(np.average(own, weights=loads))
+    assert last["baseline_error"] == pytest.approx(np.average(guessed, weights=loads))
+    for name, values in (("standard_error", own), ("gain_error", guessed - own)):
+        mean = np.average(values, weights=loads)
+        spread = np.average((values - mean) ** 2, weights=loads)
+        assert last[name] == pytest.approx(np.sqrt(spread / 1243))
+    assert (last["baseline_error"] > 2 * last["error"]) == (kind == "classes")
+    # Pieces change no bit.
+    assert np.array_equal(model.coef_, train(new(), chunk(y, weights)).coef_)
+
+
+def test_several_labels_are_guessed_one_by_one():
+    labels = np.c_[Y, np.ones(1500, int), np.arange(1500) % 3 == 0].astype(int)
+    met = []
+    meet(met, sp.csr_array(labels[:500]), None, True)
+    meet(met, sp.csr_array(labels[500:900]), None, True)
+    shares = labels[:900].mean(axis=0)
+    assert [share for share, _ in met] == pytest.approx(shares)
+    wrong = (labels[900:] != (shares > 0.5)).mean(axis=1)
+    assert np.array_equal(guess_losses(met, labels[900:], True), wrong)
+
+
+def test_of_classes_equally_frequent_the_lowest_is_guessed():
+    met = []
+    meet(met, np.array(["pear", "apple"]), None, True)
+    assert guess_losses(met, np.array(["apple", "pear"]), True).tolist() == [0.0, 1.0]
+
+
+def test_a_model_that_goes_on_is_not_compared_with_guessing():
+    """What it had learnt from before, guessing does not know."""
+    model = train(FTRLClassifier(), chunk(Y))
+    train(model, chunk(Y), validate="progressive")
+    assert "error" in model.train_history_[-1]
+    assert "baseline_error" not in model.train_history_[-1]
+    charged = list(NOTHING)
+    charge(charged, np.ones(3), guess_losses([], np.ones(3), True), None)
+    assert figures(charged) == {"error": 1.0}
+
+
+def test_a_model_without_rows_is_judged_by_what_was_noted():
+    model = train(FTRLClassifier(), chunk(Y), validate="progressive")
+    found = verdict_of(Evidence(model))
+    assert found.better
+    assert " on 1,244 rows before they were learnt; always the most frequent class so far: " in (
+        found.headline()
+    )
+    noise = np.random.default_rng(1).permutation(Y)
+    assert (
+        verdict_of(Evidence(train(FTRLClassifier(), chunk(noise), validate="progressive"))).better
+        is False
+    )
+    assert verdict_of(Evidence(train(FTRLClassifier(), chunk(Y)))).better is None
+    assert tamis.report(model).better
+    assert tamis.report(model, X, Y).sentences[0].count("test rows") == 1
+
+
+def test_the_noted_errors_go_with_the_model(tmp_path):
+    model = train(FTRLClassifier(), chunk(Y), validate="progressive")
+    tamis.save(model, tmp_path / "m")
+    assert tamis.report(tamis.load(tmp_path / "m")).sentences == tamis.report(model).sentences
+    tamis.report(model, path=tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "before they were learnt; always the most frequent class so far" in page
+
+
+# --------------------------------------------------------------------------- nothing to learn
+@pytest.mark.parametrize("new", [FTRLRegressor, tamis.SieveRegressor])
+@pytest.mark.parametrize("suffix", ["svm", "csv"])
+@pytest.mark.parametrize("grow", [False, True])
+def test_a_file_of_one_number_is_refused(tmp_path, new, suffix, grow):
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "svm":
+        write_svmlight(X[:60], np.full(60, 2.5), path)
+    else:
+        path.write_text("a,y\n" + "".join(f"{k % 7},2.5\n" for k in range(60)))
+    model = new() if "grow" not in new().get_params() else new(grow=grow)
+    with pytest.raises(ValueError, match=r"the target never changes: it is 2\.5 in all rows"):
+        train(model, open_rows(path), progress=False)
+
+
+@pytest.mark.parametrize("grow", [False, True])
+def test_one_class_is_refused(tmp_path, grow):
+    write_svmlight(X[:60], np.ones(60, int), tmp_path / "a.svm")
+    with pytest.raises(ValueError, match="holds only one class: 1"):
+        train(FTRLClassifier(grow=grow), open_rows(tmp_path / "a.svm"), progress=False)
+    if grow:
+        with pytest.raises(ValueError, match="holds only one class: 1"):
+            train(FTRLClassifier(grow=True), [(X[:60], np.ones(60, int))])
+
+
+def test_a_fitted_model_may_go_on_with_one_number(tmp_path):
+    write_svmlight(X[:60], np.full(60, 2.0), tmp_path / "a.svm")
+    model = FTRLRegressor(grow=True).fit(X[:, :60], Y)
+    assert train(model, open_rows(tmp_path / "a.svm")).t_ > 1500

@@ -108,6 +108,22 @@ def test_json_names_fields_and_their_words(tmp_path):
     assert {"age", "city=L'Aquila"} <= names
 
 
+def test_sql_takes_no_gap_for_a_rare_word(tmp_path):
+    path, rows = tmp_path / "train.csv", []
+    for k in range(120):
+        city = ["Bonn", "Ulm", None][k % 3] if k < 90 else f"rare{k}"
+        rows.append([city, "yes" if k >= 90 else "no"])
+    pd.DataFrame(rows, columns=["city", "y"]).to_csv(path, index=False)
+    model = FTRLClassifier(alpha=1e-4, random_state=0)
+    kinds = {"city": "category"}
+    tamis.train(model, tamis.open_rows(path, missing="zero", kinds=kinds), passes=5)
+    chunks = tamis.open_rows(path, schema=model.reading_)
+    want = np.concatenate([model.predict_proba(chunk.X)[:, 1] for chunk in chunks])
+    assert "city=rare" in linear_of(model).names
+    found = run_query(exported(model, "sql").decode(), ["city", "y"], rows)
+    np.testing.assert_allclose(found["tamis_probability"], want, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("dialect", ["sqlite", "postgresql", "duckdb"])
 def test_sql_quotes_all_names(dialect, tmp_path):
     model, _ = table_model(tmp_path, "zero")

@@ -29,7 +29,7 @@ from sklearn.preprocessing import (
 )
 
 import tamis
-from tamis import FTRLClassifier
+from tamis import FTRLClassifier, SieveClassifier
 from tamis.exporting.export import exported
 from tamis.exporting.forms.standalone import _murmur
 from tamis.exporting.linear import linear_of
@@ -275,11 +275,46 @@ def test_scalers_are_folded_into_the_weights(scaler):
     for label in range(3):
         got = found[f"tamis_probability_{label}"]
         np.testing.assert_allclose(got, model.predict_proba(X)[:, label], rtol=0, atol=1e-12)
-    linear, alone = linear_of(model), linear_of(model[-1])
-    assert linear.n_features == 4
-    if alone.spread is not None:
-        shares = np.abs(alone.weights).max(axis=1) * alone.spread
-        np.testing.assert_allclose(np.abs(linear.weights).max(axis=1) * linear.spread, shares)
+    assert linear_of(model).n_features == 4
+
+
+@pytest.mark.parametrize("settings", [{}, {"drop": "first"}, {"min_frequency": 20}], ids=str)
+def test_gaps_are_categories(settings):
+    rows = [[["a", "b", np.nan][k % 3], [np.nan, 1.0, 2.0, 1.0][k % 4]] for k in range(60)]
+    X = np.array(rows, dtype=object)
+    y = [k % 3 == 2 or k % 4 == 0 for k in range(60)]
+    encoder = OneHotEncoder(handle_unknown="infrequent_if_exist", **settings)
+    model = make_pipeline(encoder, FTRLClassifier(1e-4, random_state=0)).fit(X, y)
+    same(model, [dict(zip(["x0", "x1"], row, strict=True)) for row in rows], X)
+    last = [[["b", np.nan][k % 2]] for k in range(60)]
+    encoder, X = OneHotEncoder(drop=[np.nan]), np.array(last, dtype=object)
+    model = make_pipeline(encoder, FTRLClassifier(1e-4, random_state=0)).fit(X, y)
+    same(model, [{"x0": row[0]} for row in last], X)
+
+
+def test_gaps_of_all_columns_are_filled():
+    X = RNG.normal(size=(80, 3))
+    y = X[:, 0] + X[:, 2] > 0
+    X[RNG.random(X.shape) < 0.2] = np.nan
+    steps = SimpleImputer(strategy="median"), StandardScaler(), FTRLClassifier(random_state=0)
+    model = make_pipeline(*steps).fit(X, y)
+    same(model, X.tolist(), X)
+    same(model, [{f"x{k}": v for k, v in enumerate(row)} for row in X.tolist()], X)
+    rows = [[None if v != v else v for v in row] for row in X.tolist()]
+    found = run_query(exported(model, "sql").decode(), ["x0", "x1", "x2"], rows)
+    np.testing.assert_allclose(found["tamis_probability"], model.predict_proba(X)[:, 1], atol=1e-12)
+    marked = make_pipeline(SimpleImputer(add_indicator=True), FTRLClassifier(random_state=0))
+    with pytest.raises(TypeError, match="a SimpleImputer cannot be exported"):
+        exported(marked.fit(X, y), "json")
+
+
+def test_spreads_are_those_of_the_columns_before_the_scaler():
+    X = RNG.normal(size=(200, 5)) * [1.0, 10.0, 100.0, 5.0, 0.1]
+    y = X[:, 0] + X[:, 1] / 10 > 0
+    model = make_pipeline(StandardScaler(), SieveClassifier(random_state=0)).fit(X, y)
+    linear = linear_of(model)
+    assert {0, 1} <= set(linear.columns.tolist())
+    np.testing.assert_allclose(linear.spread, X.std(axis=0)[linear.columns], rtol=0.05)
 
 
 def frame_of(gaps):
@@ -301,8 +336,8 @@ def test_parts_of_a_frame_go_as_they_were_transformed(gaps, rest):
     often = SimpleImputer(strategy="most_frequent") if gaps else "passthrough"
     parts = ColumnTransformer(
         [
-            ("words", TfidfVectorizer(), "notes"),
             ("numbers", make_pipeline(fill, StandardScaler(), MinMaxScaler()), ["age"]),
+            ("words", TfidfVectorizer(), "notes"),
             ("cities", make_pipeline(often, OneHotEncoder(handle_unknown="ignore")), ["city"]),
             ("nothing", "drop", ["none"]),
         ],

@@ -45,8 +45,9 @@ def export(
     ----------
     model : estimator
         A fitted linear model, or a scikit-learn Pipeline that ends in one: first a vectoriser of
-        texts, DictVectorizer, OneHotEncoder or `Table`, if any, then scalers and selectors of
-        columns. Its names and how gaps, dates and texts are read come along.
+        texts, DictVectorizer, OneHotEncoder, SimpleImputer, ColumnTransformer of such or `Table`,
+        if any, then scalers and selectors of columns. Its names and how gaps, dates and texts are
+        read come along.
     path : str or os.PathLike
         Where to write.
     to : {"json", "python", "sql", "onnx", "scorecard"} or None, default=None

@@ -97,8 +97,12 @@ def _of_sequence(row):
     """Columns of a row that has all of them."""
     if len(row) != N_FEATURES:
         raise ValueError(f"a row has {N_FEATURES} columns, but this one has {len(row)}")
+    fills = {NUMBERS[name]: fill for name, fill in FILLS.items() if name in NUMBERS}
     for column in WEIGHTS:
-        value = float(row[column])
+        value = row[column]
+        if value is None or value != value:
+            value = fills.get(column, math.nan)
+        value = float(value)
         if not math.isfinite(value):
             raise ValueError(f"column {column} is {value}")
         yield column, value

@@ -57,22 +57,23 @@ def of_encoder(encoder: Any, kept: set[int], names: Any = None, at: int = 0) -> 
     dropped = [None] * count if encoder.drop_idx_ is None else encoder.drop_idx_
     found = []
     for k, categories in enumerate(encoder.categories_):
-        few = [] if rare[k] is None else rare[k].tolist()
-        slots = [[c] for c in categories.tolist() if c not in few] + ([few] if few else [])
-        words: dict[str, int] = {}
+        values = categories.tolist()
+        slots, few = _slots(values, [] if rare[k] is None else rare[k].tolist())
+        known: dict[int, int] = {}
         if dropped[k] is not None:
-            gone = next(slot for slot in slots if categories[dropped[k]] in slot)
+            gone = next(slot for slot in slots if dropped[k] in slot)
             slots.remove(gone)
-            words = {word: -1 for value in gone for word in _spellings(value)}
+            known = dict.fromkeys(gone, -1)
+        known |= {one: place for place, slot in enumerate(slots, at) for one in slot}
+        words: dict[str, int] = {}
         gap, rest = (None if encoder.handle_unknown == "error" else -1), -1
-        for place, slot in enumerate(slots, at):
-            for value in slot:
-                if value is None or value != value:
-                    gap = place
-                else:
-                    words |= dict.fromkeys(_spellings(value), place)
-            if slot is few and encoder.handle_unknown == "infrequent_if_exist":
-                rest = place
+        for one, place in known.items():
+            if _is_gap(values[one]):
+                gap = place
+            else:
+                words |= dict.fromkeys(_spellings(values[one]), place)
+        if few in slots and encoder.handle_unknown == "infrequent_if_exist":
+            rest = at + slots.index(few)
         at += len(slots)
         rest = rest if rest in kept else -1
         if rest < 0:
@@ -80,6 +81,18 @@ def of_encoder(encoder: Any, kept: set[int], names: Any = None, at: int = 0) -> 
         if words or gap in kept:
             found.append(Field(str(names[k]), words=words, gap=gap, rest=rest))
     return found
+
+
+def _slots(values: list, rare: list) -> tuple[list[list[int]], list[int]]:
+    """Numbers of the categories of each column, and of those that share the last one."""
+    gaps = any(map(_is_gap, rare))  # nan equals nothing
+    few = [k for k, one in enumerate(values) if one in rare or (gaps and _is_gap(one))]
+    return [[k] for k in range(len(values)) if k not in few] + ([few] if few else []), few
+
+
+def _is_gap(value: Any) -> bool:
+    """Whether a category is a missing value."""
+    return value is None or value != value
 
 
 def _spellings(value: Any) -> list[str]:
@@ -130,7 +143,7 @@ def _of_part(step: Any, names: list[str], at: int, kept: set[int]) -> list[Field
     steps = [one for _, one in step.steps] if isinstance(step, Pipeline) else [step]
     steps = [one for one in steps if not _does_nothing(one)]
     places, fills = np.arange(len(names)), [None] * len(names)
-    if steps and isinstance(steps[0], SimpleImputer) and _fills_all(steps[0]):
+    if steps and isinstance(steps[0], SimpleImputer) and fills_all(steps[0]):
         fills = steps.pop(0).statistics_.tolist()
     last = steps[-1] if steps else None
     if len(steps) == 1 and isinstance(last, OneHotEncoder):
@@ -164,9 +177,9 @@ def _does_nothing(step: Any) -> bool:
     return step is None or step == "passthrough" or getattr(step, "func", step) is None
 
 
-def _fills_all(imputer: Any) -> bool:
+def fills_all(imputer: Any) -> bool:
     """Whether an imputer fills gaps and does nothing else to columns."""
-    empty = any(value is None or value != value for value in imputer.statistics_.tolist())
+    empty = any(map(_is_gap, imputer.statistics_.tolist()))
     number = isinstance(imputer.missing_values, int | float | str)
     gap = not number or imputer.missing_values != imputer.missing_values
     return gap and not empty and not imputer.add_indicator

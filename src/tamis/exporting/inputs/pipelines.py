@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.exporting.inputs.encoders import line_of, of_columns, of_encoder, of_keys
+from tamis.exporting.inputs.encoders import fills_all, line_of, of_columns, of_encoder, of_keys
 from tamis.exporting.inputs.fields import LISTED, ONE_TEXT, Field, Fields, fields_of_table
 from tamis.exporting.inputs.texts import is_vectoriser, text_of
 from tamis.read.columns.transformer import Table
@@ -39,9 +39,9 @@ def steps_of(model: Any) -> tuple[Steps | None, Any]:
     if wrong:
         raise TypeError(
             f"a Pipeline with a {wrong[0]} cannot be exported. One can if its steps are a "
-            "vectoriser, DictVectorizer, OneHotEncoder, ColumnTransformer of such or tamis.Table "
-            "first, then scalers and selectors of columns, then a linear model of tamis. Export "
-            "the last step alone, and give it the columns that the others make."
+            "vectoriser, DictVectorizer, OneHotEncoder, SimpleImputer, ColumnTransformer of such "
+            "or tamis.Table first, then scalers and selectors of columns, then a linear model of "
+            "tamis. Export the last step alone, and give it the columns that the others make."
         )
     return Steps(first, weighing, before, steps[0]), steps[-1]
 
@@ -50,8 +50,11 @@ def _reads_records(step: Any) -> bool:
     """Whether a step makes columns of records."""
     from sklearn.compose import ColumnTransformer
     from sklearn.feature_extraction import DictVectorizer
+    from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import OneHotEncoder
 
+    if isinstance(step, SimpleImputer):
+        return fills_all(step)
     known = DictVectorizer | OneHotEncoder | ColumnTransformer | Table
     return is_vectoriser(step) or isinstance(step, known)
 
@@ -105,6 +108,10 @@ def fields_before(steps: Steps, columns: np.ndarray, names: list[str]) -> Fields
     if is_vectoriser(first):
         text = text_of(first, steps.weighing).pruned(kept)
         return Fields(ONE_TEXT, [Field(WORD, gap=-1, text=text)], gaps=(), records=True)
+    if hasattr(first, "statistics_"):  # a SimpleImputer
+        pairs = zip(names, columns.tolist(), strict=True)
+        found = [Field(name, c, fill=first.statistics_.tolist()[c]) for name, c in pairs]
+        return Fields(LISTED, found, gaps=(), records=True)
     if hasattr(first, "vocabulary_"):  # a DictVectorizer
         return of_keys(columns, names, first.separator)
     found = of_columns(first, kept) if hasattr(first, "transformers_") else of_encoder(first, kept)

@@ -162,6 +162,36 @@ def test_onnx_takes_fields_of_a_table(missing, ngrams):
         assert np.isnan(ask(lost)["probabilities"]).all()
 
 
+def test_onnx_takes_fields_of_a_file(tmp_path):
+    """Truth, numbers in units, rare words, and gaps, as the file was read."""
+    import tamis
+
+    rng, path = np.random.default_rng(0), tmp_path / "train.csv"
+    rows, lines = [], ["age,city,member,y"]
+    for k in range(300):
+        age = None if rng.random() < 0.1 else float(rng.normal(1e5, 9))
+        city = ["Paris", "Rome", "", f"rare{k}"][rng.integers(4)]
+        member = bool(rng.random() < 0.5)
+        said = int(member or city.startswith("r"))
+        rows.append((age, city, member))
+        lines.append(f"{'' if age is None else age},{city},{member},{said}")
+    path.write_text("\n".join(lines) + "\n")
+    model = FTRLClassifier(alpha=1e-4, random_state=0)
+    kinds = {"city": "category"}
+    source = tamis.open_rows(path, missing="indicator", units="spread", kinds=kinds)
+    tamis.train(model, source, passes=5)
+    assert "city=rare" in linear_of(model).names
+    chunks = tamis.open_rows(path, schema=model.reading_)
+    want = np.concatenate([model.predict_proba(chunk.X) for chunk in chunks])
+    given = {
+        "age": np.array([[np.nan if age is None else age] for age, _, _ in rows]),
+        "city": np.array([[city] for _, city, _ in rows], dtype=object),
+        "member": np.array([[float(member)] for _, _, member in rows]),
+    }
+    found = session_of(model)(given)
+    np.testing.assert_allclose(found["probabilities"], want, rtol=0, atol=1e-6)
+
+
 def test_onnx_holds_the_kept_words_alone():
     onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     table, y = columns_of(gaps=False)

@@ -29,6 +29,9 @@ def python_of(linear: Linear) -> str:
     rows = "a mapping from names to values, or a sequence of all columns"
     if linear.fields.kind == ONE_TEXT:
         rows = "a text, or a sequence of all columns"
+    elif linear.fields.records:
+        rows = "a mapping from fields to values as the table has them, or a sequence of all columns"
+        rows += "\nthat they become"
     head = _HEAD.format(title=linear.title, version=tamis.__version__, rows=rows)
     lines = [f"{name} = {_written(value)}\n" for name, value in constants(linear).items()]
     body = Path(standalone.__file__).read_text(encoding="utf-8").partition(_MARK)[2]

@@ -162,6 +162,21 @@ def test_onnx_takes_fields_of_a_table(missing, ngrams):
         assert np.isnan(ask(lost)["probabilities"]).all()
 
 
+def test_onnx_takes_the_edges_of_months_and_hours():
+    begun, second = datetime.datetime(1600, 1, 1), datetime.timedelta(seconds=1)
+    months = [
+        begun.replace(year=y, month=m) for y in (1900, 2000, 2024, 2100) for m in range(1, 13)
+    ]
+    months.append(datetime.datetime(2000, 2, 29))
+    hours = [months[0] + k * datetime.timedelta(hours=5) for k in range(48)]
+    edges = [one for first in months + hours for one in (first - second, first)]
+    table = {"when": [one.isoformat() for one in edges]}
+    y = [one.month % 2 == one.hour % 2 for one in edges]
+    model = fitted_table(table, y)
+    found = session_of(model)(given_of(table))
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(table), atol=1e-6)
+
+
 def test_onnx_takes_fields_of_a_file(tmp_path):
     """Truth, numbers in units, rare words, and gaps, as the file was read."""
     import tamis

@@ -233,6 +233,18 @@ def test_onnx_takes_tokens_of_a_vectoriser(norm):
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(texts), atol=1e-6)
 
 
+def test_onnx_takes_runs_of_letters():
+    table, y = columns_of(gaps=False)
+    texts = table["notes"]
+    vectoriser = CountVectorizer(analyzer="char_wb", ngram_range=(1, 3))
+    model = make_pipeline(vectoriser, FTRLClassifier(1e-4, random_state=0)).fit(texts, y)
+    parts = [vectoriser.build_analyzer()(text) for text in texts]
+    width = max(map(len, parts))
+    given = np.array([own + [""] * (width - len(own)) for own in parts], dtype=object)
+    found = session_of(model)({"text": given})
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(texts), atol=1e-6)
+
+
 def test_onnx_takes_parts_of_a_frame():
     table, y = columns_of()
     table = {name: table[name] for name in ("city", "age")}

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 from cli.commands import here, tamis
+from exporting.records import columns_of, rows_of
 
 ALONE = """
 import csv, json, sys
@@ -89,6 +90,30 @@ def test_a_model_without_tamis(folder, capsys):
     found = json.loads(ran.stdout)
     assert [guess for guess, _ in found] == want
     np.testing.assert_allclose([shares for _, shares in found], likely, rtol=0, atol=1e-8)
+
+
+def test_dates_and_texts_without_tamis(tmp_path, capsys):
+    table, y = columns_of("d.m.y")
+    with open(tmp_path / "train.csv", "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow([*table, "verdict"])
+        out.writerows([*row.values(), label] for row, label in zip(rows_of(table), y, strict=True))
+    model, file = tmp_path / "model.tamis", tmp_path / "train.csv"
+    done = here(
+        "fit", file, "--method", "ftrl", "--missing", "zero", "--as", "notes=text", "--loss",
+        "logistic", "--passes", 3, "--out", model, capsys=capsys,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert here("export", model, "-o", tmp_path / "model.py", capsys=capsys).code == 0
+    done = here("predict", "--proba", model, file, capsys=capsys)
+    likely = [[float(p) for p in line.split("\t")] for line in done.out.splitlines()[1:]]
+    command = [sys.executable, "-I", "-S", "-c", ALONE, str(tmp_path), str(file)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+    found = [shares for _, shares in json.loads(ran.stdout)]
+    np.testing.assert_allclose(found, likely, rtol=0, atol=1e-8)
+    done = here("export", model, "--to", "sql", capsys=capsys)
+    assert "or fit without: --as notes=skip." in done.err
 
 
 @pytest.mark.parametrize("form", ["json", "sql", "scorecard", "python"])

@@ -157,7 +157,12 @@ def _export(commands) -> None:
     one.add_argument("-o", "--out", metavar="OUT", help="where to write; default: standard output")
     _choice(one, "--dialect", "sqlite postgresql duckdb", "of SQL; default: sqlite")
     one.add_argument("--table", default="rows", help="table that SQL reads; default: rows")
-    _choice(one, "--inputs", "all kept", "columns that ONNX takes; default: all")
+    one.add_argument(
+        "--inputs",
+        choices=["fields", "all", "kept"],
+        help="what ONNX takes: an input a field, a tensor of all columns, or of the kept ones; "
+        "default: fields of a table, all columns of other files",
+    )
     one.add_argument(
         "--points",
         type=int,

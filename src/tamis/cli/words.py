@@ -5,7 +5,7 @@ import re
 # Parameters of the library, and what they are called on the command line.
 NAMES = """
     format target weight on_bad max_line_bytes hash_bits missing delimiter categorical ignore units
-    rare ngrams decimal encoding
+    rare ngrams decimal encoding inputs
 """
 OPTIONS = {name: "--" + name.replace("_", "-") for name in NAMES.split()}
 _YES = {"True": "yes", "False": "no"}

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from tamis.base.machine.disk import StrPath, replacing
+from tamis.exporting.forms.onnx import onnx_of
+from tamis.exporting.forms.plain import json_of
+from tamis.exporting.forms.python import python_of
+from tamis.exporting.forms.scorecard import scorecard_of
+from tamis.exporting.forms.sql import sql_of
 from tamis.exporting.linear import linear_of
-from tamis.exporting.onnx import onnx_of
-from tamis.exporting.plain import json_of
-from tamis.exporting.python import python_of
-from tamis.exporting.scorecard import scorecard_of
-from tamis.exporting.sql import sql_of
 
 SUFFIXES = {
     ".json": "json",
@@ -31,7 +31,7 @@ def export(
     task: Any = None,
     dialect: str = "sqlite",
     table: str = "rows",
-    inputs: str = "all",
+    inputs: str | None = None,
     points: int = 10,
     X: Any = None,
 ) -> None:
@@ -44,8 +44,10 @@ def export(
     Parameters
     ----------
     model : estimator
-        A fitted linear model, or a scikit-learn Pipeline of a CountVectorizer or TfidfVectorizer
-        and a linear model (JSON and Python). Its names and how gaps are read come along.
+        A fitted linear model, or a scikit-learn Pipeline that ends in one: first a vectoriser of
+        texts, DictVectorizer, OneHotEncoder, SimpleImputer, ColumnTransformer of such or `Table`,
+        if any, then scalers and selectors of columns. Its names and how gaps, dates and texts are
+        read come along.
     path : str or os.PathLike
         Where to write.
     to : {"json", "python", "sql", "onnx", "scorecard"} or None, default=None
@@ -58,8 +60,10 @@ def export(
         Of SQL.
     table : str, default="rows"
         Table that SQL reads.
-    inputs : {"all", "kept"}, default="all"
-        Columns of the tensor that ONNX takes.
+    inputs : {"fields", "all", "kept"} or None, default=None
+        What ONNX takes: an input a field of a table, a tensor of all columns, or one of the kept
+        ones. None takes fields where the model was trained from a table or in a Pipeline that
+        reads records, and all columns elsewhere.
     points : int, default=10
         Most points of a feature on a scorecard.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
@@ -128,7 +132,7 @@ def exported(
     task: Any = None,
     dialect: str = "sqlite",
     table: str = "rows",
-    inputs: str = "all",
+    inputs: str | None = None,
     points: int = 10,
     X: Any = None,
 ) -> bytes:

@@ -6,8 +6,8 @@ import numpy as np
 
 from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.explaining import weights_of
-from tamis.exporting.fields import Fields, fields_of
-from tamis.exporting.text import Text, text_of
+from tamis.exporting.inputs.fields import Fields, fields_of
+from tamis.exporting.inputs.pipelines import fields_before, folded, names_before, steps_of
 
 IDENTITY, LOGISTIC, RATIOS, SOFTMAX = "identity", "logistic", "one-vs-rest", "softmax"
 LINKS = {
@@ -34,7 +34,6 @@ class Linear(NamedTuple):
     spread: np.ndarray | None  # of the kept columns, where the model knows it
     reading: dict | None
     fields: Fields
-    text: Text | None  # how a text becomes columns, where a vectoriser stands before the model
 
     @property
     def outputs(self) -> int:
@@ -51,21 +50,31 @@ class Linear(NamedTuple):
 def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
     """A fitted model and what its columns mean, as the kept columns alone.
 
-    `model` may be a scikit-learn Pipeline of a vectoriser of text and a model. `task` names one of
-    several tasks; `names` are those of all columns, where neither X nor a file had any.
+    `model` may be the last step of a scikit-learn Pipeline. `task` names one of several tasks;
+    `names` are those of all columns, where neither X nor a file had any.
     """
-    text, model = text_of(model)
+    steps, model = steps_of(model)
     columns, weights, intercepts = _weights(model)
     columns, targets = np.asarray(columns, dtype=np.int64), model._targets
     weights, intercepts = _of_task(model, weights, intercepts, task)
     kept = np.flatnonzero(weights.any(axis=1))
     columns, weights = columns[kept], np.ascontiguousarray(weights[kept], dtype=float)
     width, reading = int(model.n_features_in_), vars(model).get("reading_")
+    spread = _spread(model, columns, weights)
+    intercepts = np.asarray(intercepts, dtype=float)
+    if steps is not None:
+        given = weights
+        columns, weights, intercepts, width = folded(steps, columns, weights, intercepts, width)
+        if spread is not None and len(columns):
+            spread = spread * np.abs(given).max(axis=1) / np.abs(weights).max(axis=1)
     if names is not None and len(names) != width:
         raise ValueError(f"names has {len(names)} entries, but the model has {width:,} columns.")
-    if text is not None:
-        names = text.names
-    called = names_of(model, columns) if names is None else [str(names[c]) for c in columns]
+    known = names_before(steps, width) if steps is not None and names is None else names
+    called = names_of(model, columns) if known is None else [str(known[c]) for c in columns]
+    if steps is None:
+        fields = fields_of(reading if names is None else None, columns, called)
+    else:
+        fields = fields_before(steps, columns, called)
     classes = getattr(targets, "classes", None)
     if classes is not None and len(classes) < 2:
         raise ValueError(f"the {type(model).__name__} has met one class alone: nothing to export.")
@@ -75,16 +84,15 @@ def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
         columns,
         called,
         weights,
-        np.asarray(intercepts, dtype=float),
+        intercepts,
         width,
         None if classes is None else classes.tolist(),
         bool(getattr(targets, "labels", False)),
         link,
         lines,
-        _spread(model, columns, weights),
+        spread,
         reading,
-        fields_of(reading if names is None else None, columns, called),
-        None if text is None else text.pruned(columns),
+        fields,
     )
 
 

@@ -2,6 +2,7 @@
 a model, for which those here only stand. Nothing of tamis or of any other package is used in it.
 """
 
+import datetime
 import math
 import re
 import unicodedata
@@ -18,15 +19,22 @@ NUMBERS: dict = {}  # field: column of its value
 WORDS: dict = {}  # field: {word: column}
 UNITS: dict = {}  # field: what is taken off its number, and what it is divided by
 FLAGS: list = []  # fields that are true or false
+COMMAS: list = []  # fields whose numbers are written as 1.234,5
 RESTS: dict = {}  # field: column of words that have none of their own
 HASHED: list = []  # fields whose words are hashed
 GAPS: dict = {}  # field: column of a missing value, -1 for none; other fields may not be missing
+FILLS: dict = {}  # field: what stands for a missing value
+MISSING: list = []  # words that are gaps, in lower case
+DATES: dict = {}  # field: how its dates are written, their span, and columns of their parts
+TEXTS: dict = {}  # field: how a text becomes columns
+KEYS: dict = {}  # of records of any keys: columns of numbers, and of keys with their words
+SEPARATOR = ""  # between a key and its word
 BITS, FIRST, BASE = 0, 0, 0  # of hashes, first hashed column, first number of a column
-TEXT: dict = {}  # how a text becomes columns
 
 # ------------------------------------------------------------------------------------------------
 SEED, PRIME, WHOLE = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
-MISSING = {"", "na", "n/a", "nan", "null", "none"}
+DAY = 86400
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def score(row):
@@ -74,7 +82,7 @@ def predict_proba(row):
 def _entries(row):
     """Columns of a row and their values, as far as they have weights."""
     if isinstance(row, str):
-        return _of_text(row)
+        return _of_text("text", row)
     if not hasattr(row, "keys"):
         return _of_sequence(row)
     if KIND == "names":
@@ -82,28 +90,47 @@ def _entries(row):
     if KIND == "numbers":
         mask = (1 << BITS) - 1
         return ((_mixed(int(name) - BASE) & mask, float(row[name])) for name in row)
-    return _of_fields(row)
+    return _of_keys(row) if SEPARATOR else _of_fields(row)
 
 
 def _of_sequence(row):
     """Columns of a row that has all of them."""
     if len(row) != N_FEATURES:
         raise ValueError(f"a row has {N_FEATURES} columns, but this one has {len(row)}")
+    fills = {NUMBERS[name]: fill for name, fill in FILLS.items() if name in NUMBERS}
     for column in WEIGHTS:
-        value = float(row[column])
+        value = row[column]
+        if value is None or value != value:
+            value = fills.get(column, math.nan)
+        value = float(value)
         if not math.isfinite(value):
             raise ValueError(f"column {column} is {value}")
         yield column, value
 
 
+def _of_keys(row):
+    """Columns of a mapping from any keys to numbers, words, or several words."""
+    for key in row:
+        value = row[key]
+        if isinstance(value, (list, tuple, set)):
+            yield from ((KEYS.get(f"{key}{SEPARATOR}{word}", -1), 1.0) for word in value)
+        elif isinstance(value, str):
+            yield KEYS.get(f"{key}{SEPARATOR}{value}", -1), 1.0
+        elif key in KEYS:
+            yield KEYS[key], float(value)
+
+
 def _of_fields(row):
     """Columns of a mapping from fields to values; a field that is not there adds nothing."""
     row = {str(name): row[name] for name in row}  # a column of a text file is called by its number
-    for name in {**NUMBERS, **WORDS, **dict.fromkeys([*HASHED, *GAPS])}:
+    for name in {**NUMBERS, **WORDS, **dict.fromkeys([*HASHED, *DATES, *TEXTS, *GAPS])}:
         if name not in row:
             continue
         value = row[name]
-        if value is None or value != value or str(value).lower() in MISSING:
+        gone = value is None or value != value or str(value).lower() in MISSING
+        if gone and name in FILLS:
+            value, gone = FILLS[name], False
+        if gone:
             if name not in GAPS:
                 raise ValueError(f"the field {name!r} is missing, and the model knows no gaps")
             yield GAPS[name], 1.0
@@ -112,6 +139,10 @@ def _of_fields(row):
         elif name in HASHED:
             word = _hashed(str(value), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
             yield FIRST + word, 1.0
+        elif name in DATES:
+            yield from _of_date(name, str(value))
+        elif name in TEXTS:
+            yield from _of_text(name, str(value))
         else:
             yield WORDS.get(name, {}).get(str(value), RESTS.get(name, -1)), 1.0
 
@@ -119,9 +150,42 @@ def _of_fields(row):
 def _number(name, value):
     """The number of a field, in its units; of a flag 1 or 0."""
     if name in FLAGS:
-        value = {"true": 1.0, "false": 0.0}.get(str(value).lower(), value)
+        value = {"true": 1.0, "false": 0.0}.get(str(value).lower().strip(), value)
+    if name in COMMAS and isinstance(value, str):
+        value = value.replace(".", "").replace(",", ".")
     centre, spread = UNITS.get(name, (0.0, 1.0))
     return (float(value) - centre) / spread
+
+
+def _of_date(name, word):
+    """Columns of the parts of a date, as it is written; the trend goes by universal time."""
+    facts = DATES[name]
+    matches = [(re.fullmatch(pattern, word.strip()), order) for pattern, order in facts["ways"]]
+    found, places = next((pair for pair in matches if pair[0]), (None, ()))
+    if found is None:
+        raise ValueError(f"{word!r} of the field {name!r} is no date as those of the model were")
+    year, month, day = (int(found[1 + place]) for place in places)
+    hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
+    if hour > 24 or minute > 59 or second > 60:
+        raise ValueError(f"{word!r} of the field {name!r} has no time of a day")
+    days = datetime.date(year, month, day).toordinal()
+    seconds = hour * 3600 + minute * 60 + second + float(f"0.{found[7] or 0}") - _ahead(found[8])
+    seconds += (days - datetime.date(1970, 1, 1).toordinal()) * DAY
+    span = facts["last"] - facts["first"]
+    parts = facts["parts"]
+    yield parts.get("trend", -1), (seconds - facts["first"]) / span if span > 0 else 0.0
+    yield parts.get(f"month={month}", -1), 1.0
+    yield parts.get(f"weekday={WEEKDAYS[(days - 1) % 7]}", -1), 1.0
+    yield parts.get(f"hour={hour % 24}", -1), 1.0
+
+
+def _ahead(zone):
+    """Seconds that a zone is ahead of universal time."""
+    if zone in (None, "Z", "UTC"):
+        return 0
+    digits = zone[1:].replace(":", "").ljust(4, "0")
+    ahead = int(digits[:2]) * 3600 + int(digits[2:]) * 60
+    return -ahead if zone[0] == "-" else ahead
 
 
 def _mixed(word):
@@ -145,40 +209,75 @@ def _bucket(name):
     return _mixed(_hashed(word) ^ seed) & ((1 << BITS) - 1)
 
 
-def _of_text(text):
+def _of_text(name, text):
     """Columns of a text and their values, as the vectoriser makes them."""
+    facts = TEXTS[name]
     counts: dict = {}
-    for part in _parts(text):
-        if part in TEXT["words"]:
-            column = TEXT["words"][part]
-            counts[column] = 1.0 if TEXT["binary"] else counts.get(column, 0.0) + 1.0
-    factors = TEXT["factors"]
+    for part in _parts(text, facts):
+        column, sign = _placed(part, facts)
+        if column >= 0:
+            counts[column] = counts.get(column, 0.0) + sign
+    factors = facts["factors"]
     for column, count in counts.items():
-        count = 1.0 + math.log(count) if TEXT["sublinear"] else count
+        count = 1.0 if facts["binary"] else count
+        count = 1.0 + math.log(count) if facts["sublinear"] else count
         counts[column] = count * factors[column] if factors else count
     length = 1.0
-    if TEXT["norm"] == "l2":
+    if facts["norm"] == "l2":
         length = math.sqrt(sum(value * value for value in counts.values()))
-    elif TEXT["norm"] == "l1":
+    elif facts["norm"] == "l1":
         length = sum(abs(value) for value in counts.values())
-    return ((column, value / length) for column, value in counts.items())
+    return ((column, value / (length or 1.0)) for column, value in counts.items())
 
 
-def _parts(text):
+def _placed(part, facts):
+    """The column of a part of a text, -1 for none, and its sign."""
+    hashing = facts["hashing"]
+    if not hashing:
+        return facts["words"].get(part, -1), 1.0
+    if hashing["kind"] == "fnv":
+        bucket = _hashed(part, hashing["seed"]) & ((1 << hashing["bits"]) - 1)
+        return hashing["first"] + bucket, 1.0
+    found = _murmur(part.encode())
+    found -= (found >> 31) << 32  # signed
+    sign = -1.0 if hashing["signed"] and found < 0 else 1.0
+    return hashing["first"] + abs(found) % hashing["size"], sign
+
+
+def _murmur(key):
+    """MurmurHash3 of 32 bits."""
+
+    def stirred(word):
+        word = (word * 0xCC9E2D51) & 0xFFFFFFFF
+        word = ((word << 15) | (word >> 17)) & 0xFFFFFFFF
+        return (word * 0x1B873593) & 0xFFFFFFFF
+
+    found, whole = 0, len(key) // 4 * 4
+    for at in range(0, whole, 4):
+        found ^= stirred(int.from_bytes(key[at : at + 4], "little"))
+        found = ((found << 13) | (found >> 19)) & 0xFFFFFFFF
+        found = (found * 5 + 0xE6546B64) & 0xFFFFFFFF
+    found ^= stirred(int.from_bytes(key[whole:], "little")) ^ len(key)
+    found = ((found ^ (found >> 16)) * 0x85EBCA6B) & 0xFFFFFFFF
+    found = ((found ^ (found >> 13)) * 0xC2B2AE35) & 0xFFFFFFFF
+    return found ^ (found >> 16)
+
+
+def _parts(text, facts):
     """The words or n-grams of a text."""
-    text = text.lower() if TEXT["lowercase"] else text
-    if TEXT["accents"]:
+    text = text.lower() if facts["lowercase"] else text
+    if facts["accents"]:
         text = unicodedata.normalize("NFKD", text)
-        if TEXT["accents"] == "ascii":
+        if facts["accents"] == "ascii":
             text = text.encode("ASCII", "ignore").decode("ASCII")
         text = "".join(one for one in text if not unicodedata.combining(one))
-    least, most = TEXT["ngrams"]
-    if TEXT["analyzer"] == "word":
-        words = [w for w in re.findall(TEXT["pattern"], text) if w not in TEXT["stop_words"]]
+    least, most = facts["ngrams"]
+    if facts["analyzer"] == "word":
+        words = [w for w in re.findall(facts["pattern"], text) if w not in facts["stop_words"]]
         spans = range(least, most + 1)
         return [" ".join(words[k : k + n]) for n in spans for k in range(len(words) - n + 1)]
     text = re.sub(r"\s\s+", " ", text)
-    if TEXT["analyzer"] == "char":
+    if facts["analyzer"] == "char":
         spans = range(least, most + 1)
         return [text[k : k + n] for n in spans for k in range(len(text) - n + 1)]
     found = []

@@ -3,8 +3,9 @@
 import json
 
 import tamis
+from tamis.exporting.forms.python import date_facts, text_facts
+from tamis.exporting.inputs.fields import ONE_TEXT, Field
 from tamis.exporting.linear import LINKS, Linear
-from tamis.exporting.python import text_facts
 
 HASHING = (
     "FNV-1a of 64 bits over the UTF-8 bytes, mixed by x ^= x >> 30, x *= 0xBF58476D1CE4E5B9, "
@@ -17,6 +18,8 @@ HASHED = {
     "numbers": "The column of a number is the lowest bits of the mixture of the number less base.",
     "fields": "The column of a word is first plus the lowest bits of its hash, begun with the "
     "offset basis 0xCBF29CE484222325 xor hash(name of the field).",
+    "text": "The column of a word is the absolute value of MurmurHash3 (x86, 32 bits, seed 0, "
+    "signed) of its UTF-8 bytes modulo size, its sign that of the hash, where it has signs.",
 }
 
 
@@ -50,28 +53,31 @@ def document(linear: Linear) -> dict:
         ],
         "reading": _reading(linear),
     }
-    if linear.text is not None:
-        found["text"] = text_facts(linear.text)
+    if linear.fields.kind == ONE_TEXT:
+        found["text"] = found["reading"]["fields"][0]["text"]
     return found
 
 
 def _reading(linear: Linear) -> dict | None:
     """How records become columns; None where a column is a name."""
-    reading, fields = linear.reading, linear.fields
-    if not reading:
+    reading, fields = linear.reading or {}, linear.fields
+    if not reading and not fields.records:
         return None
-    facts = {name: reading.get(name) for name in ("format", "zero_based")}
-    if "layout" in reading:
-        facts["missing"] = reading["layout"]["missing"]
-        facts["fields"] = [field._asdict() for field in fields.listed]
-        if fields.unread:  # how dates and texts become columns
-            facts["dates_and_texts"] = {
-                name: {"kind": role, **more[0]}
-                for name, role, _, _, *more in reading["layout"]["columns"]
-                if name in fields.unread and more
-            }
+    facts = {name: reading[name] for name in ("format", "zero_based") if name in reading}
+    if fields.records:
+        facts["missing"] = reading["layout"]["missing"] if "layout" in reading else None
+        facts["fields"] = [_field(field) for field in fields.listed]
+        facts["separator"] = fields.separator or None
     if fields.is_hashed:
         told = {"kind": fields.kind, "bits": fields.bits, "first": fields.first}
-        told |= {"base": fields.base, "means": HASHING + HASHED[fields.kind]}
+        means = HASHED[fields.kind] if fields.kind == ONE_TEXT else HASHING + HASHED[fields.kind]
+        told |= {"base": fields.base, "means": means}
         facts["hashing"] = told
     return facts
+
+
+def _field(field: Field) -> dict:
+    """A field as plain data."""
+    date = None if field.date is None else date_facts(field.date)
+    text = None if field.text is None else text_facts(field.text)
+    return field._asdict() | {"date": date, "text": text}

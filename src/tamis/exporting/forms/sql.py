@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 import tamis
-from tamis.exporting.fields import Field
+from tamis.exporting.forms.sql_fields import number, quoted, summand, text
 from tamis.exporting.linear import IDENTITY, LINKS, SOFTMAX, Linear
 
 DIALECTS = ("sqlite", "postgresql", "duckdb")
@@ -17,25 +17,35 @@ def sql_of(linear: Linear, dialect: str = "sqlite", table: str = "rows") -> str:
     """The text of the query."""
     if dialect not in DIALECTS:
         raise ValueError(f"dialect={dialect!r} is none of {', '.join(DIALECTS)}.")
-    if linear.text is not None or linear.fields.is_hashed:
-        what = "splits texts into words" if linear.text is not None else "hashes names"
-        raise ValueError(
-            f"the model {what}, which SQL has no function for. Export it to json or python."
-        )
-    linear.fields.check("SQL")
+    _refuse(linear)
     marks = _marks(linear)
-    scores = [_quoted(f"tamis_score{mark}") for mark in marks]
+    scores = [quoted(f"tamis_score{mark}") for mark in marks]
     inner = ",\n".join(
-        f"    {_score(linear, output)} AS {scores[output]}" for output in range(linear.outputs)
+        f"    {_score(linear, output, dialect)} AS {name}" for output, name in enumerate(scores)
     )
-    outer = [f"  {value} AS {_quoted(name)}" for name, value in _answers(linear, scores, dialect)]
+    outer = [f"  {value} AS {quoted(name)}" for name, value in _answers(linear, scores, dialect)]
     head = f"-- {_line(linear.title)}, written by tamis {tamis.__version__} for {dialect}\n"
     head += f"-- {LINKS[linear.link]}\n"
     selected = ",\n".join(["  scored.*", *outer])
     return (
         f"{head}SELECT\n{selected}\nFROM (\n  SELECT\n    t.*,\n{inner}\n"
-        f"  FROM {_quoted(table)} AS t\n) AS scored;\n"
+        f"  FROM {quoted(table)} AS t\n) AS scored;\n"
     )
+
+
+def _refuse(linear: Linear) -> None:
+    """Refuse what SQL has no functions for."""
+    texts = linear.fields.texts
+    if not texts and not linear.fields.is_hashed:
+        return
+    way = "Export it to python, whose functions SQLite and DuckDB call once create_function has "
+    if texts:
+        raise ValueError(
+            f"the model splits texts into words ({', '.join(texts[:5])}), and databases differ in "
+            f"what is a word or a lower-case letter. {way}them, or fit without: "
+            f"kinds={{{texts[0]!r}: 'skip'}}."
+        )
+    raise ValueError(f"the model hashes names, which SQL has no function for. {way}them.")
 
 
 def _marks(linear: Linear) -> list[str]:
@@ -48,53 +58,15 @@ def _marks(linear: Linear) -> list[str]:
 
 
 # --------------------------------------------------------------------------- scores
-def _score(linear: Linear, output: int) -> str:
+def _score(linear: Linear, output: int, dialect: str) -> str:
     """The score of an output as one expression."""
     weights = dict(zip(linear.columns.tolist(), linear.weights[:, output].tolist(), strict=True))
-    parts = [_number(float(linear.intercepts[output]))]
-    parts += [part for field in linear.fields.listed if (part := _summand(field, weights))]
+    parts = [number(float(linear.intercepts[output]))]
+    parts += [part for field in linear.fields.listed if (part := summand(field, weights, dialect))]
     while len(parts) > SUMMANDS:
         cut = range(0, len(parts), SUMMANDS)
         parts = [f"({' + '.join(parts[at : at + SUMMANDS])})" for at in cut]
     return "\n      + ".join(parts)
-
-
-def _summand(field: Field, weights: dict[int, float]) -> str:
-    """What a field adds to a score; nothing where it has no weight."""
-    name = f"t.{_quoted(field.name)}"
-    gap = None if field.gap is None else weights.get(field.gap, 0.0)
-    if field.words is None:
-        weight = weights.get(-1 if field.number is None else field.number, 0.0)
-        if not weight and not gap and field.gap is not None:
-            return ""
-        read = _read(field, name)
-        value = f"{_number(weight)} * {read}"
-        if not gap:
-            return value if gap is None else f"{_number(weight)} * COALESCE({read}, 0)"
-    else:
-        whens = "".join(
-            f" WHEN {_text(word)} THEN {_number(weights.get(column, 0.0))}"
-            for word, column in field.words.items()
-            if weights.get(column) or field.rest >= 0
-        )
-        rest = _number(weights.get(field.rest, 0.0)) if field.rest >= 0 else "0"
-        if not whens and rest == "0" and not gap and field.gap is not None:
-            return ""
-        value = f"CASE CAST({name} AS VARCHAR){whens} ELSE {rest} END" if whens else rest
-        if gap is not None and not gap:
-            return value
-    missing = "NULL" if gap is None else _number(gap)
-    return f"CASE WHEN {name} IS NULL THEN {missing} ELSE {value} END"
-
-
-def _read(field: Field, name: str) -> str:
-    """A number as the model takes it: true as 1, and in units of the column."""
-    if field.flags:
-        words = "WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0"
-        name = f"CASE LOWER(CAST({name} AS VARCHAR)) {words} END"
-    if (field.centre, field.spread) == (0.0, 1.0):
-        return name
-    return f"(({name} - {_number(field.centre)}) / {_number(field.spread)})"
 
 
 # --------------------------------------------------------------------------- answers
@@ -125,7 +97,7 @@ def _probabilities(linear, scores, marks, dialect) -> list[tuple[str, str]]:
     names = [f"tamis_probability{mark}" for mark in marks]
     lines = np.tile([1.0, 0.0], (len(scores), 1)) if linear.lines is None else linear.lines
     lined = [
-        score if (a, b) == (1.0, 0.0) else f"({_number(a)} * {score} + {_number(b)})"
+        score if (a, b) == (1.0, 0.0) else f"({number(a)} * {score} + {number(b)})"
         for score, (a, b) in zip(scores, lines.tolist(), strict=True)
     ]
     if linear.link == SOFTMAX:
@@ -150,27 +122,11 @@ def _most(values: list[str], dialect: str) -> str:
     return f"{'MAX' if dialect == 'sqlite' else 'GREATEST'}({', '.join(values)})"
 
 
-# --------------------------------------------------------------------------- words of SQL
-def _quoted(name: str) -> str:
-    """A name as SQL takes any."""
-    return '"' + str(name).replace('"', '""') + '"'
-
-
-def _text(word: str) -> str:
-    """A word as a constant."""
-    return "'" + str(word).replace("'", "''") + "'"
-
-
 def _constant(value: Any) -> str:
     """A class as a constant."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
-    return repr(value) if isinstance(value, int | float) else _text(value)
-
-
-def _number(value: float) -> str:
-    """A number of double precision: with an exponent it is no decimal."""
-    return f"{value!r}" if "e" in repr(value) else f"{value!r}e0"
+    return repr(value) if isinstance(value, int | float) else text(value)
 
 
 def _line(text: str) -> str:

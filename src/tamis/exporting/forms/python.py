@@ -4,9 +4,11 @@ from pathlib import Path
 from pprint import pformat
 
 import tamis
-from tamis.exporting import standalone
+from tamis.exporting.forms import standalone
+from tamis.exporting.inputs.fields import ONE_TEXT, Date
+from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import LINKS, Linear
-from tamis.exporting.text import Text
+from tamis.read.columns.dates import WRITTEN
 
 _MARK = "# " + "-" * 96 + "\n"
 _HEAD = '''"""{title}, written by tamis {version}; it needs nothing but Python.
@@ -14,6 +16,7 @@ _HEAD = '''"""{title}, written by tamis {version}; it needs nothing but Python.
 `score`, `predict` and `predict_proba` take a row: {rows}.
 """
 
+import datetime
 import math
 import re
 import unicodedata
@@ -23,10 +26,12 @@ import unicodedata
 
 def python_of(linear: Linear) -> str:
     """The text of the file."""
-    linear.fields.check("Python")
     rows = "a mapping from names to values, or a sequence of all columns"
-    if linear.text is not None:
+    if linear.fields.kind == ONE_TEXT:
         rows = "a text, or a sequence of all columns"
+    elif linear.fields.records:
+        rows = "a mapping from fields to values as the table has them, or a sequence of all columns"
+        rows += "\nthat they become"
     head = _HEAD.format(title=linear.title, version=tamis.__version__, rows=rows)
     lines = [f"{name} = {_written(value)}\n" for name, value in constants(linear).items()]
     body = Path(standalone.__file__).read_text(encoding="utf-8").partition(_MARK)[2]
@@ -35,7 +40,8 @@ def python_of(linear: Linear) -> str:
 
 def constants(linear: Linear) -> dict:
     """What the functions of the file look at."""
-    fields, listed = linear.fields, linear.fields.listed if linear.text is None else []
+    fields, listed = linear.fields, linear.fields.listed
+    named = zip(linear.names, linear.columns.tolist(), strict=True)
     weights = linear.weights.tolist()
     return {
         "CLASSES": linear.classes or [],
@@ -53,25 +59,35 @@ def constants(linear: Linear) -> dict:
             for field in listed
             if (field.centre, field.spread) != (0.0, 1.0)
         },
-        "FLAGS": [field.name for field in listed if field.flags],
+        "FLAGS": [field.name for field in listed if field.way == "flags"],
+        "COMMAS": [field.name for field in listed if field.way == "commas"],
         "RESTS": {field.name: field.rest for field in listed if field.rest >= 0},
         "HASHED": [field.name for field in listed if field.hashed],
         "GAPS": {field.name: field.gap for field in listed if field.gap is not None},
+        "FILLS": {field.name: field.fill for field in listed if field.fill is not None},
+        "MISSING": list(fields.gaps),
+        "DATES": {field.name: date_facts(field.date) for field in listed if field.date},
+        "TEXTS": {field.name: text_facts(field.text) for field in listed if field.text},
+        "KEYS": dict(named) if fields.separator else {},
+        "SEPARATOR": fields.separator,
         "BITS": fields.bits,
         "FIRST": fields.first,
         "BASE": fields.base,
-        "TEXT": {} if linear.text is None else text_facts(linear.text),
     }
 
 
 def text_facts(text: Text) -> dict:
-    """How a text becomes columns, as plain data, with the words that are needed."""
-    needed = set(text.words.values())
-    factors = None
-    if text.factors is not None:
-        factors = {column: float(text.factors[column]) for column in sorted(needed)}
-    facts = {name: value for name, value in text._asdict().items() if name != "names"}
-    return facts | {"factors": factors, "ngrams": list(text.ngrams)}
+    """How a text becomes columns, as plain data."""
+    return text._asdict() | {"ngrams": list(text.ngrams)}
+
+
+def date_facts(date: Date) -> dict:
+    """How a date becomes columns, as plain data: `ways` are patterns, and where year, month and day
+    stand in them. A date whose year is first is plain, however the others are written.
+    """
+    ways = [WRITTEN[way] for way in dict.fromkeys((date.written, "ymd"))]
+    listed = [[pattern.pattern, list(order)] for pattern, order in ways]
+    return {"ways": listed, **date._asdict()}
 
 
 def _written(value) -> str:

@@ -1,0 +1,1 @@
+"""The forms of a model outside of Python, one file a form."""

@@ -1,0 +1,111 @@
+"""Texts as words: how ours and scikit-learn's vectorisers make columns, with the words needed."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tamis.read.columns.texts import TOKEN
+from tamis.read.tables.layout import Column, Layout
+from tamis.read.text.words import SEED
+
+ANALYZERS = ("word", "char", "char_wb")
+FNV, MURMUR = "fnv", "murmur"
+
+
+class Text(NamedTuple):
+    """How a text becomes columns: by words that are listed, or by their hashes."""
+
+    analyzer: str
+    lowercase: bool
+    accents: str | None
+    pattern: str
+    ngrams: tuple[int, int]
+    stop_words: list[str]
+    binary: bool
+    sublinear: bool
+    norm: str | None
+    factors: dict[int, float] | None  # inverse document frequencies, by column
+    words: dict[str, int]  # columns of the words that are needed
+    # Of words that are hashed: our hash with its seed, first column and bits, or scikit-learn's
+    # with its first column, number of columns, and whether it has signs.
+    hashing: dict[str, Any] | None = None
+
+    def moved(self, by: int) -> "Text":
+        """With all columns further to the right."""
+        words = {word: column + by for word, column in self.words.items()}
+        factors = self.factors and {column + by: f for column, f in self.factors.items()}
+        hashing = self.hashing and self.hashing | {"first": self.hashing["first"] + by}
+        return self._replace(words=words, factors=factors, hashing=hashing)
+
+    def pruned(self, kept: set[int]) -> "Text":
+        """With the words of some columns alone, unless lengths of rows need the others too."""
+        if self.norm is not None:
+            return self
+        words = {word: c for word, c in self.words.items() if c in kept}
+        factors = self.factors and {c: self.factors[c] for c in sorted(words.values())}
+        return self._replace(words=words, factors=factors)
+
+
+def own_text(column: Column, layout: Layout) -> Text:
+    """The reading of a column of texts of a table."""
+    facts, place, hashing = column.facts, layout.places[column.name], None
+    words = {word: place + k for k, word in enumerate(facts.get("vocabulary", ()))}
+    if layout.hash_bits:
+        seed = int(SEED) ^ int(layout.seeds[column.name])
+        hashing = {"kind": FNV, "seed": seed, "first": layout.buckets, "bits": layout.hash_bits}
+    weights = facts.get("weights", [])
+    return Text(
+        analyzer="word",
+        lowercase=True,
+        accents=None,
+        pattern=TOKEN.pattern,
+        ngrams=(1, int(facts.get("ngrams", 1))),
+        stop_words=[],
+        binary=False,
+        sublinear=True,
+        norm="l2",
+        factors={place + k: float(weight) for k, weight in enumerate(weights)} or None,
+        words={} if hashing else words,
+        hashing=hashing,
+    )
+
+
+def is_vectoriser(step: Any) -> bool:
+    """Whether a step of a Pipeline makes columns of texts."""
+    from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+
+    return isinstance(step, CountVectorizer | HashingVectorizer)
+
+
+def text_of(step: Any, weighing: Any = None) -> Text:
+    """scikit-learn's vectoriser of texts, and the tf-idf that follows it, if one does."""
+    own = step.analyzer not in ANALYZERS or step.tokenizer or step.preprocessor
+    if own or callable(step.strip_accents):
+        raise TypeError(
+            "this vectoriser calls a function of yours (analyzer, tokenizer, preprocessor or "
+            "strip_accents), which cannot be exported. Take the built-in ones."
+        )
+    listed = hasattr(step, "vocabulary_")
+    weighing = step if weighing is None and hasattr(step, "use_idf") else weighing
+    factors, hashing, norm = None, None, getattr(step, "norm", None)
+    if not listed:
+        signed = bool(step.alternate_sign)
+        hashing = {"kind": MURMUR, "size": int(step.n_features), "signed": signed, "first": 0}
+    if weighing is not None:
+        norm = weighing.norm
+        weights = np.asarray(weighing.idf_).tolist() if weighing.use_idf else []
+        factors = dict(enumerate(weights)) or None
+    return Text(
+        analyzer=step.analyzer,
+        lowercase=bool(step.lowercase),
+        accents=step.strip_accents,
+        pattern=step.token_pattern,
+        ngrams=(int(step.ngram_range[0]), int(step.ngram_range[1])),
+        stop_words=sorted(step.get_stop_words() or ()) if step.analyzer == "word" else [],
+        binary=bool(step.binary),
+        sublinear=weighing is not None and bool(weighing.sublinear_tf),
+        norm=norm,
+        factors=factors,
+        words={word: int(c) for word, c in step.vocabulary_.items()} if listed else {},
+        hashing=hashing,
+    )

@@ -24,6 +24,7 @@ PAGES = [
     *sorted(DOCS.glob("data/*.md")),
 ]
 FENCE = re.compile(r"^([ ]*)```(python|console run)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+PROGRESS = re.compile(r"^[a-z ]+: (\d+ %, )?\d+ s\b.*\n", re.MULTILINE)  # of a slow machine
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -84,7 +85,7 @@ def terminal(command: str) -> str:
 
 def _says(command: str, expected: str, page: Path, line: int) -> bool:
     """Whether a command says what the page says."""
-    found = terminal(command)
+    found = PROGRESS.sub("", terminal(command))
     good = doctest.OutputChecker().check_output(expected, found, FLAGS)
     if not good:
         print(f"{page}, block after line {line}\n$ {command}\nexpected:\n{expected}\ngot:\n{found}")

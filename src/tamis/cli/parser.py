@@ -6,8 +6,8 @@ from typing import NoReturn
 import tamis
 from tamis.base.machine.screen import for_terminal
 from tamis.cli.methods import COMPARED, METHODS
+from tamis.cli.options import chance, choice, reading, several
 
-FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
 FORMS = ("json", "python", "sql", "onnx", "scorecard")
 _FILES = "a file, a glob, or - for standard input; several are read one after the other"
 
@@ -53,11 +53,11 @@ def _fit(commands) -> None:
     )
     one.add_argument("train", nargs="+", metavar="TRAIN", help=_FILES)
     one.add_argument("--method", choices=METHODS, default="sieve", help="default: sieve")
-    _choice(one, "--task", "auto classify regress", "auto goes by the targets")
+    choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument(
         "--loss", help="loss of the model, such as logistic, hinge, squared_error or huber"
     )
-    _several(one, "--set", "NAME=VALUE", "any other parameter of the model")
+    several(one, "--set", "NAME=VALUE", "any other parameter of the model")
     one.add_argument("--passes", type=int, default=1, help="passes over the file; default: 1")
     one.add_argument(
         "--memory",
@@ -97,8 +97,8 @@ def _fit(commands) -> None:
         "more readings of the file",
     )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
-    _chance(one)
-    _reading(one)
+    chance(one)
+    reading(one)
 
 
 def _predict(commands) -> None:
@@ -113,7 +113,7 @@ def _predict(commands) -> None:
         action="store_true",
         help="probabilities, tab-separated, after a line with the classes",
     )
-    _reading(one, schema=True)
+    reading(one, schema=True)
 
 
 def _inspect(commands) -> None:
@@ -141,7 +141,7 @@ def _explain(commands) -> None:
     one.add_argument("--class", dest="label", help="class to explain; default: the predicted one")
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
     one.add_argument("--json", action="store_true", help="as JSON")
-    _reading(one, schema=True)
+    reading(one, schema=True)
 
 
 def _export(commands) -> None:
@@ -155,7 +155,7 @@ def _export(commands) -> None:
         "--to", choices=FORMS, help="form of the result; default: by the suffix of --out"
     )
     one.add_argument("-o", "--out", metavar="OUT", help="where to write; default: standard output")
-    _choice(one, "--dialect", "sqlite postgresql duckdb", "of SQL; default: sqlite")
+    choice(one, "--dialect", "sqlite postgresql duckdb", "of SQL; default: sqlite")
     one.add_argument("--table", default="rows", help="table that SQL reads; default: rows")
     one.add_argument(
         "--inputs",
@@ -172,7 +172,7 @@ def _export(commands) -> None:
     one.add_argument(
         "--test", metavar="FILE", help="rows to measure what the rounding of a scorecard costs"
     )
-    _reading(one, schema=True)
+    reading(one, schema=True)
 
 
 def _compare(commands) -> None:
@@ -190,13 +190,13 @@ def _compare(commands) -> None:
     one.add_argument(
         "--methods", metavar="A,B,...", default=",".join(COMPARED), help="default: %(default)s"
     )
-    _choice(one, "--task", "auto classify regress", "auto goes by the targets")
+    choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument("--report", metavar="PAGE.html", help="where to write a page")
     one.add_argument(
         "--silence", metavar="CODE,...", default="", help="checks of the data that shall not run"
     )
-    _chance(one)
-    _reading(one)
+    chance(one)
+    reading(one)
 
 
 def _select(commands) -> None:
@@ -219,8 +219,8 @@ def _select(commands) -> None:
     one.add_argument(
         "--screen", choices=("path", "ftrl", "rda"), help="default: path below 100,000 rows"
     )
-    _choice(one, "--correction", "bh by", "by allows for any dependence; default: bh")
-    _choice(one, "--task", "auto classify regress", "auto goes by the targets")
+    choice(one, "--correction", "bh by", "by allows for any dependence; default: bh")
+    choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument("--memory", type=int, default=1000, metavar="MB", help="default: 1000")
     one.add_argument("--out", metavar="MODEL", help="where to write the selector")
     one.add_argument("--top", type=int, default=30, help="features to show; default: 30")
@@ -229,7 +229,7 @@ def _select(commands) -> None:
         "--threads", type=int, help="threads; default: all cores. The result does not depend on it"
     )
     one.add_argument("--json", action="store_true", help="print JSON, no tables")
-    _reading(one)
+    reading(one)
 
 
 def _check(commands) -> None:
@@ -240,7 +240,7 @@ def _check(commands) -> None:
     )
     one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
     one.add_argument("--json", action="store_true", help="as JSON")
-    _reading(one, skip=True)
+    reading(one, skip=True)
 
 
 def _associate(commands) -> None:
@@ -256,7 +256,7 @@ def _associate(commands) -> None:
         help="a docword file (UCI), an npz file with counts and terms, or text with one document a "
         "line",
     )
-    _several(one, "--query", "WORD", "a word to ask for")
+    several(one, "--query", "WORD", "a word to ask for")
     one.add_argument(
         "--vocabulary", metavar="FILE", help="words, one a line; default: beside the docword file"
     )
@@ -276,8 +276,8 @@ def _associate(commands) -> None:
         default=0.1,
         help="share of the error to insure against, 0 to 1; default: 0.1",
     )
-    _choice(one, "--weighting", "tfidf none", "how counts are weighed; default: tfidf")
-    _choice(one, "--dtype", "float64 float32", "precision; float32 halves the memory")
+    choice(one, "--weighting", "tfidf none", "how counts are weighed; default: tfidf")
+    choice(one, "--dtype", "float64 float32", "precision; float32 halves the memory")
     one.add_argument(
         "--page",
         metavar="PAGE.html",
@@ -291,7 +291,7 @@ def _associate(commands) -> None:
         help="most frequent words that get a list on the page; default: 1000",
     )
     one.add_argument("--title", help="title of the page")
-    _chance(one)
+    chance(one)
 
 
 def _demo(commands) -> None:
@@ -304,7 +304,7 @@ def _demo(commands) -> None:
     one.add_argument(
         "--report", metavar="PAGE.html", default="tamis-demo.html", help="default: %(default)s"
     )
-    _chance(one)
+    chance(one)
 
 
 def _warm(commands) -> None:
@@ -314,91 +314,3 @@ def _warm(commands) -> None:
         description="Tiny fits of every method, so that the loops of later ones are there.",
     )
     one.add_argument("--methods", metavar="A,B,...", default=",".join(METHODS), help="default: all")
-
-
-def _chance(one) -> None:
-    one.add_argument("--seed", type=int, default=0, help="seed; default: 0")
-    one.add_argument(
-        "--threads", type=int, help="threads; default: all cores. The result does not depend on it"
-    )
-    one.add_argument("--json", action="store_true", help="print JSON, no tables")
-
-
-def _reading(one, schema: bool = False, skip: bool = False) -> None:
-    group = one.add_argument_group("reading")
-    group.add_argument(
-        "--format", choices=FORMATS, help="default: by the name, else by the first line"
-    )
-    group.add_argument(
-        "--on-bad",
-        choices=("error", "skip"),
-        default="skip" if skip else "error",
-        help="what to do about bad lines; default: %(default)s",
-    )
-    group.add_argument(
-        "--max-line-bytes",
-        type=int,
-        default=2**26,
-        metavar="B",
-        help="longest line that is read; default: 64 MiB",
-    )
-    group.add_argument("--chunk-rows", type=int, default=16384, help=argparse.SUPPRESS)
-    group.add_argument("--delimiter", help="of fields; default: as the header has it")
-    group.add_argument(
-        "--encoding", help="of words; default: utf-8, or that of the file a model was trained from"
-    )
-    if schema:
-        return
-    group.add_argument(
-        "--target", help="column of the target, by name or number; default: the last one"
-    )
-    group.add_argument("--weight", help="column of the row weights")
-    _choice(group, "--zero-based", "auto yes no", "whether svmlight columns count from 0")
-    _choice(group, "--multilabel", "auto yes no", "whether svmlight rows have several labels")
-    group.add_argument("--hash-bits", type=int, metavar="B", help="hash features into 2^B columns")
-    _choice(group, "--missing", "error zero indicator", "what empty fields mean; default: error")
-    group.add_argument(
-        "--decimal", choices=(".", ","), default=".", help="sign before decimals; default: ."
-    )
-    group.add_argument(
-        "--as",
-        dest="kinds",
-        action="append",
-        default=[],
-        metavar="COLUMN=KIND,...",
-        help="what a column is, where it is not as found: number, category, date, text or skip; "
-        "may be repeated",
-    )
-    _choice(
-        group,
-        "--units",
-        "spread none",
-        "numbers of tables in units of their column's spread (the default), or as they are",
-    )
-    group.add_argument(
-        "--rare",
-        type=int,
-        metavar="ROWS",
-        help="levels of a category in fewer rows share one; default: 5 in tables of 100 rows",
-    )
-    group.add_argument(
-        "--ngrams",
-        type=int,
-        choices=(1, 2, 3),
-        default=1,
-        help="longest run of words of a text that has a column; default: 1",
-    )
-    _several(group, "--categorical", "COLUMN", "a column of words")
-    _several(group, "--ignore", "COLUMN", "a column to leave out")
-
-
-def _choice(one, flag: str, words: str, help: str) -> None:
-    """One of some words, the first of them by default."""
-    choices = words.split()
-    one.add_argument(flag, choices=choices, default=choices[0], help=help)
-
-
-def _several(one, flag: str, metavar: str, help: str) -> None:
-    """An option that may be repeated."""
-    again = f"{help}; may be repeated"
-    one.add_argument(flag, action="append", default=[], metavar=metavar, help=again)

@@ -35,6 +35,11 @@ WIDE = 20  # columns from which rows are not equal by chance
 class FDRSelector(Discoveries, SelectorMixin, Estimator):
     r"""Keep the features that may be claimed, at a stated false discovery rate.
 
+    Choose it when the answer is a list of features to be believed, in a paper or by somebody who
+    acts on it. Choose a sparse model (`SieveClassifier`) for predictions, and `StabilitySelector`
+    for a bound that holds for any estimator. It does not predict: put a model behind it in a
+    pipeline.
+
     One sparse path of all rows finds about `n_candidates` columns worth a test. Each is tested by
     itself: the target and the column :math:`x_j` are both regressed on controls (what the path
     keeps, the column's strongest correlates, common factors of the table), and of the residuals
@@ -45,11 +50,6 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
     is compared with a normal distribution; c is the number of controls. Benjamini and Hochberg's
     procedure over **all** columns, the untested with p-value 1, gives q-values, and those of at
     most `q` are kept. For classes the regressions are logistic, one class against the rest.
-
-    Choose it when the answer is a list of features to be believed, in a paper or by somebody who
-    acts on it. Choose a sparse model (`SieveClassifier`) for predictions, and `StabilitySelector`
-    for a bound that holds for any estimator. It does not predict: put a model behind it in a
-    pipeline.
 
     **What is claimed.** In the mean over data sets, at most the share `q` of what is kept is false.
     With `substitutes`, the claim of a feature (the *head* of a group) is about it *or one of the

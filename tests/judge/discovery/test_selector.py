@@ -145,6 +145,19 @@ def test_a_common_factor_hides_what_leans_on_it():
     assert np.mean(held) <= 1.0
 
 
+def test_many_columns_of_noise_do_not_let_in_more_noise():
+    """The penalty goes by what the lasso leaves; by least squares on what it keeps, each noise
+    column that came in made way for others, up to a quarter of the rows.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 20_000))
+    y = X[:, :4].sum(axis=1) + rng.normal(size=200)
+    selector = FDRSelector(substitutes=None).fit(X, y)
+    assert len(selector.controls_[0]) < 40
+    assert {0, 1, 2, 3} <= set(selector.support_)
+    assert len(selector.support_) <= 5
+
+
 # --------------------------------------------------------------------------- words
 def test_copies_of_rows_are_told(wide):
     X, noise = wide

@@ -95,7 +95,7 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
     [(7, 0.98)]
     >>> row = selector.table_[0]
     >>> row["name"], row["qvalue"] < 1e-6, round(row["low"], 2), round(row["high"], 2)
-    ('x40', True, 0.76, 1.01)
+    ('x40', True, 0.74, 1.02)
     >>> FDRSelector(q=0.1).fit(X, rng.normal(size=200)).support_.tolist()  # noise
     []
     """

@@ -134,6 +134,9 @@ def _plain(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:
         raise ValueError("a target is missing (nan). Leave such rows out.")
     weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=float)
     X = sp.csr_array(X)
+    if not weights.all():  # a row of weight 0 was not met
+        there = np.flatnonzero(weights)
+        X, targets, weights = X[there], targets[there], weights[there]
     return (X if X.dtype == np.float64 else X.astype(np.float64)), targets, weights
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.screening.path import Path
+from tamis.judge.discovery.screening.path import Path, Step
 
 SHARE = 0.8  # of the largest slope that noise has: the penalty of the controls
 NUMBERS = (40, 1.02, 0.08)  # penalties for numbers: how many, first and last over the largest slope
@@ -53,9 +53,7 @@ def screen_path(
     grid = np.geomspace(first * path.largest, lowest, count)
     at = _at(path, grid, SHARE * spread * noise)
     for _ in range(0 if logistic else TURNS):
-        before, spread = spread, _left(columns, target, path.steps[at].columns)
-        if not np.isfinite(spread):
-            spread = before
+        before, spread = spread, _left(columns, path.steps[at])
         at = _at(path, grid, SHARE * spread * noise)
         if abs(spread - before) < SETTLED * before:
             break
@@ -78,18 +76,14 @@ def _at(path: Path, grid: np.ndarray, penalty: float) -> int:
     return at
 
 
-def _left(columns: Columns, target: np.ndarray, kept: np.ndarray) -> float:
-    """Deviation of what least squares on some columns leave."""
-    free = columns.total - len(kept) - 1.0
-    if free <= 0.0:
-        return np.nan
-    root = np.sqrt(columns.weights)
-    centred = root * (target - columns.weights @ target / columns.total)
-    if not len(kept):
-        return float(np.sqrt(centred @ centred / free))
-    table = columns.picked(kept) * root[:, None]
-    rest = centred - table @ np.linalg.lstsq(table, centred, rcond=None)[0]
-    return float(np.sqrt(rest @ rest / free))
+def _left(columns: Columns, step: Step) -> float:
+    """Deviation of what a solution leaves of the target.
+
+    That of the lasso itself: least squares on its columns would take noise for signal, lower the
+    penalty, and let in more noise, up to a quarter of the rows.
+    """
+    free = max(columns.total - len(step.columns) - 1.0, columns.total / MOST)
+    return float(np.sqrt(step.left / free))
 
 
 def _entered(path: Path, grid: np.ndarray, wanted: int) -> np.ndarray:

@@ -49,11 +49,14 @@ def descend(gram, slope, weights, penalty, enough, sweeps):
 
 
 class Step(NamedTuple):
-    """A solution: its penalty, the columns that have a weight, and these weights."""
+    """A solution: its penalty, the columns that have a weight, these weights, and the squares of
+    what it leaves of the target.
+    """
 
     penalty: float
     columns: np.ndarray
     weights: np.ndarray
+    left: float
 
 
 class Path:
@@ -76,11 +79,13 @@ class Path:
         for _ in range(ROUNDS):
             self._meet(np.flatnonzero(np.abs(self.slope) > NEAR * penalty))
             scores = self._solve(penalty)
-            self.slope = self._slopes(self._residuals(scores))
+            residuals = self._residuals(scores)
+            self.slope = self._slopes(residuals)
             if np.abs(self.slope).max(initial=0.0) <= (1.0 + CLOSE) * penalty:
                 break
         kept = np.flatnonzero(self.weights)
-        self.steps.append(Step(penalty, self.held[kept], self.weights[kept].copy()))
+        left = float(residuals @ (residuals / self.columns.weights))
+        self.steps.append(Step(penalty, self.held[kept], self.weights[kept].copy(), left))
         return self.steps[-1]
 
     def _scores(self) -> np.ndarray:

@@ -92,7 +92,7 @@ def settle(matrix, signs: np.ndarray, weights: np.ndarray):
     """
     rows = sp.csr_array(matrix) if sp.issparse(matrix) else matrix
     sides = (signs > 0) @ np.random.default_rng(0).integers(1, 2**40, signs.shape[1])
-    hashes = _hashes(rows)
+    hashes = hashes_of(rows)
     order = np.lexsort((weights, sides, hashes))
     fresh = np.ones(len(order), dtype=bool)
     fresh[1:] = (np.diff(hashes[order]) != 0) | (np.diff(sides[order]) != 0)
@@ -114,7 +114,7 @@ def settle(matrix, signs: np.ndarray, weights: np.ndarray):
     )
 
 
-def _hashes(matrix) -> np.ndarray:
+def hashes_of(matrix) -> np.ndarray:
     """A word for the content of each row, the same for dense and sparse rows."""
     found = np.empty(matrix.shape[0], dtype=np.uint64)
     if sp.issparse(matrix):
@@ -123,7 +123,12 @@ def _hashes(matrix) -> np.ndarray:
         return found
     step = max(1, CHUNK // max(1, matrix.shape[1]))
     for start in range(0, len(found), step):
-        found[start : start + step] = _hashes(sp.csr_array(matrix[start : start + step]))
+        part = np.ascontiguousarray(matrix[start : start + step])
+        filled = np.flatnonzero(part)
+        indptr = np.zeros(len(part) + 1, dtype=np.uint64)
+        np.cumsum(np.count_nonzero(part, axis=1), out=indptr[1:], dtype=np.uint64)
+        indices = (filled % part.shape[1]).astype(np.uint32)
+        hash_rows(part.ravel()[filled], indices, indptr, found[start : start + step])
     return found
 
 

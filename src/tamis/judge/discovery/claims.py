@@ -1,0 +1,41 @@
+"""From p-values to claims: q-values over all columns, of single columns or of groups."""
+
+import numpy as np
+
+
+def qvalues_of(pvalues: np.ndarray, family: int, correction: str) -> np.ndarray:
+    """Benjamini and Hochberg's q-values of the tests of a family; all that is not given has
+    p-value 1. "by" is Benjamini and Yekutieli's, for any dependence.
+    """
+    order = np.argsort(pvalues, kind="stable")
+    size = family * harmonic(family) if correction == "by" else float(family)
+    raised = size * pvalues[order] / np.arange(1, len(order) + 1)
+    # The next p-value may be 1 of an untested one.
+    least = np.minimum.accumulate(raised[::-1])[::-1]
+    found = np.empty(len(order))
+    found[order] = np.clip(least, pvalues[order], 1.0)
+    return found
+
+
+def harmonic(count: int) -> float:
+    """1 + 1/2 + ... + 1/count."""
+    if count < 1_000_000:
+        return float((1.0 / np.arange(1, count + 1)).sum())
+    return float(np.log(count) + np.euler_gamma + 0.5 / count)
+
+
+def heads_of(
+    pvalues: np.ndarray, outputs: np.ndarray, columns: np.ndarray, groups: list
+) -> np.ndarray:
+    """Head of every test, by number: by rising p-value, a column inside the group of an earlier
+    head (of the same output) joins it, any other becomes a head itself.
+    """
+    heads = np.empty(len(pvalues), dtype=np.int64)
+    taken: dict[tuple[int, int], int] = {}
+    for k in np.lexsort((columns, outputs, pvalues)):
+        head = taken.get((int(outputs[k]), int(columns[k])))
+        heads[k] = k if head is None else head
+        if head is None:
+            for member in groups[k].tolist():
+                taken.setdefault((int(outputs[k]), member), int(k))
+    return heads

@@ -1,0 +1,268 @@
+"""`FDRSelector`: features that may be claimed, at a stated rate of false ones."""
+
+from numbers import Integral, Real
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.base.border import warn_user
+from tamis.base.estimators.estimator import Estimator, take
+from tamis.base.looks import kind_of_targets
+from tamis.base.parameters import COUNT, Auto, estimator, one_of, parameter
+from tamis.base.rows import hashes_of
+from tamis.base.targets import ClassTargets, Coded, NumberTargets
+from tamis.judge.discovery.columns import Columns
+from tamis.judge.discovery.one_pass import screen_pass
+from tamis.judge.discovery.screen import screen_path
+from tamis.judge.discovery.selecting import MIX, Rules, Selection, select, sides_of
+from tamis.judge.discovery.telling import Discoveries
+from tamis.judge.stability import selection_kappa
+
+CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
+SCREENS = ("path", "ftrl", "rda")
+MANY = 100_000  # rows from which one pass screens
+REPEATS = 0.02  # of the rows: equal ones that are worth a word
+WIDE = 20  # columns from which rows are not equal by chance
+
+
+@estimator
+class FDRSelector(Discoveries, SelectorMixin, Estimator):
+    r"""Keep the features that may be claimed, at a stated false discovery rate.
+
+    One sparse path of all rows finds about `n_candidates` columns worth a test. Each is tested by
+    itself: the target and the column :math:`x_j` are both regressed on controls (what the path
+    keeps, the column's strongest correlates, common factors of the table), and of the residuals
+    r and e
+
+    .. math:: z_j = \sqrt{\frac{n - c}{n}}\; \frac{\sum_i e_i r_i}{\sqrt{\sum_i e_i^2 r_i^2}}
+
+    is compared with a normal distribution; c is the number of controls. Benjamini and Hochberg's
+    procedure over **all** columns, the untested with p-value 1, gives q-values, and those of at
+    most `q` are kept. For classes the regressions are logistic, one class against the rest.
+
+    Choose it when the answer is a list of features to be believed, in a paper or by somebody who
+    acts on it. Choose a sparse model (`SieveClassifier`) for predictions, and `StabilitySelector`
+    for a bound that holds for any estimator. It does not predict: put a model behind it in a
+    pipeline.
+
+    **What is claimed.** In the mean over data sets, at most the share `q` of what is kept is false.
+    With `substitutes`, the claim of a feature (the *head* of a group) is about it *or one of the
+    columns that correlate with it by more than that*; None claims single features, and where
+    columns are alike it finds few. With several classes, labels or targets there is a test for each
+    of them and each candidate, and false are pairs of a feature and a class. The promise rests on
+    large samples and on controls that hold what a column has in common with real ones; it held in
+    33 of 34 simulated designs. Rows must be independent of each other: neither copies nor a series
+    in time. Nothing is said about causes.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    StabilitySelector : A bound on the number of false features, around any sparse model.
+    SieveClassifier : Few features that predict, and the same ones on other rows.
+
+    References
+    ----------
+    A. Belloni, V. Chernozhukov and C. Hansen, "Inference on Treatment Effects after Selection among
+    High-Dimensional Controls", Review of Economic Studies 81, 2014 (double selection).
+
+    R. Shah and J. Peters, "The Hardness of Conditional Independence Testing and the Generalised
+    Covariance Measure", Annals of Statistics 48, 2020 (products of residuals).
+
+    Y. Benjamini and Y. Hochberg, "Controlling the False Discovery Rate", Journal of the Royal
+    Statistical Society B 57, 1995; Y. Benjamini and D. Yekutieli, Annals of Statistics 29, 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import FDRSelector
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 1000))
+    >>> X[:, 7] = X[:, 3] + 0.2 * rng.normal(size=200)  # a twin
+    >>> y = X[:, [3, 20, 40]].sum(axis=1) + rng.normal(size=200)
+    >>> selector = FDRSelector(q=0.1).fit(X, y)
+    >>> selector.support_.tolist()
+    [3, 20, 40]
+    >>> [(j, round(r, 2)) for j, r in selector.groups_[3]]
+    [(7, 0.98)]
+    >>> row = selector.table_[0]
+    >>> row["name"], row["qvalue"] < 1e-6, round(row["low"], 2), round(row["high"], 2)
+    ('x40', True, 0.76, 1.01)
+    >>> FDRSelector(q=0.1).fit(X, rng.normal(size=200)).support_.tolist()  # noise
+    []
+    """
+
+    q: float = parameter(
+        0.1,
+        [Interval(Real, 0.0, 1.0, closed="neither")],
+        "Largest expected share of false features among those kept.",
+    )
+    substitutes: float | None = parameter(
+        0.5,
+        [Interval(Real, 0.0, 1.0, closed="right"), None],
+        "Correlation above which a column may stand in for another: a claim is then about a group. "
+        "None claims single features.",
+    )
+    n_candidates: int = parameter(
+        60,
+        [COUNT],
+        "How many columns are tested, those that enter the path first; raise it where more are "
+        "real.",
+    )
+    n_controls: int = parameter(
+        10,
+        [Interval(Integral, 0, None, closed="left")],
+        "Most correlates that a column is tested against, beside what the path keeps.",
+    )
+    screen: str | None = parameter(
+        None,
+        [one_of(*SCREENS), None],
+        'How candidates are found: "path" follows an L1 path of all rows, "ftrl" and "rda" learn '
+        'in one pass at six penalties. None is "path" below 100,000 rows, else "ftrl".',
+        '{"path", "ftrl", "rda"} or None',
+    )
+    correction: str = parameter(
+        "bh",
+        [one_of("bh", "by")],
+        '"bh" is for tests that are independent or depend positively; "by" for any, at a price of '
+        "about log(n_features).",
+        '{"bh", "by"}',
+    )
+    targets: str | Auto = parameter(
+        "auto",
+        [one_of("auto", "classes", "numbers")],
+        'What y holds: "classes", or "numbers". "auto" takes fractions for numbers, and all else '
+        "for classes, as scikit-learn does.",
+        '{"auto", "classes", "numbers"}',
+        kw_only=True,
+    )
+    n_jobs: int | None = parameter(
+        None,
+        [Integral, None],
+        "Threads of the tests; the result does not depend on it.",
+        kw_only=True,
+    )
+
+    def fit(self, X, y, sample_weight=None):
+        """Select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, a 0/1 matrix of labels, or numbers.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            How often each row was met: a row of weight 2 counts as two independent rows.
+
+        Returns
+        -------
+        self : object
+        """
+        self._validate_params()
+        taken = take(self, X, y, sample_weight, layout="columns")
+        outcomes, logistic = outcomes_of(taken.targets, taken.columns)
+        hashes = hashes_of(taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows)
+        if sample_weight is None and self.n_features_in_ >= WIDE:
+            warn_repeats(hashes, outcomes)
+        columns, sides = Columns(taken.rows, taken.weights), sides_of(hashes)
+        self._show(taken.targets, columns, self._select(columns, outcomes, logistic, sides))
+        return self
+
+    def replicate(self, X, y, sample_weight=None):
+        """Select in two halves of the rows, each by itself.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+
+        Returns
+        -------
+        found : dict
+            "supports" (the two selections), and "kappa", their agreement beyond chance. Halves have
+            less power than the whole: what neither finds may still be real.
+        """
+        self._validate_params()
+        taken = take(self, X, y, sample_weight, layout="columns")
+        outcomes, logistic = outcomes_of(taken.targets, taken.columns)
+        hashes = hashes_of(taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows)
+        sides, supports = sides_of(hashes), []
+        for side in (False, True):
+            mine = np.flatnonzero(sides == side)
+            sparse = sp.issparse(taken.rows)
+            part = taken.rows.tocsr()[mine].tocsc() if sparse else taken.rows[mine]
+            columns = Columns(part, taken.weights[mine])
+            chosen = self._select(columns, outcomes[mine], logistic)
+            supports.append(np.unique(chosen.columns[chosen.qvalues <= self.q]))
+        return {"supports": supports, "kappa": selection_kappa(supports, self.n_features_in_)}
+
+    # ------------------------------------------------------------------ preparation
+    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets | NumberTargets, Coded]:
+        """Classes or numbers, and the columns that hold them."""
+        classes = self.targets == "classes"
+        if self.targets == "auto" and y is not None:
+            classes = kind_of_targets(y) in CLASSES
+        return (ClassTargets if classes else NumberTargets).of(y, n_rows, self, **known)
+
+    def _weigh(self, targets, columns, weights, **stream):
+        """Row weights as they are."""
+        return targets, weights
+
+    def _select(
+        self, columns: Columns, outcomes: np.ndarray, logistic: bool, sides=None
+    ) -> Selection:
+        """Screen, test and claim; z in two halves too where the `sides` of the rows are given."""
+        rules = Rules(
+            logistic,
+            None if self.substitutes is None else float(self.substitutes),
+            self.n_candidates,
+            self.n_controls,
+            self.correction,
+            self.n_jobs,
+        )
+        how = self.screen or ("path" if columns.n_rows < MANY else "ftrl")
+        if how == "path":
+            found = [screen_path(columns, y, logistic, self.n_candidates) for y in outcomes.T]
+        else:
+            found = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
+        return select(columns, outcomes, found, rules, sides)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def outcomes_of(targets, columns: np.ndarray) -> tuple[np.ndarray, bool]:
+    """Targets (rows, outputs), 0 and 1 for classes; and whether they are that."""
+    if isinstance(targets, NumberTargets):
+        return np.ascontiguousarray(columns), False
+    return (targets.signs(columns) > 0).astype(float), True
+
+
+def warn_repeats(hashes: np.ndarray, outcomes: np.ndarray) -> None:
+    """Say it where rows come twice: they are no independent evidence."""
+    words = hashes
+    for outcome in outcomes.T:
+        words = words * MIX ^ (outcome + 0.0).view(np.uint64)
+    share = 1.0 - len(np.unique(words)) / len(words)
+    if share > REPEATS:
+        warn_user(
+            f"{share:.0%} of the rows repeat others, targets included. If they are copies, "
+            "p-values are too small: drop them. If such a row was really met so often, give it "
+            "once, with sample_weight.",
+            UserWarning,
+        )

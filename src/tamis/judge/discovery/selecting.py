@@ -1,0 +1,226 @@
+"""Screen, controls, tests, claims: one selection of columns that are in memory."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+
+from tamis.base.machine.threads import count_threads
+from tamis.judge.discovery.claims import heads_of, qvalues_of
+from tamis.judge.discovery.columns import Columns
+from tamis.judge.discovery.controls import Company, company, components
+from tamis.judge.discovery.products import (
+    Block,
+    Found,
+    Sheet,
+    Test,
+    common_start,
+    try_classes,
+    try_numbers,
+)
+from tamis.judge.discovery.screen import Screened, noise_slope
+
+CELLS = 2_000_000  # numbers of a block of rows
+KEPT = 32_000_000  # numbers of a sheet that is kept as it is
+MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples scatter
+
+
+class Rules(NamedTuple):
+    """What a selection goes by."""
+
+    logistic: bool
+    substitutes: float | None
+    n_candidates: int
+    n_controls: int
+    correction: str
+    n_jobs: int | None
+
+
+class Selection(NamedTuple):
+    """All tests: their outputs, columns and controls, what was found, and the claims made of it."""
+
+    outputs: np.ndarray
+    columns: np.ndarray
+    controls: list[np.ndarray]
+    groups: list[np.ndarray]
+    correlations: list[np.ndarray]
+    found: Found
+    heads: np.ndarray  # test that each test joins, itself where it is a head
+    qvalues: np.ndarray
+    n_components: int
+    shown: "Shown"
+
+
+class Shown(NamedTuple):
+    """Effects of the tests that are worth a line, and z of these in two halves of the rows."""
+
+    tests: np.ndarray
+    effects: np.ndarray
+    errors: np.ndarray
+    halves: np.ndarray
+
+
+class Plan(NamedTuple):
+    """Tests by columns of the table, the columns of the sheet, and which company each one keeps."""
+
+    outputs: np.ndarray
+    columns: np.ndarray
+    controls: list[np.ndarray]
+    company: list[Company]
+    union: np.ndarray
+
+    def tests(self, n_components: int) -> list[Test]:
+        """Tests by places on a sheet: the union's columns, then the components."""
+        factors = np.arange(len(self.union), len(self.union) + n_components)
+        places = [np.searchsorted(self.union, controls) for controls in self.controls]
+        at = np.searchsorted(self.union, self.columns)
+        return [
+            Test(int(output), int(column), np.concatenate([own, factors]))
+            for output, column, own in zip(self.outputs, at, places, strict=True)
+        ]
+
+
+def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
+    """Tests of all candidates of all outputs."""
+    outputs, columns, controls, companies = [], [], [], []
+    for output, screen in enumerate(screened):
+        for column in screen.candidates.tolist():
+            mine = of[column]
+            shared = np.setdiff1d(screen.controls, np.append(mine.substitutes, column))
+            outputs.append(output)
+            columns.append(column)
+            controls.append(np.union1d(shared, mine.near))
+            companies.append(mine)
+    union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
+    return Plan(
+        np.array(outputs, dtype=np.int64),
+        np.array(columns, dtype=np.int64),
+        controls,
+        companies,
+        union.astype(np.int64),
+    )
+
+
+def select(
+    columns: Columns, targets: np.ndarray, screened: list[Screened], rules: Rules, sides=None
+) -> Selection:
+    """Test what was screened, and make claims."""
+    distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
+    least = noise_slope(columns.n_columns, columns.total)
+    near = near_count(rules.n_controls, columns.total)
+    companies = company(columns, distinct, rules.substitutes, near, least)
+    planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
+    loadings = components(columns)
+    sheet = sheet_of(columns, targets, planned.union, loadings)
+    return judge(
+        sheet, planned, columns.n_columns * targets.shape[1], rules, loadings.shape[1], sides
+    )
+
+
+def judge(
+    sheet: Sheet, planned: Plan, family: int, rules: Rules, n_components: int, sides=None
+) -> Selection:
+    """Run the tests of a family of that many columns and outputs, and make claims."""
+    tests = planned.tests(n_components)
+    found = run(sheet, tests, rules)
+    groups = [mine.substitutes for mine in planned.company]
+    heads = np.arange(len(tests))
+    if rules.substitutes is not None:
+        heads = heads_of(found.pvalues, planned.outputs, planned.columns, groups)
+    own = np.flatnonzero(heads == np.arange(len(heads)))
+    qvalues = np.ones(len(heads))
+    qvalues[own] = qvalues_of(found.pvalues[own], family, rules.correction)
+    told = np.flatnonzero(qvalues < 1.0)
+    told = told[np.argsort(found.pvalues[told], kind="stable")]
+    shown = show(sheet, [tests[k] for k in told], told, found, rules, sides)
+    return Selection(
+        planned.outputs,
+        planned.columns,
+        planned.controls,
+        groups,
+        [mine.correlations for mine in planned.company],
+        found,
+        heads,
+        qvalues,
+        n_components,
+        shown,
+    )
+
+
+def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, sides) -> Shown:
+    """Effects of some tests, and their z in two halves of the rows."""
+    full = run(sheet, tests, rules, own=True) if rules.logistic else found.of(told)
+    halves = np.full((len(tests), 2), np.nan)
+    if sides is not None and len(tests):
+        for side in (False, True):
+            halves[:, int(side)] = run(_halved(sheet, sides, side), tests, rules).scores
+    return Shown(told, full.effects, full.errors, halves)
+
+
+def sides_of(hashes: np.ndarray) -> np.ndarray:
+    """A half for each row, by its content: copies of a row are in one half."""
+    return (hashes * MIX) >> np.uint64(63) == 1
+
+
+def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:
+    """A sheet of the rows of one half."""
+
+    def blocks():
+        start = 0
+        for table, targets, weights in sheet.blocks():
+            mine = sides[start : start + len(weights)] == side
+            start += len(weights)
+            yield table[mine], targets[mine], weights[mine]
+
+    total = sum(float(weights.sum()) for _, _, weights in blocks())
+    return Sheet(blocks, total, sheet.width)
+
+
+def near_count(n_controls: int, total: float) -> int:
+    """How many correlates a test is held against at most: one in ten rows."""
+    return min(n_controls, int(total / 10.0))
+
+
+def sheet_of(
+    columns: Columns, targets: np.ndarray, union: np.ndarray, loadings: np.ndarray
+) -> Sheet:
+    """The columns that tests look at, with the common factors and a constant, in blocks of rows."""
+    factors = columns.scores(loadings)
+    factors /= np.sqrt(columns.weights @ factors**2 / columns.total)
+    width = len(union) + loadings.shape[1] + 1
+    step = max(1, CELLS // width)
+    part: Any = sp.csr_array(columns.X[:, union]) if columns.sparse else columns.X
+    means, units = columns.means[union], columns.units[union]
+
+    def block(start: int) -> Block:
+        rows = slice(start, min(start + step, columns.n_rows))
+        own = (part[rows].toarray() - means) * units if columns.sparse else part[rows][:, union]
+        ones = np.ones((len(own), 1))
+        table = np.asfortranarray(np.hstack([own, factors[rows], ones]))
+        return table, targets[rows], columns.weights[rows]
+
+    starts = range(0, columns.n_rows, step)
+    kept = [block(start) for start in starts] if columns.n_rows * width <= KEPT else []
+
+    def blocks():
+        return kept or map(block, starts)
+
+    return Sheet(blocks, columns.total, width)
+
+
+def run(sheet: Sheet, tests: list[Test], rules: Rules, own: bool = False) -> Found:
+    """All tests; those of classes on several threads."""
+    if not tests:
+        return Found(*(np.zeros(0) for _ in Found._fields))
+    if not rules.logistic:
+        return try_numbers(sheet, tests)
+    starts = common_start(sheet, tests)
+    threads = min(count_threads(rules.n_jobs), len(tests))
+    if threads == 1:
+        return try_classes(sheet, tests, starts, own)
+    parts = [np.arange(len(tests))[k::threads] for k in range(threads)]
+    jobs = (delayed(try_classes)(sheet, [tests[k] for k in part], starts, own) for part in parts)
+    done = Parallel(n_jobs=threads, prefer="threads")(jobs)
+    order = np.argsort(np.concatenate(parts))
+    return Found(*(np.concatenate(column) for column in zip(*done, strict=True))).of(order)

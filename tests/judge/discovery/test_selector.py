@@ -1,0 +1,179 @@
+"""The selector as users meet it: kinds of targets, words, warnings and refusals."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+
+from tamis import FDRSelector
+
+
+@pytest.fixture(scope="module")
+def wide():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 300))
+    return X, rng.normal(size=200)
+
+
+def test_a_table_of_effects(wide):
+    X, noise = wide
+    y = 2.0 * X[:, 3] - X[:, 8] + 0.5 * noise
+    names = np.array([f"gene {j}" for j in range(X.shape[1])], dtype=object)
+    pandas = pytest.importorskip("pandas")
+    selector = FDRSelector().fit(pandas.DataFrame(X, columns=names), y)
+    first, second = selector.table_[:2]
+    assert (first["name"], second["name"]) == ("gene 3", "gene 8")
+    assert first["low"] < 2.0 < first["high"]
+    assert second["low"] < -1.0 < second["high"]
+    assert first["pvalue"] <= first["qvalue"] < 1e-6
+    assert min(np.abs(first["halves"])) > 3.0
+    assert selector.get_feature_names_out().tolist() == ["gene 3", "gene 8"]
+    assert "odds_ratio" not in first
+
+
+def test_intervals_of_effects_cover(wide):
+    """Of numbers and of classes, in 60 tables each: at least 85 % of the intervals of 95 %."""
+    held = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 40))
+        score = X[:, 0] - X[:, 1]
+        numbers = FDRSelector().fit(X, score + rng.normal(size=400)).table_
+        classes = FDRSelector().fit(X, score + rng.logistic(size=400) > 0).table_
+        for rows in (numbers, classes):
+            held += [row["low"] < 1.0 < row["high"] for row in rows if row["column"] == 0]
+    assert len(held) == 120
+    assert np.mean(held) > 0.85
+
+
+def test_several_classes_have_a_family_each(wide):
+    X, noise = wide
+    y = np.array(["a", "b", "c"])[np.digitize(2.0 * X[:, 3] + 0.5 * noise, [-1.0, 1.0])]
+    selector = FDRSelector().fit(X, y)
+    assert selector.qvalues_.shape == (3, 300)
+    assert selector.support_.tolist() == [3]
+    rows = {row["output"]: row for row in selector.table_ if row["column"] == 3}
+    assert rows["a"]["z"] < -4.0 < 4.0 < rows["c"]["z"]
+    # Benjamini and Hochberg over all classes: three times as many tests.
+    flat = np.sort(selector.pvalues_.ravel())
+    least = min(900 * p / (k + 1) for k, p in enumerate(flat))
+    assert selector.qvalues_.min() == pytest.approx(least)
+
+
+def test_labels_and_several_targets(wide):
+    X, noise = wide
+    labels = np.column_stack([X[:, 3] + noise > 0, X[:, 9] - noise > 0]).astype(int)
+    selector = FDRSelector().fit(X, labels)
+    assert selector.scores_[0, 3] > 4.0
+    assert selector.scores_[1, 9] > 4.0
+    numbers = np.column_stack([X[:, 3] + noise, X[:, 9] - noise])
+    selector = FDRSelector().fit(X, numbers)
+    assert selector.scores_.shape == (2, 300)
+    assert selector.scores_[1, 9] > 4.0
+    assert [row["output"] for row in selector.table_[:2]] in ([0, 1], [1, 0])
+
+
+def test_whole_numbers_are_classes_unless_said(wide):
+    X, noise = wide
+    y = np.round(3.0 * X[:, 3] + noise)
+    assert FDRSelector(targets="numbers").fit(X, y).support_.tolist() == [3]
+    assert not hasattr(FDRSelector(targets="numbers").fit(X, y), "classes_")
+    assert FDRSelector().fit(X, y > 0).classes_.tolist() == [False, True]
+
+
+def test_rare_classes():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(1000, 200))
+    y = X[:, 3] * 2.0 + rng.logistic(size=1000) > 5.0
+    assert 0.02 < y.mean() < 0.15
+    assert FDRSelector().fit(X, y).support_.tolist() == [3]
+
+
+@pytest.mark.parametrize("screen", ["ftrl", "rda"])
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_one_pass_screens_find_it_too(wide, screen, kind):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(2000, 200))
+    y = X[:, 3] - X[:, 9] + rng.normal(size=2000)
+    y = y if kind == "numbers" else (y > 0).astype(int)
+    for table in (X, sp.csr_array(np.where(np.abs(X) > 1.0, X, 0.0))):
+        selector = FDRSelector(screen=screen).fit(table, y)
+        assert {3, 9} <= set(selector.support_)
+        assert len(selector.support_) <= 4
+
+
+def test_it_stands_in_a_pipeline(wide):
+    X, noise = wide
+    y = X[:, 3] + 0.3 * noise > 0
+    model = make_pipeline(FDRSelector(), LogisticRegression()).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert model[-1].n_features_in_ == len(model[0].support_)
+
+
+def test_halves_of_the_rows_replicate_what_is_strong(wide):
+    X, noise = wide
+    found = FDRSelector().replicate(X, 2.0 * X[:, 3] + noise)
+    assert all(3 in support for support in found["supports"])
+    assert 0.0 < found["kappa"] <= 1.0
+
+
+# --------------------------------------------------------------------------- words
+def test_copies_of_rows_are_told(wide):
+    X, noise = wide
+    y = X[:, 3] + noise
+    with pytest.warns(UserWarning, match="50% of the rows repeat others"):
+        FDRSelector().fit(np.vstack([X, X]), np.concatenate([y, y]))
+
+
+def test_columns_too_rare_are_told():
+    rng = np.random.default_rng(0)
+    X = (rng.random((300, 200)) < 0.02).astype(float)
+    X[:, :20] = rng.random((300, 20)) < 0.3
+    y = X[:, 3] + 0.3 * rng.normal(size=300)
+    with pytest.warns(UserWarning, match=r"columns have fewer than \d+ rows that are not 0"):
+        selector = FDRSelector().fit(sp.csr_array(X), y)
+    assert selector.n_rare_ == 180
+    assert selector.ones_needed_ >= 12
+    assert selector.support_.tolist() == [3]
+
+
+def test_noise_gives_an_empty_table_and_a_word(wide):
+    X, _ = wide
+    selector = FDRSelector(q=1e-4).fit(X, np.random.default_rng(5).normal(size=200))
+    assert selector.support_.size == 0
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert selector.transform(X).shape == (200, 0)
+
+
+@pytest.mark.parametrize("y", [np.zeros(200), np.full(200, 2.5)])
+def test_constant_numbers_have_no_candidates(wide, y):
+    X, _ = wide
+    selector = FDRSelector(targets="numbers").fit(X, y)
+    assert selector.support_.size == selector.candidates_.size == 0
+    assert selector.table_ == []
+    assert selector.groups_ == {}
+
+
+def test_one_class_is_refused(wide):
+    X, _ = wide
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        FDRSelector().fit(X, np.ones(200, dtype=int))
+
+
+@pytest.mark.parametrize(
+    "bad", [{"q": 0.0}, {"q": 1.0}, {"substitutes": 0.0}, {"correction": "no"}]
+)
+def test_bad_parameters_are_refused(wide, bad):
+    X, noise = wide
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        FDRSelector(**bad).fit(X, noise)
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5, 9])
+def test_few_rows_find_nothing_and_say_so(rows):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 50))
+    assert FDRSelector().fit(X, rng.normal(size=rows)).support_.size == 0
+    y = np.arange(rows) % 2
+    assert FDRSelector().fit(X, y).support_.size == 0

@@ -196,7 +196,7 @@ class FDRStream(SelectorMixin, Estimator):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Classes, a 0/1 matrix of labels, or numbers.
         classes : array-like or None, default=None
-            All classes; needed in the first call where y holds classes.
+            All classes; None in the first call takes those of its rows.
 
         Returns
         -------
@@ -337,6 +337,8 @@ class FDRStream(SelectorMixin, Estimator):
                 self.targets == "auto" and y is not None and kind_of_targets(y) in CLASSES
             )
         if holds_classes:
+            if begun is None and classes is None:
+                known["whole"] = True  # the classes of the first rows are all there are
             return ClassTargets.of(y, n_rows, self, classes=classes, **known)
         return NumberTargets.of(y, n_rows, self, **known)
 

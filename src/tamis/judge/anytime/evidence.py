@@ -14,7 +14,7 @@ from scipy.special import expit
 from tamis.base.contents import array, flag, indices, rows, size
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import company, components
-from tamis.judge.discovery.screening.by_path import noise_slope, screen_path
+from tamis.judge.discovery.screening.by_path import Screened, noise_slope, screen_path
 from tamis.judge.discovery.selecting import near_count, plan
 
 BLOCK = 100  # rows between two updates of the fits, wherever calls cut the stream
@@ -24,6 +24,7 @@ SHARPEST = 12.0
 NEWTON, FARTHEST, ENOUGH = 15, 3.0, 1e-4  # most steps, largest move, and the move that ends them
 RIDGE = 1e-8  # of the mean square, on the diagonal: controls may be twins
 LEAST_BEND = 1e-5  # curvature of a row
+NONE = Screened(np.zeros(0, np.int64), np.zeros(0, np.int64))  # of a target that is constant
 NOTHING = 1e-6  # of a column's square: where less is left of it there is nothing to test
 
 
@@ -61,11 +62,12 @@ class Evidence:
         "union": indices("used", below="columns", increasing=True),
         "tests": indices("tests", below="columns"),
         "outputs": indices("tests", below="outputs"),
-        "places": array("i8", "tests", "controls", least=0),
+        "places": indices("tests", "controls", below="used+factors+2"),
         "substitutes": rows("tests", "columns", least=-1.0, most=1.0),
         "grams": array("f8", "tests", "controls", "controls"),
         "goals": array("f8", "tests", "controls"),
         "weights": array("f8", "tests", "controls"),
+        "fits": array("f8", "tests", "controls"),
         "prior": array("f8", "tests", least=0.0),
         "sums": array("f8", "tests"),
         "squares": array("f8", "tests", least=0.0),
@@ -89,7 +91,10 @@ class Evidence:
         columns = Columns(
             first.rows.toarray() if dense else first.rows.tocsc(), np.ones(len(first))
         )
-        screened = [screen_path(columns, y, logistic, n_candidates) for y in first.targets.T]
+        screened = [
+            screen_path(columns, y, logistic, n_candidates) if np.ptp(y) > 0.0 else NONE
+            for y in first.targets.T
+        ]
         distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
         near = near_count(n_controls, columns.total)
         least = noise_slope(columns.n_columns, columns.total)
@@ -137,7 +142,7 @@ class Evidence:
         """Fits on the first rows, which are no evidence, and the mixture's width from them."""
         count, wide = self.places.shape
         self.grams, self.goals = np.zeros((count, wide, wide)), np.zeros((count, wide))
-        self.weights = np.zeros((count, wide))
+        self.weights, self.fits = np.zeros((count, wide)), np.zeros((count, wide))
         self.prior, self.sums, self.squares = np.zeros(count), np.zeros(count), np.zeros(count)
         for k in range(count):
             controls, x = sheet[:, self.places[k]], sheet[:, self._at(k)]
@@ -153,7 +158,8 @@ class Evidence:
             rest, bend = self._rest(k, controls, y)
             bent = controls * bend[:, None]
             self.grams[k], self.goals[k] = controls.T @ bent, bent.T @ x
-            left = x - controls @ _solved(self.grams[k], self.goals[k])
+            self.fits[k] = _solved(self.grams[k], self.goals[k])
+            left = x - controls @ self.fits[k]
             if left @ left >= NOTHING * (x @ x) > 0.0:
                 self.prior[k] = ((left * rest) ** 2).sum() / SHARPEST
 
@@ -183,17 +189,20 @@ class Evidence:
         """First judge a block by the fits so far, then learn it: for numbers exact least squares of
         all rows, for classes a Newton step with the curvature of all rows.
         """
+        wanted = np.zeros((*self.goals.shape, 2))
         for k, places in enumerate(self.places):
             controls, x = sheet[:, places], sheet[:, self._at(k)]
             rest, bend = self._rest(k, controls, targets[:, self.outputs[k]])
-            left = x - controls @ _solved(self.grams[k], self.goals[k])
-            products = left * rest
+            products = (x - controls @ self.fits[k]) * rest
             self.sums[k] += products.sum()
             self.squares[k] += (products**2).sum()
             bent = controls * bend[:, None]
             self.grams[k] += controls.T @ bent
             self.goals[k] += bent.T @ x
-            self.weights[k] += _solved(self.grams[k], controls.T @ rest)
+            wanted[k, :, 0], wanted[k, :, 1] = self.goals[k], controls.T @ rest
+        found = _solved(self.grams, wanted)
+        self.fits = np.ascontiguousarray(found[..., 0])
+        self.weights = self.weights + found[..., 1]
 
     # ------------------------------------------------------------------ what is known
     def log_evalues(self) -> np.ndarray:
@@ -221,10 +230,11 @@ def rates_of(log_evalues: np.ndarray, family: int) -> np.ndarray:
 
 
 def _solved(gram: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Solution of a symmetric system with a little on its diagonal."""
-    gram = gram.copy()
-    gram.flat[:: len(gram) + 1] += RIDGE * max(float(np.trace(gram)) / len(gram), 1e-300)
-    return np.linalg.solve(gram, wanted)
+    """Solution of a symmetric system, or of many, with a little on the diagonal."""
+    wide = gram.shape[-1]
+    size = np.trace(gram, axis1=-2, axis2=-1) / wide
+    little = RIDGE * np.maximum(size, 1e-30)
+    return np.linalg.solve(gram + np.multiply.outer(little, np.eye(wide)), wanted)
 
 
 def _stacked(groups: list[tuple[Any, Any]], width: int) -> sp.csr_array:

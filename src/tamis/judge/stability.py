@@ -1,6 +1,6 @@
 """Stability of a selection: how much the features kept by several runs agree, beyond chance."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -252,7 +252,7 @@ def _shared(matrix, similarity) -> tuple[np.ndarray, float]:
     """
     if similarity is None:
         return _overlaps(matrix)[0], 0.0
-    alike = similarity if sp.issparse(similarity) else np.asarray(similarity, dtype=float)
+    alike: Any = similarity if sp.issparse(similarity) else np.asarray(similarity, dtype=float)
     width = matrix.shape[1]
     if alike.shape != (width, width):
         raise ValueError(

@@ -2,6 +2,7 @@
 ones.
 """
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import ClassVar
 
@@ -229,35 +230,28 @@ class FDRStream(SelectorMixin, Estimator):
             self._stage = Evidence.begun(
                 self._stage, logistic, bar, self.n_candidates, self.n_controls
             )
-        begin = self.n_screen
-        for _ in self._stage.learn(rows, outcomes):
-            self._note(begin + self._stage.n_tested)
+        stage = self._stage
+        for _ in stage.learn(rows, outcomes):
+            self._note(stage, self.n_screen + stage.n_tested)
         self.n_rows_ += len(outcomes)
         return self
 
-    def _note(self, n_rows: int) -> None:
+    def _note(self, stage: Evidence, n_rows: int) -> None:
         """Write down what is kept for the first time."""
         known = {(entry["column"], entry["output"]) for entry in self.history_}
-        evalues, rates = self._stage.log_evalues(), self._rates()
-        for k in np.flatnonzero(rates <= self.q):
-            column, output = int(self._stage.tests[k]), int(self._stage.outputs[k])
+        evalues = stage.log_evalues()
+        for k in np.flatnonzero(self._rates(stage) <= self.q):
+            column, output = int(stage.tests[k]), int(stage.outputs[k])
             if (column, output) not in known:
-                self.history_.append(
-                    {
-                        "rows": n_rows,
-                        "column": column,
-                        "output": output,
-                        "log_evalue": float(evalues[k]),
-                    }
-                )
+                entry = {"rows": n_rows, "column": column, "output": output}
+                self.history_.append({**entry, "log_evalue": float(evalues[k])})
 
-    def _rates(self) -> np.ndarray:
+    def _rates(self, stage: Evidence) -> np.ndarray:
         """Rate of every test; 1 for those in the group of a head.
 
         Which tests are heads may depend on the evidence: e-BH's bound is for any set whose e-values
         are large enough for its size.
         """
-        stage = self._stage
         evalues, own = stage.log_evalues(), np.arange(len(stage.tests))
         if self.substitutes is not None:
             groups = [stage.group(k) for k in own]
@@ -268,19 +262,23 @@ class FDRStream(SelectorMixin, Estimator):
         return rates
 
     # ------------------------------------------------------------------ what is shown
-    def _shown(self, of_tests, fill: float) -> np.ndarray:
-        """Numbers of the tests as an array of all outputs and columns."""
+    def _evidence(self) -> Evidence | None:
+        """What the rows have said; None while they wait to be screened."""
         check_is_fitted(self)
-        outputs = self._targets.outputs
+        return self._stage if isinstance(self._stage, Evidence) else None
+
+    def _shown(self, of_tests: Callable[[Evidence], np.ndarray], fill: float) -> np.ndarray:
+        """Numbers of the tests as an array of all outputs and columns."""
+        stage, outputs = self._evidence(), self._targets.outputs
         found = np.full((outputs, self.n_features_in_), fill)
-        if isinstance(self._stage, Evidence):
-            found[self._stage.outputs, self._stage.tests] = of_tests()
+        if stage is not None:
+            found[stage.outputs, stage.tests] = of_tests(stage)
         return found[0] if outputs == 1 else found
 
     @property
     def log_evalues_(self) -> np.ndarray:
         """Logarithms of the e-values."""
-        return self._shown(lambda: self._stage.log_evalues(), 0.0)
+        return self._shown(Evidence.log_evalues, 0.0)
 
     @property
     def qvalues_(self) -> np.ndarray:
@@ -295,20 +293,20 @@ class FDRStream(SelectorMixin, Estimator):
     @property
     def candidates_(self) -> np.ndarray:
         """Columns of the tests."""
-        check_is_fitted(self)
-        return self._stage.tests if isinstance(self._stage, Evidence) else np.zeros(0, np.int64)
+        stage = self._evidence()
+        return np.zeros(0, np.int64) if stage is None else stage.tests
 
     @property
     def candidate_outputs_(self) -> np.ndarray:
         """Outputs of the tests."""
-        check_is_fitted(self)
-        return self._stage.outputs if isinstance(self._stage, Evidence) else np.zeros(0, np.int64)
+        stage = self._evidence()
+        return np.zeros(0, np.int64) if stage is None else stage.outputs
 
     @property
     def n_tested_(self) -> int:
         """Rows that count as evidence."""
-        check_is_fitted(self)
-        return self._stage.n_tested if isinstance(self._stage, Evidence) else 0
+        stage = self._evidence()
+        return 0 if stage is None else stage.n_tested
 
     @property
     def classes_(self) -> np.ndarray:
@@ -319,6 +317,7 @@ class FDRStream(SelectorMixin, Estimator):
         return targets.classes
 
     def _get_support_mask(self):
+        check_is_fitted(self)
         mask = np.zeros(self.n_features_in_, dtype=bool)
         mask[self.support_] = True
         return mask

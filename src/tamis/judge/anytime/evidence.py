@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from tamis.base.contents import array, flag, indices, rows, size
+from tamis.base.contents import array, count, flag, indices, rows
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import company, components
 from tamis.judge.discovery.screening.by_path import Screened, noise_slope, screen_path
@@ -73,8 +73,27 @@ class Evidence:
         "squares": array("f8", "tests", least=0.0),
         "pending": rows("pending", "columns"),
         "pending_targets": array("f8", "pending", "outputs"),
-        "n_tested": size("tested", least=0),
+        "n_tested": count(),
     }
+    logistic: bool
+    means: np.ndarray
+    units: np.ndarray
+    loadings: np.ndarray
+    union: np.ndarray  # columns in use
+    tests: np.ndarray  # the tests' columns
+    outputs: np.ndarray
+    places: np.ndarray  # of the controls on the sheet
+    substitutes: sp.csr_array
+    grams: np.ndarray  # controls with controls under the rows' curvature
+    goals: np.ndarray  # controls with the column
+    weights: np.ndarray  # of the controls in the target's fit
+    fits: np.ndarray  # and in the column's
+    prior: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    pending: sp.csr_array
+    pending_targets: np.ndarray
+    n_tested: int
 
     @classmethod
     def begun(
@@ -134,17 +153,17 @@ class Evidence:
         own = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
         scaled = self.units[:, None] * self.loadings
         factors = np.asarray(rows @ scaled) - self.means @ scaled
-        count = rows.shape[0]
-        return np.hstack([own, factors, np.ones((count, 1)), np.zeros((count, 1))])
+        height = rows.shape[0]
+        return np.hstack([own, factors, np.ones((height, 1)), np.zeros((height, 1))])
 
     # ------------------------------------------------------------------ learning
     def _start(self, sheet: np.ndarray, targets: np.ndarray) -> None:
         """Fits on the first rows, which are no evidence, and the mixture's width from them."""
-        count, wide = self.places.shape
-        self.grams, self.goals = np.zeros((count, wide, wide)), np.zeros((count, wide))
-        self.weights, self.fits = np.zeros((count, wide)), np.zeros((count, wide))
-        self.prior, self.sums, self.squares = np.zeros(count), np.zeros(count), np.zeros(count)
-        for k in range(count):
+        size, wide = self.places.shape
+        self.grams, self.goals = np.zeros((size, wide, wide)), np.zeros((size, wide))
+        self.weights, self.fits = np.zeros((size, wide)), np.zeros((size, wide))
+        self.prior, self.sums, self.squares = np.zeros(size), np.zeros(size), np.zeros(size)
+        for k in range(size):
             controls, x = sheet[:, self.places[k]], sheet[:, self._at(k)]
             y = targets[:, self.outputs[k]]
             for _ in range(NEWTON if self.logistic else 1):
@@ -223,7 +242,7 @@ def rates_of(log_evalues: np.ndarray, family: int) -> np.ndarray:
     e-values are at least family / (q k).
     """
     order = np.argsort(-log_evalues, kind="stable")
-    needed = np.log(family) - np.log(np.arange(1, len(order) + 1)) - log_evalues[order]
+    needed = np.log(max(family, 1)) - np.log(np.arange(1, len(order) + 1)) - log_evalues[order]
     found = np.empty(len(order))
     found[order] = np.exp(np.minimum(np.minimum.accumulate(needed[::-1])[::-1], 0.0))
     return found

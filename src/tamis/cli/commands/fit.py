@@ -31,6 +31,7 @@ from tamis.cli.show import (
     show_kept,
     verdict_lines,
 )
+from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND
 from tamis.judge.verdict.evidence import Evidence
 from tamis.persist import save
@@ -82,7 +83,7 @@ def _twice(given) -> bool:
 
 def _learnt(rows, folder, given) -> dict:
     """The result, with model and page written."""
-    if given.passes > 1 or given.checkpoint or given.report:
+    if given.passes > 1 or given.checkpoint or given.report or given.discoveries:
         rows.keep()
     model, survey = _model(rows, given)
     # Where predicting costs no more than learning.
@@ -159,10 +160,14 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
     if verdict is not None:
         error, source = own["error"], "on rows held out" + " inside the sample" * given.stream
-    report = judge(model, given)
+    report = judge(model, given, _claims(model, rows, given))
     if given.test:
         error, source = report.error, "on the test rows"
     features = kept(model, names_for(model), given.top)
+    if given.discoveries:
+        for line in features.lines:
+            line["qvalue"], head = report._evidence.claim(line["column"])
+            line["claimed with"] = names_for(model)([head])[0] if head != line["column"] else None
     return {
         "method": given.method,
         "model": type(model).__name__,
@@ -185,13 +190,23 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     }
 
 
-def judge(model: Any, given: argparse.Namespace) -> Report:
+def _claims(model: Any, rows: RowSource, given: argparse.Namespace) -> FDRSelector | None:
+    """A selector that has tested what the model kept, where it was asked for."""
+    if not given.discoveries:
+        return None
+    targets = "classes" if hasattr(model, "classes_") else "numbers"
+    selector = FDRSelector(targets=targets, n_jobs=given.threads or -1)
+    return selector.fit_rows(rows, also=model.support_, memory=given.memory or MEMORY)
+
+
+def judge(model: Any, given: argparse.Namespace, claims: FDRSelector | None = None) -> Report:
     """The model judged by the test rows, where there are some, else by its own word."""
     title, names = type(model).__name__, Names(model)
     if not given.test:
-        return Report(Evidence(model, names=names), (), title)
+        return Report(Evidence(model, names=names, discoveries=claims), (), title)
     test = source_of([given.test], given, schema=model.reading_, target=False)
     evidence = Evidence.streamed(model, _with_targets(test), names)
+    evidence.discoveries = claims
     if evidence.y is None:
         raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
     for text in told(test):

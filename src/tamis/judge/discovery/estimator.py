@@ -151,7 +151,7 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         kw_only=True,
     )
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, also=()):
         """Select features.
 
         Parameters
@@ -162,6 +162,8 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
             Classes, a 0/1 matrix of labels, or numbers.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each row was met: a row of weight 2 counts as two independent rows.
+        also : array-like of int, default=()
+            Columns to test whatever the screen says, such as those that a model kept.
 
         Returns
         -------
@@ -170,10 +172,10 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout="columns")
         outcomes, _ = outcomes_of(taken.targets, taken.columns)
-        self._fit_table(taken.targets, taken.rows, outcomes, taken.weights)
+        self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, self._also(also))
         return self
 
-    def fit_rows(self, rows, *, memory=1000, progress="auto"):
+    def fit_rows(self, rows, *, also=(), memory=1000, progress="auto"):
         """Select features of rows that are read a few times and never held whole.
 
         Fewer than 100,000 rows that fit into memory are read and selected as `fit` does. Of more,
@@ -185,6 +187,8 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         ----------
         rows : RowSource (`tamis.open_rows`), or list of pairs (X, y) or triples with weights
             Rows that can be gone over again.
+        also : array-like of int, default=()
+            Columns to test whatever the screen says, such as those that a model kept.
         memory : int, default=1000
             Megabytes for what is kept; with less, there are more readings.
         progress : bool or "auto", default="auto"
@@ -201,9 +205,9 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         self.n_features_in_ = moments.sums.shape[1]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        coded = given.coded(self.targets)
+        coded, more = given.coded(self.targets), self._also(also)
         if small and self.screen in (None, "path"):
-            self._fit_table(coded, *given.whole(coded))
+            self._fit_table(coded, *given.whole(coded), more)
         elif self.screen == "path":
             raise ValueError(
                 f'screen="path" needs all {moments.n_rows:,} rows in memory. Use screen="ftrl", or '
@@ -213,7 +217,7 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
             logistic = isinstance(coded, ClassTargets)
             chunks = partial(given.chunks, coded)
             how = self.screen or "ftrl"
-            measured, found = select_rows(chunks, moments, self._rules(logistic), how, budget)
+            measured, found = select_rows(chunks, moments, self._rules(logistic), how, more, budget)
             self._show(coded, measured, found)
         if isinstance(rows, RowSource):
             self.reading_ = rows.schema
@@ -270,17 +274,29 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
             self.n_jobs,
         )
 
-    def _fit_table(self, targets, X, outcomes: np.ndarray, weights: np.ndarray) -> None:
+    def _also(self, also) -> np.ndarray:
+        """Columns that the user wants to see tested."""
+        found = np.unique(np.asarray(also, dtype=np.int64).ravel())
+        if len(found) and not 0 <= found[0] <= found[-1] < self.n_features_in_:
+            raise ValueError(
+                f"also: column {found[-1] if found[0] >= 0 else found[0]} is not one of the "
+                f"{self.n_features_in_:,} columns of X, which count from 0."
+            )
+        return found
+
+    def _fit_table(
+        self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also: np.ndarray
+    ) -> None:
         """Select from rows that are in memory, dense or by columns."""
         hashes = hashes_of(X.tocsr() if sp.issparse(X) else X)
         if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
             warn_repeats(hashes, outcomes)
         columns, logistic = Columns(X, weights), isinstance(targets, ClassTargets)
-        found = self._select(columns, outcomes, logistic, sides_of(hashes))
+        found = self._select(columns, outcomes, logistic, sides_of(hashes), also)
         self._show(targets, columns, found)
 
     def _select(
-        self, columns: Columns, outcomes: np.ndarray, logistic: bool, sides=None
+        self, columns: Columns, outcomes: np.ndarray, logistic: bool, sides=None, also=()
     ) -> Selection:
         """Screen, test and claim; z in two halves too where the `sides` of the rows are given."""
         rules = self._rules(logistic)
@@ -289,6 +305,7 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
             found = [screen_path(columns, y, logistic, self.n_candidates) for y in outcomes.T]
         else:
             found = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
+        found = [screen.with_more(also) for screen in found]
         return select(columns, outcomes, found, rules, sides)
 
     def _get_support_mask(self):

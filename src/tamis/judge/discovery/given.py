@@ -20,22 +20,49 @@ CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutp
 MOST = 10_000  # different targets that may be classes
 
 
+class First:
+    """What the first reading finds: sums of the columns, and what the targets are."""
+
+    def __init__(self) -> None:
+        self.moments = Moments()
+        self.values: set = set()
+        self.kinds: set[str] = set()
+        self.width = 0  # of a matrix of targets
+
+    def add(self, rows: Any) -> None:
+        """Take in a chunk."""
+        X, targets, weights = _plain(rows)
+        if not X.shape[0]:
+            return
+        self.moments.add(X, weights)
+        self.kinds.add(kind_of_targets(targets))
+        if sp.issparse(targets) or targets.ndim > 1:
+            self.width = max(self.width, targets.shape[1])
+        elif len(self.values) <= MOST:
+            self.values.update(np.unique(targets).tolist())
+
+
 class Given:
     """Chunks of rows, measured in a first reading; later ones give coded targets."""
 
     def __init__(self, rows: Any, progress: bool | str):
-        if not isinstance(rows, RowSource) and iter(rows) is rows:
-            raise ValueError(
-                "the rows are read several times: pass what can be gone over again (open_rows, or "
-                "a list of pairs), not an iterator."
-            )
-        self.rows, self.progress, self.readings = rows, progress, 0
-        self.moments, self.labels = Moments(), False
-        self.values: set = set()
-        self.kinds: set[str] = set()
-        for X, targets, weights in self._read():
-            self.moments.add(X, weights)
-            self._meet(targets)
+        self.rows, self.progress, self.readings = rows, progress, 1
+        if isinstance(rows, RowSource):
+            with Progress("reading 1", max(rows.total, 1), progress) as bar:
+                rows.survey(watch=First, tell=lambda done: bar.advance(done - bar.done))
+            assert rows.surveyed is not None
+            first, rows.surveyed.beside = rows.surveyed.beside, None
+        else:
+            if iter(rows) is rows:
+                raise ValueError(
+                    "the rows are read several times: pass what can be gone over again "
+                    "(open_rows, or a list of pairs), not an iterator."
+                )
+            first = First()
+            for chunk in rows:
+                first.add(chunk)
+        assert isinstance(first, First)
+        self.first, self.moments = first, first.moments
         if not self.moments.n_rows:
             raise ValueError("no rows: there is no chunk with a row in it.")
 
@@ -53,37 +80,32 @@ class Given:
                 done = source.done if source is not None else 0
                 bar.advance(done - bar.done, f"{seen:,} rows")
 
-    def _meet(self, targets: Any) -> None:
-        if sp.issparse(targets) or targets.ndim > 1:
-            self.kinds.add(kind_of_targets(targets))
-            self.labels, self.width = True, targets.shape[1]
-            return
-        self.kinds.add(kind_of_targets(targets))
-        if len(self.values) <= MOST:
-            self.values.update(np.unique(targets).tolist())
-
     def coded(self, how: str) -> ClassTargets | NumberTargets:
         """Classes or numbers: as asked, or as they look."""
         source = self.rows if isinstance(self.rows, RowSource) else None
         if how == "auto" and source is not None and source.surveyed is not None:
             classes = source.surveyed.as_classes()
         else:
-            classes = how == "classes" or (how == "auto" and self.kinds <= {*CLASSES})
-        if self.labels:
-            names = np.arange(self.width)
-            return ClassTargets(names, labels=True) if classes else NumberTargets(self.width, False)
+            classes = how == "classes" or (how == "auto" and self.first.kinds <= {*CLASSES})
+        if self.first.width:
+            names = np.arange(self.first.width)
+            return (
+                ClassTargets(names, labels=True)
+                if classes
+                else NumberTargets(self.first.width, False)
+            )
         if not classes:
             return NumberTargets(1, True)
-        if len(self.values) > MOST:
+        if len(self.first.values) > MOST:
             raise ValueError(
                 f"more than {MOST:,} different targets are no classes; pass targets='numbers'."
             )
-        if len(self.values) < 2:
+        if len(self.first.values) < 2:
             raise ValueError(
                 "FDRSelector needs samples of at least 2 classes in the data, but the targets hold "
-                f"only one class: {next(iter(self.values))!r}."
+                f"only one class: {next(iter(self.first.values))!r}."
             )
-        return ClassTargets(np.array(sorted(self.values)))
+        return ClassTargets(np.array(sorted(self.first.values)))
 
     def chunks(self, coded: ClassTargets | NumberTargets) -> Iterator[Chunk]:
         """Another reading, with targets (rows, outputs): 0 and 1 for classes."""

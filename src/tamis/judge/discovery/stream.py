@@ -92,20 +92,25 @@ class Measured:
 
 
 def select_rows(
-    chunks: Callable[[], Iterator[Chunk]], moments: Moments, rules: Rules, how: str, memory: int
+    chunks: Callable[[], Iterator[Chunk]],
+    moments: Moments,
+    rules: Rules,
+    how: str,
+    also: np.ndarray,
+    memory: int,
 ) -> tuple[Measured, Selection]:
     """Screen, test and claim by readings of the chunks; `memory` bounds the bytes that the
     correlations take, and the columns that are kept for the tests.
     """
     measured = Measured(moments)
-    screened = _screened(chunks, measured, rules, how)
+    screened = [one.with_more(also) for one in _screened(chunks, measured, rules, how)]
     distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
     companies = _companies(chunks, measured, distinct, rules, memory)
     planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
     loadings = moments.loadings()
     sheet, sides = _sheet(chunks, measured, planned, loadings, memory)
     family = measured.n_columns * len(screened)
-    return measured, judge(sheet, planned, family, rules, loadings.shape[1], sides)
+    return measured, judge(sheet, planned, family, rules, loadings, sides)
 
 
 def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screened]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.judge.verdict.checks import FOUND, PASSED, SERIOUS, Check
 from tamis.judge.verdict.evidence import Evidence
-from tamis.judge.verdict.sentences import Verdict, kept_sentence
+from tamis.judge.verdict.sentences import Verdict, claimed_sentence, kept_sentence
 from tamis.report.page.sheet import Sheet
 from tamis.report.page.sizes import verdict_of as own_verdict
 from tamis.report.page.words import fixed, name_span, safe
@@ -25,7 +25,7 @@ def sentences_of(evidence: Evidence, verdict: Verdict) -> list[str]:
     if own is not None and own.is_empty():
         nothing = own.nothing()
         said.append(f"{nothing[0].upper()}{nothing[1:]}.")
-    said += [headline, verdict.judgement(), kept_sentence(evidence)]
+    said += [headline, verdict.judgement(), kept_sentence(evidence), claimed_sentence(evidence)]
     if own is not None and own.other_sizes():
         sizes = own.other_sizes()
         said.append(f"{sizes[0].upper()}{sizes[1:]}, by the method's own held-out rows.")

@@ -23,6 +23,11 @@ class Screened(NamedTuple):
     candidates: np.ndarray
     controls: np.ndarray
 
+    def with_more(self, columns) -> "Screened":
+        """More columns to test, behind the others."""
+        more = np.setdiff1d(np.asarray(columns, dtype=np.int64), self.candidates)
+        return self._replace(candidates=np.concatenate([self.candidates, more]))
+
 
 def noise_slope(n_columns: int, total: float) -> float:
     """About the largest correlation of a target with that many columns of noise."""

@@ -209,7 +209,7 @@ class FDRStream(SelectorMixin, Estimator):
         """Check, and take the rows in."""
         self._validate_params()
         again = not whole and "_stage" in vars(self)
-        known = self._targets if again else None
+        known: ClassTargets | NumberTargets | None = self._targets if again else None
         taken = take(self, X, y, None, layout="rows", whole=whole, known=known, classes=classes)
         outcomes, logistic = outcomes_of(taken.targets, taken.columns)
         rows = sp.csr_array(taken.rows.scipy(), dtype=np.float64)
@@ -218,7 +218,7 @@ class FDRStream(SelectorMixin, Estimator):
             self.history_: list[dict] = []
             empty = sp.csr_array((0, rows.shape[1]))
             self._stage: Waiting | Evidence = Waiting(empty, np.zeros((0, outcomes.shape[1])))
-        self._targets = taken.targets
+        self._targets: ClassTargets | NumberTargets = taken.targets
         if isinstance(self._stage, Waiting):
             room = self.n_screen - len(self._stage)
             self._stage = self._stage.joined(sp.csr_array(rows[:room]), outcomes[:room])
@@ -254,7 +254,7 @@ class FDRStream(SelectorMixin, Estimator):
         """
         evalues, own = stage.log_evalues(), np.arange(len(stage.tests))
         if self.substitutes is not None:
-            groups = [stage.group(k) for k in own]
+            groups = [stage.group(k) for k in range(len(own))]
             heads = heads_of(-evalues, stage.outputs, stage.tests, groups)
             own = own[heads == own]
         rates = np.ones(len(stage.tests))

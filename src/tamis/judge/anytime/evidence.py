@@ -15,7 +15,7 @@ from tamis.base.contents import array, count, flag, indices, rows
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import company, components
 from tamis.judge.discovery.screening.by_path import Screened, noise_slope, screen_path
-from tamis.judge.discovery.selecting import near_count, plan
+from tamis.judge.discovery.selecting import Plan, near_count, plan
 
 BLOCK = 100  # rows between two updates of the fits, wherever calls cut the stream
 # The first rows' sum of squared products over this is the mixture's: it is sharpest, at levels
@@ -126,7 +126,7 @@ class Evidence:
         made.union, made.tests, made.outputs = planned.union, planned.columns, planned.outputs
         groups = [(mine.substitutes, mine.correlations) for mine in planned.company]
         made.substitutes = _stacked(groups, columns.n_columns)
-        made.places = made._placed(planned)
+        made.places = _placed(planned, loadings)
         made.pending = sp.csr_array((0, columns.n_columns))
         made.pending_targets = np.zeros((0, first.targets.shape[1]))
         made.n_tested = 0
@@ -134,20 +134,6 @@ class Evidence:
         return made
 
     # ------------------------------------------------------------------ the sheet
-    def _placed(self, planned) -> np.ndarray:
-        """Controls of each test, with factors and constant, by places on the sheet; the shorter
-        ones end with the sheet's column of zeros.
-        """
-        factors = self.loadings.shape[1]
-        constant = len(self.union) + factors
-        controls = [
-            np.append(test.controls, constant).astype(np.int64) for test in planned.tests(factors)
-        ]
-        places = np.full((len(controls), max(map(len, controls), default=1)), constant + 1)
-        for place, own in zip(places, controls, strict=True):
-            place[: len(own)] = own
-        return places
-
     def _sheet(self, rows: sp.csr_array) -> np.ndarray:
         """The columns in use, in units of the first rows, with factors, a constant and zeros."""
         own = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
@@ -235,6 +221,18 @@ class Evidence:
         """Columns that may stand in for that of a test."""
         part = self.substitutes
         return part.indices[part.indptr[k] : part.indptr[k + 1]]
+
+
+def _placed(planned: Plan, loadings: np.ndarray) -> np.ndarray:
+    """Controls of each test, with factors and constant, by places on the sheet; the shorter ones
+    end with the sheet's column of zeros.
+    """
+    constant = len(planned.union) + loadings.shape[1]
+    controls = [np.append(test.controls, constant) for test in planned.tests(loadings)]
+    places = np.full((len(controls), max(map(len, controls), default=1)), constant + 1)
+    for place, own in zip(places, controls, strict=True):
+        place[: len(own)] = own
+    return places
 
 
 def rates_of(log_evalues: np.ndarray, family: int) -> np.ndarray:

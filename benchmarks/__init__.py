@@ -22,6 +22,8 @@ PARTS = {
     "forgeries": "forged model files of every class: refused, or a model that works",
     "mutations": "a hundred thousand damaged files of every format: rows or a refusal",
     "kills": "kill -9 at two hundred moments of tamis fit: the same bytes, and no file lost",
+    "intervals": "how often the intervals of selection_stability hold the truth, for 5 to 50 runs",
+    "anytime": "false discoveries in streams that are looked at after every block",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
     "guide": "small experiments behind sentences of the guide",
@@ -43,4 +45,6 @@ HOMES = {
     "forgeries": "trust.forgeries",
     "mutations": "trust.mutations",
     "kills": "trust.kills",
+    "intervals": "trust.intervals",
+    "anytime": "papers.guarantees.anytime",
 }

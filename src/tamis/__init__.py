@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "base.estimators.explaining": "explain",
     "exporting.export": "export",
+    "judge.anytime.estimator": "FDRStream",
     "judge.discovery.estimator": "FDRSelector",
     "judge.protocol": "compare",
     "judge.record": "Record",

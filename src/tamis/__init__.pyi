@@ -2,6 +2,7 @@ from . import datasets as datasets, terms as terms, testing as testing
 from tamis.report.verdict.report import report as report
 from tamis.base.estimators.explaining import explain as explain
 from tamis.exporting.export import export as export
+from tamis.judge.anytime.estimator import FDRStream as FDRStream
 from tamis.judge.discovery.estimator import FDRSelector as FDRSelector
 from tamis.judge.protocol import compare as compare
 from tamis.judge.record import Record as Record
@@ -98,6 +99,7 @@ __all__ = [
     "DataThresholder",
     "DensityBiasDisplay",
     "FDRSelector",
+    "FDRStream",
     "FOBOSClassifier",
     "FOBOSRegressor",
     "FTRLClassifier",

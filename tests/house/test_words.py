@@ -99,6 +99,7 @@ WORDS = {
     "n_power_iter": ("power iterations",),
     "n_refreshes": ("how often the neighbours are sought again, in the learnt kernel",),
     "n_sample": ("rows that partial_fit keeps for refine",),
+    "n_screen": ("first rows, kept to find what is tested", "first rows"),
     "n_selected": ("most features that a run may keep (q)",),
     "ngrams": ("longest run of words of a text that has a column of its own",),
     "normalize": ("what is made 1 in each kernel",),

@@ -121,6 +121,7 @@ CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
 # Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size:
 # tests/methods/stabilized and tests/judge run scikit-learn's checks on it.
 SMALL = {
+    "FDRStream": {"n_screen": 20},
     "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-4},
     "GroupLassoRegressorCV": {"alphas": 4, "cv": 2},
     "SparseFourierFeatures": {"max_iter": 1000},

@@ -16,6 +16,7 @@ from tamis.terms import Huber
 N, P = 48, 6
 # Small settings, so that a fit takes a moment; a class not named here has its defaults.
 SMALL = {
+    "FDRStream": {"n_screen": 20},
     "GMKLClassifier": {"max_iter": 20},
     "GMKLRegressor": {"max_iter": 20},
     "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-3},
@@ -47,6 +48,7 @@ SMALL = {
 FURTHER: dict[str, list[dict]] = {
     "AROWClassifier": [{"covariance": "full"}, {"class_weight": "balanced"}],
     "BCWClassifier": [{"solver": "kernel"}, {"solver": "raw"}, {"fit_intercept": False}],
+    "FDRStream": [{"n_screen": 40, "substitutes": None}],
     "FOBOSClassifier": [
         {"average": True},
         {"class_weight": "balanced", "grow": True},

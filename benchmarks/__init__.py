@@ -24,6 +24,7 @@ PARTS = {
     "kills": "kill -9 at two hundred moments of tamis fit: the same bytes, and no file lost",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
+    "guarantees": "selection with a stated false discovery rate: is it kept, beside rivals",
 }
 # Where parts lie that are about one method, or about what must never happen.
 HOMES = {
@@ -40,4 +41,5 @@ HOMES = {
     "forgeries": "trust.forgeries",
     "mutations": "trust.mutations",
     "kills": "trust.kills",
+    "guarantees": "papers.guarantees.page",
 }

@@ -80,7 +80,9 @@ class Design:
         size *= rng.choice([-1.0, 1.0], self.count)
         if self.outputs == 1:
             return size
-        return size[:, None] * (np.arange(self.count)[:, None] % self.outputs == range(self.outputs))
+        return size[:, None] * (
+            np.arange(self.count)[:, None] % self.outputs == range(self.outputs)
+        )
 
     def _target(self, rng, score: np.ndarray) -> np.ndarray:
         if self.kind == NUMBERS:
@@ -152,9 +154,7 @@ FACTOR = {
     one.name: one
     for one in (
         Design("one factor 300/1,500, numbers", columns.factors(1, 1.2), n=300, p=1500, seeds=20),
-        Design(
-            "one factor 400/1,500, classes", columns.factors(1, 1.2), CLASSES, 400, 1500, c=2.5
-        ),
+        Design("one factor 400/1,500, classes", columns.factors(1, 1.2), CLASSES, 400, 1500, c=2.5),
         Design("five factors 300/1,500, numbers", columns.factors(5, 1.2), n=300, p=1500),
     )
 }

@@ -25,6 +25,8 @@ PARTS = {
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
     "guarantees": "selection with a stated false discovery rate: is it kept, beside rivals",
+    "guide": "small experiments behind sentences of the guide",
+    "walks": "a walk a data kind: files, the command line, what it says, pictures of its pages",
 }
 # Where parts lie that are about one method, or about what must never happen.
 HOMES = {
@@ -38,6 +40,7 @@ HOMES = {
     "groups": "methods.online_groups",
     "group_batch": "methods.groups",
     "selection": "methods.sieve",
+    "guide": "methods.guide",
     "forgeries": "trust.forgeries",
     "mutations": "trust.mutations",
     "kills": "trust.kills",

@@ -56,6 +56,8 @@ class Page:
     # File name, words for those who cannot see it.
     figures: list[tuple[str, str]] = field(default_factory=list)
     room: str = PERFORMANCE  # folder of the docs
+    # Heading, Markdown.
+    sections: list[tuple[str, str]] = field(default_factory=list)
 
 
 def flow(text: str) -> str:
@@ -164,6 +166,8 @@ def write(page: Page, quick: bool) -> None:
         lines += [f"## {table.caption}", "", *index.pipe(table.head, table.rows), ""] + (
             [flow(table.note), ""] if table.note else []
         )
+    for heading, text in page.sections:
+        lines += [f"## {heading}", "", text, ""]
     if page.goals:
         lines += [
             "## Goals",

@@ -7,7 +7,8 @@ from pathlib import Path
 import tamis
 from tamis.persist.classes import shipped_terms
 
-sys.path.insert(0, str(Path(__file__).parent))  # for gallery_tools
+sys.path.insert(0, str(Path(__file__).parent))
+import gallery_tools
 
 project = "tamis"
 author = "the tamis developers"
@@ -55,6 +56,7 @@ html_theme_options = {
 }
 
 # --------------------------------------------------------------------------- reference
+default_role = "py:obj"  # `SieveClassifier` in a docstring leads to its page
 autosummary_generate = True
 autodoc_typehints = "none"
 toc_object_entries_show_parents = "hide"
@@ -109,6 +111,15 @@ def escape_bars(app, what, name, thing, options, lines):
         lines[:] = [line.replace("|", r"\|") for line in lines]
 
 
+def mark_choice(app, what, name, thing, options, lines):
+    """Set apart the paragraph that says when to choose a model."""
+    if what == "class":
+        for k in range(1, min(len(lines), 12)):
+            if lines[k].startswith("Choose ") and not lines[k - 1]:
+                lines[k:k] = [".. rst-class:: choose", ""]
+                return
+
+
 def name_terms(app, env, names):
     """Take the digests off the terms' names, once the gallery has run: autodoc would call the terms
     aliases.
@@ -121,4 +132,6 @@ def setup(app):
     """Connect the functions above."""
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("autodoc-process-docstring", escape_bars)
+    app.connect("autodoc-process-docstring", mark_choice)
     app.connect("env-before-read-docs", name_terms)
+    app.connect("env-before-read-docs", gallery_tools.crop_thumbnails)

@@ -10,7 +10,11 @@ matplotlib.use("Agg")
 
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent / "examples"
-FIGURES = {"chunks.png": "plot_chunks.py", "price.png": "plot_price.py"}
+FIGURES = {
+    "believe.png": "plot_believe.py",
+    "chunks.png": "plot_chunks.py",
+    "price.png": "plot_price.py",
+}
 
 
 def make(name: str) -> Path:

@@ -52,7 +52,7 @@ for term in sorted(shares, key=shares.get, reverse=True)[:8]:
 # Dots are columns by themselves, lines products, rings squares. Right: the loss falls with the
 # steps while the metric grows; refreshes of the neighbours lift it, since nearer neighbours are
 # harder to part.
-figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), layout="constrained")
+figure, axes = plt.subplots(1, 2, figsize=(11, 5.4), layout="constrained")
 InteractionDisplay.from_estimator(model, n_terms=24, ax=axes[0])
 MetricStepsDisplay.from_estimator(model, ax=axes[1])
 plt.show()

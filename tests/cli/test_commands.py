@@ -4,6 +4,8 @@ import csv
 import io
 import json
 import math
+import subprocess
+import sys
 import types
 
 import numpy as np
@@ -147,6 +149,7 @@ def test_a_sieve_that_finds_nothing_says_so(tmp_path, capsys, kind):
     sentence = f"nothing in these 300 columns predicts y better than {prior}"
     assert done.code == 0
     assert done.out.startswith(f"N{sentence[1:]}.\n")
+    assert sentence not in done.err  # once is enough
     assert "no feature was kept" not in done.out
     assert "many features" not in done.out
     model = load(tmp_path / "m")
@@ -156,6 +159,26 @@ def test_a_sieve_that_finds_nothing_says_so(tmp_path, capsys, kind):
     assert f"{sentence}\n" in run("inspect", tmp_path / "m", capsys=capsys).out
     done = run("fit", tmp_path / "a.svm", *QUICK, "--json", capsys=capsys)
     assert json.loads(done.out)["kept"] == 0
+
+
+def test_the_verdict_comes_before_remarks(tmp_path):
+    """As a terminal shows it: the first line is about the data, not about their reading."""
+    lines = [f"id{k},{k * 37 % 101},{'ab'[k * 37 % 101 > 50]}" for k in range(200)]
+    (tmp_path / "a.csv").write_text("id,x,y\n" + "\n".join(lines) + "\n")
+    command = [sys.executable, "-u", "-m", "tamis", "fit", "a.csv", *map(str, QUICK)]
+    kinds = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    said = subprocess.run(command, cwd=tmp_path, check=True, **kinds).stdout
+    assert said.startswith("Error on rows held out")
+    assert "tamis: left out as identifiers" in said
+
+
+def test_test_rows_may_lack_the_last_columns(tmp_path, capsys):
+    write_svmlight(X, Y, tmp_path / "a.svm")
+    write_svmlight(X[:, :50], Y, tmp_path / "b.svm")
+    words = ["--method", "ftrl", "--test", tmp_path / "b.svm"]
+    done = run("fit", tmp_path / "a.svm", *words, capsys=capsys)
+    assert done.code == 0, done.err
+    assert done.out.startswith("Error ")
 
 
 def test_other_models_are_silent_on_themselves(folder, tmp_path, capsys):

@@ -116,6 +116,18 @@ def test_parquet_in_a_process_of_its_own(what, tmp_path):
     assert json.loads(done.out)["features"] == WIDTHS[what]
 
 
+@pytest.mark.parametrize("method", ["sieve", "ftrl"])
+def test_a_target_of_many_words_is_refused_in_words(method, tmp_path, capsys):
+    lines = "".join(f"{k % 17};{3 * (k % 17)},{k:02d}\n" for k in range(90))
+    (tmp_path / "a.csv").write_text(f"x;price\n{lines}")
+    done = here("fit", tmp_path / "a.csv", "--method", method, capsys=capsys)
+    assert done.code == 1
+    assert "the target is words, 90 different ones in 90 rows, and no numbers." in done.err
+    assert "--decimal ," in done.err
+    more = ["--method", method, "--decimal", ","]
+    assert here("fit", tmp_path / "a.csv", *more, capsys=capsys).code == 0
+
+
 # --------------------------------------------------------------------------- words of the place
 @pytest.mark.parametrize(
     ("said", "wanted"),

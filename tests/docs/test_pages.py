@@ -12,9 +12,19 @@ import check_pages
 
 
 @pytest.mark.own_seeds  # what the pages print
-@pytest.mark.parametrize("page", check_pages.PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", check_pages.PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}"
+)
 def test_page(page):
     assert check_pages.run(page) == 0
+
+
+@pytest.mark.parametrize(("said", "failed"), [("tamis ...", 0), ("something else", 1)])
+def test_commands_of_a_page_say_what_the_page_says(tmp_path, capsys, said, failed):
+    page = tmp_path / "page.md"
+    page.write_text(f"```console run\n$ tamis --version  # aside\n{said}\n```\n")
+    assert check_pages.run(page) == failed
+    assert ("expected:" in capsys.readouterr().out) == bool(failed)
 
 
 def test_reference():

@@ -72,6 +72,14 @@ def test_models_describe_attributes_and_show_an_example(name):
     assert name not in ONLINE or ":math:" in inspect.getdoc(MODELS[name]), "no objective"
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_models_begin_with_when_to_choose_them(name):
+    """Right after the sentence that says what it is, and before any formula or parameter."""
+    paragraphs = inspect.getdoc(MODELS[name]).split("\n\n")
+    assert re.match(r"Choose (it|this|``)", paragraphs[1]), paragraphs[1]
+    assert len(re.findall(r"[.;](?:\s|$)", paragraphs[1])) >= 2, "nothing about when not"
+
+
 @pytest.mark.parametrize("name", ONLINE)
 def test_attributes_described_exist_after_a_fit(name):
     described = set(names_in(ClassDoc(MODELS[name])["Attributes"]))

@@ -1,12 +1,16 @@
 """The verdict: errors beside guessing, sentences, and each check both found and passed."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tamis
 from tamis.datasets import make_text
@@ -89,6 +93,43 @@ def test_chunks_are_judged_as_one():
     assert [c[:5] for c in run_checks(parts)] == [c[:5] for c in run_checks(whole)]
 
 
+@pytest.mark.parametrize("width", [5, 40])
+def test_files_that_are_narrower_or_wider_than_a_model_that_grows(width):
+    """Of which columns are looked at as far as the model has them."""
+    model = tamis.FTRLClassifier(grow=True).partial_fit(X[:300], Y[:300], classes=[0, 1])
+    rows = sp.csr_array(np.hstack((X[300:], np.ones((300, 28))))[:, :width])
+    parts = [(rows[:200, : width - 1], Y[300:500]), (rows[200:], Y[500:])]
+    found = Evidence.streamed(model, parts)
+    assert found.rows.shape == (300, 12)
+    common = min(width, 12)
+    np.testing.assert_array_equal(found.rows[[250], :common].toarray()[0], X[550, :common])
+    assert len(run_checks(found)) == len(CHECKS)
+
+
+def test_classes_of_a_file_are_whole_numbers():
+    """Which holds floats: a page says 1, not 1.0."""
+    rows = sp.csr_array(X)
+    model = tamis.FTRLClassifier().fit(rows[:300], 2 * Y[:300] - 1)
+    found = Evidence.streamed(model, [(rows[300:], 2.0 * Y[300:] - 1.0)])
+    assert found.y.dtype.kind == "i"
+    said = next(check.said for check in run_checks(found) if check.code == "TAM002")
+    assert "1.0" not in said
+
+
+def test_a_pipeline_is_judged_by_its_last_step():
+    said = np.array(["good", "bad", *(f"word{j}" for j in range(12))])
+    texts = [" ".join([said[y], *said[2:][row > 0]]) for y, row in zip(Y, X, strict=True)]
+    steps = TfidfVectorizer(), tamis.SieveClassifier(random_state=0)
+    found = tamis.report(make_pipeline(*steps).fit(texts[:300], Y[:300]), texts[300:], Y[300:])
+    assert found.title == "SieveClassifier"
+    assert found.better
+    assert "leak" in str(found)
+    assert " bad" in next(check.said for check in found.checks if check.code == "TAM010")
+    scaled = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:300], Y[:300])
+    apart = tamis.report(scaled[-1], scaled[0].transform(X[300:]), Y[300:])
+    assert tamis.report(scaled, X[300:], Y[300:]).sentences == apart.sentences
+
+
 def test_of_many_rows_some_are_looked_at():
     many = np.tile(X, (40, 1))
     evidence = Evidence(MODEL, many, np.tile(Y, 40))
@@ -157,6 +198,17 @@ def test_a_rare_class_is_found():
     assert state("TAM002").state == PASSED
 
 
+def test_a_rare_label_is_counted_by_rows_and_gets_no_advice_for_classes():
+    labels = np.ones((300, 3), int)
+    labels[:, 1:] = np.arange(300)[:, None] % (2, 16) == 0
+    model = tamis.FTRLClassifier(random_state=0).fit(X[300:], labels)
+    assert "rarest label, 2, has 6% of the rows" in state("TAM002", model, y=labels).said.lower()
+    labels[:, 2] = np.arange(300) < 6
+    found = state("TAM002", model, y=labels)
+    assert "label 2 has 2.0% of the rows" in found.said.lower()
+    assert "class_weight" not in found.advice
+
+
 def test_too_few_rows_are_found():
     y = np.zeros(300, int)
     y[:6] = 1
@@ -204,6 +256,12 @@ def test_a_preference_for_dense_columns_is_found():
         model.coef_ = np.zeros((1, 400))
         model.coef_[0, kept] = 1.0
         assert state("TAM006", model, Z, Z[:, 0] > 0).state == wanted
+    Z = RNG.normal(size=(500, 400))
+    Z[RNG.random((500, 400)) < 0.01] = 0.0  # filled nearly everywhere: nothing to prefer
+    Z[:, 394:] += 10.0
+    model.coef_ = np.zeros((1, 400))
+    model.coef_[0, 394:] = 1.0
+    assert state("TAM006", model, Z, Z[:, 0] > 0).state == PASSED
 
 
 def test_units_are_found_and_the_sieve_does_not_mind():
@@ -275,6 +333,24 @@ def test_a_page_of_a_report(tmp_path):
     assert found.sentences[0].replace("'", "&#x27;") in page
     for key in ("verdict", "judged", "features", "examples"):
         assert f'<section id="{key}">' in page
+
+
+def test_a_page_tells_labels_apart(tmp_path):
+    labels = np.stack((Y, np.zeros(600, int), X[:, 2] > 0), axis=1).astype(int)
+    labels[:4, 1] = 1
+    model = tamis.FTRLClassifier(random_state=0).fit(X[:300], labels[:300])
+    tamis.report(model, X[300:], labels[300:], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    table = page.split("Labels one by one")[1].split("</table>")[0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in table.split("<tr>")[2:]]
+    told = model.predict(X[300:])[:, 0]
+    wanted = [int(Y[300:].sum()), int(told.sum())]
+    found = next(row for row in rows if ">0<" in row[0])
+    assert [int(cell) for cell in found[1:3]] == wanted
+    right = int((told * Y[300:]).sum())
+    assert found[3:5] == [f"{100 * right / part:.1f} %" for part in reversed(wanted)]
+    # No row has the second label, and none is given it: no shares.
+    assert [row[1:] for row in rows if ">1<" in row[0]] == [["0", "0", "–", "–", "0.0 %"]]
 
 
 def test_gaps_in_the_targets_are_refused():

@@ -336,6 +336,15 @@ def test_decimal_commas_in_a_file(tmp_path):
         list(open_rows(tmp_path / "b.csv", schema=rows.schema))
 
 
+def test_decimal_commas_of_the_target_are_told_too(tmp_path):
+    (tmp_path / "a.csv").write_text("a;y\n" + "1,5;0,5\n-2,25;1\n1,5;1,25\n" * 4)
+    rows = open_rows(tmp_path / "a.csv")
+    assert any("decimal comma: a, y. Pass decimal=','" in note for note in rows.notes)
+    rows = open_rows(tmp_path / "a.csv", decimal=",")
+    assert next(iter(rows)).targets[0] == 0.5
+    assert not any("decimal comma" in note for note in rows.notes)
+
+
 def test_encodings(tmp_path):
     text = "a,city,y\n" + "1,Köln,0\n2,Ulm,1\n" * 3
     (tmp_path / "a.csv").write_bytes(text.encode("latin-1"))

@@ -4,6 +4,7 @@ the file itself.
 
 import numpy as np
 import pytest
+from cli.commands import tamis
 from report.browser import Browser, find_browser
 from report.pages import AUDIT, HISTORY
 from report.test_page import HOSTILE, Wide
@@ -226,6 +227,28 @@ def test_nothing_is_wider_than_the_screen_or_empty(tab, full, width):
     assert tab.ask(
         "[...document.querySelectorAll('svg')].every(chart => chart.querySelector('circle, rect, "
         ".line'))"
+    )
+
+
+def test_a_phone_shows_tables_line_by_line(tab, tmp_path):
+    """Names, signs and values of a table are on the screen, without scrolling to the side."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=400)
+    near = [f"{v:.3f}" for v in x + 0.01 * rng.normal(size=400)]
+    cities = rng.choice(["Aachen in the west", "Bonn", "Ulm on the Danube"], 400)
+    lines = [f"{v:.3f},{n},{c},{v > 0}" for v, n, c in zip(x, near, cities, strict=True)]
+    (tmp_path / "a.csv").write_text("size,twin,city,y\n" + "\n".join(lines) + "\n")
+    (tmp_path / "b.csv").write_text("size,twin,city,y\n" + "\n".join(lines[:200]) + "\n")
+    words = ["--test", "b.csv", "--report", "page.html"]
+    assert tamis("fit", "a.csv", *words, cwd=tmp_path).code == 0
+    tab.open(tmp_path / "page.html", width=390, mobile=True)
+    edges = "[...document.querySelectorAll('{}')].map(e => e.getBoundingClientRect().right)"
+    for cells in (".stacked td:not(:empty)", "#kept td:nth-child(3)", "#kept td:nth-child(5)"):
+        found = tab.ask(edges.format(cells))
+        assert found
+        assert max(found) <= 390
+    assert tab.ask("getComputedStyle(document.querySelector('#kept td:nth-child(2)')).display") == (
+        "none"
     )
 
 

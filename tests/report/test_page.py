@@ -212,6 +212,19 @@ def test_what_a_sieve_says_of_itself(made, sieve):
     assert f"(guessing by the shares of the classes: {100 * sieve.baseline_error_:.1f} %)" in said
 
 
+def test_columns_that_are_filled_alike_have_no_figure_of_density(made, sieve, density):
+    said = " ".join(made(model=sieve, names=WORDS, density=density).said("figcaption"))
+    assert "present in similarly many rows" in said
+    alike = np.where(np.arange(300) % 2, 1.0, 0.999)
+    said = " ".join(made(model=sieve, names=WORDS, density=alike).said("figcaption"))
+    assert "present in similarly many rows" not in said
+
+
+def test_the_soft_error_is_explained(made, sieve):
+    page = made(model=sieve, names=WORDS)
+    assert any("soft error: a row near the border" in one for one in page.said("figcaption"))
+
+
 def test_a_sieve_that_found_nothing(made, noise, density):
     page = made(model=noise, names=WORDS, density=density)
     nothing = "nothing in these 300 columns predicts y better than the share of the classes"

@@ -65,7 +65,12 @@ def _values(column: dict[str, Any]) -> str:
         values = f"{c['least']:.4g} to {c['most']:.4g}, mean {c['mean']:.4g}"
         return f"{values}, spread {c['spread']:.4g}"
     rows = max(c["rows"], 1)
-    return ", ".join(f"{value[:WORD]} {count / rows:.0%}" for value, count in c["top"])
+    return ", ".join(f"{value[:WORD]} {_share(count / rows)}" for value, count in c["top"])
+
+
+def _share(share: float) -> str:
+    """A share in whole percent; one that is there is never 0."""
+    return f"{share:.0%}" if share >= 0.005 else "<1%"
 
 
 def show_columns(columns: list[dict[str, Any]]) -> None:
@@ -73,7 +78,7 @@ def show_columns(columns: list[dict[str, Any]]) -> None:
     lines = []
     for c in columns[:SHOWN]:
         share = c["gaps"] / max(c["rows"], 1)
-        gaps = f"{c['gaps']:,} ({share:.0%})" if c["gaps"] else ""
+        gaps = f"{c['gaps']:,} ({_share(share)})" if c["gaps"] else ""
         lines.append([c["name"], c["kind"], gaps, c["shows"], c["bars"]])
     if lines:
         more = f", the first {SHOWN} of {len(columns):,}" if len(columns) > SHOWN else ""

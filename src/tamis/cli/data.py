@@ -83,6 +83,7 @@ def survey_of(
 def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
     """Whether the targets are classes or numbers; where nothing is surveyed, by the first chunk."""
     if asked != "auto":
+        refuse_words(asked, survey)
         return asked
     if survey is None:
         survey = Survey()
@@ -90,10 +91,24 @@ def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
         for chunk in rows:
             survey.add(chunk, False)
             break
-    task = "classify" if survey.as_classes() else "regress"
-    looks, other = ("classes", "regress") if task == "classify" else ("numbers", "classify")
-    note(f"the targets look like {looks}; --task {other} says otherwise")
-    return task
+    if not survey.as_classes():
+        refuse_words("regress", survey)
+        note("the targets look like numbers; --task classify says otherwise")
+        return "regress"
+    if not survey.several and len(survey.classes) > 2 and not isinstance(survey.classes[0], str):
+        note("the targets look like classes; --task regress says otherwise")
+    return "classify"
+
+
+def refuse_words(task: str, survey: Survey | None) -> None:
+    """Refuse words where numbers are to be predicted."""
+    if task == "regress" and survey is not None and survey.words:
+        different = f"{len(survey.labels):,} different ones" if survey.labels else "too many"
+        raise ValueError(
+            f"the target is words, {different} in {survey.rows:,} rows, and no numbers. Pass "
+            "--task classify if they are classes, --decimal , if they are numbers with a decimal "
+            "comma, or --target for another column."
+        )
 
 
 def refuse_constant(model: Any, rows: RowSource, survey: Survey | None) -> None:
@@ -151,8 +166,9 @@ def suggest(survey: Survey, sieve: int) -> tuple[str, str]:
     if sieve > MOST:
         return "ftrl", f"the sieve would need more than {MOST // 10**9} GB for so many columns"
     filled = survey.nonzeros / max(survey.rows, 1)
-    said = f"{survey.features:,} columns, {filled:,.3g} of them filled in a row on average"
-    if survey.density > 0.15 and survey.features < 5000:
+    filled_words = f"{filled:,.0f}" if filled >= 100 else f"{filled:.3g}"
+    said = f"{survey.features:,} columns, {filled_words} of them filled in a row on average"
+    if survey.density > 0.15 and survey.features < min(5000, survey.rows):
         return "ftrl", f"{said}: few and dense"
     return "sieve", said
 

@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
     given.words = ["tamis", *(sys.argv[1:] if arguments is None else arguments)]
     warnings.showwarning = _note
     signal.signal(signal.SIGTERM, _stop)
-    if given.command in ("fit", "predict", "check", "inspect"):
+    if given.command in ("fit", "predict", "check", "inspect", "select"):
         sys.meta_path.insert(0, _NoPandas)
     try:
         home = _HOMES.get(given.command, given.command)
@@ -52,7 +52,8 @@ def main(arguments: list[str] | None = None) -> int:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
 
 
-_HOMES = {"inspect": "look"}  # a command whose module has another name
+# commands whose modules have other names
+_HOMES = {"inspect": "look", "associate": "finding.associate", "select": "finding.select"}
 
 
 class _NoPandas:

@@ -37,6 +37,7 @@ def make_parser() -> argparse.ArgumentParser:
     _explain(commands)
     _export(commands)
     _compare(commands)
+    _select(commands)
     _check(commands)
     _associate(commands)
     _demo(commands)
@@ -90,6 +91,12 @@ def _fit(commands) -> None:
         default=100_000,
         metavar="ROWS",
         help="rows between checkpoints; default: 100000",
+    )
+    one.add_argument(
+        "--discoveries",
+        action="store_true",
+        help="test the kept features too, by tamis select: q-values beside the weights, for some "
+        "more readings of the file",
     )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
     _chance(one)
@@ -183,6 +190,39 @@ def _compare(commands) -> None:
     _choice(one, "--task", "auto classify regress", "auto goes by the targets")
     one.add_argument("--report", metavar="PAGE.html", help="where to write a page")
     _chance(one)
+    _reading(one)
+
+
+def _select(commands) -> None:
+    one = commands.add_parser(
+        "select",
+        help="select features at a stated false discovery rate",
+        description="The features that may be claimed, each with its effect, q-value and "
+        "substitutes.",
+    )
+    one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
+    one.add_argument(
+        "--fdr", type=float, default=0.1, help="largest expected share of false ones; default: 0.1"
+    )
+    one.add_argument(
+        "--substitutes",
+        default="0.5",
+        help="correlation above which a column may stand in for another, or none; default: 0.5",
+    )
+    one.add_argument("--candidates", type=int, default=60, help="columns to test; default: 60")
+    one.add_argument(
+        "--screen", choices=("path", "ftrl", "rda"), help="default: path below 100,000 rows"
+    )
+    _choice(one, "--correction", "bh by", "by allows for any dependence; default: bh")
+    _choice(one, "--task", "auto classify regress", "auto goes by the targets")
+    one.add_argument("--memory", type=int, default=1000, metavar="MB", help="default: 1000")
+    one.add_argument("--out", metavar="MODEL", help="where to write the selector")
+    one.add_argument("--top", type=int, default=30, help="features to show; default: 30")
+    one.add_argument("--csv", action="store_true", help="all selected features as CSV")
+    one.add_argument(
+        "--threads", type=int, help="threads; default: all cores. The result does not depend on it"
+    )
+    one.add_argument("--json", action="store_true", help="print JSON, no tables")
     _reading(one)
 
 

@@ -182,8 +182,12 @@ def show_kept(found: Kept, verdict: Verdict | None = None) -> None:
     columns["weight"] = lambda line: f"{line['weight']:+.4g}"
     if "probability" in first:
         columns["probability"] = _probability
+    if "qvalue" in first:
+        columns["q-value"] = lambda line: f"{line['qvalue']:.2g}"
+        if any(line["claimed with"] for line in lines):
+            columns["claimed with"] = lambda line: line["claimed with"] or ""
     cells = [[cell(line) for cell in columns.values()] for line in lines]
-    title = f"{len(lines)} of {total} weights"
+    title = f"{len(lines):,} of {total:,} weights"
     title += ", the most important first" if "importance" in columns else ""
     title += "" if several or first.get("class") is None else f", + speaks for {first['class']}"
     table(list(columns), cells, title)

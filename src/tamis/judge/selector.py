@@ -42,14 +42,14 @@ _DISCRETE = ("binary", "multiclass")
 class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
     r"""Keep the features that a sparse estimator selects on most halves of the data.
 
+    Choose it when it matters that selected features are real, and when two analysts should find the
+    same ones. It costs up to :math:`2 B` times the path in fits. It does not predict: put a model
+    behind it in a pipeline.
+
     The rows are split at random into two halves, `n_pairs` times. On each half the estimator is
     fitted along a path of penalties, from the strongest on, until `n_selected` = q features have
     come in. Kept are the features whose share of the :math:`2 B` halves, `selection_probability_`,
     reaches the threshold :math:`\pi`.
-
-    Choose it when it matters that selected features are real, and when two analysts should find the
-    same ones. It costs up to :math:`2 B` times the path in fits. It does not predict: put a model
-    behind it in a pipeline.
 
     **What the bound says.** Call a feature *false* if a run on half of the rows picks it with
     probability at most q/p, no more often than drawing q of the p features blindly would. The

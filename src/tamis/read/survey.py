@@ -49,6 +49,7 @@ class Survey:
     labels: dict = field(default_factory=dict)  # target: rows; empty where there are too many
     many: bool = False  # whether there were too many different targets to count
     whole: bool = True  # whether all targets are whole numbers (or words)
+    words: bool = False  # whether targets are words
     several: bool = False
     weighted: bool = False
     counts: np.ndarray | None = None  # rows with a nonzero, a column each
@@ -108,6 +109,7 @@ class Survey:
             self.several = True
             targets = np.repeat(np.arange(targets.shape[1]), targets.sum(axis=0))
         numeric = targets.dtype.kind == "f"
+        self.words = self.words or targets.dtype.kind in "OUS"
         if numeric:
             targets = targets[~np.isnan(targets)]
             self.whole = self.whole and bool((targets == np.floor(targets)).all())

@@ -9,7 +9,7 @@ from spelling import L1
 from tamis.judge.discovery.claims import qvalues_of
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import _exact, _krylov, company, components
-from tamis.judge.discovery.path import Path
+from tamis.judge.discovery.screening.path import Path
 
 
 @pytest.fixture(scope="module")

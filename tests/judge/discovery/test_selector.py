@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+import tamis
 from tamis import FDRSelector
 
 
@@ -118,6 +119,32 @@ def test_halves_of_the_rows_replicate_what_is_strong(wide):
     assert 0.0 < found["kappa"] <= 1.0
 
 
+def test_twins_among_few_columns_are_no_common_factor():
+    """They are the largest component of so small a table, and a control that would hide both."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(400, 6))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=400)
+    selector = FDRSelector().fit(X, X[:, 0] + rng.normal(size=400))
+    assert selector.n_components_ == 1
+    assert len(selector.support_) == 1
+    assert selector.support_[0] in (0, 1)
+
+
+def test_a_common_factor_hides_what_leans_on_it():
+    """A batch moves all columns and the target; only two columns tell more than it."""
+    held = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        batch = rng.normal(size=(300, 1))
+        X = rng.normal(size=(300, 400)) + batch * rng.uniform(0.0, 1.2, 400)
+        y = X[:, 3] - X[:, 9] + batch[:, 0] + rng.normal(size=300)
+        selector = FDRSelector(substitutes=None).fit(X, y)
+        assert selector.n_components_ == 1
+        assert {3, 9} <= set(selector.support_)
+        held.append(len(selector.support_) - 2)
+    assert np.mean(held) <= 1.0
+
+
 # --------------------------------------------------------------------------- words
 def test_copies_of_rows_are_told(wide):
     X, noise = wide
@@ -177,3 +204,42 @@ def test_few_rows_find_nothing_and_say_so(rows):
     assert FDRSelector().fit(X, rng.normal(size=rows)).support_.size == 0
     y = np.arange(rows) % 2
     assert FDRSelector().fit(X, y).support_.size == 0
+
+
+# --------------------------------------------------------------------------- beside a model
+def test_kept_features_and_discoveries_are_two_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 80))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=600)
+    y = (X[:, 0] - X[:, 7] + rng.logistic(size=600) > 0).astype(int)
+    model = tamis.RDAClassifier(alpha=1e-2, random_state=0).fit(X[:500], y[:500])
+    told = tamis.report(model, X[500:], y[500:], X_train=X[:500], y_train=y[:500], discoveries=True)
+    evidence = told._evidence
+    assert set(evidence.kept) <= set(evidence.claims.candidates_)
+    assert evidence.claim(7)[0] < 1e-3
+    assert evidence.claim(0)[0] == evidence.claim(1)[0] < 1e-3
+    assert any("may be claimed at a false discovery rate of 0.1" in one for one in told.sentences)
+    twins = next(check for check in told.checks if check.code == "TAM005")
+    assert twins.state == "found"
+    told.save(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert ">q-value<" in page
+    assert ">claimed with<" in page
+    assert ">q-value<" not in tamis.report(model, X[500:], y[500:])._repr_html_()
+
+
+def test_columns_that_are_asked_for_are_tested(wide):
+    X, noise = wide
+    y = X[:, 3] + noise
+    selector = FDRSelector().fit(X, y, also=[100, 250])
+    assert {100, 250} <= set(selector.candidates_)
+    assert selector.pvalues_[100] < 1.0
+    with pytest.raises(ValueError, match="column 300 is not one of the 300"):
+        FDRSelector().fit(X, y, also=[300])
+
+
+def test_discoveries_need_rows(wide):
+    X, noise = wide
+    model = tamis.RDARegressor().fit(X, noise)
+    with pytest.raises(ValueError, match="needs rows to test on"):
+        tamis.report(model, discoveries=True)

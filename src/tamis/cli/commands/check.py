@@ -23,6 +23,7 @@ def run(given: argparse.Namespace) -> None:
     if given.json:
         print_json(audit)
         return
+    gaps = any(text.startswith(GAPS) for text in audit["notes"])
     labels = [
         f"{name}: {count:,} ({count / audit['rows']:.1%})"
         for name, count in list(audit["labels"].items())[:SHOWN]
@@ -44,7 +45,7 @@ def run(given: argparse.Namespace) -> None:
         labels.append(f"{more:,} more")
     lines += [
         ("labels", "; ".join(labels) or "none, or too many to count"),
-        ("bad lines", f"{audit['bad']['count']:,}"),
+        ("bad lines", f"{audit['bad']['count']:,}" + ", rows with a gap among them" * gaps),
         ("memory", f"{said} to fit"),
         ("method", f"{audit['suggested']}: {audit['reason']}"),
     ]
@@ -52,7 +53,6 @@ def run(given: argparse.Namespace) -> None:
     show_columns(audit["columns"])
     for text in audit["notes"]:
         note(text)
-    told = any(text.startswith(GAPS) for text in audit["notes"])
     for text in audit["bad"]["first"]:
-        if not (told and GAP in text):  # which a note has counted by column
+        if not (gaps and GAP in text):  # which a note has counted by column
             note(text)

@@ -57,11 +57,11 @@ def _show(model, X, given: argparse.Namespace) -> None:
     if (named := _class(model, told.label)) is not None:
         lines.append(("explained", f"the score of {named}"))
     pairs([*lines, ("score", f"{told.score:+.6g}"), ("intercept", f"{told.intercept:+.6g}")])
-    if rest:
-        note(f"{len(rest):,} more add {sum(share for _, share in rest):+.4g}; --top shows them")
     if first:
         table(["feature", "adds"], [[name, f"{share:+.4g}"] for name, share in first])
-    else:
+    if rest:
+        note(f"{len(rest):,} more add {sum(share for _, share in rest):+.4g}; --top shows them")
+    if not told.contributions:
         note("no kept feature of the model is in this row: the score is the intercept")
 
 

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -31,6 +32,7 @@ from tamis.cli.show import (
     show_kept,
     verdict_lines,
 )
+from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND
 from tamis.judge.verdict.evidence import Evidence
 from tamis.persist import save
@@ -43,6 +45,7 @@ from tamis.training.readings import MEMORY, first_reading
 from tamis.training.walk import train
 
 MOST_NAMES = 1_000_000  # columns whose names a page may be given
+NOTHING = "nothing in these .* columns predicts"
 
 
 def run(given: argparse.Namespace) -> None:
@@ -82,24 +85,26 @@ def _twice(given) -> bool:
 
 def _learnt(rows, folder, given) -> dict:
     """The result, with model and page written."""
-    if given.passes > 1 or given.checkpoint or given.report:
+    if given.passes > 1 or given.checkpoint or given.report or given.discoveries:
         rows.keep()
     model, survey = _model(rows, given)
     # Where predicting costs no more than learning.
     validate: Literal["progressive"] | None = (
         "progressive" if "grow" in model.get_params() else None
     )
-    train(
-        model,
-        rows,
-        passes=given.passes,
-        validate=validate,
-        checkpoint=folder,
-        every=given.every,
-        progress="auto",
-        stream=given.stream,
-        memory=given.memory or MEMORY,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", NOTHING)  # the verdict begins with it
+        train(
+            model,
+            rows,
+            passes=given.passes,
+            validate=validate,
+            checkpoint=folder,
+            every=given.every,
+            progress="auto",
+            stream=given.stream,
+            memory=given.memory or MEMORY,
+        )
     refuse_one_class(model, getattr(model, "classes_", None))
     _remember_names(model, rows)
     result = judged(model, rows, given)
@@ -159,10 +164,14 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
     if verdict is not None:
         error, source = own["error"], "on rows held out" + " inside the sample" * given.stream
-    report = judge(model, given)
+    report = judge(model, given, _claims(model, rows, given))
     if given.test:
         error, source = report.error, "on the test rows"
     features = kept(model, names_for(model), given.top)
+    if given.discoveries:
+        for line in features.lines:
+            line["qvalue"], head = report._evidence.claim(line["column"])
+            line["claimed with"] = names_for(model)([head])[0] if head != line["column"] else None
     return {
         "method": given.method,
         "model": type(model).__name__,
@@ -185,13 +194,23 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
     }
 
 
-def judge(model: Any, given: argparse.Namespace) -> Report:
+def _claims(model: Any, rows: RowSource, given: argparse.Namespace) -> FDRSelector | None:
+    """A selector that has tested what the model kept, where it was asked for."""
+    if not given.discoveries:
+        return None
+    targets = "classes" if hasattr(model, "classes_") else "numbers"
+    selector = FDRSelector(targets=targets, n_jobs=given.threads or -1)
+    return selector.fit_rows(rows, also=model.support_, memory=given.memory or MEMORY)
+
+
+def judge(model: Any, given: argparse.Namespace, claims: FDRSelector | None = None) -> Report:
     """The model judged by the test rows, where there are some, else by its own word."""
     title, names = type(model).__name__, Names(model)
     if not given.test:
-        return Report(Evidence(model, names=names), (), title)
+        return Report(Evidence(model, names=names, discoveries=claims), (), title)
     test = source_of([given.test], given, schema=model.reading_, target=False)
     evidence = Evidence.streamed(model, _with_targets(test), names)
+    evidence.discoveries = claims
     if evidence.y is None:
         raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
     for text in told(test):
@@ -223,14 +242,8 @@ class Names:
 def show(result: dict, given: argparse.Namespace) -> None:
     """Print the result."""
     verdict = result["verdict"]
-    for text in result["notes"]:
-        note(text)
-    if result["skipped"]["count"]:
-        note(
-            f"{result['skipped']['count']:,} bad lines were skipped, the first: "
-            f"{result['skipped']['first'][0]}"
-        )
     if given.json:
+        _remark(result)
         told = {n: value for n, value in result.items() if n not in ("verdict", "report")}
         told["better"] = result["report"].better
         told["checks"] = [check._asdict() for check in result["report"].checks]
@@ -266,6 +279,7 @@ def show(result: dict, given: argparse.Namespace) -> None:
     for check in report.checks:
         if check.state == FOUND:
             say(f"{check.code} {check.title.lower()}: {check.said} {check.advice}")
+    _remark(result)
     for path, what in ((given.out, "model"), (given.report, "page")):
         if path:
             say(f"{what}: {path}")
@@ -273,6 +287,17 @@ def show(result: dict, given: argparse.Namespace) -> None:
         note("the model was not saved; pass --out MODEL to keep it")
     with contextlib.suppress(OSError):
         sys.stdout.flush()
+
+
+def _remark(result: dict) -> None:
+    """What was decided about the columns, and what was skipped: the verdict comes before it."""
+    for text in result["notes"]:
+        note(text)
+    if result["skipped"]["count"]:
+        note(
+            f"{result['skipped']['count']:,} bad lines were skipped, the first: "
+            f"{result['skipped']['first'][0]}"
+        )
 
 
 def write_report(

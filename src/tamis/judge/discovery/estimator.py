@@ -1,5 +1,6 @@
 """`FDRSelector`: features that may be claimed, at a stated rate of false ones."""
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -15,13 +16,15 @@ from tamis.base.parameters import COUNT, Auto, estimator, one_of, parameter
 from tamis.base.rows import hashes_of
 from tamis.base.targets import ClassTargets, Coded, NumberTargets
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.one_pass import screen_pass
-from tamis.judge.discovery.screen import screen_path
+from tamis.judge.discovery.given import CLASSES, Given
+from tamis.judge.discovery.screening.by_pass import screen_pass
+from tamis.judge.discovery.screening.by_path import screen_path
 from tamis.judge.discovery.selecting import MIX, Rules, Selection, select, sides_of
+from tamis.judge.discovery.stream import select_rows
 from tamis.judge.discovery.telling import Discoveries
 from tamis.judge.stability import selection_kappa
+from tamis.read.source import RowSource
 
-CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
 SCREENS = ("path", "ftrl", "rda")
 MANY = 100_000  # rows from which one pass screens
 REPEATS = 0.02  # of the rows: equal ones that are worth a word
@@ -148,7 +151,7 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         kw_only=True,
     )
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y, sample_weight=None, *, also=()):
         """Select features.
 
         Parameters
@@ -159,6 +162,8 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
             Classes, a 0/1 matrix of labels, or numbers.
         sample_weight : array-like of shape (n_samples,) or None, default=None
             How often each row was met: a row of weight 2 counts as two independent rows.
+        also : array-like of int, default=()
+            Columns to test whatever the screen says, such as those that a model kept.
 
         Returns
         -------
@@ -166,12 +171,56 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         """
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout="columns")
-        outcomes, logistic = outcomes_of(taken.targets, taken.columns)
-        hashes = hashes_of(taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows)
-        if sample_weight is None and self.n_features_in_ >= WIDE:
-            warn_repeats(hashes, outcomes)
-        columns, sides = Columns(taken.rows, taken.weights), sides_of(hashes)
-        self._show(taken.targets, columns, self._select(columns, outcomes, logistic, sides))
+        outcomes, _ = outcomes_of(taken.targets, taken.columns)
+        self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, self._also(also))
+        return self
+
+    def fit_rows(self, rows, *, also=(), memory=1000, progress="auto"):
+        """Select features of rows that are read a few times and never held whole.
+
+        Fewer than 100,000 rows that fit into memory are read and selected as `fit` does. Of more,
+        one reading measures the columns, one screens by learners in one pass, one finds
+        correlations, and one keeps the few columns that tests look at; common factors are sought in
+        4,096 rows.
+
+        Parameters
+        ----------
+        rows : RowSource (`tamis.open_rows`), or list of pairs (X, y) or triples with weights
+            Rows that can be gone over again.
+        also : array-like of int, default=()
+            Columns to test whatever the screen says, such as those that a model kept.
+        memory : int, default=1000
+            Megabytes for what is kept; with less, there are more readings.
+        progress : bool or "auto", default="auto"
+            Whether to show a bar.
+
+        Returns
+        -------
+        self : object
+        """
+        self._validate_params()
+        given = Given(rows, progress)
+        moments, budget = given.moments, 10**6 * memory // 2
+        small = moments.n_rows < MANY and 24 * moments.nonzeros <= budget
+        self.n_features_in_ = moments.sums.shape[1]
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        coded, more = given.coded(self.targets), self._also(also)
+        if small and self.screen in (None, "path"):
+            self._fit_table(coded, *given.whole(coded), more)
+        elif self.screen == "path":
+            raise ValueError(
+                f'screen="path" needs all {moments.n_rows:,} rows in memory. Use screen="ftrl", or '
+                "more memory."
+            )
+        else:
+            logistic = isinstance(coded, ClassTargets)
+            chunks = partial(given.chunks, coded)
+            how = self.screen or "ftrl"
+            measured, found = select_rows(chunks, moments, self._rules(logistic), how, more, budget)
+            self._show(coded, measured, found)
+        if isinstance(rows, RowSource):
+            self.reading_ = rows.schema
         return self
 
     def replicate(self, X, y, sample_weight=None):
@@ -214,11 +263,9 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         """Row weights as they are."""
         return targets, weights
 
-    def _select(
-        self, columns: Columns, outcomes: np.ndarray, logistic: bool, sides=None
-    ) -> Selection:
-        """Screen, test and claim; z in two halves too where the `sides` of the rows are given."""
-        rules = Rules(
+    def _rules(self, logistic: bool) -> Rules:
+        """What a selection goes by."""
+        return Rules(
             logistic,
             None if self.substitutes is None else float(self.substitutes),
             self.n_candidates,
@@ -226,11 +273,39 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
             self.correction,
             self.n_jobs,
         )
+
+    def _also(self, also) -> np.ndarray:
+        """Columns that the user wants to see tested."""
+        found = np.unique(np.asarray(also, dtype=np.int64).ravel())
+        if len(found) and not 0 <= found[0] <= found[-1] < self.n_features_in_:
+            raise ValueError(
+                f"also: column {found[-1] if found[0] >= 0 else found[0]} is not one of the "
+                f"{self.n_features_in_:,} columns of X, which count from 0."
+            )
+        return found
+
+    def _fit_table(
+        self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also: np.ndarray
+    ) -> None:
+        """Select from rows that are in memory, dense or by columns."""
+        hashes = hashes_of(X.tocsr() if sp.issparse(X) else X)
+        if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
+            warn_repeats(hashes, outcomes)
+        columns, logistic = Columns(X, weights), isinstance(targets, ClassTargets)
+        found = self._select(columns, outcomes, logistic, sides_of(hashes), also)
+        self._show(targets, columns, found)
+
+    def _select(
+        self, columns: Columns, outcomes: np.ndarray, logistic: bool, sides=None, also=()
+    ) -> Selection:
+        """Screen, test and claim; z in two halves too where the `sides` of the rows are given."""
+        rules = self._rules(logistic)
         how = self.screen or ("path" if columns.n_rows < MANY else "ftrl")
         if how == "path":
             found = [screen_path(columns, y, logistic, self.n_candidates) for y in outcomes.T]
         else:
             found = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
+        found = [screen.with_more(also) for screen in found]
         return select(columns, outcomes, found, rules, sides)
 
     def _get_support_mask(self):

@@ -16,6 +16,8 @@ NEWTON, FARTHEST, ENOUGH = 15, 3.0, 1e-4  # most steps, largest move, and the mo
 RIDGE = 1e-8  # of the rows, on the diagonal of a Newton step
 TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
 LEAST_BEND = 1e-5  # curvature of a row
+TWIN = 0.99  # correlation of columns that cannot be told apart
+PART = 1e-3  # weight of a column that takes part in making another, in units of their spread
 NOTHING = 1e-6  # of a column's square: where less is left of it there is nothing to test
 
 Block = tuple[np.ndarray, np.ndarray, np.ndarray]  # columns with a constant last, targets, weights
@@ -62,6 +64,20 @@ class Sums(NamedTuple):
     third: np.ndarray
     fourth: np.ndarray
     bent: np.ndarray
+
+
+def determined_by(gram, test: Test, width: int) -> np.ndarray:
+    """Controls that together leave nothing of a test's column, none of them its twin; by the
+    products of a sheet's columns.
+    """
+    at = np.append(test.controls, width - 1)
+    own, wanted, squares = gram[test.column, test.column], gram[at, test.column], np.diagonal(gram)
+    twins = np.abs(wanted[:-1]) > TWIN * np.sqrt(own * squares[test.controls])
+    if own == 0.0 or twins.any():
+        return test.controls[:0]
+    fit = _solved(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
+    left = own - float(wanted @ fit)
+    return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
 
 
 def try_numbers(sheet: Sheet, tests: Sequence[Test]) -> Found:

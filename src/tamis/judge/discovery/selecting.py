@@ -16,12 +16,14 @@ from tamis.judge.discovery.products import (
     Sheet,
     Test,
     common_start,
+    determined_by,
     try_classes,
     try_numbers,
 )
-from tamis.judge.discovery.screen import Screened, noise_slope
+from tamis.judge.discovery.screening.by_path import Screened, noise_slope
 
 CELLS = 2_000_000  # numbers of a block of rows
+LOCAL = 0.8  # of a factor's loadings: one with more of them in a group belongs to it
 KEPT = 32_000_000  # numbers of a sheet that is kept as it is
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples scatter
 
@@ -67,36 +69,47 @@ class Plan(NamedTuple):
     outputs: np.ndarray
     columns: np.ndarray
     controls: list[np.ndarray]
+    ranked: list[np.ndarray]  # controls, the strongest first: by the screen, then by correlation
     company: list[Company]
     union: np.ndarray
 
-    def tests(self, n_components: int) -> list[Test]:
-        """Tests by places on a sheet: the union's columns, then the components."""
-        factors = np.arange(len(self.union), len(self.union) + n_components)
+    def tests(self, loadings: np.ndarray) -> list[Test]:
+        """Tests by places on a sheet: the union's columns, then the common factors.
+
+        A factor that lies in a column and its substitutes is not common to others: it would take
+        away what the claim is about.
+        """
         places = [np.searchsorted(self.union, controls) for controls in self.controls]
         at = np.searchsorted(self.union, self.columns)
-        return [
-            Test(int(output), int(column), np.concatenate([own, factors]))
-            for output, column, own in zip(self.outputs, at, places, strict=True)
-        ]
+        found = []
+        for k, mine in enumerate(self.company):
+            group = np.append(mine.substitutes, self.columns[k])
+            common = np.square(loadings[group]).sum(axis=0) <= LOCAL
+            factors = len(self.union) + np.flatnonzero(common)
+            controls = np.concatenate([places[k], factors])
+            found.append(Test(int(self.outputs[k]), int(at[k]), controls))
+        return found
 
 
 def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
     """Tests of all candidates of all outputs."""
-    outputs, columns, controls, companies = [], [], [], []
+    outputs, columns, controls, ranked, companies = [], [], [], [], []
     for output, screen in enumerate(screened):
         for column in screen.candidates.tolist():
             mine = of[column]
-            shared = np.setdiff1d(screen.controls, np.append(mine.substitutes, column))
+            apart = np.append(mine.substitutes, column)
+            shared = screen.controls[~np.isin(screen.controls, apart)]
             outputs.append(output)
             columns.append(column)
             controls.append(np.union1d(shared, mine.near))
+            ranked.append(np.append(shared, mine.near[~np.isin(mine.near, shared)]))
             companies.append(mine)
     union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
     return Plan(
         np.array(outputs, dtype=np.int64),
         np.array(columns, dtype=np.int64),
         controls,
+        ranked,
         companies,
         union.astype(np.int64),
     )
@@ -113,16 +126,15 @@ def select(
     planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
     loadings = components(columns)
     sheet = sheet_of(columns, targets, planned.union, loadings)
-    return judge(
-        sheet, planned, columns.n_columns * targets.shape[1], rules, loadings.shape[1], sides
-    )
+    return judge(sheet, planned, columns.n_columns * targets.shape[1], rules, loadings, sides)
 
 
 def judge(
-    sheet: Sheet, planned: Plan, family: int, rules: Rules, n_components: int, sides=None
+    sheet: Sheet, planned: Plan, family: int, rules: Rules, loadings: np.ndarray, sides=None
 ) -> Selection:
     """Run the tests of a family of that many columns and outputs, and make claims."""
-    tests = planned.tests(n_components)
+    planned = planned._replace(controls=_loosened(sheet, planned, loadings))
+    tests = planned.tests(loadings)
     found = run(sheet, tests, rules)
     groups = [mine.substitutes for mine in planned.company]
     heads = np.arange(len(tests))
@@ -143,9 +155,29 @@ def judge(
         found,
         heads,
         qvalues,
-        n_components,
+        loadings.shape[1],
         shown,
     )
+
+
+def _loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> list[np.ndarray]:
+    """Controls without those that leave nothing of a column although none of them is its twin: the
+    last level of a category is known from all others. The weakest goes.
+    """
+    gram: np.ndarray | float = 0.0
+    for table, _, weights in sheet.blocks():
+        gram = gram + (table * weights[:, None]).T @ table
+    found = []
+    for k, test in enumerate(planned.tests(loadings)):
+        controls, ranks = planned.controls[k], np.searchsorted(planned.union, planned.ranked[k])
+        while len(makers := determined_by(gram, test, sheet.width)):
+            weakest = ranks[np.isin(ranks, makers)][-1:]
+            if not len(weakest):  # common factors alone
+                break
+            controls = controls[controls != planned.union[weakest[0]]]
+            test = test._replace(controls=test.controls[test.controls != weakest[0]])
+        found.append(controls)
+    return found
 
 
 def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, sides) -> Shown:

@@ -10,10 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import warn_user
 from tamis.base.contents import array, count, indices, number, part, record, rows
 from tamis.base.contents import one_of as either
+from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.estimator import Left
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.selecting import Selection
+from tamis.judge.discovery.stream import Measured
 
 LEVEL = 0.95  # of the intervals of effects
 
@@ -86,7 +88,7 @@ class Discoveries(Left):
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
 
-    def _show(self, targets, columns: Columns, found: Selection) -> None:
+    def _show(self, targets, columns: Columns | Measured, found: Selection) -> None:
         """All attributes of a selection."""
         outputs, width = targets.outputs, columns.n_columns
         shape: tuple[int, ...] = (outputs, width)
@@ -162,7 +164,6 @@ class Discoveries(Left):
     def table_(self) -> list[dict[str, Any]]:
         """A row for every head with a q-value below 1."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
         classes = self.classes_ if isinstance(self._targets, ClassTargets) else None
         several = self._targets.outputs > 1
         reach = float(norm.ppf(0.5 + LEVEL / 2.0))
@@ -172,7 +173,7 @@ class Discoveries(Left):
             column, output = int(self.candidates_[test]), int(self.candidate_outputs_[test])
             at = (output, column) if several else column
             estimate, error = effects["estimate"][k].item(), effects["error"][k].item()
-            row: dict[str, Any] = {"name": name_of(names, column), "column": column}
+            row: dict[str, Any] = {"name": names_of(self, [column])[0], "column": column}
             if several:
                 row["output"] = output if classes is None else classes[output]
             row |= {
@@ -188,7 +189,7 @@ class Discoveries(Left):
                 "z": float(self.scores_[at]),
                 "pvalue": float(self.pvalues_[at]),
                 "qvalue": float(self.qvalues_[at]),
-                "substitutes": [name_of(names, mate) for mate in mates],
+                "substitutes": names_of(self, mates),
                 "halves": tuple(effects["halves"][k].tolist()),
             }
             found.append(row)
@@ -200,11 +201,6 @@ def ones_needed(q: float, family: int) -> int:
     at most about the root of their number.
     """
     return int(np.ceil(norm.isf(q / (2.0 * family)) ** 2))
-
-
-def name_of(names, column: int) -> str:
-    """A column's name, as scikit-learn calls it where it has none."""
-    return f"x{column}" if names is None else str(names[column])
 
 
 def _stacked(groups: list[np.ndarray], values: list[np.ndarray], width: int) -> sp.csr_array:

@@ -27,6 +27,7 @@ RARE, FEW = 0.05, 20  # share and rows of a class below which it is rare, or har
 SELDOM = 0.5  # of the runs, below which a kept feature is doubtful
 COPIES = 0.01  # share of equal rows that folds no longer separate
 UNITS = 1e3  # how much larger than the usual spread one may be
+DENSER = 1.5  # times the usual density, below which ranks by density mean nothing
 DENSE = 0.97  # mean rank of the kept features by density, from which on it looks like a preference
 TELLS_ALL = 0.995  # area or correlation of one column that looks like the answer itself
 LEAKS_LOOKED_AT = 30
@@ -85,13 +86,18 @@ def rare_class(evidence: Evidence) -> Finding:
     counts = _counts(evidence)
     if isinstance(counts, Unknown):
         return counts
-    share = min(counts.values()) / sum(counts.values())
+    labels = np.ndim(evidence.y) > 1  # a row may have several of them, or none
+    share = min(counts.values()) / (len(evidence.y) if labels else sum(counts.values()))
     rarest = min(counts, key=lambda one: counts[one])
+    kind = "label" if labels else "class"
     if share >= RARE:
-        return f"the rarest class, {rarest!r}, has {share:.0%} of the rows."
+        return f"the rarest {kind}, {rarest!r}, has {share:.0%} of the rows."
     return Found(
-        f"class {rarest!r} has {share:.1%} of the rows, so a small error says little about it.",
-        "Look at the confusion matrix and the precision-recall curve; try class_weight='balanced'.",
+        f"{kind} {rarest!r} has {share:.1%} of the rows, so a small error says little about it.",
+        "Look at precision and recall label by label; choose a threshold for it on held-out rows."
+        if labels
+        else "Look at the confusion matrix and the precision-recall curve; try "
+        "class_weight='balanced'.",
     )
 
 
@@ -188,6 +194,8 @@ def density_bias(evidence: Evidence) -> Finding:
     kept = np.intersect1d(evidence.kept, met)
     if len(kept) < 5 or len(met) < 4 * len(kept) or np.ptp(shares[met]) == 0.0:
         return Unknown("too few features to tell.")
+    if shares[kept].mean() < DENSER * np.median(shares[met]):
+        return "kept features are filled about as often as the others."
     ranks = np.searchsorted(np.sort(shares[met]), shares[kept], side="right") / len(met)
     if ranks.mean() < DENSE:
         return f"kept features lie at {ranks.mean():.0%} of the columns by density, on average."

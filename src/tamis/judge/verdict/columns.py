@@ -51,6 +51,19 @@ def substitutes(
     return found
 
 
+def twins_of(selector, kept: np.ndarray) -> dict[int, list[tuple[int, float]]]:
+    """The same from the groups of a selector that has tested the kept columns."""
+    tests = {int(column): k for k, column in enumerate(selector.candidates_)}
+    found: dict[int, list[tuple[int, float]]] = {}
+    for column in kept.tolist():
+        row = selector.substitutes_[[tests[column]]] if column in tests else None
+        pairs = [] if row is None else zip(row.indices.tolist(), row.data.tolist(), strict=True)
+        near = sorted((p for p in pairs if abs(p[1]) >= TWIN), key=lambda pair: -abs(pair[1]))
+        if near:
+            found[column] = near
+    return found
+
+
 def area_under(values: np.ndarray, positive: np.ndarray) -> float:
     """Area under the ROC curve of a score, ties by halves; nan where one class is absent."""
     count = int(positive.sum())

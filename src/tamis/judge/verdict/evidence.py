@@ -1,6 +1,7 @@
 """Rows that a model is judged by, predicted once: what sentences, checks and figures stand on."""
 
 import functools
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,9 @@ from sklearn.base import is_classifier
 
 from tamis.base.estimators.column_names import names_of
 from tamis.base.looks import by_reading
+from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.supports import kept_by
-from tamis.judge.verdict.columns import moments_of, substitutes
+from tamis.judge.verdict.columns import moments_of, substitutes, twins_of
 
 MOST_ROWS = 20_000  # that figures of columns are taken from
 MOST_COLUMNS = 1 << 22  # wider rows are judged, but their columns are not looked at
@@ -30,6 +32,7 @@ class Evidence:
     names: Any = None
     X_train: Any = None
     y_train: Any = None
+    discoveries: Any = None  # whether to look for them, or a selector that has
 
     def __post_init__(self):
         if (self.X is None) != (self.y is None):
@@ -47,6 +50,7 @@ class Evidence:
         )
         if self.y is not None:
             self.y = self.y.toarray() if sp.issparse(self.y) else np.asarray(self.y)
+            self.y = _as_classes(self.y, getattr(self.model, "classes_", None))
             rows = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
             if rows != len(self.y) or not rows:
                 raise ValueError(
@@ -74,7 +78,7 @@ class Evidence:
                 if found is not None:
                     parts.setdefault(what, []).append(found)
             if held < MOST_ROWS:
-                first.append(sp.csr_array(X[: MOST_ROWS - held], dtype=float))
+                first.append(_of_width(X[: MOST_ROWS - held], int(model.n_features_in_)))
                 held += first[-1].shape[0]
         if not held:
             return cls(model, names=names)
@@ -131,9 +135,38 @@ class Evidence:
     @functools.cached_property
     def substitutes(self) -> dict[int, list[tuple[int, float]]]:
         """For kept columns the others that could stand for them, with their correlations."""
-        if self.rows is None or self.moments is None or self.kept is None:
+        if self.kept is None:
+            return {}
+        if self.claims is not None:
+            return twins_of(self.claims, self.ranked)
+        if self.rows is None or self.moments is None:
             return {}
         return substitutes(self.rows, self.ranked, *self.moments[:2])
+
+    @functools.cached_property
+    def claims(self) -> Any:
+        """A selector that has tested the kept columns, where it was asked for: on the rows learnt
+        from, if they are known, else on those given.
+        """
+        if not isinstance(self.discoveries, bool) or self.kept is None:
+            return self.discoveries
+        X, y = (self.X, self.y) if self.y_train is None else (self.X_train, self.y_train)
+        if not self.discoveries or X is None:
+            return None
+        selector = FDRSelector(targets="classes" if self.classes else "numbers")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what is too rare stands in the table
+            return selector.fit(X, y, also=self.kept)
+
+    def claim(self, column: int) -> tuple[float, int]:
+        """The q-value of a column, the smallest over outputs, and the head of its group: the claim
+        is about them both.
+        """
+        claims = self.claims
+        heads, qvalues = np.atleast_2d(claims.head_), np.atleast_2d(claims.qvalues_)
+        own = enumerate(heads[:, column].tolist())
+        found = [(float(qvalues[c, head]), head) for c, head in own if head >= 0]
+        return min(found, default=(1.0, int(column)))
 
     @functools.cached_property
     def ranked(self) -> np.ndarray:
@@ -230,6 +263,22 @@ class Evidence:
 def _loss(guess, truth, classes: bool) -> np.ndarray:
     given = (guess != truth).astype(float) if classes else (guess - truth.astype(float)) ** 2
     return given.mean(axis=1) if given.ndim > 1 else given
+
+
+def _as_classes(y: np.ndarray, classes: Any) -> np.ndarray:
+    """Targets of a file, floats there, as the whole numbers that the classes are: 1, not 1.0."""
+    whole = y.dtype.kind == "f" and getattr(classes, "dtype", y.dtype).kind in "iu"
+    return y.astype(np.int64) if whole and (y == np.floor(y)).all() else y
+
+
+def _of_width(X: Any, width: int) -> sp.csr_array:
+    """Rows of a file as wide as the model: a file may end before the model's last column, or go on
+    after it.
+    """
+    X = sp.csr_array(X, dtype=float)
+    if X.shape[1] > width:
+        return X[:, :width]
+    return sp.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
 
 
 def drawn_rows(count: int) -> np.ndarray:

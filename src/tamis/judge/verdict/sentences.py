@@ -122,3 +122,16 @@ def kept_sentence(evidence: Evidence) -> str:
         mean = float(np.atleast_2d(chances).max(axis=0)[evidence.kept].mean())
         said += f", selected in {100 * mean:.0f} % of the runs inside the method on average"
     return f"{said}."
+
+
+def claimed_sentence(evidence: Evidence) -> str:
+    """How many of the kept columns may be claimed, where that was asked."""
+    if evidence.claims is None or evidence.kept is None or not len(evidence.kept):
+        return ""
+    rate = float(evidence.claims.q)
+    found = sum(evidence.claim(int(j))[0] <= rate for j in evidence.kept)
+    many = len(evidence.kept)
+    if not found:
+        return f"None of them is a discovery at a false discovery rate of {rate:g}."
+    rest = "" if found == many else "; the others are kept because they predict"
+    return f"{found:,} of them may be claimed at a false discovery rate of {rate:g}{rest}."

@@ -21,6 +21,14 @@ class BCWClassifier(BatchModel):
     r"""Linear classifier with a full Gaussian over its weights, learnt a batch at a time:
     online-batch confidence-weighted learning (BCW).
 
+    Choose it for dense rows of up to a few thousand columns, if the order of the rows must not
+    matter or if one wants the uncertainty of a margin: `predict_confidence` says how sure its sign
+    is, in place of probabilities. With ``cov_C=None`` (that is, C) and one sweep it is nearly ridge
+    regression, in cost and in error: where ridge does well, so does it, and on digits both are
+    worse than a support vector machine. ``cov_C=C / 100`` with ``max_iter=50`` is the accurate
+    mode: close to a linear SVM, in fewer sweeps. For many columns of which few matter, use
+    `SparseBCWClassifier`.
+
     A batch first adds its rows to the precision, :math:`P = P_0 + C_{cov} \sum_i c_i x_i x_i^T`,
     and then moves the mean by dual coordinate ascent on
 
@@ -30,14 +38,6 @@ class BCWClassifier(BatchModel):
     with q = 1 (hinge) or 2 (squared hinge), weights c of the rows, and :math:`P_0 = I`,
     :math:`\mu_0 = 0` before the first batch. One sweep over the rows is the method of the paper;
     more of them, until a duality gap, solve the problem.
-
-    Choose it for dense rows of up to a few thousand columns, if the order of the rows must not
-    matter or if one wants the uncertainty of a margin: `predict_confidence` says how sure its sign
-    is, in place of probabilities. With ``cov_C=None`` (that is, C) and one
-    sweep it is nearly ridge regression, in cost and in error: where ridge does well, so does it,
-    and on digits both are worse than a support vector machine. ``cov_C=C / 100`` with
-    ``max_iter=50`` is the accurate mode: close to a linear SVM, in fewer sweeps. For many columns
-    of which few matter, use `SparseBCWClassifier`.
 
     {parameters}
 

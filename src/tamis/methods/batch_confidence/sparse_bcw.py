@@ -30,6 +30,12 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
     r"""Linear classifier that selects features in groups and keeps a covariance for each group:
     sparse BCW; with identity covariance, FGM.
 
+    Choose it for very many sparse columns and few wanted features: on text, with up to 150, it had
+    lower error than an L1-regularised SVM of as many; with more the two were within a point. Choose
+    `SieveClassifier` if the number of features should be found too. The defaults are those that
+    reproduce; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the method as printed,
+    which is far below an L1-regularised SVM.
+
     Rounds of a cutting-plane method each select the `block_size` columns of largest score
     :math:`(\sum_i \alpha_i y_i x_{ij})^2`, add their covariance :math:`\Sigma_k = (I + C_{cov}
     X_k^T X_k)^{-1}`, and solve for all blocks k so far, with :math:`\mu_k` the mean of a block and
@@ -37,12 +43,6 @@ class SparseBCWClassifier(SelectorMixin, BatchModel):
 
     .. math:: \min_\mu \tfrac{\sigma}{2} \sum_k |w_k|^2 + \tfrac12 \Bigl(\sum_k |w_k|\Bigr)^2
        + C \sum_i c_i \max(0, 1 - y_i \sum_k \mu_k^T x_i^k)^q
-
-    Choose it for very many sparse columns and few wanted features: on text, with up to 150, it had
-    lower error than an L1-regularised SVM of as many; with more the two were within a point. Choose
-    `SieveClassifier` if the number of features should be found too. The defaults are those that
-    reproduce; ``solver="online", loss="hinge", sigma=0.01, cov_C=C`` is the method as printed,
-    which is far below an L1-regularised SVM.
 
     {parameters}
 

@@ -14,6 +14,11 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
     r"""Adaptive regularization of weights (AROW): a confidence-weighted classifier that forgives
     wrong labels.
 
+    Choose it as the first of its family: one pass over sparse rows is often close to a tuned batch
+    model, and wrong labels do little harm. With ``covariance="full"`` it also knows which columns
+    go together, at a cost that grows with their square: for up to about a thousand columns. Choose
+    `FTRLClassifier` or `SieveClassifier` where few features are wanted: no weight is 0 here.
+
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
     of side y with margin below 1 moves it to
 
@@ -22,11 +27,6 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
 
     Its mean is ridge regression of penalty r on the rows it learnt from. Columns that were seen
     often are sure and move little, rare ones move far.
-
-    Choose it as the first of its family: one pass over sparse rows is often close to a tuned batch
-    model, and wrong labels do little harm. With ``covariance="full"`` it also knows which columns
-    go together, at a cost that grows with their square: for up to about a thousand columns. Choose
-    `FTRLClassifier` or `SieveClassifier` where few features are wanted: no weight is 0 here.
 
     {parameters}
 
@@ -71,6 +71,10 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
 class NAROWClassifier(Covariant, ConfidentClassifier):
     r"""Narrow AROW: a confidence-weighted classifier that narrows its covariance for unsure rows.
 
+    Choose it where later rows should keep their weight: its covariance does not shrink for ever.
+    For rows of unit length b must exceed 1, or the covariance never moves. `AROWClassifier` had the
+    lower error in most comparisons.
+
     As AROW, with an r for each row of variance :math:`v = x^T \Sigma x`:
 
     .. math:: r_t = \frac{v}{b v - 1} \text{ if } b v > 1, \text{ else } \infty
@@ -78,10 +82,6 @@ class NAROWClassifier(Covariant, ConfidentClassifier):
     so that a row's variance falls to :math:`1 / b` and not below. Sure rows move the mean by
     :math:`y \Sigma x` and leave the covariance. It equals :math:`\mu = \Sigma \sum y x` over the
     rows learnt from.
-
-    Choose it where later rows should keep their weight: its covariance does not shrink for ever.
-    For rows of unit length b must exceed 1, or the covariance never moves. `AROWClassifier` had the
-    lower error in most comparisons.
 
     {parameters}
 
@@ -121,15 +121,15 @@ class NAROWClassifier(Covariant, ConfidentClassifier):
 class SecondOrderPerceptron(Covariant, WeightedConfidentClassifier):
     r"""Second-order perceptron: ridge regression on the rows it was wrong about.
 
+    Choose it for its history and its mistake bound, or where updates must be few. `AROWClassifier`,
+    which also learns from narrow escapes, has lower error.
+
     A row of side y on the wrong side of the boundary (or on it) moves the weights to
 
     .. math:: \mu = \Big(a I + \sum_s x_s x_s^T\Big)^{-1} \sum_s y_s x_s
 
     the sums over all mistakes so far. It is AROW with :math:`r = 1`, triggered by mistakes in place
     of margin errors.
-
-    Choose it for its history and its mistake bound, or where updates must be few. `AROWClassifier`,
-    which also learns from narrow escapes, has lower error.
 
     {parameters}
 

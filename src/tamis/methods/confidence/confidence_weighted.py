@@ -22,6 +22,10 @@ _AUTO_CONFIDENCE = {"I": 0.75, "II": 0.9}
 class CWClassifier(Covariant, ConfidentClassifier):
     r"""Confidence-weighted classifier: every row is put on its side with a given probability.
 
+    Choose it for clean labels in very high dimension, such as text, where it learns fast. A single
+    wrong label is followed at any price, and makes the covariance surer of it: with noise choose
+    `AROWClassifier` or `SCWClassifier`.
+
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
     of side y moves it to the nearest that is right with probability :math:`\eta` (`confidence`),
 
@@ -30,10 +34,6 @@ class CWClassifier(Covariant, ConfidentClassifier):
        \phi \sqrt{x^T \Sigma x} \text{ (std)}
 
     with :math:`\phi = \Phi^{-1}(\eta)`.
-
-    Choose it for clean labels in very high dimension, such as text, where it learns fast. A single
-    wrong label is followed at any price, and makes the covariance surer of it: with noise choose
-    `AROWClassifier` or `SCWClassifier`.
 
     {parameters}
 
@@ -83,6 +83,9 @@ class SCWClassifier(Covariant, WeightedConfidentClassifier):
     r"""Soft confidence-weighted classifier: rows are put on their side with a given probability, or
     short of it at a price.
 
+    Choose it beside `AROWClassifier`: the two are mostly within noise of each other. Its margin
+    shrinks as it gets sure, so it updates on fewer rows and is somewhat faster.
+
     The weights are a normal distribution of mean :math:`\mu` and covariance :math:`\Sigma`. A row
     of side y moves it to
 
@@ -91,9 +94,6 @@ class SCWClassifier(Covariant, WeightedConfidentClassifier):
 
     with :math:`\phi = \Phi^{-1}(\eta)`, :math:`\eta` the `confidence`, and q = 1
     (variant I) or 2 (variant II).
-
-    Choose it beside `AROWClassifier`: the two are mostly within noise of each other. Its margin
-    shrinks as it gets sure, so it updates on fewer rows and is somewhat faster.
 
     {parameters}
 

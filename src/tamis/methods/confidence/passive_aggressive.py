@@ -43,6 +43,13 @@ class _Passive(Covariant):
 class PAClassifier(_Passive, WeightedConfidentClassifier):
     r"""Passive-aggressive classifier: at every margin error the least step that mends it.
 
+    Choose it as the cheapest learner of its family, or as a successor to scikit-learn's
+    passive-aggressive classes. `AROWClassifier` costs little more and usually has lower error, for
+    it knows which columns it has seen often. PA without slack follows every wrong label. With rows
+    of unit length the intercept takes half of every step and swings; ``fit_intercept=False`` is
+    better then. The covariance stays the identity, so the confidence only tells rows far from the
+    boundary from rows near it.
+
     A row of side y moves the weights to
 
     .. math:: \arg\min_w \tfrac{1}{2} \|w - w_t\|^2 + C \xi, \quad y\, w^T x \ge 1 - \xi
@@ -50,13 +57,6 @@ class PAClassifier(_Passive, WeightedConfidentClassifier):
     which is a step of length :math:`\min(C, (1 - y\, w_t^T x) / \|x\|^2)` along x (PA-I). PA has no
     slack and no cap; PA-II pays :math:`C \xi^2`, which makes the step :math:`(1 - y\, w_t^T x) /
     (\|x\|^2 + 1 / 2C)`.
-
-    Choose it as the cheapest learner of its family, or as a successor to scikit-learn's
-    passive-aggressive classes. `AROWClassifier` costs little more and usually has lower error, for
-    it knows which columns it has seen often. PA without slack follows every wrong label. With rows
-    of unit length the intercept takes half of every step and swings; ``fit_intercept=False`` is
-    better then. The covariance stays the identity, so the confidence only tells rows far from the
-    boundary from rows near it.
 
     {parameters}
 
@@ -91,16 +91,16 @@ class PARegressor(_Passive, ConfidentRegressor):
     r"""Passive-aggressive regressor: at every row outside a tube around its target the least step
     back to it.
 
+    Choose it for streams whose target drifts, or as a successor to scikit-learn's
+    passive-aggressive classes. For a fixed target `FTRLRegressor` settles down and has lower error.
+    `predict_margin` and `predict_confidence` speak of the prediction and of its sign.
+
     A row moves the weights to
 
     .. math:: \arg\min_w \tfrac{1}{2} \|w - w_t\|^2 + C \xi, \quad |w^T x - y| \le \epsilon + \xi
 
     which is a step of length :math:`\min(C, (|w_t^T x - y| - \epsilon) / \|x\|^2)` along x (PA-I).
     PA has no slack and no cap; PA-II pays :math:`C \xi^2`.
-
-    Choose it for streams whose target drifts, or as a successor to scikit-learn's
-    passive-aggressive classes. For a fixed target `FTRLRegressor` settles down and has lower error.
-    `predict_margin` and `predict_confidence` speak of the prediction and of its sign.
 
     {parameters}
 

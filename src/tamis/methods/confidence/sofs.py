@@ -15,6 +15,10 @@ class SOFSClassifier(SelectorMixin, WeightedConfidentClassifier):
     r"""Second-order online feature selection: AROW with a diagonal covariance that keeps a fixed
     number of features.
 
+    Choose it for a stream of rows with a hard bound on the number of weights. At equal counts
+    `SieveClassifier`, `FTRLClassifier` and batch L1 choose better features, by far when they are
+    few. Bring the rows to unit length first.
+
     After every step only the weights of the `n_features_to_select` least variances
     :math:`\sigma_j` stay; all others are 0. Since
 
@@ -23,10 +27,6 @@ class SOFSClassifier(SelectorMixin, WeightedConfidentClassifier):
     over the rows learnt from, that chooses the columns with the most energy in them, whatever their
     labels: fast and in a single pass, and as stable as the frequencies of the columns. A heap finds
     the one to drop.
-
-    Choose it for a stream of rows with a hard bound on the number of weights. At equal counts
-    `SieveClassifier`, `FTRLClassifier` and batch L1 choose better features, by far when they are
-    few. Bring the rows to unit length first.
 
     {parameters}
 

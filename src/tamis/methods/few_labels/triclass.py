@@ -35,6 +35,13 @@ class TriClassSVC(KernelMachines):
     r"""Support vector machine for few labels, many unlabelled rows, and rows known to be of no
     class (3C-SVM).
 
+    Choose ``mode="usvm"`` if you have rows that look like those of the classes but are of neither,
+    and few labels for many noisy columns: they say which directions do not tell. Choose "3c" if the
+    unlabelled rows are a mixture that you cannot sort. "s3vm" is there for comparison: with
+    irrelevant rows among the unlabelled ones it does harm. Where the plain SVM (``mode="svm"``) is
+    already good, as on digits, unlabelled rows seldom help, and with a high `C_unlabeled` they
+    hurt: choose that by validation. The guide to few labels has figures.
+
     A score :math:`f(x) = w \cdot \phi(x) + b` takes three kinds of rows: labelled ones (y = 1, -1),
     which it pushes beyond 1 and -1; rows known as irrelevant (y = 0), which it pulls into a tube
     around 0; and unlabelled rows, which may go either way:
@@ -47,13 +54,6 @@ class TriClassSVC(KernelMachines):
     tube that it is at, and solves that convex problem; the objective never rises. The other modes
     change the last sum: "usvm" has tubes alone (every unlabelled row is irrelevant; convex), "s3vm"
     hinges alone (every unlabelled row is of a class), "svm" nothing.
-
-    Choose ``mode="usvm"`` if you have rows that look like those of the classes but are of neither,
-    and few labels for many noisy columns: they say which directions do not tell. Choose "3c" if the
-    unlabelled rows are a mixture that you cannot sort. "s3vm" is there for comparison: with
-    irrelevant rows among the unlabelled ones it does harm. Where the plain SVM (``mode="svm"``) is
-    already good, as on digits, unlabelled rows seldom help, and with a high `C_unlabeled` they
-    hurt: choose that by validation. The guide to few labels has figures.
 
     {parameters}
 

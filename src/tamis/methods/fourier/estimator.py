@@ -108,6 +108,11 @@ class Sampled(ClassTransformer):
 class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
     r"""Random Fourier features whose frequencies use few columns, learnt from labels.
 
+    Choose it for up to a few thousand rows where classes differ by a nonlinear pattern in a few of
+    up to some hundred columns, and to see which columns carry it. It is a slow learner: a chain
+    costs the number of moves times the number of rows. For wide data and for named interactions
+    choose `SDist`.
+
     The kernel is a mean of cosines, :math:`k(x, x') = \frac{1}{D} \sum_l \cos(\omega_l \cdot (x -
     x'))`, where each frequency :math:`\omega_l` uses the columns that a random walk meets: its
     first column and its steps from column to column are drawn under a first-order Markov prior that
@@ -120,11 +125,6 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
     Reversible-jump Markov chain Monte Carlo draws the number of frequencies and the frequencies
     from the posterior; `transform` gives the cosines and sines whose inner products are the
     posterior mean of the kernel.
-
-    Choose it for up to a few thousand rows where classes differ by a nonlinear pattern in a few of
-    up to some hundred columns, and to see which columns carry it. It is a slow learner: a chain
-    costs the number of moves times the number of rows. For wide data and for named interactions
-    choose `SDist`.
 
     {parameters}
 

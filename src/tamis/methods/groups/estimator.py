@@ -98,6 +98,10 @@ class GroupedColumns(BlockModel):
 class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
     r"""The batch models of one strength.
 
+    Choose this {kind} for tables that fit into memory: one-hot columns, lags, pathways, where
+    members stand or fall together. For streams, files and very wide sparse rows there is
+    `OnlineGroupLasso{Kind}`. Columns are not scaled: scale them if their units differ.
+
     Minimises
 
     .. math:: \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(w^T x_i + b, y_i)
@@ -107,10 +111,6 @@ class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
     :math:`d_g` columns. With several classes or targets a group holds the weights of all of them.
     Where groups overlap, weights are sums of one vector a group, each with its own norm (the latent
     form): a union of groups is kept. The duality gap certifies the solution.
-
-    Choose this {kind} for tables that fit into memory: one-hot columns, lags, pathways, where
-    members stand or fall together. For streams, files and very wide sparse rows there is
-    `OnlineGroupLasso{Kind}`. Columns are not scaled: scale them if their units differ.
 
     {parameters}
 

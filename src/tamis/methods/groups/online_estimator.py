@@ -16,6 +16,10 @@ from tamis.solvers.online_blocks.estimator import OnlineBlocks, Strength
 class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks):
     r"""Streams with groups of columns.
 
+    Choose this {kind} for streams, and for rows that are sparse or do not fit into memory, where
+    columns belong together: dummies of a category, bins of a number, words of a topic. On dense
+    data that fits into memory a batch solver is faster and more exact.
+
     Minimises over the rows of a stream
 
     .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
@@ -31,10 +35,6 @@ class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks)
     step costs O(nonzeros of the row), with :math:`r_g` or :math:`\rho` above 0 O(columns of the
     groups that the row touches): nothing else is ever computed, and nothing is approximated. Groups
     may overlap: a weight is then the sum of its groups' parts, and no column is copied.
-
-    Choose this {kind} for streams, and for rows that are sparse or do not fit into memory, where
-    columns belong together: dummies of a category, bins of a number, words of a topic. On dense
-    data that fits into memory a batch solver is faster and more exact.
 
     {parameters}
 

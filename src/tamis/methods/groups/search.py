@@ -47,6 +47,9 @@ class Search:
 class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
     r"""The batch models that choose their strength.
 
+    Choose this {kind} over `GroupLasso{Kind}` whenever the groups that are kept matter. `se=0` is
+    for prediction alone.
+
     Minimises, for every strength of a falling grid and on every fold,
 
     .. math:: \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(w^T x_i + b, y_i)
@@ -55,9 +58,6 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
     each solution begun at the last one, and takes the largest strength whose held-out loss is
     within `se` standard errors of the least: at the least loss itself too many groups are kept. All
     rows are then fitted along the grid.
-
-    Choose this {kind} over `GroupLasso{Kind}` whenever the groups that are kept matter. `se=0` is
-    for prediction alone.
 
     {parameters}
 

@@ -40,18 +40,13 @@ SELECTED = 1e-6  # share of the largest weight from which on a kernel counts as 
 
 @estimator
 class KernelModel(Estimator):
-    r"""Base of the models of several kernels; a model adds `_problems`, and its targets.
+    r"""Base of the models of several kernels; a {kind} adds `_problems`, and its targets.
 
     over :math:`\Theta = \{\theta \ge 0 : v \sum_q \theta_q + (1 - v) \sum_q \theta_q^2 \le 1\}`,
     with C s the costs of the rows and v the parameter `l1_ratio`. It is solved by the level method
     to a certified relative gap of `tol`; at v = 0 by closed-form steps. v = 1 keeps the fewest
     kernels, but picks among similar ones by chance; v = 0 keeps all; between, similar kernels get
     similar weights and useless ones exactly 0.
-
-    Choose this {kind} for up to a few thousand rows whose targets depend on few columns in ways
-    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
-    Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
-    for linear effects of many columns use `Sieve{Kind}`.
 
     {parameters}
 

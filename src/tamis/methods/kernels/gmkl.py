@@ -20,6 +20,11 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
     r"""Kernel classifier that learns which kernels matter: sparse generalized multiple kernel
     learning (GMKL).
 
+    Choose this classifier for up to a few thousand rows whose targets depend on few columns in ways
+    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
+    Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
+    for linear effects of many columns use `SieveClassifier`.
+
     Weights of the kernels and the support vector machine over their sum are the saddle point of
 
     .. math:: \min_{\theta \in \Theta} \max_\alpha \sum_i \alpha_i
@@ -76,6 +81,11 @@ class GMKLClassifier(KernelModel, CalibratedClassifier):
 class GMKLRegressor(KernelModel, Regressor):
     r"""Kernel regressor that learns which kernels matter: sparse generalized multiple kernel
     learning with an insensitive loss.
+
+    Choose this regressor for up to a few thousand rows whose targets depend on few columns in ways
+    that are not linear, if one wants to see on which. Tune C: it matters more than `l1_ratio`.
+    Where prediction alone counts, one Gaussian kernel or trees are often as good and much faster;
+    for linear effects of many columns use `SieveRegressor`.
 
     Scale the target to about unit deviation, or set `epsilon` and C to its scale. Weights of the
     kernels and the support vector regression over their sum are the saddle point of

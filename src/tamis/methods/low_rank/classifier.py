@@ -23,6 +23,9 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
     r"""Linear classifier for many labels at once: the robust low-rank lasso on targets -1 and +1,
     with a threshold for every label.
 
+    Choose it for many labels on wide rows, where fitting each alone takes too long; for few labels
+    a lasso on all the data is more accurate.
+
     Each label solves, as in `LowRankLasso`,
 
     .. math:: \min_{\|\beta\|_1 \le r} \|y - \hat X \beta\|_2 + \eta \|\beta\|_2, \qquad
@@ -30,8 +33,6 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
 
     and is predicted where its score on X itself is above its threshold. Shrinking moves the scores
     of a rare label below 0; a threshold that has the best F1 on the training rows makes up for it.
-    Choose it for many labels on wide rows, where fitting each alone takes too long; for few labels
-    a lasso on all the data is more accurate.
 
     {parameters}
 

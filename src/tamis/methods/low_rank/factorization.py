@@ -49,14 +49,15 @@ class Factoring(Estimator):
 class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Factoring):
     r"""Low-rank approximation of large sparse rows that says how far off it is.
 
+    Choose it to fit many models on one matrix, where they need to know the error, as `LowRankLasso`
+    does. Choose scikit-learn's TruncatedSVD if only the columns of lower dimension are wanted.
+
     .. math:: X - 1 \bar x^T \approx U S W^T, \qquad
        \|X - 1 \bar x^T - U S W^T\|_2 \le \text{error\_upper\_}
 
     The singular value decomposition is found by random projections; columns are centred without
     making a sparse matrix dense. The error is bounded by Lanczos' method: `error_lower_` is
     certain, `error_upper_` holds with probability :math:`1 - \delta` and lies a few percent higher.
-    Choose it to fit many models on one matrix, where they need to know the error, as `LowRankLasso`
-    does. Choose scikit-learn's TruncatedSVD if only the columns of lower dimension are wanted.
 
     {parameters}
 

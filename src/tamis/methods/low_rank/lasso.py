@@ -23,6 +23,11 @@ class LowRankLasso(LowRankModel, Regressor):
     r"""Lasso on a low-rank matrix near the rows, insured against what that matrix leaves out; for
     one target or thousands at once.
 
+    Choose it for many targets on one wide matrix: tags, words, sensors. For few targets, or where
+    the last bit of accuracy counts, a lasso on all the data fits better. ``robustness=1`` insures
+    against the whole error, and on text sets most targets to 0, at every radius; 0 is the plain
+    lasso on the low-rank matrix, which converges more slowly; 0.1 is between.
+
     With :math:`\hat X` the matrix of rank k nearest the rows and :math:`\epsilon_k \ge \|X - \hat
     X\|` its certified error, each target solves
 
@@ -32,11 +37,6 @@ class LowRankLasso(LowRankModel, Regressor):
     which is :math:`\max_{\|\Delta\| \le \eta} \|y - (\hat X + \Delta) \beta\|_2`, the residual
     under the worst error of that size. Once the rows are factored a target is k numbers, and the
     iterations do not depend on the number of rows.
-
-    Choose it for many targets on one wide matrix: tags, words, sensors. For few targets, or where
-    the last bit of accuracy counts, a lasso on all the data fits better. ``robustness=1`` insures
-    against the whole error, and on text sets most targets to 0, at every radius; 0 is the plain
-    lasso on the low-rank matrix, which converges more slowly; 0.1 is between.
 
     {parameters}
 

@@ -60,13 +60,13 @@ class RankOneLasso(Regressor):
     r"""Robust lasso on the matrix of rank one nearest the rows, solved exactly in one pass over its
     two vectors.
 
-    With :math:`X - 1 \bar x^T \approx q p^T` and :math:`\epsilon` a share of its certified error,
-
-    .. math:: \min_\beta \|q\, p^T \beta - y\|_2 + \epsilon \|\beta\|_2 + \alpha \|\beta\|_1 .
-
     Choose it to see at once which columns carry the main direction of the data that a target
     follows, or to check other solvers: the solution is exact, in every degenerate case. It predicts
     along one direction only; `LowRankLasso` takes more.
+
+    With :math:`X - 1 \bar x^T \approx q p^T` and :math:`\epsilon` a share of its certified error,
+
+    .. math:: \min_\beta \|q\, p^T \beta - y\|_2 + \epsilon \|\beta\|_2 + \alpha \|\beta\|_1 .
 
     {parameters}
 

@@ -24,6 +24,11 @@ from tamis.methods.metric.rules import Rules
 class SDist(MetricLearner):
     r"""Sparse low-rank metric on columns and their products, learnt from classes (sDist).
 
+    Choose it for classes that neighbours can tell but linear models cannot (XOR, rings, clusters)
+    among columns that mostly do not matter, with at least some ten rows a column that does; it also
+    names the columns and products. Choose `SieveClassifier` where a linear score is enough: it
+    needs fewer rows.
+
     With the k nearest rows of the own class and of the others, and terms :math:`\phi(x)` (columns,
     and products of columns), it grows :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit vectors
     :math:`\xi_m` to lower
@@ -35,11 +40,6 @@ class SDist(MetricLearner):
     Each step takes the sparse leading eigenvector of :math:`\sum_i u_i D_i` (weights :math:`u_i
     \propto e^{-m_i}`) over a bag of rows and drawn columns, by products with X alone, and an exact
     line search.
-
-    Choose it for classes that neighbours can tell but linear models cannot (XOR, rings, clusters)
-    among columns that mostly do not matter, with at least some ten rows a column that does; it also
-    names the columns and products. Choose `SieveClassifier` where a linear score is enough: it
-    needs fewer rows.
 
     {parameters}
 
@@ -81,6 +81,10 @@ class SDist(MetricLearner):
 class SDistClassifier(MetricLearner, Classifier):
     r"""Nearest neighbours in a learnt sparse metric on columns and their products (sDist).
 
+    Choose it where nearest neighbours would do but for the many columns that do not matter, and
+    where boundaries are not linear. Choose `SieveClassifier` where a linear score is enough: it
+    needs fewer rows, and less memory, since here the training rows stay in the model.
+
     With the k nearest rows of the own class and of the others, and terms :math:`\phi(x)` (columns,
     and products of columns), it grows :math:`W = \sum_m w_m \xi_m \xi_m^T` from sparse unit vectors
     :math:`\xi_m` to lower
@@ -91,10 +95,6 @@ class SDistClassifier(MetricLearner, Classifier):
 
     and classifies by neighbours in that metric: by their votes, or by the class of the nearest
     ones.
-
-    Choose it where nearest neighbours would do but for the many columns that do not matter, and
-    where boundaries are not linear. Choose `SieveClassifier` where a linear score is enough: it
-    needs fewer rows, and less memory, since here the training rows stay in the model.
 
     {parameters}
 

@@ -48,14 +48,15 @@ _PENALTY_VERBS = ("value", "prox", "rates", "collect", "carry", "lean")
 class _Composed(Penalised):
     r"""Models whose terms are all parameters.
 
+    Choose this {kind} for combinations that no recipe has: plain SGD (``penalty=None``),
+    passive-aggressive steps (``penalty=None, step="passive_aggressive"`` with a hinge or
+    epsilon-insensitive loss), AdaGrad (``rule="adagrad"``), ridge, or a loss of your own.
+    Otherwise choose a recipe (`FTRL{Kind}` first), which is a setting of it with defaults that
+    suit. Terms that do not go together are refused with the reason.
+
     Walks the rows once a pass and keeps, for each feature, what its rule needs: with loss
     :math:`\ell`, penalty :math:`\psi` and step sizes :math:`\eta_t`, it minimises :math:`\frac1n
     \sum_i \ell(w^T x_i + b, y_i) + \alpha\, \psi(w)`.
-
-    The recipes are settings of it. Choose this {kind} for other combinations: plain SGD
-    (``penalty=None``), passive-aggressive steps (``penalty=None, step="passive_aggressive"`` with
-    a hinge or epsilon-insensitive loss), AdaGrad (``rule="adagrad"``), ridge, or a loss of your
-    own. Terms that do not go together are refused with the reason.
 
     {parameters}
 

@@ -23,6 +23,11 @@ DELAY = 256.0  # rows before automatic steps start to fall: without it the first
 class _Averaging(Penalised):
     r"""Recipes that follow the mean of all gradients.
 
+    Choose this {kind} for very sparse models that stay the same when rows are reordered; where
+    error counts more, choose `FTRL{Kind}`. Its scale matters: with the published
+    :math:`\gamma = 1 / \eta = 5000` the model stays empty on rows of unit norm, so the default
+    takes it from the data.
+
     Minimises over the rows of a stream
 
     .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
@@ -36,10 +41,6 @@ class _Averaging(Penalised):
 
     (a ridge adds :math:`\alpha (1 - r) t` to the divisor). A weight is a function of the sum of its
     gradients, so nothing is owed.
-
-    Choose this {kind} for very sparse models that stay the same when rows are reordered. Its
-    scale matters: with the published :math:`\gamma = 1 / \eta = 5000` the model stays empty on
-    rows of unit norm, so the default takes it from the data.
 
     {parameters}
 

@@ -15,6 +15,9 @@ from tamis.terms.rules import Descent
 class _Forward(Stepping, Penalised):
     r"""Recipes that take descent steps and shrink after each.
 
+    Choose this {kind} for a solid sparse model by the textbook. It keeps more features than
+    `RDA{Kind}` at the same strength, because a weight that was just learnt is shrunk only a little.
+
     Minimises over the rows of a stream
 
     .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
@@ -22,9 +25,6 @@ class _Forward(Stepping, Penalised):
 
     by :math:`w \leftarrow \mathrm{prox}_{\eta_t \alpha}(w - \eta_t g_t)` at every row, paid lazily
     and exactly: a row costs as much as its nonzeros.
-
-    Choose this {kind} for a solid sparse model by the textbook. It keeps more features than
-    `RDA{Kind}` at the same strength, because a weight that was just learnt is shrunk only a little.
 
     {parameters}
 

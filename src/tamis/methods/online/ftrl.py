@@ -19,6 +19,11 @@ from tamis.terms.adaptive import FTRL
 class _Leader(Penalised):
     r"""Recipes that follow the regularized leader.
 
+    Choose this {kind} first for streams: on text and other sparse data it usually has the lowest
+    error of this family and few features, with its defaults. Where rows can be read more than once
+    `Sieve{Kind}` finds fewer features, and how many. A step costs about twice that of `RDA{Kind}`,
+    and the state 16 bytes a feature.
+
     Minimises over the rows of a stream
 
     .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
@@ -30,10 +35,6 @@ class _Leader(Penalised):
 
     .. math:: w_j = \frac{-\eta\, T(z_j,\; \lambda t)}{\beta + m_j + \eta\, \alpha (1 - r)\, t},
        \qquad z_j \leftarrow z_j + g_j - \frac{m_j^{\mathrm{new}} - m_j}{\eta} w_j .
-
-    Choose this {kind} first: on text and other sparse data it usually has the lowest error of this
-    family and few features, with its defaults. A step costs about twice that of `RDA{Kind}`, and
-    the state 16 bytes a feature.
 
     The penalty grows with the number of rows, as the objective says. In the form of the paper on ad
     clicks it is constant; that is ``alpha=lambda_1 / n_rows`` here.

@@ -21,6 +21,10 @@ from tamis.terms.rules import CappedDescent, Descent
 class _Truncated(Stepping):
     r"""Recipes that shrink by a gravity after each burst.
 
+    Choose this {kind} to compare with published work, or with a finite `theta` to spare large
+    weights the shrinkage. Otherwise `FTRL{Kind}` or `RDA{Kind}` give sparser models at the same
+    error.
+
     Takes descent steps :math:`w \leftarrow w - \eta_t g_t` and after every `burst` rows moves each
     weight towards zero by `gravity` times `burst`,
 
@@ -28,10 +32,6 @@ class _Truncated(Stepping):
        \text{if } |w_j| \le \theta ,
 
     paid lazily and exactly. No objective is minimised.
-
-    Choose this {kind} to compare with published work, or with a finite `theta` to spare large
-    weights the shrinkage. Otherwise `FTRL{Kind}` or `RDA{Kind}` give sparser models at the same
-    error.
 
     {parameters}
 

@@ -18,13 +18,17 @@ class RobustSVC(WeightedClassifier, RobustLinear):
     r"""Linear support vector machine that minimises the worst hinge loss over a set of errors in
     the data.
 
+    Choose it where one knows what may go wrong: sensors that fail ("deletion"), rounding ("linf"),
+    noise of known covariance ("ellipsoid"), labels from several hands ("labels"). Without such
+    knowledge a plain machine with a smaller C does as well. A large radius shrinks the weights to
+    0; choose it by ``score(..., worst_case=True)`` on held-out rows. Weights are not sparse.
+
     .. math:: \min_{w, b} \tfrac12 \lVert w \rVert_2^2 + C \max_{\text{data in the set}}
        \sum_i c_i \max(0, 1 - y_i (w^T x_i + b))
 
     with weights c of the rows, several classes one against the rest. A radius of 0 is the plain
     machine. Beside the sets below there is "labels": up to radius labels (rows, by weight) are
-    wrong, as where they come from several hands. Without such knowledge a plain machine with a
-    smaller C does as well.
+    wrong.
 
     {family}
 

@@ -38,10 +38,6 @@ class RobustLinear(Estimator):
 
     It is solved by cutting planes until the distance from the optimum is known to be at most `tol`.
 
-    Choose this {kind} where one knows what may go wrong: sensors that fail ("deletion"), rounding
-    ("linf"), noise of known covariance ("ellipsoid"). A large radius shrinks the weights to 0;
-    choose it by ``score(..., worst_case=True)`` on held-out rows. Weights are not sparse.
-
     {parameters}
 
     {attributes}

@@ -15,14 +15,18 @@ class RobustRegressor(Regressor, RobustLinear):
     r"""Linear regression that minimises the norm of the worst residuals over a set of errors in the
     data.
 
+    Choose it where one knows what may go wrong: sensors that fail ("deletion"), rounding ("linf"),
+    noise of known covariance ("ellipsoid"). Without such knowledge ridge regression is simpler and
+    faster. A large radius shrinks the weights to 0; choose it by ``score(..., worst_case=True)`` on
+    held-out rows. Weights are not sparse.
+
     .. math:: \min_{w, b} \tfrac12 \lVert w \rVert_2^2 + C \max_{\text{data in the set}}
        \sqrt{\textstyle\sum_i c_i (y_i - w^T x_i - b)^2}
 
     with weights c of the rows and several targets one by one. The norm is not squared, so that C is
     in units of 1 / norm of the residuals. "spectral" (or an error of a Frobenius norm of at most
     radius) adds :math:`r \lVert w \rVert_2` to the norm, which gives weights of ridge regression,
-    with a strength that follows from the radius: without knowledge of what may go wrong ridge
-    regression is simpler and faster.
+    with a strength that follows from the radius.
 
     {family}
 

@@ -22,6 +22,13 @@ from tamis.methods.stabilized.stream import Setting, Stabilized
 class StabilizedSGD(Stabilized):
     r"""Stabilized models whose constants the user gives.
 
+    Choose this {kind} to know which features survive under many orders of the rows
+    (`selection_probability_`), or to compare with published work. It costs `n_paths` times a
+    descent, and much of its accuracy comes from averaging the paths. Its weights are those of a
+    truncated descent, hence shrunk; refit on `support_` where their size matters. For very sparse
+    models `rejection`, `purge` and `burn_in` must be tuned (`StabilizedSGD{Kind}CV`), and
+    `RDA{Kind}` keeps the same features more often.
+
     Several paths of descent walk the rows, each in its own order. After each burst of rows a path
     truncates the weights of the features met in it,
 
@@ -32,13 +39,6 @@ class StabilizedSGD(Stabilized):
     survived too seldom leaves all paths for good, and the gravity :math:`g` becomes a quantile of
     the stage's displacements :math:`|\Delta w_j| / k_j`. The model is the mean of the paths. No
     objective is minimised.
-
-    Choose this {kind} to know which features survive under many orders of the rows
-    (`selection_probability_`), or to compare with published work. It costs `n_paths` times a
-    descent, and much of its accuracy comes from averaging the paths. Its weights are those of a
-    truncated descent, hence shrunk; refit on `support_` where their size matters. For very sparse
-    models `rejection`, `purge` and `burn_in` must be tuned (`StabilizedSGD{Kind}CV`), and
-    `RDA{Kind}` keeps the same features more often.
 
     {parameters}
 

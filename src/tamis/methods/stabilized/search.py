@@ -28,6 +28,11 @@ _FACTORS = "Step sizes to try, as multiples of the automatic one."
 class StabilizedSearch(Stabilized):
     r"""Stabilized models with grids in place of the constants that must be tuned.
 
+    Choose this {kind} over `StabilizedSGD{Kind}` whenever sparsity matters: what its parameters do
+    depends on the data. It costs a fit for each fold of each combination, more than a hundred with
+    the default grids. A stream cannot be cut into folds: tune on a first part, and go on with
+    `StabilizedSGD{Kind}`.
+
     Fits `StabilizedSGD{Kind}` with every combination of the four grids on folds of the training
     rows, takes the sparsest setting whose held-out error (the squared one of numbers) is within
     `se` standard errors of the lowest,
@@ -36,11 +41,6 @@ class StabilizedSearch(Stabilized):
 
     and fits all rows with it. Independent fits go through joblib, whose backends (loky, dask, ray)
     may carry them elsewhere.
-
-    Choose this {kind} over `StabilizedSGD{Kind}` whenever sparsity matters: what its parameters do
-    depends on the data. It costs a fit for each fold of each combination, more than a hundred with
-    the default grids. A stream cannot be cut into folds: tune on a first part, and go on with
-    `StabilizedSGD{Kind}`.
 
     {parameters}
 

@@ -25,6 +25,11 @@ from tamis.solvers.block_descent.problem import Problem
 class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
     r"""Batch models whose rows each belong to a task.
 
+    Choose this {kind} where many small tasks look at the same columns and fit into memory. For
+    streams there is `OnlineMultiTask{Kind}`; where tasks have nothing in common, separate models do
+    as well. With the same rows in all tasks, the squared loss and the penalty "shared" it is
+    scikit-learn's `MultiTaskLasso`.
+
     Minimises, with one column :math:`W_{\cdot q}` and one intercept a task,
 
     .. math:: \sum_q \frac{1}{\sum_{i \in q} s_i}
@@ -33,11 +38,6 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
 
     by FISTA or Newton steps on working sets of features, until the duality gap is small. With
     several classes or targets a row :math:`W_{j\cdot}` holds those of all of them in all tasks.
-
-    Choose this {kind} where many small tasks look at the same columns and fit into memory. For
-    streams there is `OnlineMultiTask{Kind}`; where tasks have nothing in common, separate models do
-    as well. With the same rows in all tasks, the squared loss and the penalty "shared" it is
-    scikit-learn's `MultiTaskLasso`.
 
     {parameters}
 

@@ -12,6 +12,10 @@ from tamis.methods.tasks.stream import TaskBlocks, TaskClassStream, TaskNumberSt
 class OnlineMultiTask(TaskBlocks):
     r"""Streams of several tasks.
 
+    Choose this {kind} where many small tasks look at the same columns, and few of those matter to
+    any task: schools, patients, users, sensors. Where tasks have nothing in common,
+    ``penalty="individual"`` or separate models do as well.
+
     Minimises, with one column :math:`W_{\cdot q}` and one intercept a task and the rows :math:`i`
     of task :math:`q`,
 
@@ -24,10 +28,6 @@ class OnlineMultiTask(TaskBlocks):
     .. math:: C_{j\cdot} = T\big(U_{j\cdot},\; \alpha r t + \rho \beta_t\big), \qquad
        W_{j\cdot} = -\frac{1}{\beta_t} \Big[1 - \frac{\alpha a t}{\|C_{j\cdot}\|_2}\Big]_+
        C_{j\cdot} .
-
-    Choose this {kind} where many small tasks look at the same columns, and few of those matter to
-    any task: schools, patients, users, sensors. Where tasks have nothing in common,
-    ``penalty="individual"`` or separate models do as well.
 
     {parameters}
 

@@ -38,6 +38,11 @@ class ThresholdedClassifier(LikelyClassifier):
     r"""Sparse linear classifier that learns from the large entries of the data alone, and says what
     that costs at most.
 
+    Choose it where data hold many small entries, such as tf-idf weights of long texts, and the
+    solver at hand is slow or short of memory: it sees a fraction of the entries. The solver in
+    tamis is so fast that little time is left to save. Features should be of one scale, since one
+    threshold cuts them all. `predict` takes rows as they are, not thresholded.
+
     With X(t) for the data without their entries of size at most t, it minimises
 
     .. math:: \Phi(X(t); w, b) = \frac{1}{\sum_i c_i} \sum_i c_i f(y_i (x_i(t)^T w + b))
@@ -48,11 +53,6 @@ class ThresholdedClassifier(LikelyClassifier):
     is from the optimum on X itself: that is `certificate_`. With `max_error` the threshold is
     halved until the certificate is good enough; in the end nothing is dropped, and the certificate
     is that of a plain fit.
-
-    Choose it where data hold many small entries, such as tf-idf weights of long texts, and the
-    solver at hand is slow or short of memory: it sees a fraction of the entries. The solver in
-    tamis is so fast that little time is left to save. Features should be of one scale, since one
-    threshold cuts them all. `predict` takes rows as they are, not thresholded.
 
     {parameters}
 

@@ -15,13 +15,15 @@ from tamis.methods.thresholding.thresholds import drop_small, keeping, sizes_of
 class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
     r"""Transformer that drops small entries: those of size at most t become 0.
 
+    Choose it to make data smaller and fits faster before any model. What it costs is known only
+    where the model is an L1 classifier: choose `ThresholdedClassifier` there, which has the same
+    cut inside, says how far from the optimum it leaves the model, and predicts rows as they are.
+
     .. math:: x_{ij}(t) = x_{ij} \text{ if } |x_{ij}| > t, \text{ else } 0
 
-    It makes data smaller and fits faster, before any model. What it costs is known only where the
-    model is an L1 classifier: `ThresholdedClassifier` has the same cut inside, says how far from
-    the optimum it leaves the model, and predicts rows as they are. In a pipeline the rows to be
-    predicted are cut too; with thresholds that drop much, models have been worse on cut rows than
-    on whole ones. Features should be of one scale, since one threshold cuts them all.
+    In a pipeline the rows to be predicted are cut too; with thresholds that drop much, models have
+    been worse on cut rows than on whole ones. Features should be of one scale, since one threshold
+    cuts them all.
 
     {parameters}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tamis.read.columns.profile import NEARLY_ALL, Figures, Profile
 from tamis.read.rows import ReadError
-from tamis.read.tables.layout import DATE, IGNORED, NUMBER, TEXT, WORDS, Column
+from tamis.read.tables.layout import DATE, IGNORED, NUMBER, TARGET, TEXT, WORDS, Column
 
 # What a user may say of a column, and what becomes of it.
 ASKED = {"number": NUMBER, "category": WORDS, "date": DATE, "text": TEXT, "skip": IGNORED}
@@ -113,6 +113,7 @@ def notes_of(
             "Pass encoding='latin-1', or the one that it is"
         )
     words = [name for name, kind in kinds.items() if kind in (WORDS, IDENTIFIER)]
+    words += [c.name for c in columns if c.role == TARGET]
     commas = [name for name in words if _commas(profile, name)]
     notes += _left_out({n: kind for n, kind in kinds.items() if n not in commas}, profile)
     for c in columns:
@@ -166,7 +167,7 @@ def _rare(column: Column, profile: Profile) -> int:
 
 def _commas(profile: Profile, name: str) -> bool:
     """Whether words look like 1.234,5, and some have a comma."""
-    if name not in profile.words:
+    if name not in profile.words or profile.words[name].tally is not None:  # they are read so
         return False
     figures = profile.figures(name)
     return figures.commas and any("," in word for word in figures.levels)

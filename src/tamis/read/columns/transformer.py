@@ -25,11 +25,13 @@ from tamis.read.tables.layout import Layout
 class Table(TransformerMixin, Estimator):
     """Transformer of tables as they are: words, dates, texts and numbers into sparse columns.
 
+    Choose it for pandas and Polars frames, dicts of columns and lists of dicts that hold more than
+    numbers; for files larger than memory `open_rows` does the same chunk by chunk, and `tamis fit`
+    does it to a file.
+
     It finds what each column is and says so in `notes_`: numbers in units of their spread,
     categories as a column a level (rare ones share one), dates as parts and a trend, texts as
     weighted words; identifiers and columns that are empty or the same in all rows are left out.
-    `tamis fit` does the same to a file. Choose it for pandas and Polars frames, dicts of columns
-    and lists of dicts; for files larger than memory `open_rows` does it chunk by chunk.
 
     {parameters}
 

@@ -20,7 +20,7 @@ from tamis.report.page.sheet import Sheet
 from tamis.report.page.words import counted, decimals, fixed, name_span, safe, whole
 
 PAGE = 50  # rows on view
-NEAREST = 3  # columns told that could stand for one
+NEAREST = 1  # columns told that could stand for one
 LISTED = 50_000  # rows in the page, so that it opens quickly
 
 
@@ -82,11 +82,30 @@ def feature_columns(model, names, density, evidence=None) -> tuple[list[Column],
         hint = "share of the rows in which it is present"
         found = [_short(v) for v in density[features]]
         columns.append(Column("density", "share", found, 5, hint))
+    if evidence is not None and evidence.claims is not None:
+        columns += claim_columns(evidence, features)
     if evidence is not None and evidence.substitutes:
         hint = "columns that are correlated with it by .95 or more"
         others = [_listed(evidence, int(j)) for j in features]
         columns.append(Column("substitutes", "text", others, hint=hint))
     return columns, total, len(kept)
+
+
+def claim_columns(evidence, features: np.ndarray) -> list[Column]:
+    """What may be claimed of kept features: kept because they predict is one thing, a discovery
+    another.
+    """
+    claims = [evidence.claim(int(j)) for j in features]
+    hint = "smallest false discovery rate at which it would be selected; 1 where it is not found"
+    found = [Column("q-value", "share", [_short(q) for q, _ in claims], 4, hint)]
+    heads = [
+        "" if head == j else evidence.name(head)
+        for (_, head), j in zip(claims, features.tolist(), strict=True)
+    ]
+    if any(heads):
+        hint = "the claim is about it or this column, which stands for the group"
+        found.append(Column("claimed with", "text", heads, hint=hint))
+    return found
 
 
 def _listed(evidence, column: int) -> str:
@@ -118,7 +137,9 @@ def put_table(sheet: Sheet, columns: list[Column], caption: str) -> None:
         'id="kept-back">Back</button>'
         '<button type="button" id="kept-next">Next</button></span></div>'
     )
-    sheet.table(heads, lines, caption, numbers, key="kept")
+    looks = {"name": "named", "substitutes": "substitutes"}
+    kind = " ".join(looks[column.head] for column in columns if column.head in looks)
+    sheet.table(heads, lines, caption, numbers, key="kept", kind=kind)
     if rows > PAGE:  # for paper, and where scripts do not run
         sheet.raw(f'<p class="note" id="kept-note">Rows 1–{PAGE} of {whole(rows)}.</p>')
     data = {

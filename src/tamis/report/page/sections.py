@@ -26,7 +26,8 @@ from tamis.report.page.words import (
 
 MOST_LABELS = 15
 MOST_PATHS = 6
-MOST_COLUMNS = 100  # of the user's table
+MOST_COLUMNS = 40  # of the user's table
+FEWEST = 3  # points that make a line
 DENSITY = (
     "Share of features kept among those present in similarly many rows; the area of a point grows "
     "with their number. A rising line is a preference for common features."
@@ -84,7 +85,7 @@ def _columns(sheet: Sheet, columns: list[dict]) -> None:
             safe(c["kind"]),
             whole(c["gaps"]) if c["gaps"] else "",
             safe(c["shows"], 200),
-            f'<span class="bars">{safe(c["bars"])}</span>',
+            f'<span class="bars">{safe(c["bars"])}</span>' if c["bars"] else "",
         ]
         for c in columns[:MOST_COLUMNS]
     ]
@@ -94,6 +95,7 @@ def _columns(sheet: Sheet, columns: list[dict]) -> None:
         lines,
         f"The columns of the table.{rest if len(columns) > MOST_COLUMNS else ''}",
         numbers=(2,),
+        kind="stacked columns",
     )
 
 
@@ -123,7 +125,8 @@ def training_section(sheet: Sheet, model, history) -> None:
         sheet.figure(list(drawn.values()), _training_caption(courses, drawn))
     for path in paths[:MOST_PATHS]:
         whose = f" for {name_span(path.name, 60)}" if path.name else ""
-        sheet.figure(charts.size_charts(path, is_classifier(model)), _size_caption(path, whose))
+        classes = is_classifier(model)
+        sheet.figure(charts.size_charts(path, classes), _size_caption(path, whose, classes))
     if len(paths) > MOST_PATHS:
         sheet.paragraph(
             f"The other {len(paths) - MOST_PATHS} outputs have such curves too; they are not drawn."
@@ -143,7 +146,7 @@ def _training_caption(courses, drawn) -> str:
     return f"{text} One line an output." if len(courses) > 1 else text
 
 
-def _size_caption(path: SizePath, whose: str) -> str:
+def _size_caption(path: SizePath, whose: str, classes: bool) -> str:
     best = int(np.nanargmin(path.error))
     text = (
         f"Error on rows not trained on{whose}, by the number of features kept. Least: "
@@ -152,7 +155,10 @@ def _size_caption(path: SizePath, whose: str) -> str:
     )
     if not math.isfinite(path.threshold):
         return f"{text} The size of {whole(path.chosen)} was asked for."
-    text += " The second chart shows the measure the size is chosen by; "
+    text += " The second chart shows the measure the size is chosen by"
+    if classes:
+        text += ", the soft error: a row near the border counts as partly wrong, whichever its side"
+    text += "; "
     if not path.chosen:
         return f"{text}none is chosen, because none is surely better than no feature."
     text += f"{whole(path.chosen)} is the smallest size below the dashed line once the curve is "
@@ -172,7 +178,7 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
         drawn.append((chart, _selection_caption(selection, len(ranked), model)))
     if density is not None and kept is not None and len(kept):
         profile = read.density_profile(density, kept)
-        if len(profile.density):
+        if len(profile.density) >= FEWEST:
             drawn.append((charts.density_chart(profile), DENSITY))
     if drawn:
         sheet.section("selection", "How the features were selected")

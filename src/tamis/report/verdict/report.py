@@ -1,5 +1,6 @@
 """`tamis.report`: what a fitted model is worth, for the terminal, a notebook, a page."""
 
+import contextlib
 from collections.abc import Collection, Sequence
 from importlib.resources import files
 from os import PathLike
@@ -7,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND, PASSED, Check, run_checks
 from tamis.judge.verdict.evidence import Evidence
 from tamis.judge.verdict.sentences import verdict_of
@@ -109,6 +111,7 @@ def report(
     y_train: ArrayLike | None = None,
     silence: Collection[str] = (),
     title: str | None = None,
+    discoveries: bool | FDRSelector = False,
 ) -> Report:
     """Judge a fitted model by rows that it has not seen, and check for the usual pitfalls.
 
@@ -119,7 +122,8 @@ def report(
     Parameters
     ----------
     model : estimator
-        A fitted classifier or regressor, of tamis or of scikit-learn.
+        A fitted classifier or regressor, of tamis or of scikit-learn, or a pipeline that ends in
+        one: that is judged, by what the steps before make of the rows.
     X : array-like or sparse matrix of shape (n_samples, n_features) or None, default=None
         Rows that the model has not seen. Without them a sieve's own held-out error is told.
     y : array-like or None, default=None
@@ -134,6 +138,11 @@ def report(
         Codes of checks that shall not run.
     title : str or None, default=None
         Title of the report; None is the model's class.
+    discoveries : bool or FDRSelector, default=False
+        Whether to test the kept features too (`FDRSelector`, on the rows learnt from where they are
+        given): kept because it predicts is one thing, a discovery another. It costs a sparse path
+        and a small regression a feature: tenths of a second for 1,000 rows and columns, 10 s for
+        20,000 rows and a million. A selector that is fitted already is taken as it is.
 
     Returns
     -------
@@ -156,11 +165,24 @@ def report(
     >>> [check.code for check in found.checks if check.state == "found"]
     []
     """
-    evidence = Evidence(model, X, y, names, X_train, y_train)
+    if discoveries is True and X is None and X_train is None:
+        raise ValueError("discoveries=True needs rows to test on: pass X and y, or X_train too.")
+    model, names, (X, X_train) = _last_step(model, names, [X, X_train])
+    evidence = Evidence(model, X, y, names, X_train, y_train, discoveries or None)
     found = Report(evidence, silence, title or type(model).__name__)
     if path is not None:
         found.save(path)
     return found
+
+
+def _last_step(model: Any, names: Any, tables: list) -> tuple[Any, Any, list]:
+    """A pipeline as its last step, with what the steps before make of rows and of names."""
+    if len(getattr(model, "steps", ())) < 2:
+        return model, names, tables
+    before = model[:-1]
+    with contextlib.suppress(AttributeError):  # of a step that does not name its columns
+        names = before.get_feature_names_out(names)
+    return model[-1], names, [None if one is None else before.transform(one) for one in tables]
 
 
 def _escaped(text: str) -> str:

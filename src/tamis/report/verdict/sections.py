@@ -6,14 +6,16 @@ import numpy as np
 
 from tamis.judge.verdict.checks import FOUND, PASSED, SERIOUS, Check
 from tamis.judge.verdict.evidence import Evidence
-from tamis.judge.verdict.sentences import Verdict, kept_sentence
+from tamis.judge.verdict.sentences import Verdict, claimed_sentence, kept_sentence
+from tamis.report.page.material import output_names
 from tamis.report.page.sheet import Sheet
 from tamis.report.page.sizes import verdict_of as own_verdict
-from tamis.report.page.words import fixed, name_span, safe
+from tamis.report.page.words import fixed, name_span, percent, safe, whole
 from tamis.report.verdict.figures import figures_of
 
 MARKS = {PASSED: "✓", FOUND: "!"}
 TERMS = 6  # contributions of a row that are told
+LABELS = 50  # that a page tells apart
 
 
 def sentences_of(evidence: Evidence, verdict: Verdict) -> list[str]:
@@ -25,7 +27,7 @@ def sentences_of(evidence: Evidence, verdict: Verdict) -> list[str]:
     if own is not None and own.is_empty():
         nothing = own.nothing()
         said.append(f"{nothing[0].upper()}{nothing[1:]}.")
-    said += [headline, verdict.judgement(), kept_sentence(evidence)]
+    said += [headline, verdict.judgement(), kept_sentence(evidence), claimed_sentence(evidence)]
     if own is not None and own.other_sizes():
         sizes = own.other_sizes()
         said.append(f"{sizes[0].upper()}{sizes[1:]}, by the method's own held-out rows.")
@@ -78,12 +80,42 @@ def _capital(words: str) -> str:
 
 def figures_section(sheet: Sheet, evidence: Evidence) -> None:
     """How the rows were predicted, in pictures."""
-    drawn = figures_of(evidence)
-    if not drawn:
+    drawn, labels = figures_of(evidence), evidence.classes and np.ndim(evidence.y) > 1
+    if not drawn and not labels:
         return
     sheet.section("judged", "How the rows were predicted")
     for charts, caption in drawn:
         sheet.figure(charts, caption)
+    if labels:
+        labels_table(sheet, evidence)
+
+
+def labels_table(sheet: Sheet, evidence: Evidence) -> None:
+    """Labels one by one, the most frequent first: a mean over them hides the rare ones."""
+    true, given = evidence.y != 0, evidence.guess != 0
+    rows, told, right = (part.sum(axis=0) for part in (true, given, true & given))
+    names = output_names(evidence.model, len(rows))
+    order = np.argsort(-rows, kind="stable")
+    lines = [
+        [
+            name_span(names[k], 40),
+            whole(int(rows[k])),
+            whole(int(told[k])),
+            percent(right[k] / told[k], 1) if told[k] else "–",
+            percent(right[k] / rows[k], 1) if rows[k] else "–",
+            percent(float((true[:, k] != given[:, k]).mean()), 1),
+        ]
+        for k in order[:LABELS].tolist()
+    ]
+    more = f" The {LABELS} most frequent of {whole(len(rows))}." if len(rows) > LABELS else ""
+    sheet.table(
+        ["label", "rows", "given", "right", "found", "error"],
+        lines,
+        "Labels one by one: rows that have the label, rows that were given it, the share of the "
+        "given ones that have it (right: precision), the share of its rows that were given it "
+        f"(found: recall).{more}",
+        {1, 2, 3, 4, 5},
+    )
 
 
 # --------------------------------------------------------------------------- rows explained
@@ -137,6 +169,7 @@ def examples_section(sheet: Sheet, evidence: Evidence) -> None:
         "Contributions to the score (value times weight); the intercept adds "
         f"{_signed(intercept)}. The surest right row, the surest wrong one, and the least sure.",
         {3},
+        kind="stacked examples",
     )
 
 

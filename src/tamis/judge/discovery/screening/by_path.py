@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.path import Path
+from tamis.judge.discovery.screening.path import Path
 
 SHARE = 0.8  # of the largest slope that noise has: the penalty of the controls
 NUMBERS = (40, 1.02, 0.08)  # penalties for numbers: how many, first and last over the largest slope
@@ -22,6 +22,11 @@ class Screened(NamedTuple):
 
     candidates: np.ndarray
     controls: np.ndarray
+
+    def with_more(self, columns) -> "Screened":
+        """More columns to test, behind the others."""
+        more = np.setdiff1d(np.asarray(columns, dtype=np.int64), self.candidates)
+        return self._replace(candidates=np.concatenate([self.candidates, more]))
 
 
 def noise_slope(n_columns: int, total: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.screen import MOST, SHARE, Screened, noise_slope
+from tamis.judge.discovery.screening.by_path import MOST, SHARE, Screened, noise_slope
 
 FACTORS = (2.0, 1.4, 1.0, 0.7, 0.5, 0.35)  # of the penalty of the controls
 SPREAD = 0.5  # of a target that is a class

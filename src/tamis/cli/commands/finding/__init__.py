@@ -1,0 +1,1 @@
+"""Commands that find something, and make no model that predicts."""

@@ -1,0 +1,206 @@
+"""Selection from rows that are read a few times and never held whole.
+
+One reading measures the columns, one screens them by learners in one pass, one multiplies the
+candidates with all columns, and one keeps the few columns that the tests look at.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.base.rows import hashes_of
+from tamis.judge.discovery.columns import LEAST, Columns
+from tamis.judge.discovery.controls import Company, components, sort_company
+from tamis.judge.discovery.products import Block, Sheet
+from tamis.judge.discovery.screening.by_pass import OnePass
+from tamis.judge.discovery.screening.by_path import Screened, noise_slope
+from tamis.judge.discovery.selecting import (
+    Plan,
+    Rules,
+    Selection,
+    judge,
+    near_count,
+    plan,
+    sides_of,
+)
+
+SAMPLE = 4096  # rows in which common factors are sought
+FLAT = 1e-7  # of a column's size: sums of squares cannot tell less from nothing
+ROWS = 8192  # of a block of a sheet
+
+
+class Chunk(NamedTuple):
+    """Some rows, their targets (rows, outputs) and weights."""
+
+    X: Any  # CSR, or CSC where all rows are held
+    outcomes: np.ndarray
+    weights: np.ndarray
+
+
+class Moments:
+    """Sums of all columns, as they are met, and rows of a fixed sample."""
+
+    def __init__(self) -> None:
+        self.sums = np.zeros((3, 0))  # of weighted numbers, of their squares, and of nonzeros
+        self.total, self.n_rows, self.nonzeros = 0.0, 0, 0
+        self.sample: list[tuple[np.ndarray, sp.csr_array]] = []
+
+    def add(self, X: sp.csr_array, weights: np.ndarray) -> None:
+        """Take in some rows."""
+        if X.shape[1] > self.sums.shape[1]:
+            self.sums = np.pad(self.sums, ((0, 0), (0, X.shape[1] - self.sums.shape[1])))
+        spread = np.repeat(weights, np.diff(X.indptr))
+        for at, values in enumerate((spread * X.data, spread * X.data**2, (X.data != 0.0) * 1.0)):
+            self.sums[at, : X.shape[1]] += np.bincount(X.indices, values, X.shape[1])
+        self.total += float(weights.sum())
+        self.n_rows += X.shape[0]
+        self.nonzeros += X.nnz
+        self._draw(X)
+
+    def _draw(self, X: sp.csr_array) -> None:
+        """Keep the rows of the smallest hashes: which ones does not depend on their order."""
+        hashes = hashes_of(X)
+        few = np.argsort(hashes, kind="stable")[:SAMPLE]
+        self.sample.append((hashes[few], X[few]))
+        if sum(len(part) for part, _ in self.sample) >= 2 * SAMPLE:
+            self.sample = [self._drawn()]
+
+    def _drawn(self) -> tuple[np.ndarray, sp.csr_array]:
+        hashes = np.concatenate([part for part, _ in self.sample])
+        rows = [widened(part, self.sums.shape[1]) for _, part in self.sample]
+        few = np.argsort(hashes, kind="stable")[:SAMPLE]
+        return hashes[few], sp.csr_array(sp.vstack(rows, format="csr")[few])
+
+    def loadings(self) -> np.ndarray:
+        """Common factors of the sampled rows."""
+        _, rows = self._drawn()
+        return components(Columns(rows.tocsc(), np.ones(rows.shape[0])))
+
+
+class Measured:
+    """Means and units of the columns, as `Columns` has them."""
+
+    def __init__(self, moments: Moments):
+        sums, squares, ones = moments.sums
+        self.total, self.n_rows, self.n_columns = moments.total, moments.n_rows, len(sums)
+        self.means, self.ones = sums / moments.total, ones.astype(np.int64)
+        square = np.maximum(squares / moments.total - self.means**2, 0.0)
+        flat = (square <= FLAT**2 * (square + self.means**2)) | (self.ones < LEAST)
+        self.units = np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, square)))
+
+
+def select_rows(
+    chunks: Callable[[], Iterator[Chunk]],
+    moments: Moments,
+    rules: Rules,
+    how: str,
+    also: np.ndarray,
+    memory: int,
+) -> tuple[Measured, Selection]:
+    """Screen, test and claim by readings of the chunks; `memory` bounds the bytes that the
+    correlations take, and the columns that are kept for the tests.
+    """
+    measured = Measured(moments)
+    screened = [one.with_more(also) for one in _screened(chunks, measured, rules, how)]
+    distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
+    companies = _companies(chunks, measured, distinct, rules, memory)
+    planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
+    loadings = moments.loadings()
+    sheet, sides = _sheet(chunks, measured, planned, loadings, memory)
+    family = measured.n_columns * len(screened)
+    return measured, judge(sheet, planned, family, rules, loadings, sides)
+
+
+def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screened]:
+    """By learners in one pass; that of numbers first asks how far they spread."""
+    spread = 0.5
+    if not rules.logistic:
+        sums = [(w.sum(), w @ y, w @ y**2) for _, y, w in chunks()]
+        total, level, square = (sum(part) for part in zip(*sums, strict=True))
+        spread = float(np.sqrt(np.maximum(square / total - (level / total) ** 2, 0.0)).mean())
+    learners = OnePass(measured.n_columns, measured.total, spread, rules.logistic, how)
+    for X, outcomes, weights in chunks():
+        scaled = widened(X, measured.n_columns)
+        data = scaled.data * measured.units[scaled.indices]
+        scaled = sp.csr_array((data, scaled.indices, scaled.indptr), shape=scaled.shape)
+        learners.learn(scaled, outcomes, weights)
+    return learners.screened(rules.n_candidates)
+
+
+def _companies(
+    chunks, measured: Measured, candidates: np.ndarray, rules: Rules, memory: int
+) -> list[Company]:
+    """Company of all candidates, from as many readings as their correlations need."""
+    found: list[Company] = []
+    least = noise_slope(measured.n_columns, measured.total)
+    near = near_count(rules.n_controls, measured.total)
+    wide = max(1, memory // (16 * measured.n_columns))
+    for start in range(0, len(candidates), wide):
+        block = candidates[start : start + wide]
+        products = np.zeros(measured.n_columns * len(block))
+        for X, _, weights in chunks():
+            X = widened(X, measured.n_columns)
+            own = sp.csr_array(X[:, block].multiply(weights[:, None]))
+            part = sp.coo_array(X.T @ own)
+            products[part.row.astype(np.int64) * len(block) + part.col] += part.data
+        table = products.reshape(measured.n_columns, len(block)) / measured.total
+        table -= np.outer(measured.means, measured.means[block])
+        table *= measured.units[:, None]
+        table *= measured.units[block]
+        found += sort_company(table, block, rules.substitutes, near, least)
+    return found
+
+
+def _sheet(
+    chunks, measured: Measured, planned: Plan, loadings: np.ndarray, memory: int
+) -> tuple[Sheet, np.ndarray]:
+    """The columns that tests look at: kept from one reading, or where that takes too much memory
+    read again whenever they are asked for. And the half that each row is in.
+    """
+    union, width = planned.union, len(planned.union) + loadings.shape[1] + 1
+    means, units = measured.means[union], measured.units[union]
+    scaled = measured.units[:, None] * loadings
+    middle = measured.means @ scaled
+    kept: list[tuple] | None = []
+    sides, held, square = [], 0, np.zeros(loadings.shape[1])
+    for part in _parts(chunks, measured.n_columns, union, scaled, middle):
+        sides.append(sides_of(part[-1]))
+        square += part[3] @ part[1] ** 2
+        held += 16 * part[0].nnz + 8 * part[1].size + part[2].nbytes + part[3].nbytes
+        if kept is not None:
+            kept = None if held > memory else [*kept, part]
+    factor = 1.0 / np.sqrt(np.maximum(square / measured.total, 1e-300))
+
+    def blocks() -> Iterable[Block]:
+        parts = _parts(chunks, measured.n_columns, union, scaled, middle) if kept is None else kept
+        for own, factors, outcomes, weights, _ in parts:
+            for start in range(0, own.shape[0], ROWS):
+                rows = slice(start, start + ROWS)
+                table = (own[rows].toarray() - means) * units
+                ones = np.ones((len(table), 1))
+                yield (
+                    np.asfortranarray(np.hstack([table, factors[rows] * factor, ones])),
+                    outcomes[rows],
+                    weights[rows],
+                )
+
+    return Sheet(blocks, measured.total, width), np.concatenate(sides)
+
+
+def _parts(chunks, width: int, union: np.ndarray, scaled: np.ndarray, middle: np.ndarray):
+    """What tests look at of every chunk: columns, factors, targets, weights and hashes of rows."""
+    for X, outcomes, weights in chunks():
+        X = widened(X, width)
+        factors = np.asarray(X @ scaled) - middle
+        yield sp.csr_array(X[:, union]), factors, outcomes, weights, hashes_of(X)
+
+
+def widened(X: Any, width: int) -> sp.csr_array:
+    """Rows with columns at their right that they lack."""
+    return (
+        X
+        if X.shape[1] == width
+        else sp.csr_array((X.data, X.indices, X.indptr), (X.shape[0], width))
+    )

@@ -41,6 +41,7 @@ class Runs:
         # A run may be cut short: the same command goes on.
         self.until = time.monotonic() + float(os.environ.get("TAMIS_BENCH_SECONDS", "inf"))
         self.warmed: set = set()
+        self.sets: dict = {}
 
     def missing(self, key: tuple, ours: bool) -> bool:
         """Whether a result is not there, or was made by other code of ours; no longer when time is
@@ -55,12 +56,12 @@ class Runs:
         """Add a result."""
         self.store.keep(*key, code=self.code, **figures)
 
-    def design(self, one: Design, methods: dict, seeds: int, pairs: bool) -> None:
-        """Methods on the seeds of a design; with `pairs`, agreement of two samples too."""
+    def design(self, one: Design, methods: dict, seeds, pairs: bool) -> None:
+        """Methods on seeds of a design; with `pairs`, agreement of two samples too."""
         for name, select in methods.items():
-            for seed in range(min(seeds, one.seeds)):
+            for seed in seeds:
                 key = (DESIGN, one.name, name, seed)
-                if self.missing(key, name in MINE):
+                if seed < one.seeds and self.missing(key, name in MINE):
                     self._one(one, name, select, seed, pairs, key)
 
     def _one(self, one: Design, name: str, select, seed: int, pairs: bool, key: tuple) -> None:
@@ -88,10 +89,10 @@ class Runs:
             seconds = time.process_time() - begin
         return chosen, seconds, any("of the rows repeat" in str(one.message) for one in heard)
 
-    def permuted(self, one: Design, methods: dict, seeds: int) -> None:
+    def permuted(self, one: Design, methods: dict, seeds) -> None:
         """Methods on a design whose targets are in another order."""
         for name, select in methods.items():
-            for seed in range(seeds):
+            for seed in seeds:
                 key = (PERMUTED, one.name, name, seed)
                 if self.missing(key, name in MINE):
                     data = one.sample(seed)
@@ -99,50 +100,50 @@ class Runs:
                     chosen = self.timed(name, select, data.X, y, one.kind == CLASSES, seed)[0]
                     self.keep(key, size=len(chosen))
 
-    def real(self, folder: Path, name: str, methods: dict, runs: int) -> None:
-        """Methods on a real set whose targets are in another order."""
-        task = None
-        for method, select in methods.items():
-            for run in range(runs):
-                key = (REAL, name, method, run)
-                if self.missing(key, method in MINE):
-                    task = task or null.read(folder, name)
-                    y = null.permuted(task, run)
-                    chosen, seconds, _ = self.timed(method, select, task.X, y, task.classes, run)
-                    self.keep(key, size=len(chosen), seconds=seconds, words=null.words(task))
-            print(f"{name}, {method}", flush=True)
+    def real(self, folder: Path, name: str, run: int) -> None:
+        """Our methods on a real set whose targets are in another order."""
+        for method, select in OURS.items():
+            key = (REAL, name, method, run)
+            if self.missing(key, True):
+                if name not in self.sets:
+                    self.sets[name] = null.read(folder, name)
+                task = self.sets[name]
+                y = null.permuted(task, run)
+                chosen, seconds, _ = self.timed(method, select, task.X, y, task.classes, run)
+                self.keep(key, size=len(chosen), seconds=seconds, words=null.words(task))
 
     def all(self) -> None:
-        """Everything, the acceptance designs first."""
-        seeds = 2 if self.quick else 20
-        made = all_designs()
+        """Everything, the acceptance designs first; then seed by seed, so that a run that is cut
+        short has something of all.
+        """
+        seeds = range(2 if self.quick else 20)
         small = dict(list(designs.SMALL.items())[:2]) if self.quick else designs.SMALL
-        chosen = small if self.quick else made
-        for one in chosen.values():
+        for one in (small if self.quick else all_designs()).values():
             self.design(one, OURS, seeds, pairs=one.name in designs.SMALL)
             if one.outputs > 1 and one.kind == CLASSES:
                 self.design(one, OF_CLASSES, seeds, pairs=False)
-            print(one.name, flush=True)
         for one in small.values():
             self.permuted(one, OURS, seeds)
-        for one in small.values():
-            self.design(one, PLAIN, min(seeds, SLOW_SEEDS), pairs=True)
-            self.permuted(one, PLAIN, min(seeds, SLOW_SEEDS))
         folder = data_folder()
-        for name in null.names(folder):
-            if not self.quick or name in ("pima", "dexter"):
-                self.real(folder, name, OURS, seeds if self.quick else null.PERMUTATIONS)
-        self.rivals(small)
+        names = [n for n in null.names(folder) if not self.quick or n in ("pima", "dexter")]
+        for run in range(len(seeds) if self.quick else null.PERMUTATIONS):
+            for name in names:
+                self.real(folder, name, run)
+            if run < (1 if self.quick else SLOW_SEEDS):
+                self.others(small, run)
+            print(f"permutation and seed {run}", flush=True)
 
-    def rivals(self, small: dict) -> None:
-        """Other packages on designs of numbers, and where they can, of classes."""
-        seeds = 1 if self.quick else SLOW_SEEDS
+    def others(self, small: dict, seed: int) -> None:
+        """What is slow, on one seed: stability selection, marginal tests and other packages, these
+        on designs of numbers, and where they can, on one of classes.
+        """
         for one in small.values():
+            self.design(one, PLAIN, [seed], pairs=True)
+            self.permuted(one, PLAIN, [seed])
             classes = one.kind == CLASSES
             for name, select in rivals.there().items():
                 if classes and (name in rivals.NUMBERS_ALONE or "independent" not in one.name):
                     continue
-                self.design(one, {name: select}, seeds, pairs=False)
-                if not classes:
-                    self.permuted(one, {name: select}, 1)
-                print(f"{one.name}, {name}", flush=True)
+                self.design(one, {name: select}, [seed], pairs=False)
+                if not classes and seed == 0:
+                    self.permuted(one, {name: select}, [seed])

@@ -26,6 +26,7 @@ PARTS = {
     "anytime": "false discoveries in streams that are looked at after every block",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
+    "guarantees": "selection with a stated false discovery rate: is it kept, beside rivals",
     "guide": "small experiments behind sentences of the guide",
     "walks": "a walk a data kind: files, the command line, what it says, pictures of its pages",
 }
@@ -47,4 +48,5 @@ HOMES = {
     "kills": "trust.kills",
     "intervals": "trust.intervals",
     "anytime": "papers.guarantees.anytime",
+    "guarantees": "papers.guarantees.page",
 }

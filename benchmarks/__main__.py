@@ -17,7 +17,7 @@ def main() -> None:
         help="; ".join(f"{name}: {what}" for name, what in PARTS.items()),
     )
     parser.add_argument(
-        "--quick", action="store_true", help="a small smoke run; its pages go to build/performance"
+        "--quick", action="store_true", help="a small smoke run; its pages go to build"
     )
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
@@ -33,7 +33,7 @@ def main() -> None:
         pages.write(page, given.quick)
         print(
             f"{part}: {time.perf_counter() - begin:.0f} s, written to "
-            f"{pages.folder(given.quick).relative_to(pages.ROOT)}/{part}.md",
+            f"{pages.folder(given.quick, page.room).relative_to(pages.ROOT)}/{part}.md",
             flush=True,
         )
 

@@ -18,6 +18,7 @@ from benchmarks.clock import ROOT
 
 PACKAGES = ("tamis", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
 PEERS = tuple(name for name in peers.listed() if name not in PACKAGES)
+PERFORMANCE = "performance"
 MET, MISSED = index.MET, "not met"
 LONG_TABLE = 40  # measurements; more of them go to a file
 # What the machine did before the benchmarks began, which no later figure can tell.
@@ -54,6 +55,7 @@ class Page:
     goals: list[Goal] = field(default_factory=list)
     # File name, words for those who cannot see it.
     figures: list[tuple[str, str]] = field(default_factory=list)
+    room: str = PERFORMANCE  # folder of the docs
     # Heading, Markdown.
     sections: list[tuple[str, str]] = field(default_factory=list)
 
@@ -68,9 +70,9 @@ def verdict(good: bool) -> str:
     return MET if good else MISSED
 
 
-def folder(quick: bool) -> Path:
+def folder(quick: bool, room: str = PERFORMANCE) -> Path:
     """Where pages go; a quick run must not overwrite real figures."""
-    place = ROOT / "build" / "performance" if quick else ROOT / "docs" / "performance"
+    place = ROOT / ("build" if quick else "docs") / room
     place.mkdir(parents=True, exist_ok=True)
     return place
 
@@ -155,7 +157,7 @@ def both_times(page: Page, place: Path) -> list[str]:
 
 def write(page: Page, quick: bool) -> None:
     """Write the page, remember its goals, and write the index anew."""
-    place = folder(quick)
+    place = folder(quick, page.room)
     command = f"python -m benchmarks {page.part}{' --quick' if quick else ''}"
     lines = [f"# {page.title}", "", flow(page.opening), ""]
     for name, words in page.figures:
@@ -185,8 +187,9 @@ def write(page: Page, quick: bool) -> None:
         "",
     ]
     (place / f"{page.part}.md").write_text("\n".join(lines))
-    _remember(page, place)
-    index.write(place)
+    if page.room == PERFORMANCE:
+        _remember(page, place)
+        index.write(place)
 
 
 def _remember(page: Page, place: Path) -> None:

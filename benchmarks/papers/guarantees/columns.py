@@ -123,21 +123,25 @@ def genotypes(rng, p: int):
     return draw, None
 
 
-def zipf(rng, p: int):
-    """Sparse binary columns, the k-th most frequent in a share .5 / sqrt(k) of the rows; in units
-    of their deviation.
+def zipf(most: float, power: float) -> Callable:
+    """Sparse binary columns, the k-th most frequent in a share `most` / k^power of the rows, but in
+    at most half of them; in units of their deviation.
     """
-    share = 0.5 / np.sqrt(1.0 + np.arange(p))
-    unit = np.sqrt(share * (1.0 - share))
 
-    def draw(rng, n):
-        counts = rng.binomial(n, share)
-        rows = [rng.choice(n, count, replace=False) for count in counts]
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        data = np.repeat(1.0 / unit, counts)
-        return sp.csc_array((data, np.concatenate(rows), indptr), shape=(n, p)).tocsr()
+    def law(rng, p):
+        share = np.minimum(0.5, most / (1.0 + np.arange(p)) ** power)
+        unit = np.sqrt(share * (1.0 - share))
 
-    return draw, _unrelated(p)
+        def draw(rng, n):
+            counts = rng.binomial(n, share)
+            rows = [rng.choice(n, count, replace=False) for count in counts]
+            indptr = np.concatenate([[0], np.cumsum(counts)])
+            data = np.repeat(1.0 / unit, counts)
+            return sp.csc_array((data, np.concatenate(rows), indptr), shape=(n, p)).tocsr()
+
+        return draw, _unrelated(p)
+
+    return law
 
 
 def words(folder: Path, name: str) -> Callable:

@@ -59,8 +59,13 @@ class Design:
         truth = np.sort(settled.choice(self._eligible(X), self.count, replace=False))
         beta = self._effects(settled, p)
         y = self._target(rng, X[:, truth] @ beta)
-        near = correlations(truth) if correlations else _sample_correlations(X, truth)
-        return Data(X, y, truth, np.abs(near) > SOFT)
+        near = np.abs(correlations(truth) if correlations else _sample_correlations(X, truth))
+        if y.ndim == 1:
+            return Data(X, y, truth, near > SOFT)
+        # Of several targets pairs are judged: the column k of target t is number t p + k.
+        own = np.arange(self.count) % self.outputs
+        apart = (own[:, None] == np.arange(self.outputs))[:, :, None] & (near > SOFT)[:, None, :]
+        return Data(X, y, own * p + truth, apart.reshape(self.count, -1))
 
     def _eligible(self, X) -> np.ndarray:
         """Columns where a true feature may lie."""
@@ -92,6 +97,13 @@ class Design:
         if self.repeats > 1:
             y = y.reshape(-1, self.repeats, *y.shape[1:])[:, 0].repeat(self.repeats, axis=0)
         return y
+
+
+def paired(data: Data, outputs: int) -> Data:
+    """The same with pairs of a feature and a class: a true feature tells of all classes."""
+    p = data.X.shape[1]
+    truth = (np.arange(outputs)[:, None] * p + data.truth).ravel()
+    return Data(data.X, data.y, truth, np.kron(np.eye(outputs, dtype=bool), data.near))
 
 
 def _sample_correlations(X, places) -> np.ndarray:
@@ -135,7 +147,9 @@ def _twelve(n: int, p: int, **options) -> dict[str, Design]:
 
 SMALL = _twelve(200, 1000)
 LARGE = _twelve(500, 2000, count=20)
-ZIPF = Design("Zipf 2000/5,000, classes", columns.zipf, CLASSES, 2000, 5000, 30, 1.5)
+ZIPF = Design(
+    "Zipf 2000/5,000, classes", columns.zipf(4.8, 1.0), CLASSES, 2000, 5000, 30, 1.5, least=0.02
+)
 FACTOR = {
     one.name: one
     for one in (
@@ -149,6 +163,8 @@ OTHERS = {
     for one in (
         Design("40 weak, independent 500/2,000, numbers", columns.independent, n=500, p=2000,
                count=40, c=1.2),
+        Design("frequencies by the root of the rank 2000/5,000, classes", columns.zipf(0.5, 0.5),
+               CLASSES, 2000, 5000, 30, 1.5),
         Design("twins .98 200/1,000, numbers", columns.blocks(2, 0.98)),
     )
 }  # fmt: skip

@@ -1,0 +1,86 @@
+"""Time and memory of a selection: a small dense table, and a million sparse columns."""
+
+import json
+import time
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from benchmarks.clock import fresh, interleaved
+from benchmarks.memory import forget_peak
+from benchmarks.papers.guarantees.designs import CLASSES, SMALL
+from benchmarks.papers.guarantees.methods import EXACT, GROUPS, OURS
+from tamis.base.machine.memory import peak_memory
+
+ROWS, COLUMNS, CELLS = 20_000, 1_000_000, 1_600_000
+SMALL_SECONDS, WIDE_SECONDS, WIDE_BYTES = 0.05, 10.0, 10**9
+
+
+def small(quick: bool) -> dict[tuple[str, str], float]:
+    """Least CPU seconds of fits of 200 x 1,000, by kind of claim and of targets."""
+    contestants = {}
+    for one in (SMALL["independent 200/1,000, numbers"], SMALL["independent 200/1,000, classes"]):
+        data, classes = one.sample(0), one.kind == CLASSES
+        for name in (EXACT, GROUPS):
+            contestants[name, one.kind] = lambda data=data, classes=classes, name=name: OURS[name](
+                data.X, data.y, classes, 0
+            )
+    times = interleaved(
+        contestants, 3 if quick else 15, clock=time.process_time, what="200 x 1,000"
+    )
+    return {key: found.least for key, found in times.items()}
+
+
+def wide_rows(quick: bool):
+    """Sparse binary rows with frequencies by rank, and classes that thirty columns tell."""
+    rng = np.random.default_rng(0)
+    n, p, cells = (2_000, 100_000, 160_000) if quick else (ROWS, COLUMNS, CELLS)
+    weights = 1.0 / (10.0 + np.arange(p))
+    share = np.cumsum(weights / weights.sum())
+    columns = np.searchsorted(share, rng.random(cells)).clip(max=p - 1)
+    rows = rng.integers(0, n, cells)
+    X = sp.coo_array((np.ones(cells), (rows, columns)), shape=(n, p)).tocsr()
+    X.data[:] = 1.0
+    truth = rng.choice(300, 30, replace=False)
+    score = np.asarray(X[:, truth] @ rng.choice([-1.5, 1.5], 30))
+    y = (rng.random(n) < 1.0 / (1.0 + np.exp(-score))).astype(int)
+    return X, y, truth
+
+
+def child(quick: bool) -> None:
+    """In a fresh process: compile by a tiny fit, then one whole fit; seconds and memory."""
+    warnings.simplefilter("ignore")
+    X, y, truth = wide_rows(quick)
+    for name in (EXACT, GROUPS):
+        OURS[name](sp.csr_array(X[:200, :1000]), np.arange(200) % 2, True, 0)
+    found = {"X": X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, "cells": int(X.nnz)}
+    for name in (EXACT, GROUPS):
+        forget_peak()
+        before, wall, cpu = peak_memory(), time.perf_counter(), time.process_time()
+        chosen = OURS[name](X, y, True, 0)
+        found[name] = {
+            "wall": time.perf_counter() - wall,
+            "cpu": time.process_time() - cpu,
+            "grown": peak_memory() - before,
+            "kept": len(chosen),
+            "true": int(np.isin(chosen, truth).sum()),
+        }
+    print(json.dumps(found))
+
+
+def wide(quick: bool) -> dict:
+    """The fit of a million columns in two processes: one for time, and one for memory, in which
+    every array gets pages of its own, so that freed ones hide nothing; that takes time.
+    """
+    call = f"from benchmarks.papers.guarantees.speed import child; child({quick})"
+    timed, weighed = (
+        json.loads(fresh(call, environment, name).text.strip().splitlines()[-1])
+        for environment, name in (
+            (None, "a million columns"),
+            ({"MALLOC_MMAP_THRESHOLD_": "65536"}, ""),
+        )
+    )
+    for name in (EXACT, GROUPS):
+        timed[name]["grown"] = weighed[name]["grown"]
+    return timed

@@ -29,6 +29,11 @@ from tamis.judge.discovery.given import CLASSES
 class FDRStream(SelectorMixin, Estimator):
     r"""Features that may be claimed at any moment of a stream, at a stated false discovery rate.
 
+    Choose it where rows keep coming and somebody looks again and again: a test for a fixed number
+    of rows that is looked at after every chunk selects something in pure noise sooner or later.
+    Choose `FDRSelector` for rows that are all there: it uses the first ones too, and tests at a
+    lower threshold.
+
     The first `n_screen` rows are kept: a sparse path finds the columns worth a test and their
     controls, as `FDRSelector` does, and they are forgotten. Every later row is evidence. For each
     test the column and the target are predicted from the controls by fits to the rows *before*;
@@ -41,11 +46,6 @@ class FDRStream(SelectorMixin, Estimator):
     is the e-value: what a bet against the column's being noise has made of 1. Those that the e-BH
     procedure keeps at rate `q` are the selection. Evidence grows by blocks of 100 rows, wherever
     calls cut the stream.
-
-    Choose it where rows keep coming and somebody looks again and again: a test for a fixed number
-    of rows that is looked at after every chunk selects something in pure noise sooner or later.
-    Choose `FDRSelector` for rows that are all there: it uses the first ones too, and tests at a
-    lower threshold.
 
     **What is claimed.** Stop whenever you like, by any rule that looks at the past: in the mean
     over streams at most the share `q` of what is kept *then* is false. It holds for any dependence

@@ -23,7 +23,7 @@ from tamis.judge.discovery.products import (
 from tamis.judge.discovery.screening.by_path import Screened, noise_slope
 
 CELLS = 2_000_000  # numbers of a block of rows
-LOCAL = 0.8  # of a factor's loadings: one with more of them in a group belongs to it
+LOCAL = 0.9  # of a factor's loadings: one with more of them in a group belongs to it
 KEPT = 32_000_000  # numbers of a sheet that is kept as it is
 MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples scatter
 

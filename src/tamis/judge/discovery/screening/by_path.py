@@ -41,9 +41,12 @@ def screen_path(
     level = columns.weights @ target / columns.total
     spread = float(np.sqrt(columns.weights @ np.square(target - level) / columns.total))
     noise = noise_slope(columns.n_columns, columns.total)
+    nothing = Screened(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    if spread == 0.0:
+        return nothing
     path = Path(columns, target, logistic)
-    if spread == 0.0 or path.largest <= 1e-12 * spread:
-        return Screened(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+    if path.largest <= 1e-12 * spread:
+        return nothing
     if logistic:
         count, first, last = CLASSES
         lowest = last * min(SHARE * spread * noise, path.largest)

@@ -99,7 +99,7 @@ class RowSource:
             self.survey()
         self._find_base()
         empty = True
-        for rows, context, done in ahead(lambda: self._chunks(position or Position(), self.base)):
+        for rows, context, done in ahead(lambda: self._chunks(position or Position())):
             self.base, self.bad, self.dropped = context.base, context.bad, context.dropped
             if rows is None:
                 continue
@@ -134,12 +134,10 @@ class RowSource:
                 self.base = 0
                 return
 
-    def _chunks(
-        self, position: Position, base: int | None
-    ) -> Iterator[tuple[Rows | None, Context, int]]:
+    def _chunks(self, position: Position) -> Iterator[tuple[Rows | None, Context, int]]:
         """Chunks, their context and the bytes read, file after file; last, none and the context."""
         skip = self.options.on_bad == "skip"
-        context = Context(skip, Bad(), position.width, base, self.several)
+        context = Context(skip, Bad(), position.width, self.base, self.several)
         reader = self._reader(context)
         before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
         for number in range(position.file, len(self.files)):
@@ -222,11 +220,11 @@ class RowSource:
     ) -> Survey:
         """Read all once and say what is there, if anything is."""
         self.keep()
-        base, context = self.base, None
+        context = None
         while True:
             found = Survey(beside=None if watch is None else watch())
             try:
-                for rows, context, done in ahead(lambda: self._chunks(Position(), base)):
+                for rows, context, done in ahead(lambda: self._chunks(Position())):
                     self.bad = context.bad
                     if rows is None:
                         break
@@ -241,7 +239,7 @@ class RowSource:
                 # A column 0 after rows without one: the file counts from 0 after all.
                 if self.options.zero_based != "auto":
                     raise
-                base = 0
+                self.base = 0
         found.base = None if context is None else context.base
         found.hashed, found.bad = bool(self.options.hash_bits), self.bad
         found.compare()

@@ -22,6 +22,8 @@ PARTS = {
     "forgeries": "forged model files of every class: refused, or a model that works",
     "mutations": "a hundred thousand damaged files of every format: rows or a refusal",
     "kills": "kill -9 at two hundred moments of tamis fit: the same bytes, and no file lost",
+    "clusters": "two workers against one on a cluster of this machine, and the cost of a visit",
+    "partitions": "error by partitions: models that learn apart, and several paths",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
 }

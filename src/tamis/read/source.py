@@ -251,6 +251,8 @@ class RowSource:
             self.base = found.base
         if found.several:
             self.several, self.labels = True, found.classes
+        elif self.format == "svmlight":
+            self.several = False
         if self.options.columns is None and self.layout is None:
             self.options = replace(self.options, n_features=found.features)
         self.surveyed = found

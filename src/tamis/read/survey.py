@@ -72,7 +72,8 @@ class Survey:
         if X.shape[0]:
             self.longest = max(self.longest, int(np.diff(X.indptr).max()))
         self.weighted |= rows.weights is not None
-        self.learnt += X.shape[0] if rows.weights is None else np.count_nonzero(rows.weights)
+        weights = rows.weights
+        self.learnt += X.shape[0] if weights is None else int(np.count_nonzero(weights))
         if columns:
             self._count(X, rows.file)
         self._meet(rows.targets)

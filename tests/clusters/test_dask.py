@@ -281,7 +281,7 @@ def test_a_scheduler_killed_and_the_run_resumed(monkeypatch, tmp_path):
                 made.kill()
 
         monkeypatch.setattr(Rounds, "put", kill)
-        client = distributed.Client(address, timeout="30s")
+        client = distributed.Client(address, timeout="10s")
         try:
             with pytest.raises(ConnectionError, match="the scheduler is gone"):
                 td.fit(FTRLClassifier(), glob, client, **given)

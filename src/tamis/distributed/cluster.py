@@ -1,6 +1,6 @@
 """Dask: tasks pinned to workers, watched, and never waited for in vain.
 
-Only what `distributed` documents is used: submit, scatter, compute, cancel, scheduler_info, and
+Only what `distributed` documents is used: submit, scatter, compute, release, scheduler_info, and
 `dask.sizeof`. Workers import this module with their first task, and so know the sizes of models and
 partitions; without them a partition of 32 MB counts as nothing, and is moved about.
 """
@@ -139,12 +139,15 @@ class DaskExecutor:
             raise self._lost() from error
 
     def cancel(self, handles: Sequence[Future]) -> None:
-        """Forget tasks and results."""
+        """Let go of tasks and results, which the scheduler then forgets.
+
+        Not `Client.cancel`: on tasks that others wait for it trips an assertion of the scheduler
+        (2026.8), which ends the client's connection.
+        """
         for future in handles:
             self.pinned.pop(future, None)
-        if handles and self._alive():
             with suppress(OSError, TimeoutError):
-                self.client.cancel(list(handles), force=True)
+                future.release()
 
     # ------------------------------------------------------------------ waiting
     def gather(self, handles: Sequence[Future]) -> list:

@@ -16,7 +16,7 @@ from tamis.distributed import fit
 
 OPENING = """
 Blocks of sparse rows on the workers of a `LocalCluster`, one thread each. Seconds are those of a
-sweep: a run of two sweeps less a run of one (mix: of eight less four, a quarter of it), so that the
+sweep: a run of two sweeps less a run of one (mix: of forty less twenty, over twenty), so that the
 way of the blocks to the workers is left out. "Idle" is a walk over blocks of two rows: what is left
 is the cost of the visits themselves.
 """
@@ -38,7 +38,7 @@ def run(quick: bool) -> Page:
     cases = {
         "walk, FTRL, 8 paths": (FTRLClassifier(), blocks, 1, {"paths": 8}),
         "walk, AROW, 8 paths": (AROWClassifier(), blocks, 1, {"paths": 8}),
-        "mix, FTRL": (FTRLClassifier(), blocks, 4, {"how": "mix"}),
+        "mix, FTRL": (FTRLClassifier(), blocks, 20, {"how": "mix"}),
         "idle: walk, 8 paths": (FTRLClassifier(), _blocks(8, 2, 100), 1, {"paths": 8}),
     }
     times = {name: {1: [], 2: []} for name in cases}

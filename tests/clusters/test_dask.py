@@ -190,6 +190,20 @@ def test_independent_fits_run_under_joblib(client, engine):
     assert np.array_equal(there.selection_probability_, here.selection_probability_)
 
 
+@pytest.mark.parametrize("where", ["address", "local:2"])
+def test_the_command_line_learns_on_a_cluster(client, tmp_path, where):
+    from tamis import load
+
+    glob, out = write_parts(tmp_path), str(tmp_path / "model.tamis")
+    place = client.scheduler.address if where == "address" else where
+    words = ["fit", glob, "--method", "ftrl", "--cluster", place, "--passes", "2", "--out", out]
+    command = [sys.executable, "-m", "tamis", *words, "--checkpoint", str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "FTRLClassifier" in done.stdout
+    assert bits(load(out)) == bits(td.fit(FTRLClassifier(random_state=0), glob, sweeps=2))
+
+
 def test_sizes_are_known():
     from dask.sizeof import sizeof
 

@@ -363,8 +363,11 @@ def test_a_partition_too_often_or_never_is_an_error(broken, monkeypatch):
         return visits.visit(path, partition)
 
     monkeypatch.setattr(rounds, "visit", visit)
-    with pytest.raises(rounds.AccountError, match="thrown away"):
-        td.fit(FTRLClassifier(), BLOCKS)
+    for model in (FTRLClassifier(), SGDClassifier()):  # of which one counts its rows
+        with pytest.raises(
+            rounds.AccountError, match=r"path 0 has learnt [\d,]+ rows of partitions"
+        ):
+            td.fit(model, [(sp.csr_matrix(rows), y) for rows, y in BLOCKS])
 
 
 def test_rows_of_a_class_without_weight_are_no_error():
@@ -477,6 +480,15 @@ def test_what_are_no_partitions(tmp_path):
             td.fit(FTRLClassifier(), rows)
     with pytest.raises(ValueError, match="no partition was given"):
         td.fit(FTRLClassifier(), [])
+
+
+@pytest.mark.parametrize("where", ["local", "local:0", "local:x", "host"])
+def test_the_command_line_says_what_a_cluster_is(where):
+    from tamis.cli.cluster import connected
+    from tamis.cli.methods import UsageError
+
+    with pytest.raises(UsageError, match="takes the address of a scheduler"), connected(where):
+        pass
 
 
 def test_a_client_without_dask_names_the_extra():

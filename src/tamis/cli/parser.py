@@ -91,6 +91,12 @@ def _fit(commands) -> None:
         metavar="ROWS",
         help="rows between checkpoints; default: 100000",
     )
+    one.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help="learn on a Dask cluster, a file a partition: tcp://HOST:PORT of its scheduler, or "
+        "local:N for N workers of this machine",
+    )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
     _chance(one)
     _reading(one)

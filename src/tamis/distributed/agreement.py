@@ -1,7 +1,7 @@
 """What all partitions agree on before anyone learns: columns, classes, rows."""
 
 import inspect
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,10 @@ class Agreed:
     def full(self) -> list[int]:
         """Numbers of the partitions with rows."""
         return [k for k, one in enumerate(self.seen) if one.survey.rows]
+
+    def own(self, number: int) -> "Agreed":
+        """What the worker of one partition needs to know, and nothing of the others."""
+        return replace(self, seen=[self.seen[number]], survey=Survey())
 
     def bytes_of(self, number: int) -> int:
         """Bytes of a partition as CSR."""

@@ -17,20 +17,15 @@ from tamis.distributed.executors import Lost
 from tamis.distributed.visits import Partition, Path
 
 try:
+    import distributed
     from dask.sizeof import sizeof
-    from distributed import Client, Future, KilledWorker, wait
-    from distributed.client import FutureCancelledError, FuturesCancelledError
-except ImportError as error:
-    raise ImportError(
-        "learning on a cluster needs dask's scheduler: pip install 'tamis[dask]'. With client=None "
-        "everything is done here."
-    ) from error
+except ImportError:
+    distributed = None
 
 PAUSE = 0.5  # seconds between two looks at the workers
 SHARE = 0.5  # of a worker's memory that partitions may take
 
 
-@sizeof.register((Path, Partition))
 def size_of(held: Any) -> int:
     """Bytes of all arrays in a model or a partition."""
     return arrays_in(vars(held), set())
@@ -53,6 +48,10 @@ def arrays_in(thing: Any, seen: set[int]) -> int:
     return 64 + sum(arrays_in(one, seen) for one in inside)
 
 
+if distributed is not None:
+    sizeof.register((Path, Partition), size_of)
+
+
 def run(task: Callable, *given: Any) -> Any:
     """A task, called by way of this module."""
     return task(*given)
@@ -61,11 +60,17 @@ def run(task: Callable, *given: Any) -> Any:
 class DaskExecutor:
     """A cluster by its client; `timeout` seconds without news of any task are an error."""
 
-    def __init__(self, client: Client, timeout: float):
-        if not isinstance(client, Client) or client.asynchronous:
+    def __init__(self, client: Any, timeout: float):
+        if distributed is None:
+            raise ImportError(
+                "learning on a cluster needs dask's scheduler: pip install 'tamis[dask]'. With "
+                "client=None everything is done here."
+            )
+        if not isinstance(client, distributed.Client) or client.asynchronous:
             raise TypeError(f"client must be None or a distributed.Client. Got {client!r}.")
         self.client, self.timeout = client, timeout
-        self.pinned: WeakKeyDictionary[Future, str] = WeakKeyDictionary()  # homes of handles
+        self.known: dict[str, Any] = {}  # what the scheduler said last of its workers
+        self.pinned: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # homes of handles
 
     # ------------------------------------------------------------------ workers
     def _alive(self) -> bool:
@@ -81,7 +86,8 @@ class DaskExecutor:
         if not self._alive():
             raise Lost("scheduler")
         try:
-            return self.client.scheduler_info(n_workers=-1)["workers"]
+            self.known = dict(self.client.scheduler_info(n_workers=-1)["workers"])
+            return self.known
         except (OSError, TimeoutError, RuntimeError) as error:
             raise Lost("scheduler") from error
 
@@ -95,12 +101,11 @@ class DaskExecutor:
         return found
 
     def room(self, home: str) -> int:
-        """Half of the worker's memory."""
-        limit = self._workers().get(home, {}).get("memory_limit") or 0
-        return int(SHARE * limit)
+        """Half of the worker's memory, as it was known when `homes` was asked."""
+        return int(SHARE * (self.known.get(home, {}).get("memory_limit") or 0))
 
     # ------------------------------------------------------------------ tasks
-    def submit(self, task: Callable, *given: Any, home: str) -> Future:
+    def submit(self, task: Callable, *given: Any, home: str) -> Any:
         """A task for one worker and no other: stealing would move partitions."""
         return self._pin(
             self._asked(
@@ -127,7 +132,7 @@ class DaskExecutor:
         )
         return self._pin(sent[0], home)
 
-    def _pin(self, future: Future, home: str) -> Future:
+    def _pin(self, future: Any, home: str) -> Any:
         self.pinned[future] = home
         return future
 
@@ -138,7 +143,7 @@ class DaskExecutor:
         except (OSError, TimeoutError) as error:
             raise self._lost() from error
 
-    def cancel(self, handles: Sequence[Future]) -> None:
+    def cancel(self, handles: Sequence[Any]) -> None:
         """Let go of tasks and results, which the scheduler then forgets.
 
         Not `Client.cancel`: on tasks that others wait for it trips an assertion of the scheduler
@@ -150,20 +155,20 @@ class DaskExecutor:
                 future.release()
 
     # ------------------------------------------------------------------ waiting
-    def gather(self, handles: Sequence[Future]) -> list:
+    def gather(self, handles: Sequence[Any]) -> list:
         """Results, once all are there; the workers are looked at all the while."""
         self._wait(list(handles))
         return [self._fetched(future) for future in handles]
 
-    def _wait(self, handles: list[Future]) -> None:
+    def _wait(self, handles: list[Any]) -> None:
         """Wait until all are done."""
         finished, since = 0, time.monotonic()
         while True:
             try:
-                wait(handles, timeout=PAUSE)
+                distributed.wait(handles, timeout=PAUSE)
             except TimeoutError:
                 pass
-            except (FutureCancelledError, FuturesCancelledError) as error:
+            except distributed.CancelledError as error:
                 raise self._lost() from error
             self._look(handles)
             done = sum(future.done() for future in handles)
@@ -173,12 +178,12 @@ class DaskExecutor:
                 finished, since = done, time.monotonic()
             self._be_patient(since)
 
-    def _look(self, handles: Sequence[Future]) -> None:
+    def _look(self, handles: Sequence[Any]) -> None:
         """Raise what a task raised, and `Lost` where a home is gone."""
         for future in handles:
             if future.status == "error":
                 error = future.exception(timeout=self.timeout)
-                if isinstance(error, KilledWorker):
+                if isinstance(error, distributed.KilledWorker):
                     raise RuntimeError(_killed(self.pinned.get(future, "?"))) from error
                 raise error.with_traceback(None)
             if future.status in ("cancelled", "lost"):
@@ -193,7 +198,7 @@ class DaskExecutor:
                 "smaller partitions, or a larger timeout."
             )
 
-    def _fetched(self, future: Future) -> Any:
+    def _fetched(self, future: Any) -> Any:
         """A result brought here; asked again where it is long on its way."""
         pause, since = 20 * PAUSE, time.monotonic()
         while True:
@@ -203,7 +208,7 @@ class DaskExecutor:
                 self._look([future])
                 self._be_patient(since)
                 pause *= 2.0
-            except (FutureCancelledError, FuturesCancelledError, OSError) as error:
+            except (distributed.CancelledError, OSError) as error:
                 raise self._lost() from error
 
 

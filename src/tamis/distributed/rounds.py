@@ -108,10 +108,12 @@ class Places:
         return [self.held[k] for k in range(len(self.parts))]
 
     def _opened(self, k: int, part: Part, home: str, keep: bool) -> Any:
+        assert self.agreed is not None
+        own = self.agreed.own(k)
         if part.kind == FILE:
-            given: tuple = (open_file, k, part.what, self.agreed, keep)
+            given: tuple = (open_file, k, part.what, own, keep)
         else:
-            given = (open_block, k, part.kind, self._put(k, home), part.name, self.agreed)
+            given = (open_block, k, part.kind, self._put(k, home), part.name, own)
         return self.executor.submit(*given, home=home)
 
 

@@ -35,7 +35,9 @@ class Block(NamedTuple):
 
 
 class Partition:
-    """A partition on a worker: its blocks, or how they are read again at every visit."""
+    """A partition on a worker: its blocks, or how they are read again at every visit; `agreed` is
+    its own.
+    """
 
     def __init__(self, number: int, name: str, agreed: Agreed, blocks: list[Block] | None):
         self.number, self.name, self.agreed, self.blocks = number, name, agreed, blocks
@@ -111,9 +113,9 @@ def open_file(number: int, name: str, agreed: Agreed, keep: bool) -> Partition:
     """A file as a partition, held in memory or read at every visit."""
     facts = fingerprint(name) if os.path.exists(name) else {}
     facts.pop("changed", None)
-    if facts and facts != agreed.seen[number].digest:
+    if facts and facts != agreed.seen[0].digest:
         raise ReadError(f"{name}: it has changed since it was surveyed. Begin anew.")
-    if not agreed.seen[number].survey.rows:
+    if not agreed.seen[0].survey.rows:
         return Partition(number, name, agreed, [])
     blocks = list(_blocks_of_file(name, agreed)) if keep else None
     return Partition(number, name, agreed, blocks)
@@ -195,10 +197,11 @@ def visit(path: Path, partition: Partition) -> Path:
             rows += _learn(model, block, partition)
     if hasattr(model, "n_jobs"):
         model.n_jobs = jobs
-    if rows != partition.agreed.learnt[partition.number]:
+    (due,) = partition.agreed.learnt
+    if rows != due:
         raise ReadError(
-            f"{partition.name}: {rows:,} rows, where there were "
-            f"{partition.agreed.learnt[partition.number]:,}: it has changed. Begin anew."
+            f"{partition.name}: {rows:,} rows, where there were {due:,}: it has changed. Begin "
+            "anew."
         )
     steps = path.steps + _steps(model) - before
     return replace(

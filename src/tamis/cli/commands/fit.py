@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tamis.cli.cluster import connected
 from tamis.cli.data import (
     audit_of,
     names_for,
+    reading_of,
     refuse_constant,
     refuse_one_class,
     source_of,
@@ -53,7 +55,8 @@ def run(given: argparse.Namespace) -> None:
         raise UsageError("--passes, --every and --threads must be 1 or more.")
     given.twice = _twice(given)
     rows = source_of(given.train, given)
-    with Folder(given.checkpoint) if given.checkpoint else contextlib.nullcontext() as folder:
+    here = given.checkpoint and not given.cluster
+    with Folder(given.checkpoint) if here else contextlib.nullcontext() as folder:
         result = _learnt(rows, folder, given)
         if folder is not None:
             folder.clear()
@@ -64,6 +67,11 @@ def _twice(given) -> bool:
     """Whether the file is read twice and then fitted; refuses options without a meaning."""
     asks = reads_twice(given.method)
     twice = asks and not given.stream
+    if twice and given.cluster:
+        raise UsageError(
+            f"--cluster is for methods that learn in passes: method {given.method!r} reads the "
+            "file twice and then fits it. Pass --stream, or another --method, such as ftrl."
+        )
     if given.stream and not asks:
         raise UsageError(f"--stream: method {given.method!r} learns in passes in any case.")
     if given.memory is not None and (given.memory < 1 or not twice):
@@ -89,17 +97,20 @@ def _learnt(rows, folder, given) -> dict:
     validate: Literal["progressive"] | None = (
         "progressive" if "grow" in model.get_params() else None
     )
-    train(
-        model,
-        rows,
-        passes=given.passes,
-        validate=validate,
-        checkpoint=folder,
-        every=given.every,
-        progress="auto",
-        stream=given.stream,
-        memory=given.memory or MEMORY,
-    )
+    if given.cluster:
+        _learn_there(model, rows, given)
+    else:
+        train(
+            model,
+            rows,
+            passes=given.passes,
+            validate=validate,
+            checkpoint=folder,
+            every=given.every,
+            progress="auto",
+            stream=given.stream,
+            memory=given.memory or MEMORY,
+        )
     refuse_one_class(model, getattr(model, "classes_", None))
     _remember_names(model, rows)
     result = judged(model, rows, given)
@@ -108,6 +119,18 @@ def _learnt(rows, folder, given) -> dict:
     if given.report:
         write_report(given, model, rows, survey, result["report"])
     return result
+
+
+def _learn_there(model, rows, given) -> None:
+    """Learn on a cluster, a file a partition."""
+    from tamis.distributed import fit
+
+    with connected(given.cluster) as client:
+        reading = {name: value for name, value in reading_of(given).items() if value is not None}
+        target = reading.pop("target", None)
+        where = [os.path.abspath(name) for name in rows.files]
+        given_on = {"sweeps": given.passes, "checkpoint": given.checkpoint, "target": target}
+        fit(model, where, client, **given_on, **reading)
 
 
 def _check_target(path, checkpoint=None) -> None:
@@ -138,7 +161,7 @@ def _model(rows, given):
     elif given.stream or columns or not grows(given.method, task or "classify"):
         survey = survey_of(rows, columns=columns)
     task = task_of(rows, given.task, survey)
-    model = make(task, grow=survey is None)
+    model = make(task, grow=survey is None and not given.cluster)
     refuse_constant(model, rows, survey)
     return model, survey
 

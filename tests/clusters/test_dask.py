@@ -240,11 +240,11 @@ def kill_at(monkeypatch, client, moments):
 
 @pytest.mark.parametrize("how", ["walk", "mix"])
 def test_workers_killed_in_mid_round(monkeypatch, tmp_path, how):
-    """Twice: among visits of the first rounds, and later."""
+    """Twice: among visits of the first rounds, and in a later segment, whose models lie there."""
     glob = write_parts(tmp_path)
     here = td.fit(FTRLClassifier(), glob, sweeps=4, how=how)
     with started() as client:
-        killed = kill_at(monkeypatch, client, (12, 26))
+        killed = kill_at(monkeypatch, client, (12, 45))
         there = td.fit(FTRLClassifier(), glob, client, sweeps=4, how=how, timeout=60)
     assert bits(there) == bits(here)
     assert len(killed) == 2

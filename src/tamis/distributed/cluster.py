@@ -78,7 +78,11 @@ class DaskExecutor:
         return self.client.status == "running"
 
     def _lost(self) -> Lost:
-        """Who was lost, where results are gone: what was sent to a worker dies with it."""
+        """Who was lost, where results are gone: what was sent to a worker dies with it.
+
+        Nobody waits for what was under way, wherever its handles are still held.
+        """
+        self.pinned.clear()
         return Lost("worker" if self._alive() else "scheduler")
 
     def _workers(self) -> dict[str, Any]:
@@ -189,7 +193,7 @@ class DaskExecutor:
             if future.status in ("cancelled", "lost"):
                 raise self._lost()
         if set(self.pinned.values()) - set(self._workers()):
-            raise Lost("worker")
+            raise self._lost()
 
     def _be_patient(self, since: float) -> None:
         if time.monotonic() - since > self.timeout:
@@ -200,7 +204,7 @@ class DaskExecutor:
 
     def _fetched(self, future: Any) -> Any:
         """A result brought here; asked again where it is long on its way."""
-        pause, since = 20 * PAUSE, time.monotonic()
+        pause, since = 4 * PAUSE, time.monotonic()
         while True:
             try:
                 return future.result(timeout=pause)

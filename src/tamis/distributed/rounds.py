@@ -127,7 +127,6 @@ class Schedule:
         self.count = len(places.parts)
         self.segment = 1 if merge else segment
         self.rounds = sweeps * (1 if merge else self.count)
-        self.replays = 0
 
     def run(self, paths: list[Path], folder: Rounds | None, task: dict, shown: bool | str) -> Any:
         """Walk to the end, from the last checkpoint on."""
@@ -153,8 +152,8 @@ class Schedule:
         held = [handles]
 
         def forget() -> None:
-            self.replays += 1
             self.places.forget()
+            self.executor.cancel(held[0] or [])
             held[0] = None
 
         def attempt() -> tuple[list[Path], list]:

@@ -24,6 +24,8 @@ PARTS = {
     "kills": "kill -9 at two hundred moments of tamis fit: the same bytes, and no file lost",
     "intervals": "how often the intervals of selection_stability hold the truth, for 5 to 50 runs",
     "anytime": "false discoveries in streams that are looked at after every block",
+    "clusters": "two workers against one on a cluster of this machine, and the cost of a visit",
+    "partitions": "error by partitions: models that learn apart, and several paths",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
     "guarantees": "selection with a stated false discovery rate: is it kept, beside rivals",

@@ -70,7 +70,7 @@ _PUBLIC = {
     "training.walk": "train",
 }
 _HOMES = {name: f"tamis.{home}" for home, names in _PUBLIC.items() for name in names.split()}
-_MODULES = ("datasets", "report", "terms", "testing")
+_MODULES = ("datasets", "distributed", "report", "terms", "testing")
 
 __all__ = sorted([*_HOMES, *_MODULES, "__version__"])
 

@@ -169,6 +169,7 @@ __all__ = [
     "associations",
     "compare",
     "datasets",
+    "distributed",
     "explain",
     "export",
     "groups_by_correlation",

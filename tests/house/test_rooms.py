@@ -27,6 +27,7 @@ ORDER = [
     "persist",
     "serve",
     "training",
+    "distributed",
     "exporting",
     "cli",
 ]

@@ -179,6 +179,13 @@ def stream(model, y, sparse=False, look=False):
     return model
 
 
+def walk(model, several=False):
+    """Two paths over two partitions, for models with a mean of paths."""
+    y = targets(model, several)
+    blocks = [(data()["X"][part], y[part]) for part in (slice(0, 30), slice(30, N))]
+    return tamis.distributed.fit(model, blocks, paths=2)
+
+
 WAYS = {
     "unfitted": lambda model: model,
     "one output": lambda model: fit(model, targets(model)),
@@ -192,6 +199,8 @@ WAYS = {
     "sparsified": lambda model: fit(model, targets(model)).sparsify(),
     "stream": lambda model: stream(model, targets(model)),
     "stream of several": lambda model: stream(model, targets(model, True), sparse=True),
+    "paths": walk,
+    "paths of several": lambda model: walk(model, several=True),
     "stream, looked at": lambda model: stream(model, targets(model, True), look=True),
 }
 

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
-from tamis.base.looks import by_reading, is_known, is_plain, is_vector
+from tamis.base.looks import by_reading, is_known, is_plain, is_vector, refuse_collection
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -100,6 +100,7 @@ def _validated(model, X, reset: bool, grow: bool):
             model.n_features_in_ = X.shape[1]
             vars(model).pop("feature_names_in_", None)
         return X
+    refuse_collection(model, X)
     types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
     options = {"dtype": types, "ensure_all_finite": False, **form}
     if grow and not reset:
@@ -117,6 +118,7 @@ def take_columns(model, X, *, reset: bool):
     """
     options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
     X = X if reset else by_reading(model, X)
+    refuse_collection(model, X)
     if not sp.issparse(X):
         return _sized(model, validate_data(model, X, **options), fit=reset)
     if X.format != "csc":
@@ -163,9 +165,7 @@ def note_columns(model, X, width: int) -> None:
 
 
 def _check_pointers(X) -> None:
-    """Refuse sparse matrices whose arrays do not fit together, before SciPy's compiled code reads
-    them.
-    """
+    """Refuse sparse matrices whose arrays do not fit together, before compiled code reads them."""
     kind = f"sparse X in {X.format.upper()} format"
     if X.format == "coo":
         for axis, coordinates in enumerate((X.row, X.col)):

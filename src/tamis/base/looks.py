@@ -87,6 +87,19 @@ def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
     return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))
 
 
+def refuse_collection(model, X) -> None:
+    """Refuse a collection of dask, which NumPy would pull whole to this machine in silence."""
+    graph = getattr(X, "__dask_graph__", None)
+    if graph is None or isinstance(X, type) or graph() is None:
+        return
+    kind, name = type(X), type(model).__name__
+    raise TypeError(
+        f"{name} takes arrays of this machine, and {kind.__module__}.{kind.__qualname__} is a "
+        f"collection of dask. Pass it to tamis.distributed.fit(model, ...), which learns where its "
+        "partitions lie, or call its compute() first if it fits into memory."
+    )
+
+
 def by_reading(model, X):
     """A frame as rows, by the columns of the file that the model was trained from, if it was."""
     reading = vars(model).get("reading_")

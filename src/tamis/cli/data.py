@@ -24,6 +24,11 @@ def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSo
     """The rows of some files, by the reading options."""
     if len(files) > 1 and "-" in files:
         raise UsageError("- (standard input) cannot be read together with files.")
+    return open_rows(list(files), **(reading_of(given) | more))
+
+
+def reading_of(given: argparse.Namespace) -> dict[str, Any]:
+    """What the reading options tell `open_rows`."""
     options: dict[str, Any] = {
         "format": given.format,
         "on_bad": given.on_bad,
@@ -49,7 +54,7 @@ def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSo
             "ngrams": given.ngrams,
             "decimal": given.decimal,
         }
-    return open_rows(list(files), **(options | more))
+    return options
 
 
 def kinds_of(said: Iterable[str]) -> dict[str, str]:

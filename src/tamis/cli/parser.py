@@ -96,6 +96,12 @@ def _fit(commands) -> None:
         help="test the kept features too, by tamis select: q-values beside the weights, for some "
         "more readings of the file",
     )
+    one.add_argument(
+        "--cluster",
+        metavar="WHERE",
+        help="learn on a Dask cluster, a file a partition: tcp://HOST:PORT of its scheduler, or "
+        "local:N for N workers of this machine",
+    )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
     chance(one)
     reading(one)

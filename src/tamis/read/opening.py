@@ -81,8 +81,8 @@ def open_rows(
         What to do about lines that cannot be read. With "skip", `bad` of the source counts them and
         lists the first ten.
     zero_based : bool or "auto", default="auto"
-        Whether the columns of svmlight text count from 0. "auto" says so if the first chunk (in a
-        survey, any line) has a column 0.
+        Whether the columns of svmlight text count from 0. "auto" says so if the first chunk of any
+        of the files (in a survey, any line) has a column 0, and means all of them.
     hash_bits : int or None, default=None
         Hash columns into 2^hash_bits: the words of categorical columns, the features of Vowpal
         Wabbit's text (default 18), the numbers of svmlight.

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +97,7 @@ class RowSource:
         """Chunks from a position on, an earlier chunk's `position`; the next are read ahead."""
         if self.several and self.labels is None:
             self.survey()
+        self._find_base()
         empty = True
         for rows, context, done in ahead(lambda: self._chunks(position or Position())):
             self.base, self.bad, self.dropped = context.base, context.bad, context.dropped
@@ -108,16 +110,34 @@ class RowSource:
                     self.survey()
             yield rows._replace(targets=self._spread(rows.targets))
         if empty and position is None:
-            raise ReadError(
-                f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds "
-                "comments alone. Check the name."
-            )
+            raise self._nothing()
+
+    def _nothing(self) -> ReadError:
+        """Words about files without rows."""
+        return ReadError(
+            f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds "
+            "comments alone. Check the name."
+        )
+
+    def _find_base(self) -> None:
+        """Whether columns count from 0, by the first chunk of every file: one without column 0
+        would be read as if it counted from 1, and the next one not.
+        """
+        if self.format != "svmlight" or self.base is not None or len(self.files) < 2:
+            return
+        for name in self.files:
+            context = Context(skip=True)
+            if name != STDIN:
+                with closing(self._reader(context).read(name, Position())) as chunks:
+                    next(chunks, None)
+            if context.base == 0:
+                self.base = 0
+                return
 
     def _chunks(self, position: Position) -> Iterator[tuple[Rows | None, Context, int]]:
         """Chunks, their context and the bytes read, file after file; last, none and the context."""
-        context = Context(
-            self.options.on_bad == "skip", Bad(), position.width, self.base, self.several
-        )
+        skip = self.options.on_bad == "skip"
+        context = Context(skip, Bad(), position.width, self.base, self.several)
         reader = self._reader(context)
         before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
         for number in range(position.file, len(self.files)):
@@ -187,6 +207,18 @@ class RowSource:
         known = self.surveyed
         if known is not None and (not columns or known.counts is not None) and watch is None:
             return known
+        found = self.look(columns, tell, watch)
+        if not found.rows:
+            raise self._nothing()
+        return self.agree(found)
+
+    def look(
+        self,
+        columns: bool = False,
+        tell: Callable[[int], None] | None = None,
+        watch: Callable[[], Watcher] | None = None,
+    ) -> Survey:
+        """Read all once and say what is there, if anything is."""
         self.keep()
         context = None
         while True:
@@ -202,23 +234,25 @@ class RowSource:
                         tell(done)
                     if context.zeros and self.options.zero_based == "auto":
                         raise CountsFromZero
-                if self.base is None and context is not None:
-                    self.base = context.base
                 break
             except CountsFromZero:
                 # A column 0 after rows without one: the file counts from 0 after all.
                 if self.options.zero_based != "auto":
                     raise
                 self.base = 0
-        if not found.rows:
-            raise ReadError(
-                f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds "
-                "comments alone. Check the name."
-            )
-        found.bad = self.bad
+        found.base = None if context is None else context.base
+        found.hashed, found.bad = bool(self.options.hash_bits), self.bad
         found.compare()
+        return found
+
+    def agree(self, found: Survey) -> Survey:
+        """Read by what a survey found: one of these files, or merged with those of others."""
+        if self.options.zero_based == "auto" and found.base is not None:
+            self.base = found.base
         if found.several:
-            self.labels = found.classes
+            self.several, self.labels = True, found.classes
+        elif self.format == "svmlight":
+            self.several = False
         if self.options.columns is None and self.layout is None:
             self.options = replace(self.options, n_features=found.features)
         self.surveyed = found

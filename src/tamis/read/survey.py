@@ -1,12 +1,13 @@
 """What a whole source holds: rows, columns, classes, bad lines, found in one reading."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
 from tamis.base.jit import compiled
-from tamis.read.rows import Bad, Labels, ReadError, Rows
+from tamis.read.rows import LISTED, Bad, Labels, ReadError, Rows
 from tamis.read.text.svmlight_scan import scrambled
 
 MOST_LABELS = 10_000  # distinct targets that are counted one by one
@@ -56,6 +57,9 @@ class Survey:
     bad: Bad = field(default_factory=Bad)
     beside: Watcher | None = None  # who looked at the rows in the same reading
     equal: int = 0  # rows that equal an earlier one, among the first 2^20
+    learnt: int = 0  # rows of weight above 0
+    base: int | None = None  # number of the first column, where the format lets it be 0 or 1
+    hashed: bool = False
     hashes: list[np.ndarray] = field(default_factory=list)
 
     def add(self, rows: Rows, columns: bool) -> None:
@@ -69,6 +73,8 @@ class Survey:
         if X.shape[0]:
             self.longest = max(self.longest, int(np.diff(X.indptr).max()))
         self.weighted |= rows.weights is not None
+        weights = rows.weights
+        self.learnt += X.shape[0] if weights is None else int(np.count_nonzero(weights))
         if columns:
             self._count(X, rows.file)
         self._meet(rows.targets)
@@ -77,6 +83,41 @@ class Survey:
             bits = np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64)
             hash_rows(X.indptr, X.indices, bits, found)
             self.hashes.append(found)
+
+    @classmethod
+    def merge(cls, parts: "Iterable[Survey]") -> "Survey":
+        """One survey of parts that were surveyed apart, some perhaps without rows.
+
+        Where one part has a column 0 all count from 0, also those that seemed to count from 1.
+        Equal rows are those of one part.
+        """
+        parts = list(parts)
+        found = cls(hashed=any(part.hashed for part in parts))
+        found.base = min((p.base for p in parts if p.rows and p.base is not None), default=None)
+        for part in parts:
+            found._merge(part)
+        if found.many:
+            found.labels = {}
+        return found
+
+    def _merge(self, part: "Survey") -> None:
+        """Take in what another reading has found; `base` is settled."""
+        shift = part.base - self.base if part.base and self.base is not None else 0
+        for name in ("rows", "nonzeros", "learnt", "equal"):
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+        for name in ("many", "several", "weighted"):
+            setattr(self, name, getattr(self, name) or getattr(part, name))
+        self.whole, self.longest = self.whole and part.whole, max(self.longest, part.longest)
+        if part.rows:
+            self.features = max(self.features, part.features + (0 if self.hashed else shift))
+        self._add_labels(part.labels)
+        self.bad.count += part.bad.count
+        self.bad.first = (self.bad.first + part.bad.first)[:LISTED]
+        if part.counts is not None and not (self.hashed and shift):
+            before = np.zeros(0, np.int64) if self.counts is None else self.counts
+            self.counts = np.zeros(max(len(before), len(part.counts) + shift), np.int64)
+            self.counts[: len(before)] += before
+            self.counts[shift : shift + len(part.counts)] += part.counts
 
     def compare(self) -> None:
         """Count equal rows, once all are there."""
@@ -116,7 +157,11 @@ class Survey:
         if self.many:
             return
         values, counts = np.unique(targets, return_counts=True)
-        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+        self._add_labels(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+
+    def _add_labels(self, counts: dict) -> None:
+        """Count targets, as far as there are few."""
+        for value, count in counts.items():
             self.labels[value] = self.labels.get(value, 0) + count
         if len(self.labels) > MOST_LABELS:
             self.labels, self.many = {}, True

@@ -20,7 +20,7 @@ import os
 import secrets
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tamis.base.machine.disk import TEMPORARY, StrPath, is_at, lock, replacing, sweep
 from tamis.base.machine.screen import for_terminal
@@ -49,7 +49,7 @@ class Folder:
         self.task: dict = {}
 
     # ------------------------------------------------------------------ claiming
-    def __enter__(self) -> "Folder":
+    def __enter__(self) -> Self:
         try:
             made = self._claim()
             try:
@@ -120,8 +120,12 @@ class Folder:
             raise CheckpointError(
                 f"{self.path / MARK}: no checkpoint wrote this file. Name another folder."
             ) from None
-        self.names = names = [f"model-{key}-{letter}.tamis" for letter in "ab"]
+        self.names = names = self._named(key)
         self._refuse_others(lambda name: name in (MARK, NAME, *names) or TEMPORARY.fullmatch(name))
+
+    def _named(self, key: str) -> list[str]:
+        """Names of the models of this folder."""
+        return [f"model-{key}-{letter}.tamis" for letter in "ab"]
 
     def _refuse_others(self, known) -> None:
         others = sorted(name for name in os.listdir(self.path) if not known(name))

@@ -33,6 +33,7 @@ from tamis.base.contents.nested import (
 
 __all__ = [
     "PARTS",
+    "Content",
     "ContentsError",
     "Outline",
     "Promise",

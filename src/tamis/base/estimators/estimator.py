@@ -1,6 +1,8 @@
 """The base of all estimators: one thread at a time, and what they take from users."""
 
+import functools
 import inspect
+from collections.abc import Callable
 from types import NoneType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -11,10 +13,12 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_blocks, take_columns, take_matrix, take_weights
+from tamis.base.looks import refuse_collection
 from tamis.base.machine.threads import alone, is_alone
 from tamis.base.rows import Csr
 from tamis.base.sentences import complete
 
+WHOLE = ("fit", "fit_transform", "fit_predict")  # of all rows at once
 TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
 Left: Any = object  # base of a class that stands left of others, which hold what it asks for
 _FIXED = (bool, int, float, str, NoneType)  # types of values that never change
@@ -37,7 +41,7 @@ class Estimator(BaseEstimator):
         for name in TRAINING:
             method = inspect.getattr_static(cls, name, None)
             if inspect.isfunction(method) and not is_alone(method):
-                setattr(cls, name, alone(method))
+                setattr(cls, name, alone(_for_arrays(method) if name in WHOLE else method))
 
     def _validate_params(self) -> None:
         """Check the parameters that are not those of the last check; what may change in place is
@@ -64,6 +68,18 @@ class Estimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _for_arrays(fit: Callable) -> Callable:
+    """A fit that refuses collections of dask, whatever it would do first."""
+
+    @functools.wraps(fit)
+    def checked(model: Any, *given: Any, **named: Any) -> Any:
+        for value in (*given, *named.values()):
+            refuse_collection(model, value)
+        return fit(model, *given, **named)
+
+    return checked
 
 
 class Taken(NamedTuple):

@@ -15,6 +15,7 @@ from tamis.base.border import half_fitted, note_columns, take_matrix, take_weigh
 from tamis.base.contents import count, flag, optional
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.explaining import Weights
+from tamis.base.estimators.mean import GO_ON, Mean
 from tamis.base.estimators.passes import CallbackSupportMixin, Passes, with_callbacks
 from tamis.base.parameters import (
     AUTO,
@@ -29,6 +30,8 @@ from tamis.base.parameters import (
 )
 from tamis.base.rows import Csr
 from tamis.base.targets import Coded
+
+PATHS = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
 
 
 @estimator(kw_only=True)
@@ -140,9 +143,13 @@ class LinearStream(CallbackSupportMixin, Estimator):
     def _prepare(self, options, targets, n_features: int, again: bool) -> None:
         """A new engine, or the present one with today's parameters, columns and outputs."""
         if not again:
+            for name in PATHS:
+                self.__dict__.pop(name, None)
             self._targets, self._engine = targets, self._begun(options, targets, n_features)
             return
         engine, old = self._engine, self._targets
+        if isinstance(engine, Mean):
+            raise ValueError(GO_ON.format(name=type(self).__name__))
         if not _same_classes(targets, old):
             engine = engine.regrouped(*old.moves(targets))
         engine = self._renewed(engine, options, targets, n_features)

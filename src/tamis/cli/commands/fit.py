@@ -11,9 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tamis.cli.commands.cluster import connected
 from tamis.cli.data import (
     audit_of,
     names_for,
+    reading_of,
     source_of,
     survey_of,
     task_of,
@@ -55,7 +57,8 @@ def run(given: argparse.Namespace) -> None:
         raise UsageError("--passes, --every and --threads must be 1 or more.")
     given.twice = _twice(given)
     rows = source_of(given.train, given)
-    with Folder(given.checkpoint) if given.checkpoint else contextlib.nullcontext() as folder:
+    here = given.checkpoint and not given.cluster
+    with Folder(given.checkpoint) if here else contextlib.nullcontext() as folder:
         result = _learnt(rows, folder, given)
         if folder is not None:
             folder.clear()
@@ -66,6 +69,11 @@ def _twice(given) -> bool:
     """Whether the file is read twice and then fitted; refuses options without a meaning."""
     asks = reads_twice(given.method)
     twice = asks and not given.stream
+    if twice and given.cluster:
+        raise UsageError(
+            f"--cluster is for methods that learn in passes: method {given.method!r} reads the "
+            "file twice and then fits it. Pass --stream, or another --method, such as ftrl."
+        )
     if given.stream and not asks:
         raise UsageError(f"--stream: method {given.method!r} learns in passes in any case.")
     if given.memory is not None and (given.memory < 1 or not twice):
@@ -93,17 +101,20 @@ def _learnt(rows, folder, given) -> dict:
     )
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", NOTHING)  # the verdict begins with it
-        train(
-            model,
-            rows,
-            passes=given.passes,
-            validate=validate,
-            checkpoint=folder,
-            every=given.every,
-            progress="auto",
-            stream=given.stream,
-            memory=given.memory or MEMORY,
-        )
+        if given.cluster:
+            _learn_there(model, rows, given)
+        else:
+            train(
+                model,
+                rows,
+                passes=given.passes,
+                validate=validate,
+                checkpoint=folder,
+                every=given.every,
+                progress="auto",
+                stream=given.stream,
+                memory=given.memory or MEMORY,
+            )
     _remember_names(model, rows)
     result = judged(model, rows, given)
     if given.out:
@@ -111,6 +122,18 @@ def _learnt(rows, folder, given) -> dict:
     if given.report:
         write_report(given, model, rows, survey, result["report"])
     return result
+
+
+def _learn_there(model, rows, given) -> None:
+    """Learn on a cluster, a file a partition."""
+    from tamis.distributed import fit
+
+    with connected(given.cluster) as client:
+        reading = {name: value for name, value in reading_of(given).items() if value is not None}
+        target = reading.pop("target", None)
+        where = [os.path.abspath(name) for name in rows.files]
+        given_on = {"sweeps": given.passes, "checkpoint": given.checkpoint, "target": target}
+        fit(model, where, client, **given_on, **reading)
 
 
 def _check_target(path, checkpoint=None) -> None:
@@ -141,7 +164,7 @@ def _model(rows, given):
     elif given.stream or columns or not grows(given.method, task or "classify"):
         survey = survey_of(rows, columns=columns)
     task = task_of(rows, given.task, survey)
-    return make(task, grow=survey is None), survey
+    return make(task, grow=survey is None and not given.cluster), survey
 
 
 def _remember_names(model, rows) -> None:

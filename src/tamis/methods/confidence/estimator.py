@@ -5,9 +5,9 @@ and words for it.
 from typing import Any, ClassVar, NamedTuple
 
 from tamis.base.border import warn_user
-from tamis.base.contents import part
 from tamis.base.estimators.classifier import Classifier, ClassStream, WeightedClassifier
 from tamis.base.estimators.margins import Margins
+from tamis.base.estimators.mean import contents_with_paths
 from tamis.base.estimators.regressor import NumberStream, Regressor
 from tamis.base.estimators.stream import Stream
 from tamis.base.parameters import BOOL, COUNT, NUMBER, estimator, one_of, parameter
@@ -49,7 +49,7 @@ class SecondOrder(Margins, Stream):
         "`fit` ends when the mean loss of a pass has not improved by `tol` times the first pass's "
         "loss for `n_iter_no_change` passes. None runs all passes.",
     )
-    _contents: ClassVar[dict] = {"_engine": part(ConfidenceEngine, "columns", "outputs")}
+    _contents: ClassVar[dict] = contents_with_paths(ConfidenceEngine)
     _attributes: ClassVar[str] = """\
         coef_ : ndarray of shape (n_outputs, n_features)
             Means of the weights. Made on demand; a regressor with one target has shape

@@ -11,7 +11,15 @@ import numpy as np
 from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
 from tamis.base.rows import Csr
 from tamis.methods.confidence.loop import learn_many, learn_one, look_rows
-from tamis.solvers.first_order.state import FIRST, Engine, RowCalls, nothing_charged
+from tamis.solvers.first_order.state import (
+    FIRST,
+    Engine,
+    RowCalls,
+    between,
+    mixed_clock,
+    mixed_costs,
+    nothing_charged,
+)
 
 
 class ConfidenceEngine(Engine):
@@ -142,6 +150,19 @@ class ConfidenceEngine(Engine):
         """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
         at = np.nonzero(self._means())
         return at[0] * self.outputs + at[1], self._means()[at]
+
+    def settled(self) -> "ConfidenceEngine":
+        """Itself: nothing is owed."""
+        return self
+
+    def mixed(self, other, share: float) -> "ConfidenceEngine":
+        """Between this engine and another: `share` of it is the other's."""
+        found = copy(self)
+        found.state = between(self.state, other.state, share)
+        found.costs = mixed_costs(self.costs, other.costs, share)
+        steps, weight = mixed_clock(self.clock, other.clock, share)
+        found.clock = steps, weight
+        return found
 
     def shares(self, rows: Csr) -> np.ndarray:
         """Scores of the rows without the intercept, (rows, outputs)."""

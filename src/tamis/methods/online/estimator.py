@@ -5,8 +5,8 @@ recipes stand on.
 from numbers import Integral
 from typing import ClassVar, NamedTuple
 
-from tamis.base.contents import part
 from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
+from tamis.base.estimators.mean import contents_with_paths
 from tamis.base.estimators.regressor import NumberStream, Regressor
 from tamis.base.estimators.stream import Growing, HeldOut
 from tamis.base.machine.threads import count_threads
@@ -50,7 +50,7 @@ class FirstOrder(Growing, HeldOut):
         [Integral, None],
         "Threads over the classes or targets; the result does not depend on it.",
     )
-    _contents: ClassVar[dict] = {"_engine": part(Engine, "columns", "outputs")}
+    _contents: ClassVar[dict] = contents_with_paths(Engine)
 
     def _loss(self):
         return loss_of(self)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tamis.base.jit import compiled
-from tamis.base.verbs import Ledger, final
+from tamis.base.verbs import Ledger, final, rebase
 from tamis.terms.penalties import Free
 
 FREE = Free()
@@ -52,3 +52,11 @@ def list_weights(state, penalty, rule, ledger, many, cells, weights):
                 cells[found], weights[found] = cell, weight
             found += np.uint64(1)
     return found
+
+
+@compiled
+def settle_cells(state, penalty, rule, ledger):
+    """Let all cells pay what they owe; their ledger is opened anew."""
+    ledger = Ledger(*ledger)
+    for cell in range(np.uint64(state.shape[1])):
+        rebase(rule, state, penalty, cell, ledger)

@@ -17,7 +17,12 @@ from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.base.targets import Coded
 from tamis.base.verbs import Ledger
 from tamis.solvers.first_order.loop import learn_many, learn_one
-from tamis.solvers.first_order.loop_weights import list_weights, score_rows, write_weights
+from tamis.solvers.first_order.loop_weights import (
+    list_weights,
+    score_rows,
+    settle_cells,
+    write_weights,
+)
 
 OPEN = tuple(Ledger())  # before the first step; loops name its numbers
 STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
@@ -278,6 +283,26 @@ class Engine:
             costs[:, c] = old.costs[:, source]
         self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
 
+    def settled(self) -> "Engine":
+        """A copy whose cells owe nothing, so that a mean of cells is one of weights."""
+        other = copy(self)
+        other.state, other.bias = self.state.copy(order="K"), self.bias.copy(order="K")
+        if self.terms[2].owes():
+            settle_cells(other.state, *self.terms[1:3], self.ledger)
+            other.ledger = (self.ledger[0], 1.0, 0.0, *self.ledger[3:])
+        return other
+
+    def mixed(self, other: "Engine", share: float) -> "Engine":
+        """Between this engine and another, both settled: `share` of it is the other's."""
+        found = copy(self)
+        found.state = between(self.state, other.state, share)
+        found.bias = between(self.bias, other.bias, share)
+        found.costs = mixed_costs(self.costs, other.costs, share)
+        found.ledger = mixed_clock(self.ledger, other.ledger, share)
+        found.bias_ledger = mixed_clock(self.bias_ledger, other.bias_ledger, share)
+        found.stats = tuple(between(np.array(self.stats), np.array(other.stats), share).tolist())
+        return found
+
     def shares(self, rows: Csr) -> np.ndarray:
         """Scores of the rows without the intercept, (rows, outputs)."""
         bare = copy(self)
@@ -309,6 +334,26 @@ class Engine:
 def nothing_charged(outputs: int) -> np.ndarray:
     """Losses so far, an output a column: a sum, and a product whose logarithm is to be added."""
     return np.array([np.zeros(outputs), np.ones(outputs)])
+
+
+def between(one: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
+    """A mean of two arrays, laid out as the first."""
+    found = np.empty_like(one)
+    np.multiply(one, 1.0 - share, out=found)
+    found += share * other
+    return found
+
+
+def mixed_clock(one: tuple, other: tuple, share: float) -> tuple[float, ...]:
+    """A mean of two clocks; steps, which come first, stay whole numbers."""
+    steps, *rest = between(np.array(one), np.array(other), share).tolist()
+    return (float(round(steps)), *rest)
+
+
+def mixed_costs(one: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
+    """A mean of two running losses."""
+    found = between(one[0] + np.log(one[1]), other[0] + np.log(other[1]), share)
+    return np.array([found, np.ones(len(found))])
 
 
 def _empty(columns: int, features: int, outputs: int) -> np.ndarray:

@@ -1,0 +1,89 @@
+"""The mean of models that learnt the same rows in several orders."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tamis.base.contents import (
+    Content,
+    anything,
+    array,
+    listing,
+    number,
+    one_of,
+    optional,
+    part,
+    size,
+)
+from tamis.base.rows import Csr
+
+GO_ON = (
+    "{name}: this model is the mean of several paths, and means learn no more. Go on with each of "
+    "`paths_`, or call fit with warm_start=False."
+)
+
+
+class Mean:
+    """Weights that are means over engines: it shows and scores as they do, and learns nothing."""
+
+    _contents: ClassVar[dict] = {
+        "outputs": size("outputs"),
+        "table": array("f8", "outputs", "columns"),
+        "bias": array("f8", "outputs"),
+        "steps": number(float, least=0.0, exact=True),
+    }
+
+    def __init__(self, engines: list[Any]):
+        first, *others = engines
+        self.outputs, self.steps = first.outputs, float(first.steps)
+        self.table, self.bias = first.weights(), np.ravel(first.intercepts()).copy()
+        for engine in others:
+            self.table += engine.weights()
+            self.bias += np.ravel(engine.intercepts())
+        self.table /= len(engines)
+        self.bias /= len(engines)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the mean of several paths has no {name!r}; look at each of `paths_`")
+
+    @property
+    def features(self) -> int:
+        """Number of columns."""
+        return self.table.shape[1]
+
+    def weights(self) -> np.ndarray:
+        """All weights, (outputs, features)."""
+        return self.table.copy()
+
+    def intercepts(self) -> np.ndarray:
+        """Intercepts, one an output."""
+        return self.bias.copy()
+
+    def score(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows, (rows, outputs)."""
+        return self.shares(rows) + self.bias
+
+    def shares(self, rows: Csr) -> np.ndarray:
+        """Scores of the rows without the intercept, (rows, outputs)."""
+        return np.asarray(rows.scipy() @ self.table.T)
+
+    def count(self, columns=None) -> int:
+        """Number of nonzero weights."""
+        return int(np.count_nonzero(self.table))
+
+    def nonzeros(self) -> tuple[np.ndarray, np.ndarray]:
+        """Cells (feature * outputs + output) and values of the nonzero weights, ascending."""
+        at = np.nonzero(self.table.T)
+        return at[0] * self.outputs + at[1], self.table.T[at]
+
+
+def contents_with_paths(engine: type) -> dict[str, Content]:
+    """What models hold that may be the mean of several paths: an engine of their own or a mean, the
+    models of the paths, and the share of them that keep a weight.
+    """
+    shapes = array("f8", "outputs", "columns"), array("f8", "columns")
+    return {
+        "_engine": one_of(*(part(cls, "columns", "outputs") for cls in (engine, Mean))),
+        "paths_": optional(listing(anything())),
+        "selection_probability_": optional(one_of(*shapes)),
+    }

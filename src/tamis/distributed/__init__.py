@@ -1,0 +1,16 @@
+"""Beyond one machine: the same models where the partitions of the data lie, to the same bits.
+
+- `fitting.py`: `fit`, what users call;
+- `parts.py`: what they give, as partitions that any worker can open;
+- `agreement.py`: what all partitions agree on before anyone learns;
+- `visits.py`: what workers do: survey, open, learn;
+- `rounds.py`: the schedule: places, rounds, segments, replays, accounts;
+- `merging.py`: several models as one: means of paths, and of what partitions have learnt apart;
+- `checkpoint.py`: rounds that outlive the scheduler;
+- `executors.py`: what an engine must offer, and the one that works here and now;
+- `cluster.py`: Dask.
+"""
+
+from tamis.distributed.fitting import fit
+
+__all__ = ["fit"]

@@ -1,0 +1,230 @@
+"""Dask: tasks pinned to workers, watched, and never waited for in vain.
+
+Only what `distributed` documents is used: submit, scatter, compute, release, scheduler_info, and
+`dask.sizeof`. Workers import this module with their first task, and so know the sizes of models and
+partitions; without them a partition of 32 MB counts as nothing, and is moved about.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from tamis.distributed.executors import Lost
+from tamis.distributed.visits import Partition, Path
+
+try:
+    import distributed
+    from dask.sizeof import sizeof
+except ImportError:
+    distributed = None
+
+PAUSE = 0.5  # seconds between two looks at the workers
+SHARE = 0.5  # of a worker's memory that partitions may take
+
+
+def size_of(held: Any) -> int:
+    """Bytes of all arrays in a model or a partition."""
+    return arrays_in(vars(held), set())
+
+
+def arrays_in(thing: Any, seen: set[int]) -> int:
+    """Bytes of the arrays that can be reached, each once."""
+    if id(thing) in seen or isinstance(thing, str | int | float | bool | type | None):
+        return 0
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        return int(thing.nbytes)
+    inside: Any = ()
+    if isinstance(thing, dict):
+        inside = thing.values()
+    elif isinstance(thing, list | tuple | set):
+        inside = thing
+    elif hasattr(thing, "__dict__"):
+        inside = vars(thing).values()
+    return 64 + sum(arrays_in(one, seen) for one in inside)
+
+
+if distributed is not None:
+    sizeof.register((Path, Partition), size_of)
+
+
+def run(task: Callable, *given: Any) -> Any:
+    """A task, called by way of this module."""
+    return task(*given)
+
+
+class DaskExecutor:
+    """A cluster by its client; `timeout` seconds without news of any task are an error."""
+
+    def __init__(self, client: Any, timeout: float):
+        if distributed is None:
+            raise ImportError(
+                "learning on a cluster needs dask's scheduler: pip install 'tamis[dask]'. With "
+                "client=None everything is done here."
+            )
+        if not isinstance(client, distributed.Client) or client.asynchronous:
+            raise TypeError(f"client must be None or a distributed.Client. Got {client!r}.")
+        self.client, self.timeout = client, timeout
+        self.known: dict[str, Any] = {}  # what the scheduler said last of its workers
+        self.pinned: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # homes of handles
+
+    # ------------------------------------------------------------------ workers
+    def _alive(self) -> bool:
+        """Whether the scheduler is there; one that the client looks for has forgotten all tasks."""
+        return self.client.status == "running"
+
+    def _lost(self) -> Lost:
+        """Who was lost, where results are gone: what was sent to a worker dies with it.
+
+        Nobody waits for what was under way, wherever its handles are still held.
+        """
+        self.pinned.clear()
+        return Lost("worker" if self._alive() else "scheduler")
+
+    def _workers(self) -> dict[str, Any]:
+        """What the scheduler says of its workers."""
+        if not self._alive():
+            raise Lost("scheduler")
+        try:
+            self.known = dict(self.client.scheduler_info(n_workers=-1)["workers"])
+            return self.known
+        except (OSError, TimeoutError, RuntimeError) as error:
+            raise Lost("scheduler") from error
+
+    def homes(self) -> list[str]:
+        """Addresses of the workers; where there is none yet, waited for."""
+        begun = time.monotonic()
+        while not (found := sorted(self._workers())):
+            if time.monotonic() - begun > self.timeout:
+                raise Lost("scheduler", f"no worker came within {self.timeout:g} seconds")
+            time.sleep(PAUSE)
+        return found
+
+    def room(self, home: str) -> int:
+        """Half of the worker's memory, as it was known when `homes` was asked."""
+        return int(SHARE * (self.known.get(home, {}).get("memory_limit") or 0))
+
+    # ------------------------------------------------------------------ tasks
+    def submit(self, task: Callable, *given: Any, home: str) -> Any:
+        """A task for one worker and no other: stealing would move partitions."""
+        return self._pin(
+            self._asked(
+                lambda: self.client.submit(
+                    run, task, *given, workers=[home], allow_other_workers=False, pure=False
+                )
+            ),
+            home,
+        )
+
+    def put(self, value: Any, home: str) -> Any:
+        """A value sent there, or a collection computed there."""
+        there = {"workers": [home]}
+        if isinstance(value, tuple) and any(hasattr(one, "__dask_graph__") for one in value):
+            parts = [self.put(one, home) for one in value]
+            return self.submit(_paired, *parts, home=home)
+        if hasattr(value, "__dask_graph__"):
+            made = self._asked(
+                lambda: self.client.compute(value, allow_other_workers=False, **there)
+            )
+            return self._pin(made, home)
+        sent = self._asked(
+            lambda: self.client.scatter([value], hash=False, timeout=self.timeout, **there)
+        )
+        return self._pin(sent[0], home)
+
+    def _pin(self, future: Any, home: str) -> Any:
+        self.pinned[future] = home
+        return future
+
+    def _asked(self, call: Callable) -> Any:
+        """What the client says, or that nobody answers."""
+        try:
+            return call()
+        except (OSError, TimeoutError) as error:
+            raise self._lost() from error
+
+    def cancel(self, handles: Sequence[Any]) -> None:
+        """Let go of tasks and results, which the scheduler then forgets.
+
+        Not `Client.cancel`: on tasks that others wait for it trips an assertion of the scheduler
+        (2026.8), which ends the client's connection.
+        """
+        for future in handles:
+            self.pinned.pop(future, None)
+            with suppress(OSError, TimeoutError):
+                future.release()
+
+    # ------------------------------------------------------------------ waiting
+    def gather(self, handles: Sequence[Any]) -> list:
+        """Results, once all are there; the workers are looked at all the while."""
+        self._wait(list(handles))
+        return [self._fetched(future) for future in handles]
+
+    def _wait(self, handles: list[Any]) -> None:
+        """Wait until all are done."""
+        finished, since = 0, time.monotonic()
+        while True:
+            try:
+                distributed.wait(handles, timeout=PAUSE)
+            except TimeoutError:
+                pass
+            except distributed.CancelledError as error:
+                raise self._lost() from error
+            self._look(handles)
+            done = sum(future.done() for future in handles)
+            if done == len(handles):
+                return
+            if done > finished:
+                finished, since = done, time.monotonic()
+            self._be_patient(since)
+
+    def _look(self, handles: Sequence[Any]) -> None:
+        """Raise what a task raised, and `Lost` where a home is gone."""
+        for future in handles:
+            if future.status == "error":
+                error = future.exception(timeout=self.timeout)
+                if isinstance(error, distributed.KilledWorker):
+                    raise RuntimeError(_killed(self.pinned.get(future, "?"))) from error
+                raise error.with_traceback(None)
+            if future.status in ("cancelled", "lost"):
+                raise self._lost()
+        if set(self.pinned.values()) - set(self._workers()):
+            raise self._lost()
+
+    def _be_patient(self, since: float) -> None:
+        if time.monotonic() - since > self.timeout:
+            raise TimeoutError(
+                f"no task has ended for {self.timeout:g} seconds. Look at the workers' logs, pass "
+                "smaller partitions, or a larger timeout."
+            )
+
+    def _fetched(self, future: Any) -> Any:
+        """A result brought here; asked again where it is long on its way."""
+        pause, since = 4 * PAUSE, time.monotonic()
+        while True:
+            try:
+                return future.result(timeout=pause)
+            except TimeoutError:
+                self._look([future])
+                self._be_patient(since)
+                pause *= 2.0
+            except (distributed.CancelledError, OSError) as error:
+                raise self._lost() from error
+
+
+def _paired(*parts: Any) -> tuple:
+    """Parts of a block, together."""
+    return parts
+
+
+def _killed(home: str) -> str:
+    """Words about a task that kills workers."""
+    return (
+        f"a partition has killed the workers that held it, the last {home}: most likely it does "
+        "not fit into their memory. Cut the data into smaller files or blocks, or give workers "
+        "more memory."
+    )

@@ -1,0 +1,251 @@
+"""`fit`: learn where the partitions lie."""
+
+import copy
+from contextlib import nullcontext
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from tamis.base.border import warn_user
+from tamis.base.machine.disk import StrPath
+from tamis.base.machine.threads import alone
+from tamis.distributed.agreement import Agreed, agree
+from tamis.distributed.checkpoint import Rounds
+from tamis.distributed.executors import Executor, Inline
+from tamis.distributed.merging import MERGES, has_mean, mean_of
+from tamis.distributed.parts import FILE, Part, blocks_of, named_files
+from tamis.distributed.rounds import Places, Schedule, replayed
+from tamis.distributed.visits import Path, list_files, schema_of
+
+Model = TypeVar("Model")
+HOW = ("walk", "mix", "sum")
+MOST_PATHS = 8  # by default
+FEW = 4  # sweeps below which a mix is worse than a walk
+
+
+@alone
+def fit(
+    model: Model,
+    rows: Any,
+    client: Any = None,
+    *,
+    sweeps: int = 1,
+    how: Literal["walk", "mix", "sum"] = "walk",
+    paths: int | None = None,
+    merge: Literal["mean", "precision"] = "mean",
+    target: str | None = None,
+    checkpoint: StrPath | None = None,
+    segment: int = 2,
+    timeout: float = 600.0,
+    progress: bool | Literal["auto"] = "auto",
+    **reading: Any,
+) -> Model:
+    """Train a model on partitions where they lie, on a Dask cluster or here, to the same bits.
+
+    First all partitions are surveyed, and agree on columns and classes; then models go from
+    partition to partition. What comes of it depends on the partitions and their order, not on how
+    many workers there are, which of them die, or what is done first.
+
+    ``how="walk"``: in round r path m visits partition (m + r) modulo their number, so that all
+    paths learn every row `sweeps` times, each in another order; path 0 is the pass that one
+    machine would make. Several paths give one model of their mean score. ``how="mix"``: all
+    partitions are learnt apart from one start, and the mean of what they have learnt is the next
+    start; less work, and a larger error below four sweeps or so.
+
+    Parameters
+    ----------
+    model : estimator
+        Any model with `partial_fit`, fitted or not; a fitted one goes on. `mix` takes first-order
+        models (FTRL, RDA, FOBOS, plain SGD) and confidence-weighted ones of diagonal covariance.
+    rows : glob, list of files, dask DataFrame, (X, y) of dask arrays, or iterable of blocks
+        A file is a partition, opened by workers, which all must see it. Blocks are `Rows`, (X, y)
+        or (X, y, weights), or delayed ones.
+    client : distributed.Client or None, default=None
+        None does everything here, through the same rounds.
+    sweeps : int, default=1
+        How often every row is learnt.
+    how : {"walk", "mix", "sum"}, default="walk"
+        See above. "sum" is not there yet.
+    paths : int or None, default=None
+        Paths of a walk, at most as many as partitions. None: 8, or as many as there are
+        partitions, and 1 for models without a mean of paths.
+    merge : {"mean", "precision"}, default="mean"
+        How a mix of confidence-weighted models goes: a plain mean, or means weighted by precision,
+        and precisions that add up.
+    target : str or None, default=None
+        Column of the target, in frames and tables.
+    checkpoint : path or None, default=None
+        Folder of this machine for checkpoints, and for nothing else. If it holds one of the same
+        task, the run goes on from there.
+    segment : int, default=2
+        Rounds of a walk between two checkpoints; so many are replayed where a worker is lost.
+    timeout : float, default=600.0
+        Seconds without any task done that are an error.
+    progress : bool or "auto", default="auto"
+        Progress bar.
+    **reading
+        What `open_rows` is told of files.
+
+    Returns
+    -------
+    model : estimator
+        The same model, trained. Of several paths: `paths_` are their models,
+        `selection_probability_` the share of them that keep a weight, and `partial_fit` is refused.
+
+    See Also
+    --------
+    train : The same for one machine, with validation.
+
+    Examples
+    --------
+    >>> import tamis.distributed
+    >>> from tamis import FTRLClassifier
+    >>> from tamis.datasets import make_text
+    >>> X, y, _ = make_text(n_samples=2000, n_features=5000, random_state=0)
+    >>> blocks = [(X[k : k + 500], y[k : k + 500]) for k in range(0, 2000, 500)]
+    >>> model = tamis.distributed.fit(FTRLClassifier(alpha=5e-4), blocks)
+    >>> len(model.paths_), model.t_
+    (4, 2000)
+    """
+    _check(model, how, merge, sweeps, segment, paths)
+    executor: Executor = Inline()
+    if client is not None:
+        from tamis.distributed.cluster import DaskExecutor
+
+        executor = DaskExecutor(client, float(timeout))
+    places, agreed = _plan(model, rows, executor, target, checkpoint is not None, reading)
+    count = _count(model, paths, len(places.parts), how)
+    schedule = Schedule(places, sweeps, segment, merge if how == "mix" else None)
+    start = [Path(copy.deepcopy(model)) for _ in range(count)]
+    task = _task(model, places.parts, agreed, how, sweeps, count, merge)
+    with nullcontext() if checkpoint is None else Rounds(checkpoint, count) as folder:
+        ended = schedule.run(start, folder, task, progress)
+    places.forget()
+    found = mean_of([path.model for path in ended])
+    if hasattr(found, "refine") and count == 1:
+        found.refine()
+    _dress(found, agreed, sweeps)
+    vars(model).update(vars(found))
+    return model
+
+
+def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: Any) -> None:
+    """Refuse what has no meaning."""
+    for name, value, choices in (("how", how, HOW), ("merge", merge, MERGES)):
+        if value not in choices:
+            listed = ", ".join(map(repr, choices))
+            raise ValueError(f"{name} must be one of {listed}. Got {value!r}.")
+    numbers = {"sweeps": sweeps, "segment": segment} | ({} if paths is None else {"paths": paths})
+    for name, value in numbers.items():
+        if not isinstance(value, int) or value < 1:
+            raise ValueError(f"{name} must be a whole number from 1 on. Got {value!r}.")
+    if how == "sum":
+        raise NotImplementedError(
+            "how='sum' is not there yet: pass how='walk', or 'mix' for first-order and "
+            "confidence-weighted models."
+        )
+    if not hasattr(model, "partial_fit"):
+        raise TypeError(
+            f"{type(model).__name__} has no partial_fit: it learns from all rows at once, on one "
+            "machine. Use an online model, such as FTRLClassifier."
+        )
+    if how == "mix" and sweeps < FEW:
+        warn_user(
+            f"how='mix' with {sweeps} sweeps has a larger error than how='walk', most often below "
+            f"{FEW} sweeps.",
+            UserWarning,
+        )
+
+
+def _plan(
+    model: Any, rows: Any, executor: Executor, target: str | None, mark: bool, reading: dict
+) -> tuple[Places, Agreed]:
+    """The partitions where they lie, and what they agree on."""
+    names, schema = named_files(rows), None
+    if names is not None:
+        reading = {**reading} if target is None else {**reading, "target": target}
+        files, reading, schema = _first(executor, list_files, names, reading)
+        reading.pop("schema", None)
+        parts = [Part(FILE, name, name) for name in files]
+    elif reading:
+        raise TypeError(f"{', '.join(reading)}: these are for files, and there are none.")
+    else:
+        parts = blocks_of(rows, target)
+    places = Places(executor, parts)
+    seen = places.look(reading, schema, target, mark)
+    agreed = agree(model, seen, [part.name for part in parts], names is not None)
+    agreed.target, places.agreed = target, agreed
+    if names is not None:
+        some = parts[agreed.full[0]].what
+        agreed.schema = _first(executor, schema_of, some, reading, schema, agreed.survey)
+        agreed.reading = reading
+    return places, agreed
+
+
+def _first(executor: Executor, task: Any, *given: Any) -> Any:
+    """What the first worker says."""
+
+    def attempt() -> Any:
+        return executor.gather([executor.submit(task, *given, home=executor.homes()[0])])[0]
+
+    return replayed(attempt, lambda: None)
+
+
+def _count(model: Any, paths: int | None, partitions: int, how: str) -> int:
+    """How many paths there are."""
+    if how == "mix":
+        if paths not in (None, 1):
+            raise ValueError("how='mix' has one path; paths is for how='walk'.")
+        return 1
+    name = type(model).__name__
+    if paths is not None and paths > partitions:
+        raise ValueError(
+            f"paths={paths} for {partitions} partitions: no two paths may be at one of them. Pass "
+            "at most as many, or cut the data into more files or blocks."
+        )
+    if not has_mean(model):
+        if paths not in (None, 1):
+            raise ValueError(
+                f"several paths of {name} have no mean that is such a model again. Pass paths=1."
+            )
+        return 1
+    return min(partitions, MOST_PATHS) if paths is None else paths
+
+
+def _task(model: Any, parts: list, agreed: Agreed, how, sweeps, count, merge) -> dict:
+    """What is learnt from what and how, as plain data."""
+    chosen = {
+        name: repr(value)
+        for name, value in sorted(model.get_params(deep=True).items())
+        if name not in ("n_jobs", "verbose")
+    }
+    fitted = hasattr(model, "n_features_in_")
+    return {
+        "model": type(model).__name__,
+        "parameters": chosen,
+        "how": how,
+        "sweeps": sweeps,
+        "paths": count,
+        "merge": merge,
+        "columns": agreed.survey.features,
+        "classes": repr(agreed.survey.classes),
+        "reading": {name: repr(value) for name, value in sorted(agreed.reading.items())},
+        "parts": [
+            {"name": part.name, "rows": one.survey.rows, **one.digest}
+            for part, one in zip(parts, agreed.seen, strict=True)
+        ],
+        "begun": repr(getattr(model, "t_", None)) if fitted else None,
+    }
+
+
+def _dress(model: Any, agreed: Agreed, sweeps: int) -> None:
+    """What a model says about its training."""
+    names = agreed.seen[agreed.full[0]].names
+    line = {"pass": sweeps, "rows": sweeps * agreed.survey.rows}
+    if hasattr(model, "support_"):
+        line["nonzeros"] = len(model.support_)
+    model.train_history_ = [line]
+    if agreed.schema is not None:
+        model.reading_ = agreed.schema
+    if names is not None:
+        model.feature_names_in_ = np.array(names, dtype=object)

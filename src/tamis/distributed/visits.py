@@ -1,0 +1,239 @@
+"""What workers do: look at a partition, open it, learn from it. No task changes what it is given:
+whoever replays it starts from the same bits.
+"""
+
+import copy
+import hashlib
+import os
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from tamis.distributed.agreement import Agreed, Seen, coded, wants_classes
+from tamis.distributed.parts import FRAME
+from tamis.read.formats import format_of
+from tamis.read.opening import open_rows
+from tamis.read.rows import ReadError
+from tamis.read.streams import expand, fingerprint
+from tamis.read.survey import Survey
+
+TABLES = ("csv", "tsv", "parquet", "arrow")
+
+
+class Block(NamedTuple):
+    """Rows to learn from."""
+
+    X: Any
+    y: Any
+    weights: np.ndarray | None
+    names: list[str] | None = None
+
+
+class Partition:
+    """A partition on a worker: its blocks, or how they are read again at every visit; `agreed` is
+    its own.
+    """
+
+    def __init__(self, number: int, name: str, agreed: Agreed, blocks: list[Block] | None):
+        self.number, self.name, self.agreed, self.blocks = number, name, agreed, blocks
+
+    def __iter__(self) -> Iterator[Block]:
+        return _blocks_of_file(self.name, self.agreed) if self.blocks is None else iter(self.blocks)
+
+
+@dataclass
+class Path:
+    """A model on its way, and what it has learnt: partitions in their order, rows, and its own
+    count of them.
+    """
+
+    model: Any
+    visited: tuple[int, ...] = ()
+    rows: int = 0
+    steps: int = 0
+
+
+# --------------------------------------------------------------------------- files
+def list_files(names: list[str], reading: dict) -> tuple[list[str], dict, dict | None]:
+    """Names of all files, what they are opened with, and the schema of tables, which is one for all
+    of them.
+    """
+    files = expand(names)
+    kind = reading.get("format") or format_of(files)
+    reading = {**reading, "format": kind}
+    schema = reading.get("schema")
+    if kind in TABLES and schema is None:
+        schema = open_rows(files, **reading).schema
+    return files, reading, schema
+
+
+def look_at_file(name: str, reading: dict, schema: dict | None) -> Seen:
+    """A survey of a file, where it lies."""
+    source = _opened(name, {**reading, "schema": schema})
+    facts = fingerprint(name)
+    facts.pop("changed", None)  # it differs between copies
+    return Seen(source.look(), digest=facts)
+
+
+def schema_of(name: str, reading: dict, schema: dict | None, survey: Survey) -> dict:
+    """The schema by which every file is read, from the survey of all."""
+    source = _opened(name, {**reading, "schema": schema})
+    source.agree(survey)
+    return source.schema
+
+
+def _opened(name: str, reading: dict) -> Any:
+    """A file, or words about a worker that does not see it."""
+    if not os.path.exists(name):
+        raise ReadError(
+            f"{name}: the worker on {socket.gethostname()} (process {os.getpid()}) sees no such "
+            "file. Every worker must see every file: put them on a disk that all share."
+        )
+    return open_rows(name, **reading)
+
+
+def _blocks_of_file(name: str, agreed: Agreed) -> Iterator[Block]:
+    """Chunks of a file, by the schema of all."""
+    source = _opened(name, {**agreed.reading, "schema": agreed.schema})
+    for chunk in source:
+        yield Block(chunk.X, chunk.targets, chunk.weights)
+    if source.dropped:
+        raise ReadError(
+            f"{name}: {source.dropped:,} entries are outside of the columns that all files have "
+            "agreed on: it has changed since it was surveyed. Begin anew."
+        )
+
+
+def open_file(number: int, name: str, agreed: Agreed, keep: bool) -> Partition:
+    """A file as a partition, held in memory or read at every visit."""
+    facts = fingerprint(name) if os.path.exists(name) else {}
+    facts.pop("changed", None)
+    if facts and facts != agreed.seen[0].digest:
+        raise ReadError(f"{name}: it has changed since it was surveyed. Begin anew.")
+    if not agreed.seen[0].survey.rows:
+        return Partition(number, name, agreed, [])
+    blocks = list(_blocks_of_file(name, agreed)) if keep else None
+    return Partition(number, name, agreed, blocks)
+
+
+# --------------------------------------------------------------------------- blocks
+def taken(kind: str, raw: Any, name: str, target: str | None) -> Block:
+    """A block as NumPy and SciPy have it."""
+    names = None
+    if kind == FRAME:
+        raw = (raw.drop(columns=[target]), raw[target])
+    if not (isinstance(raw, tuple) and 2 <= len(raw) <= 3):
+        raise TypeError(f"{name} must be (X, y) or (X, y, weights). Got {type(raw).__name__}.")
+    X, y, weights = (*raw, None) if len(raw) == 2 else raw
+    if hasattr(X, "dtypes"):
+        names = [str(one) for one in X.columns]
+        words = [
+            str(c) for c, kind in zip(X.columns, X.dtypes, strict=True) if kind.kind not in "biuf"
+        ]
+        if words:
+            raise TypeError(
+                f"{name}: columns {', '.join(map(repr, words[:10]))} hold no numbers. Turn them "
+                "into numbers first, or pass the files of the table."
+            )
+        X = X.to_numpy(dtype=np.float64)
+    X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
+    y = y if sp.issparse(y) else np.asarray(y)
+    y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 and not sp.issparse(y) else y
+    if y.dtype == object:
+        y = y.astype(str)
+    weights = None if weights is None else np.asarray(weights, dtype=np.float64)
+    for what, other in (("y", y), ("weights", weights)):
+        if other is not None and other.shape[0] != X.shape[0]:
+            raise ValueError(f"{name}: {X.shape[0]} rows of X, but {other.shape[0]} of {what}.")
+    return Block(X, y, weights, names)
+
+
+def look_at_block(kind: str, raw: Any, name: str, target: str | None, mark: bool) -> Seen:
+    """A survey of a block; `mark`: also what tells it from others."""
+    block = taken(kind, raw, name, target)
+    X, live = block.X, block.weights
+    rows = X.shape[0]
+    found = Survey(rows=rows, features=X.shape[1], weighted=live is not None)
+    found.nonzeros = X.nnz if sp.issparse(X) else X.size
+    found.learnt = rows if live is None else int(np.count_nonzero(live))
+    if rows and (sp.issparse(block.y) or block.y.ndim == 1):
+        found._meet(block.y)
+    found.several |= not sp.issparse(block.y) and block.y.ndim > 1
+    return Seen(found, block.names, {"digest": _digest(block)} if mark else {})
+
+
+def _digest(block: Block) -> str:
+    """A digest of all numbers of a block."""
+    total = hashlib.sha256()
+    whole: list[Any] = [block.X, block.y, *([] if block.weights is None else [block.weights])]
+    for one in whole:
+        for array in (one.data, one.indices, one.indptr) if sp.issparse(one) else (one,):
+            total.update(f"{array.dtype}{array.shape}".encode())
+            total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
+
+
+def open_block(number: int, kind: str, raw: Any, name: str, agreed: Agreed) -> Partition:
+    """A block as a partition."""
+    block = taken(kind, raw, name, agreed.target)
+    return Partition(number, name, agreed, [block] if block.X.shape[0] else [])
+
+
+# --------------------------------------------------------------------------- learning
+def visit(path: Path, partition: Partition) -> Path:
+    """A model that has learnt a partition too; the one given stays as it is."""
+    model = copy.deepcopy(path.model)
+    jobs = getattr(model, "n_jobs", None)
+    if hasattr(model, "n_jobs"):
+        model.n_jobs = 1
+    before, rows = _steps(model), 0
+    with _libraries().limit(limits=1):
+        for block in partition:
+            rows += _learn(model, block, partition)
+    if hasattr(model, "n_jobs"):
+        model.n_jobs = jobs
+    (due,) = partition.agreed.learnt
+    if rows != due:
+        raise ReadError(
+            f"{partition.name}: {rows:,} rows, where there were {due:,}: it has changed. Begin "
+            "anew."
+        )
+    steps = path.steps + _steps(model) - before
+    return replace(
+        path,
+        model=model,
+        visited=(*path.visited, partition.number),
+        rows=path.rows + rows,
+        steps=steps,
+    )
+
+
+def _learn(model: Any, block: Block, partition: Partition) -> int:
+    """Learn a block; the rows of weight above 0."""
+    agreed, named, y = partition.agreed, {}, block.y
+    if wants_classes(model):
+        y = coded(model, y, agreed, partition.name)
+        if agreed.classes is not None and not hasattr(model, "classes_"):
+            named["classes"] = agreed.classes
+    if block.weights is not None:
+        named["sample_weight"] = block.weights
+    model.partial_fit(block.X, y, **named)
+    return block.X.shape[0] if block.weights is None else int(np.count_nonzero(block.weights))
+
+
+def _steps(model: Any) -> int:
+    """Rows that a model says it has learnt."""
+    return int(getattr(model, "t_", 0) or 0)
+
+
+@cache
+def _libraries() -> Any:
+    """The libraries with threads of their own; looking for them takes long."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -1,0 +1,318 @@
+"""A small cluster of this machine: bits of the rounds that are done here, whoever dies meanwhile.
+
+The folder is not called as the package it tests: tests are on the path, and would be found for it.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from clusters.ground import BLOCKS, CUTS, X, Y, bits, write_parts
+
+import tamis.distributed as td
+from tamis import (
+    AROWClassifier,
+    FTRLClassifier,
+    FTRLRegressor,
+    StabilitySelector,
+    StabilizedSGDClassifier,
+)
+from tamis.distributed.checkpoint import Rounds
+from tamis.read.rows import ReadError
+
+dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'tamis[dask]'")
+distributed = pytest.importorskip("distributed", reason="no distributed: pip install 'tamis[dask]'")
+pytestmark = pytest.mark.usefixtures("bounded")
+LOCAL = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+QUICK = {
+    "distributed.comm.timeouts.connect": "5s",
+    "distributed.worker.daemon": True,
+}
+
+
+def alive(pid):
+    """Whether a process runs, and is no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone(pids, seconds=30):
+    """Whether all processes end in time."""
+    end = time.monotonic() + seconds
+    while any(map(alive, pids)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return not any(map(alive, pids))
+
+
+@contextmanager
+def started(**more):
+    """A cluster of two processes; none is left behind."""
+    options = {"n_workers": 2, "threads_per_worker": 1, "memory_limit": "1GiB", **LOCAL, **more}
+    with dask.config.set(QUICK), distributed.LocalCluster(**options) as cluster:
+        pids = {nanny.pid for nanny in cluster.workers.values()}
+        with distributed.Client(cluster, timeout="30s") as client:
+            client.wait_for_workers(2, timeout="60s")
+            yield client
+            pids |= set(client.run(os.getpid).values())
+    assert gone(pids - {os.getpid()}), "a worker outlives its cluster"
+
+
+@pytest.fixture(scope="module")
+def client():
+    with started() as made:
+        yield made
+
+
+# --------------------------------------------------------------------------- the same bits
+def as_delayed(folder):
+    return [dask.delayed(lambda k=k: BLOCKS[k])() for k in range(4)]
+
+
+def as_mixture(folder):
+    lazy = (dask.delayed(BLOCKS[2][0]), BLOCKS[2][1])
+    return [BLOCKS[0], dask.delayed(BLOCKS[1]), lazy, BLOCKS[3]]
+
+
+FORMS = {
+    "files": write_parts,
+    "blocks": lambda folder: BLOCKS,
+    "delayed": as_delayed,
+    "mixture": as_mixture,
+}
+
+
+@pytest.mark.parametrize("how", ["walk", "mix"])
+@pytest.mark.parametrize("form", FORMS)
+def test_a_cluster_gives_the_bits_of_one_process(client, tmp_path, form, how):
+    rows = FORMS[form](tmp_path)
+    here = td.fit(FTRLClassifier(), BLOCKS, sweeps=4, how=how)
+    there = td.fit(FTRLClassifier(), rows, client, sweeps=4, how=how)
+    assert bits(there) == bits(here)
+    assert there.t_ == here.t_
+
+
+@pytest.mark.parametrize(
+    ("model", "given"),
+    [
+        (AROWClassifier(), {"how": "mix", "merge": "precision", "sweeps": 4}),
+        (FTRLClassifier(n_jobs=2, average=True), {}),
+        (StabilizedSGDClassifier(n_paths=3, n_jobs=2, random_state=0), {"sweeps": 2}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_other_models(client, model, given):
+    from sklearn.base import clone
+
+    here, there = (
+        td.fit(clone(model), BLOCKS, **given),
+        td.fit(clone(model), BLOCKS, client, **given),
+    )
+    assert bits(there) == bits(here)
+    assert there.get_params() == model.get_params()
+
+
+def test_arrays_and_frames_of_dask(client):
+    pytest.importorskip("pandas")
+    import dask.array as da
+    import dask.dataframe as dd
+    import pandas as pd
+
+    dense = X.toarray()
+    cuts = tuple(b - a for a, b in CUTS)
+    dx, dy = da.from_array(dense, chunks=(cuts, 60)), da.from_array(Y, chunks=(cuts,))
+    here = td.fit(FTRLClassifier(), [(dense[a:b], Y[a:b]) for a, b in CUTS])
+    for given in ((None,), (client,)):
+        assert bits(td.fit(FTRLClassifier(), (dx, dy), *given)) == bits(here)
+    kept = client.persist([dx, dy])
+    assert bits(td.fit(FTRLClassifier(), tuple(kept), client)) == bits(here)
+    sparse = dx.map_blocks(sp.csr_array)
+    assert bits(td.fit(FTRLClassifier(), (sparse, dy), client)) == bits(here)
+    frame = pd.DataFrame(dense, columns=[f"c{k}" for k in range(60)]).assign(label=Y)
+    parts = dd.from_pandas(frame, npartitions=3)
+    model = td.fit(FTRLClassifier(), parts, client, target="label", paths=1)
+    whole = FTRLClassifier().partial_fit(dense, Y, classes=[0, 1])
+    assert bits(model) == bits(whole)
+    assert model.feature_names_in_[1] == "c1"
+    with pytest.raises(ValueError, match=r"X is cut by columns.*X.rechunk\(\{1: -1\}\)"):
+        td.fit(FTRLClassifier(), (dx.rechunk((150, 30)), dy), client)
+    with pytest.raises(ValueError, match="cut into different blocks of rows"):
+        td.fit(FTRLClassifier(), (dx.rechunk((150, 60)), dy), client)
+    with pytest.raises(ValueError, match="target=None is no column"):
+        td.fit(FTRLClassifier(), parts, client)
+    words = dd.from_pandas(frame.assign(city="rome"), npartitions=2)
+    with pytest.raises(TypeError, match="partition 0: columns 'city' hold no numbers"):
+        td.fit(FTRLClassifier(), words, client, target="label")
+
+
+def test_halves_of_other_targets(client):
+    rows = np.ones((50, 1))
+    halves = [(rows, np.zeros(50)), (rows, np.full(50, 100.0))]
+    model = td.fit(FTRLRegressor(fit_intercept=False, alpha=0), halves, client, sweeps=4)
+    assert 20 < model.predict(rows)[0] < 80
+
+
+def test_mixed_bases_empty_partitions_and_one_class(client, tmp_path):
+    for k, text in enumerate(["1 1:1 3:1\n1 2:1\n" * 5, "", "-1 0:1 3:2\n-1 4:1\n" * 5]):
+        (tmp_path / f"{k}.svm").write_text(text)
+    glob = str(tmp_path / "*.svm")
+    assert bits(td.fit(FTRLClassifier(), glob, client)) == bits(td.fit(FTRLClassifier(), glob))
+
+
+def test_errors_of_tasks_come_home(client, tmp_path):
+    with pytest.raises(ValueError, match="block 1 has 59 columns"):
+        td.fit(FTRLClassifier(), [BLOCKS[0], (X[:5, :59], Y[:5])], client)
+    (tmp_path / "a.svm").write_text("1 1:1\n0 2:x\n")
+    with pytest.raises(ReadError, match=r"a.svm, line 2"):
+        td.fit(FTRLClassifier(), tmp_path / "a.svm", client)
+    with pytest.raises(ReadError, match="no file matches"):
+        td.fit(FTRLClassifier(), str(tmp_path / "b*.svm"), client)
+    with pytest.raises(TypeError, match=r"client must be None or a distributed.Client"):
+        td.fit(FTRLClassifier(), BLOCKS, object())
+
+
+@pytest.mark.parametrize("engine", ["dask", "loky"])
+def test_independent_fits_run_under_joblib(client, engine):
+    import joblib
+
+    given = {"n_pairs": 3, "random_state": 0, "n_jobs": 2}
+    here = StabilitySelector(FTRLClassifier(random_state=0), **given).fit(X, Y)
+    with joblib.parallel_config(engine):
+        there = StabilitySelector(FTRLClassifier(random_state=0), **given).fit(X, Y)
+    assert np.array_equal(there.selection_probability_, here.selection_probability_)
+
+
+@pytest.mark.parametrize("where", ["address", "local:2"])
+def test_the_command_line_learns_on_a_cluster(client, tmp_path, where):
+    from tamis import load
+
+    glob, out = write_parts(tmp_path), str(tmp_path / "model.tamis")
+    place = client.scheduler.address if where == "address" else where
+    words = ["fit", glob, "--method", "ftrl", "--cluster", place, "--passes", "2", "--out", out]
+    command = [sys.executable, "-m", "tamis", *words, "--checkpoint", str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "FTRLClassifier" in done.stdout
+    assert bits(load(out)) == bits(td.fit(FTRLClassifier(random_state=0), glob, sweeps=2))
+
+
+def test_sizes_are_known():
+    from dask.sizeof import sizeof
+
+    from tamis.distributed.agreement import Agreed
+    from tamis.distributed.visits import Block, Partition, Path
+
+    model = FTRLClassifier().partial_fit(sp.csr_array((2, 100_000)), [0, 1], [0, 1])
+    assert 1_600_000 < sizeof(Path(model)) < 1_700_000
+    partition = Partition(
+        0, "a", Agreed([], None), [Block(np.zeros((1000, 100)), np.zeros(9), None)]
+    )
+    assert 800_000 < sizeof(partition) < 810_000
+
+
+# --------------------------------------------------------------------------- faults
+def kill_at(monkeypatch, client, moments):
+    """Kill a worker while tasks are on their way: after so many were submitted."""
+    from tamis.distributed.cluster import DaskExecutor
+
+    submit, count, killed = DaskExecutor.submit, [0], []
+
+    def counting(self, task, *given, home):
+        found = submit(self, task, *given, home=home)
+        count[0] += 1
+        if count[0] in moments:
+            pid = client.run(os.getpid, workers=[home])[home]
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+        return found
+
+    monkeypatch.setattr(DaskExecutor, "submit", counting)
+    return killed
+
+
+@pytest.mark.parametrize("how", ["walk", "mix"])
+def test_workers_killed_in_mid_round(monkeypatch, tmp_path, how):
+    """Twice: among visits of the first rounds, and in a later segment, whose models lie there."""
+    glob = write_parts(tmp_path)
+    here = td.fit(FTRLClassifier(), glob, sweeps=4, how=how)
+    with started() as client:
+        killed = kill_at(monkeypatch, client, (12, 45))
+        there = td.fit(FTRLClassifier(), glob, client, sweeps=4, how=how, timeout=60)
+    assert bits(there) == bits(here)
+    assert len(killed) == 2
+    assert gone(killed)
+
+
+CLUSTER = """
+import sys
+import dask, distributed
+
+if __name__ == "__main__":
+    with dask.config.set({"distributed.comm.timeouts.connect": "5s"}):
+        cluster = distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, host="127.0.0.1",
+            dashboard_address="127.0.0.1:0", protocol="tcp://",
+        )
+        print(cluster.scheduler_address, flush=True)
+        sys.stdin.read()
+"""
+
+
+@contextmanager
+def another_cluster():
+    """A scheduler and its worker in one process, which can be killed; its address and process."""
+    made = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
+    try:
+        yield made.stdout.readline().strip(), made
+    finally:
+        made.kill()
+        made.wait(30)
+        made.stdout.close()
+        made.stdin.close()
+
+
+def test_a_scheduler_killed_and_the_run_resumed(monkeypatch, tmp_path):
+    glob = write_parts(tmp_path)
+    given = {"sweeps": 2, "checkpoint": tmp_path / "run", "timeout": 60}
+    here = td.fit(FTRLClassifier(), glob, sweeps=2)
+    put, count = Rounds.put, [0]
+    with dask.config.set(QUICK), another_cluster() as (address, made):
+
+        def kill(self, *what):
+            put(self, *what)
+            count[0] += 1
+            if count[0] == 2:
+                made.kill()
+
+        monkeypatch.setattr(Rounds, "put", kill)
+        client = distributed.Client(address, timeout="10s")
+        try:
+            with pytest.raises(ConnectionError, match="the scheduler is gone"):
+                td.fit(FTRLClassifier(), glob, client, **given)
+        finally:
+            client.close(timeout=5)
+    monkeypatch.setattr(Rounds, "put", put)
+    with (
+        dask.config.set(QUICK),
+        another_cluster() as (address, _),
+        distributed.Client(address, timeout="30s") as client,
+    ):
+        there = td.fit(FTRLClassifier(), glob, client, **given)
+    assert bits(there) == bits(here)
+
+
+def test_nobody_is_waited_for_in_vain(client, tmp_path):
+    """A task that does not end is an error that says so."""
+    slow = [dask.delayed(lambda: time.sleep(8) or BLOCKS[0])()]
+    with pytest.raises(TimeoutError, match="no task has ended for 2 seconds"):
+        td.fit(FTRLClassifier(), slow, client, timeout=2)

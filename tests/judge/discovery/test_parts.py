@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import expit
 from sklearn.linear_model import Lasso, LogisticRegression
 from spelling import L1
 
 from tamis.judge.discovery.claims import qvalues_of
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import _exact, _krylov, company, components
+from tamis.judge.discovery.products import Sheet, Test, _newton
 from tamis.judge.discovery.screening.path import Path
 
 
@@ -126,3 +128,21 @@ def test_qvalues_are_benjamini_and_hochbergs():
     for rank, k in enumerate(order):
         wanted[k] = min(1.0, min(100 * p[order[r]] / (r + 1) for r in range(rank, 30)))
     assert qvalues_of(p, 100, "bh") == pytest.approx(wanted)
+
+
+def test_regressions_of_classes_reach_their_optimum():
+    """From a start that undamped Newton steps never return from, and where classes are apart."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=(120, 9)), np.ones(120)])
+    y = (table[:, 0] * 3.0 + table[:, 1] + rng.logistic(size=120) > 0).astype(float)[:, None]
+    sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
+    test = Test(0, 8, np.arange(8))
+    at = np.append(np.arange(8), 9)
+    for start in (0.0, 6.0, -6.0):
+        starts = np.full((1, 10), start)
+        weights = _newton(sheet, [test], [at], starts)[0]
+        slope = table[:, at].T @ (y[:, 0] - expit(table[:, at] @ weights))
+        assert slope == pytest.approx(0.0, abs=1e-4)
+    y = (table[:, 0] > 0).astype(float)[:, None]
+    apart = _newton(Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10), [test], [at], starts)
+    assert np.isfinite(apart[0]).all()

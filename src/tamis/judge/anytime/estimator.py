@@ -112,7 +112,7 @@ class FDRStream(SelectorMixin, Estimator):
     []
     [ 3 20]
     [ 3 20]
-    [ 3 20 40]
+    [ 3 20]
     [ 3 20 40]
     [ 3 20 40]
     [ 3 20 40]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
-NEWTON, FARTHEST, ENOUGH = 15, 3.0, 1e-6  # most steps, largest move, and the move that ends them
+TURNS, FARTHEST, ENOUGH = 50, 3.0, 1e-8  # most steps, largest move, and the move that ends them
 SHRINKS = 0.25  # a move over the last one, up to which a Gram matrix is good enough
 RIDGE = 1e-8  # of the rows, on the diagonal of a Newton step
 TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
@@ -194,32 +194,43 @@ def _newton(
 ) -> list[np.ndarray]:
     """Weights of unpenalised logistic regressions on the controls."""
     found = [starts[test.output, at] for test, at in zip(tests, everything, strict=True)]
+    before = [weights.copy() for weights in found]
     bends: dict[int, np.ndarray] = {}
-    last, turns = np.full(len(tests), np.inf), np.zeros(len(tests), dtype=np.int64)
-    left = list(range(len(tests)))
+    size = len(tests)
+    least, last, turns = np.full(size, np.inf), np.full(size, np.inf), np.zeros(size, dtype=int)
+    left = list(range(size))
     while left:
         # A Gram matrix costs as much as all its columns: one is kept as long as moves shrink well.
         fresh = [k for k in left if k not in bends]
         bends |= {k: np.zeros((len(found[k]), len(found[k]))) for k in fresh}
-        slopes = {k: np.zeros(len(found[k])) for k in left}
+        slopes, losses = {k: np.zeros(len(found[k])) for k in left}, dict.fromkeys(left, 0.0)
         for table, targets, weights in sheet.blocks():
             for k in left:
-                controls = table[:, everything[k]]
-                likely = expit(controls @ found[k])
-                slopes[k] += controls.T @ (weights * (targets[:, tests[k].output] - likely))
+                controls, y = table[:, everything[k]], targets[:, tests[k].output]
+                scores = controls @ found[k]
+                likely = expit(scores)
+                losses[k] += float(weights @ (np.logaddexp(0.0, scores) - y * scores))
+                slopes[k] += controls.T @ (weights * (y - likely))
                 if k in fresh:
                     bend = weights * likely * (1.0 - likely)
                     bends[k] += controls.T @ (controls * bend[:, None])
         for k in list(left):
-            move = _solved(bends[k], slopes[k], RIDGE * sheet.total)
-            far = float(np.abs(move).max())
-            found[k] += move * min(1.0, FARTHEST / max(far, 1e-300))
-            turns[k] += k in fresh
-            if far < ENOUGH or (turns[k] == NEWTON and far > SHRINKS * last[k]):
+            turns[k] += 1
+            if turns[k] > TURNS:
                 left.remove(k)
-            elif far > SHRINKS * last[k] or far > 1.0:
+            elif losses[k] > least[k] + 1e-12 * abs(least[k]):  # too far: half of the way
+                found[k] = 0.5 * (found[k] + before[k])
                 del bends[k]
-            last[k] = far
+            else:
+                move = _solved(bends[k], slopes[k], RIDGE * sheet.total)
+                far = float(np.abs(move).max())
+                least[k], before[k] = losses[k], found[k]
+                found[k] = found[k] + move * min(1.0, FARTHEST / max(far, 1e-300))
+                if far < ENOUGH:
+                    left.remove(k)
+                elif far > SHRINKS * last[k] or far > 1.0:
+                    del bends[k]
+                last[k] = far
     return found
 
 

@@ -145,7 +145,8 @@ def beside(store: Store) -> Table:
     head = ["design", "method", "false", "power", "softer false", "softer power", "kappa"]
     note = f"""{rivals.said()} Those of other packages, stability selection and marginal tests run
         on five seeds (fewer where the benchmark was cut short: one seed shows nothing but that it
-        runs), other packages on designs of numbers; ipss and knockpy on one design of classes too; T-Rex is for numbers. ipss with 50 pairs and no preselection; knockoffs
+        runs), other packages on designs of numbers; ipss and knockpy on one design of classes
+        too; T-Rex is for numbers. ipss with 50 pairs and no preselection; knockoffs
         equicorrelated, with the covariance shrunk by Ledoit and Wolf's rule, on lasso statistics.
         Other than FDRSelector, all claim single features: the softer columns are for fairness."""
     return Table("Beside others", [*head, "CPU s", "seeds"], rows, note)
@@ -187,8 +188,8 @@ def real(store: Store) -> tuple[Table, list[Goal]]:
             goals.append(Goal(f"{promise}{bar:.3f}) of the runs", said, judged))
             rows.append([f"all, {method}", "", f"{sum(found)} of {len(found)}", "", ""])
     head = ["set", "rows x columns, targets", "single", "groups", "CPU s"]
-    note = f"""Runs with something selected; {null.PERMUTATIONS} a set, fewer where the benchmark was
-        cut short. Larger sets are cut to a random
+    note = f"""Runs with something selected; {null.PERMUTATIONS} a set, fewer where the benchmark
+        was cut short. Larger sets are cut to a random
         {null.ROWS:,} rows, those with three classes or more, or with labels, to
         {null.ROWS_OF_MANY:,}, and classes with fewer than 5 rows are left out. Gaps are filled by
         medians. Sets without labels: the number of different words, permuted. The 20 runs on a set

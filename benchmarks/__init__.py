@@ -49,6 +49,6 @@ HOMES = {
     "mutations": "trust.mutations",
     "kills": "trust.kills",
     "intervals": "trust.intervals",
-    "anytime": "papers.guarantees.anytime",
+    "anytime": "papers.anytime.page",
     "guarantees": "papers.guarantees.page",
 }

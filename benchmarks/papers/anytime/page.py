@@ -14,8 +14,8 @@ from scipy.special import expit, ndtr
 
 from benchmarks.clock import timed
 from benchmarks.pages import Goal, Page, Table, verdict
+from benchmarks.papers.anytime.peeking import FIXED, OURS, SIGNS, UNIVERSAL, Watched
 from benchmarks.papers.guarantees import columns
-from benchmarks.papers.guarantees.peeking import FIXED, OURS, SIGNS, UNIVERSAL, Watched
 from tamis.judge.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
 from tamis.judge.discovery.claims import heads_of, qvalues_of
 

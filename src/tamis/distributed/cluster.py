@@ -8,6 +8,7 @@ partitions; without them a partition of 32 MB counts as nothing, and is moved ab
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,11 +17,9 @@ import numpy as np
 from tamis.distributed.executors import Lost
 from tamis.distributed.visits import Partition, Path
 
-try:
-    import distributed
-    from dask.sizeof import sizeof
-except ImportError:
-    distributed = None
+distributed: Any = None
+with suppress(ImportError):
+    distributed = import_module("distributed")
 
 PAUSE = 0.5  # seconds between two looks at the workers
 SHARE = 0.5  # of a worker's memory that partitions may take
@@ -49,7 +48,7 @@ def arrays_in(thing: Any, seen: set[int]) -> int:
 
 
 if distributed is not None:
-    sizeof.register((Path, Partition), size_of)
+    import_module("dask.sizeof").sizeof.register((Path, Partition), size_of)
 
 
 def run(task: Callable, *given: Any) -> Any:

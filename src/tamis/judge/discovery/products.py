@@ -13,6 +13,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 TURNS, FARTHEST, ENOUGH = 50, 3.0, 1e-8  # most steps, largest move, and the move that ends them
+STILL = 1e-10  # of a loss: a gain by a fresh Gram matrix that ends them too
 SHRINKS = 0.25  # a move over the last one, up to which a Gram matrix is good enough
 RIDGE = 1e-8  # of the rows, on the diagonal of a Newton step
 TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
@@ -223,10 +224,12 @@ def _newton(
                 del bends[k]
             else:
                 move = _solved(bends[k], slopes[k], RIDGE * sheet.total)
-                far = float(np.abs(move).max())
+                far, gain = float(np.abs(move).max()), least[k] - losses[k]
                 least[k], before[k] = losses[k], found[k]
                 found[k] = found[k] + move * min(1.0, FARTHEST / max(far, 1e-300))
-                if far < ENOUGH:
+                # A weight that goes on and on, for its column parts the classes, gains nothing.
+                idle = k in fresh and gain < STILL * abs(losses[k])
+                if far < ENOUGH or idle:
                     left.remove(k)
                 elif far > SHRINKS * last[k] or far > 1.0:
                     del bends[k]

@@ -16,6 +16,7 @@ import tamis
 from tamis import selection_kappa, write_page
 from tamis.base.machine import disk as _disk
 from tamis.report.page import features, material, sizes
+from tamis.report.page.svg import Panel, Scale
 
 pytestmark = pytest.mark.quick
 
@@ -609,3 +610,11 @@ def test_it_needs_no_matplotlib(tmp_path):
     """
     assert "written" in run_process(script, tmp_path / "page.html")
     assert Page(tmp_path / "page.html").check().sections() == ["training"]
+
+
+def test_a_long_number_at_the_end_of_an_axis_stays_in_its_frame():
+    panel = Panel("", "seconds")
+    scale = Scale(1e-4, 5.6e-4, *panel.x_ends)
+    panel.axes(scale, Scale(0.0, 1.0, *panel.y_ends), x_text=lambda value: f"{value:.6f}")
+    places = [float(mark.split('x="')[1].split('"')[0]) for mark in panel.marks if "middle" in mark]
+    assert max(places) + 2.8 * len("0.000550") <= panel.width

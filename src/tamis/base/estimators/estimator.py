@@ -19,7 +19,7 @@ from tamis.base.rows import Csr
 from tamis.base.sentences import complete
 
 WHOLE = ("fit", "fit_transform", "fit_predict")  # of all rows at once
-TRAINING = ("fit", "partial_fit", "refine", "fit_transform", "fit_predict")
+TRAINING = ("fit", "fit_rows", "partial_fit", "refine", "fit_transform", "fit_predict")
 Left: Any = object  # base of a class that stands left of others, which hold what it asks for
 _FIXED = (bool, int, float, str, NoneType)  # types of values that never change
 # Parameters that were found good, by model, and values that never change by class: nothing of it

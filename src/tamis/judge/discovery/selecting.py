@@ -184,10 +184,12 @@ def _loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> list[np.ndar
 def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, starts, sides) -> Shown:
     """Effects of some tests, and their z in two halves of the rows."""
     full = run(sheet, tests, rules, starts, own=True) if rules.logistic else found.of(told)
-    halves = np.full((len(tests), 2), np.nan)
+    halves = np.zeros((len(tests), 2))
     if sides is not None and len(tests):
         for side in (False, True):
-            halves[:, int(side)] = run(_halved(sheet, sides, side), tests, rules, starts).scores
+            half = _halved(sheet, sides, side)
+            if half.total > 0.0:
+                halves[:, int(side)] = run(half, tests, rules, starts).scores
     return Shown(told, full.effects, full.errors, halves)
 
 

@@ -105,7 +105,11 @@ class Panel:
         for value in x.ticks():
             at = point(x(value))
             self.marks.append(f'<path class="tick" d="M{at} {point(y.start)}v4"/>')
-            self.text(x(value), y.start + 15, x_text(value), "middle")
+            words = x_text(value)
+            inside = self.width - 0.6 * LETTER * len(
+                words
+            )  # a long number at the end stays in the frame
+            self.text(min(x(value), inside), y.start + 15, words, "middle")
         for value in y.ticks():
             at = point(y(value))
             self.marks.append(f'<path class="grid" d="M{point(x.start)} {at}H{point(x.stop)}"/>')

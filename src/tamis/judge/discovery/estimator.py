@@ -55,9 +55,10 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
     With `substitutes`, the claim of a feature (the *head* of a group) is about it *or one of the
     columns that correlate with it by more than that*; None claims single features, and where
     columns are alike it finds few. With several classes, labels or targets there is a test for each
-    of them and each candidate, and false are pairs of a feature and a class. The promise rests on
-    large samples and on controls that hold what a column has in common with real ones; it held in
-    33 of 34 simulated designs. Rows must be independent of each other: neither copies nor a series
+    of them and each candidate, and false are pairs of a feature and a class: of the features in
+    `support_` taken by themselves a larger share may be false. The promise rests on large samples
+    and on controls that hold what a column has in common with real ones; how far it was kept in
+    simulated designs stands in the documentation, on the page of guarantees. Rows must be independent of each other: neither copies nor a series
     in time. Nothing is said about causes.
 
     {parameters}

@@ -58,8 +58,8 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
     of them and each candidate, and false are pairs of a feature and a class: of the features in
     `support_` taken by themselves a larger share may be false. The promise rests on large samples
     and on controls that hold what a column has in common with real ones; how far it was kept in
-    simulated designs stands in the documentation, on the page of guarantees. Rows must be independent of each other: neither copies nor a series
-    in time. Nothing is said about causes.
+    simulated designs stands in the documentation, on the page of guarantees. Rows must be
+    independent of each other: neither copies nor a series in time. Nothing is said about causes.
 
     {parameters}
 

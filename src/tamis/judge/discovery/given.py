@@ -13,7 +13,7 @@ from tamis.base.looks import kind_of_targets
 from tamis.base.machine.progress import Progress
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.judge.discovery.stream import Chunk, Moments, widened
-from tamis.read.rows import Rows
+from tamis.read.rows import Labels, Rows
 from tamis.read.source import RowSource
 
 CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
@@ -31,10 +31,17 @@ class First:
 
     def add(self, rows: Any) -> None:
         """Take in a chunk."""
-        X, targets, weights = _plain(rows)
+        several = isinstance(rows, Rows) and isinstance(rows.targets, Labels)
+        # Labels of a file are known once all of it was read.
+        X, targets, weights = _plain(
+            rows._replace(targets=np.ones(rows.X.shape[0])) if several else rows
+        )
         if not X.shape[0]:
             return
         self.moments.add(X, weights)
+        if several:
+            self.kinds.add("multilabel-indicator")
+            return
         self.kinds.add(kind_of_targets(targets))
         if sp.issparse(targets) or targets.ndim > 1:
             self.width = max(self.width, targets.shape[1])
@@ -87,13 +94,11 @@ class Given:
             classes = source.surveyed.as_classes()
         else:
             classes = how == "classes" or (how == "auto" and self.first.kinds <= {*CLASSES})
-        if self.first.width:
-            names = np.arange(self.first.width)
-            return (
-                ClassTargets(names, labels=True)
-                if classes
-                else NumberTargets(self.first.width, False)
-            )
+        names = np.arange(self.first.width)
+        if source is not None and source.several and source.labels:
+            names = np.asarray(source.labels)
+        if len(names):
+            return ClassTargets(names, labels=True) if classes else NumberTargets(len(names), False)
         if not classes:
             return NumberTargets(1, True)
         if len(self.first.values) > MOST:

@@ -97,6 +97,21 @@ def test_labels_and_weights_are_read(rows, monkeypatch):
     assert read.scores_ == pytest.approx(arrays.scores_, abs=1e-6)
 
 
+def test_rows_of_a_file_with_several_labels(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 30))
+    Y = np.column_stack([X[:, 3] > 0.2, X[:, 9] > 0.0])
+    cells = [" ".join(f"{j + 1}:{v:.6f}" for j, v in enumerate(row)) for row in X]
+    labels = [",".join(np.array(["4", "7"])[row]) for row in Y]
+    lines = [f"{label} {row}\n" for label, row in zip(labels, cells, strict=True)]
+    (tmp_path / "several.svm").write_text("".join(lines))
+    read = FDRSelector().fit_rows(open_rows(tmp_path / "several.svm", multilabel=True))
+    assert read.classes_.tolist() == [4, 7]
+    assert read.support_.tolist() == [3, 9]
+    assert read.scores_[0, 3] > 5.0
+    assert read.scores_[1, 9] > 5.0
+
+
 @pytest.mark.parametrize(
     ("rows", "words"),
     [

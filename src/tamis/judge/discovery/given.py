@@ -32,10 +32,9 @@ class First:
     def add(self, rows: Any) -> None:
         """Take in a chunk."""
         several = isinstance(rows, Rows) and isinstance(rows.targets, Labels)
-        # Labels of a file are known once all of it was read.
-        X, targets, weights = _plain(
-            rows._replace(targets=np.ones(rows.X.shape[0])) if several else rows
-        )
+        if several:  # which labels there are is known once all rows were read
+            rows = rows._replace(targets=np.ones(rows.X.shape[0]))
+        X, targets, weights = _plain(rows)
         if not X.shape[0]:
             return
         self.moments.add(X, weights)

@@ -36,6 +36,7 @@ class Design(NamedTuple):
     rows: int = ROWS
 
 
+ZIPF = columns.zipf(0.5, 0.5)
 DESIGNS = {
     "independent": Design(columns.independent),
     "chain .8": Design(columns.chain(0.8)),
@@ -44,7 +45,7 @@ DESIGNS = {
     "t3 columns and noise": Design(columns.heavy, heavy=True),
     "independent, classes": Design(columns.independent, logistic=True),
     "chain .8, classes, groups": Design(columns.chain(0.8), logistic=True, substitutes=SOFT),
-    "Zipf, sparse, classes": Design(columns.zipf, logistic=True),
+    "Zipf, sparse, classes": Design(ZIPF, logistic=True),
 }
 LONG = {
     "equal .3, weak": Design(columns.equal(0.3), strength=0.4, rows=20_000),
@@ -58,7 +59,7 @@ def drawn(design: Design, seed: int, null: bool):
     draw, correlations = design.law(random, WIDTH)
     X = sp.csr_array(draw(random, design.rows))
     # Rare columns at the end of Zipf's law cannot be found in so few rows.
-    among = WIDTH // 3 if design.law is columns.zipf else WIDTH
+    among = WIDTH // 3 if design.law is ZIPF else WIDTH
     real = np.sort(random.choice(among, REAL, replace=False))
     size = design.strength * np.sqrt(2.0 * np.log(WIDTH) / FIRST)
     effects = size * random.uniform(0.5, 1.25, REAL) * random.choice([-1.0, 1.0], REAL)

@@ -455,7 +455,7 @@ def test_checkpoints_of_another_task_or_altered_ones(tmp_path):
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
-        ({"how": "sum"}, NotImplementedError, "how='sum' is not there yet"),
+        ({"how": "sum"}, ValueError, "how must be one of 'walk', 'mix'"),
         ({"how": "run"}, ValueError, "how must be one of 'walk'"),
         ({"merge": "sum"}, ValueError, "merge must be one of 'mean'"),
         ({"sweeps": 0}, ValueError, "sweeps must be a whole number from 1 on"),

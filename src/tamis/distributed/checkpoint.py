@@ -51,14 +51,9 @@ class Rounds(Folder):
 
     def found(self, task: dict) -> tuple[int, list[Path]] | None:
         """Rounds that are done, and the models after them; None where there is no record."""
-        place, self.task = self.path / NAME, json.loads(json.dumps(task))
-        try:
-            record = json.loads(place.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            self._remove(*self.names)
+        place, record = self.path / NAME, self._record(task)
+        if record is None:
             return None
-        except (OSError, ValueError, RecursionError) as error:
-            raise CheckpointError(f"{place}: it cannot be read ({error}). {ANEW}") from error
         if said := _fault(record):
             raise CheckpointError(f"{place}: {said}. {ANEW}")
         self._compare(self.task, record["task"])

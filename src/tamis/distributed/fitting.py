@@ -18,7 +18,7 @@ from tamis.distributed.rounds import Places, Schedule, replayed
 from tamis.distributed.visits import Path, list_files, schema_of
 
 Model = TypeVar("Model")
-HOW = ("walk", "mix", "sum")
+HOW = ("walk", "mix")
 MOST_PATHS = 8  # by default
 FEW = 4  # sweeps below which a mix is worse than a walk
 
@@ -30,7 +30,7 @@ def fit(
     client: Any = None,
     *,
     sweeps: int = 1,
-    how: Literal["walk", "mix", "sum"] = "walk",
+    how: Literal["walk", "mix"] = "walk",
     paths: int | None = None,
     merge: Literal["mean", "precision"] = "mean",
     target: str | None = None,
@@ -64,8 +64,8 @@ def fit(
         None does everything here, through the same rounds.
     sweeps : int, default=1
         How often every row is learnt.
-    how : {"walk", "mix", "sum"}, default="walk"
-        See above. "sum" is not there yet.
+    how : {"walk", "mix"}, default="walk"
+        See above.
     paths : int or None, default=None
         Paths of a walk, at most as many as partitions. None: 8, or as many as there are
         partitions, and 1 for models without a mean of paths.
@@ -139,11 +139,6 @@ def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: A
     for name, value in numbers.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on. Got {value!r}.")
-    if how == "sum":
-        raise NotImplementedError(
-            "how='sum' is not there yet: pass how='walk', or 'mix' for first-order and "
-            "confidence-weighted models."
-        )
     if not hasattr(model, "partial_fit"):
         raise TypeError(
             f"{type(model).__name__} has no partial_fit: it learns from all rows at once, on one "

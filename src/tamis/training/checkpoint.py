@@ -150,19 +150,25 @@ class Folder:
             file.write(json.dumps(record, indent=1).encode())
         self._remove(older)
 
-    def read(self, task: dict) -> tuple[Any, State] | None:
-        """The model and the state of the last checkpoint; None where there is none.
-
-        `task` is plain data: what is learnt from what and how.
-        """
+    def _record(self, task: dict) -> Any:
+        """The record of a task as it was written; None where there is none."""
         place, self.task = self.path / NAME, json.loads(json.dumps(task))
         try:
-            record = json.loads(place.read_text(encoding="utf-8"))
+            return json.loads(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
             self._remove(*self.names)
             return None
         except (OSError, ValueError, RecursionError) as error:
             raise CheckpointError(f"{place}: it cannot be read ({error}). {ANEW}") from error
+
+    def read(self, task: dict) -> tuple[Any, State] | None:
+        """The model and the state of the last checkpoint; None where there is none.
+
+        `task` is plain data: what is learnt from what and how.
+        """
+        place, record = self.path / NAME, self._record(task)
+        if record is None:
+            return None
         said = fault(record)
         if not said and record["model"]["name"] not in self.names:
             said = f"'model.name' is {record['model']['name'][:60]!r}, which is not of this folder"

@@ -147,3 +147,12 @@ def test_sentences():
 @parametrize_with_checks([FDRStream(n_screen=20)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+def test_the_level_of_a_category_is_not_lost_for_all_others_make_it():
+    rng = np.random.default_rng(0)
+    levels = np.eye(5)[rng.integers(0, 5, 1200)]
+    X = np.column_stack([levels, rng.normal(size=(1200, 20))])
+    model = FDRStream(n_screen=400, targets="numbers")
+    model.partial_fit(X, 1.5 * X[:, 2] + rng.normal(size=1200))
+    assert 2 in model.support_

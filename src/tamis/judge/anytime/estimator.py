@@ -3,30 +3,27 @@ ones.
 """
 
 from collections.abc import Callable
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import warn_user
 from tamis.base.contents import count, part, records
 from tamis.base.contents import one_of as either
-from tamis.base.estimators.estimator import Estimator, take
-from tamis.base.looks import kind_of_targets
-from tamis.base.parameters import COUNT, Auto, estimator, one_of, parameter
+from tamis.base.estimators.estimator import take
+from tamis.base.parameters import estimator, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.judge.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
+from tamis.judge.discovery.claiming import Claiming, outcomes_of
 from tamis.judge.discovery.claims import heads_of
-from tamis.judge.discovery.estimator import outcomes_of
-from tamis.judge.discovery.given import CLASSES
 
 
 @estimator
-class FDRStream(SelectorMixin, Estimator):
+class FDRStream(Claiming):
     r"""Features that may be claimed at any moment of a stream, at a stated false discovery rate.
 
     Choose it where rows keep coming and somebody looks again and again: a test for a fixed number
@@ -118,46 +115,13 @@ class FDRStream(SelectorMixin, Estimator):
     [ 3 20 40]
     """
 
-    q: float = parameter(
-        0.1,
-        [Interval(Real, 0.0, 1.0, closed="neither")],
-        "Largest expected share of false features among those kept.",
-    )
-    substitutes: float | None = parameter(
-        0.5,
-        [Interval(Real, 0.0, 1.0, closed="right"), None],
-        "Correlation above which a column may stand in for another: a claim is then about a group. "
-        "None claims single features.",
-    )
     n_screen: int = parameter(
         1000,
         [Interval(Integral, 20, None, closed="left")],
         "First rows, which are kept to find candidates and controls and are no evidence. What is "
         "real and too weak for them is not found later.",
     )
-    n_candidates: int = parameter(
-        60,
-        [COUNT],
-        "How many columns are tested, those that enter the path first; raise it where more are "
-        "real.",
-    )
-    n_controls: int = parameter(
-        10,
-        [Interval(Integral, 0, None, closed="left")],
-        "Most correlates that a column is tested against, beside what the path keeps.",
-    )
-    targets: str | Auto = parameter(
-        "auto",
-        [one_of("auto", "classes", "numbers")],
-        'What y holds: "classes", or "numbers". "auto" takes fractions for numbers, and all else '
-        "for classes, as scikit-learn does.",
-        '{"auto", "classes", "numbers"}',
-        kw_only=True,
-    )
     _contents: ClassVar[dict] = {
-        "_targets": either(
-            part(ClassTargets, "outputs", "targets"), part(NumberTargets, "outputs", "targets")
-        ),
         "_stage": either(part(Waiting, "columns", "outputs"), part(Evidence, "columns", "outputs")),
         "n_rows_": count(),
         "history_": records(),
@@ -226,9 +190,8 @@ class FDRStream(SelectorMixin, Estimator):
             rows, outcomes = sp.csr_array(rows[room:]), outcomes[room:]
             if len(self._stage) < self.n_screen:
                 return self
-            bar = None if self.substitutes is None else float(self.substitutes)
             self._stage = Evidence.begun(
-                self._stage, logistic, bar, self.n_candidates, self.n_controls
+                self._stage, logistic, self._bar(), self.n_candidates, self.n_controls
             )
         stage = self._stage
         for _ in stage.learn(rows, outcomes):
@@ -308,20 +271,6 @@ class FDRStream(SelectorMixin, Estimator):
         stage = self._evidence()
         return 0 if stage is None else stage.n_tested
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """Class labels."""
-        targets = vars(self).get("_targets")
-        if not isinstance(targets, ClassTargets):
-            raise AttributeError("FDRStream has classes_ once it has seen classes.")
-        return targets.classes
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
-
     def __sklearn_is_fitted__(self):
         return "_stage" in vars(self)
 
@@ -329,24 +278,8 @@ class FDRStream(SelectorMixin, Estimator):
     def _code(self, y, n_rows: int, *, classes=None, **known):
         """Classes or numbers, and the columns that hold them."""
         begun = known.get("known")
-        if begun is not None:
-            holds_classes = isinstance(begun, ClassTargets)
-        else:
-            holds_classes = self.targets == "classes" or (
-                self.targets == "auto" and y is not None and kind_of_targets(y) in CLASSES
-            )
-        if holds_classes:
+        if self._holds_classes(y) if begun is None else isinstance(begun, ClassTargets):
             if begun is None and classes is None:
                 known["whole"] = True  # the classes of the first rows are all there are
             return ClassTargets.of(y, n_rows, self, classes=classes, **known)
         return NumberTargets.of(y, n_rows, self, **known)
-
-    def _weigh(self, targets, columns, weights, **stream):
-        """Row weights as they are."""
-        return targets, weights
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags

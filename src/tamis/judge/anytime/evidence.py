@@ -5,27 +5,24 @@ A block's residuals are those of fits to the rows before it, so that under a tes
 products have mean 0 given the past.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
 from tamis.base.contents import array, count, flag, indices, rows
+from tamis.judge.discovery.claims import stacked
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.controls import company, components
-from tamis.judge.discovery.screening.by_path import Screened, noise_slope, screen_path
-from tamis.judge.discovery.selecting import Plan, near_count, plan
+from tamis.judge.discovery.products import LEAST_BEND, NOTHING, logistic_fits
+from tamis.judge.discovery.screening.by_path import screen_path
+from tamis.judge.discovery.selecting import Plan, loosened, prepared
 
 BLOCK = 100  # rows between two updates of the fits, wherever calls cut the stream
 # The first rows' sum of squared products over this is the mixture's: it is sharpest, at levels
 # about 1/600, when as many rows have been tested as were screened.
 SHARPEST = 12.0
-NEWTON, FARTHEST, ENOUGH = 15, 3.0, 1e-4  # most steps, largest move, and the move that ends them
 RIDGE = 1e-8  # of the mean square, on the diagonal: controls may be twins
-LEAST_BEND = 1e-5  # curvature of a row
-NONE = Screened(np.zeros(0, np.int64), np.zeros(0, np.int64))  # of a target that is constant
-NOTHING = 1e-6  # of a column's square: where less is left of it there is nothing to test
 
 
 class Waiting:
@@ -111,26 +108,27 @@ class Evidence:
             first.rows.toarray() if dense else first.rows.tocsc(), np.ones(len(first))
         )
         screened = [
-            screen_path(columns, y, logistic, n_candidates) if np.ptp(y) > 0.0 else NONE
-            for y in first.targets.T
+            screen_path(columns, target, logistic, n_candidates) for target in first.targets.T
         ]
-        distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
-        near = near_count(n_controls, columns.total)
-        least = noise_slope(columns.n_columns, columns.total)
-        companies = company(columns, distinct, substitutes, near, least)
-        planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
-        loadings = components(columns)
+        planned, loadings, sheet = prepared(
+            columns, first.targets, screened, substitutes, n_controls
+        )
+        planned = loosened(sheet, planned, loadings)
+        weights = logistic_fits(sheet, planned.tests(loadings)) if logistic else None
         spread = np.sqrt(np.mean(columns.scores(loadings) ** 2, axis=0))
         made.logistic = logistic
         made.means, made.units, made.loadings = columns.means, columns.units, loadings / spread
         made.union, made.tests, made.outputs = planned.union, planned.columns, planned.outputs
-        groups = [(mine.substitutes, mine.correlations) for mine in planned.company]
-        made.substitutes = _stacked(groups, columns.n_columns)
+        made.substitutes = stacked(
+            [mine.substitutes for mine in planned.company],
+            [mine.correlations for mine in planned.company],
+            columns.n_columns,
+        )
         made.places = _placed(planned, loadings)
         made.pending = sp.csr_array((0, columns.n_columns))
         made.pending_targets = np.zeros((0, first.targets.shape[1]))
         made.n_tested = 0
-        made._start(made._sheet(first.rows), first.targets)
+        made._start(made._sheet(first.rows), first.targets, weights)
         return made
 
     # ------------------------------------------------------------------ the sheet
@@ -143,7 +141,7 @@ class Evidence:
         return np.hstack([own, factors, np.ones((height, 1)), np.zeros((height, 1))])
 
     # ------------------------------------------------------------------ learning
-    def _start(self, sheet: np.ndarray, targets: np.ndarray) -> None:
+    def _start(self, sheet: np.ndarray, targets: np.ndarray, weights: list | None) -> None:
         """Fits on the first rows, which are no evidence, and the mixture's width from them."""
         size, wide = self.places.shape
         self.grams, self.goals = np.zeros((size, wide, wide)), np.zeros((size, wide))
@@ -152,14 +150,10 @@ class Evidence:
         for k in range(size):
             controls, x = sheet[:, self.places[k]], sheet[:, self._at(k)]
             y = targets[:, self.outputs[k]]
-            for _ in range(NEWTON if self.logistic else 1):
-                rest, bend = self._rest(k, controls, y)
-                gram = controls.T @ (controls * bend[:, None])
-                move = _solved(gram, controls.T @ rest)
-                far = np.abs(move).max()
-                self.weights[k] += move * (min(1.0, FARTHEST / far) if self.logistic and far else 1)
-                if far < ENOUGH:
-                    break
+            if weights is None:
+                self.weights[k] = _solved(controls.T @ controls, controls.T @ y)
+            else:
+                self.weights[k, : len(weights[k])] = weights[k]
             rest, bend = self._rest(k, controls, y)
             bent = controls * bend[:, None]
             self.grams[k], self.goals[k] = controls.T @ bent, bent.T @ x
@@ -252,17 +246,3 @@ def _solved(gram: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     size = np.trace(gram, axis1=-2, axis2=-1) / wide
     little = RIDGE * np.maximum(size, 1e-30)
     return np.linalg.solve(gram + np.multiply.outer(little, np.eye(wide)), wanted)
-
-
-def _stacked(groups: list[tuple[Any, Any]], width: int) -> sp.csr_array:
-    """Substitutes of all tests with their correlations, as a matrix."""
-    counts = [len(members) for members, _ in groups]
-    empty = np.zeros(0, dtype=np.int64)
-    members = np.concatenate([empty, *(members for members, _ in groups)])
-    values = np.concatenate([np.zeros(0), *(values for _, values in groups)])
-    found = sp.csr_array(
-        (values, members, np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)),
-        shape=(len(groups), width),
-    )
-    found.sort_indices()
-    return found

@@ -1,6 +1,7 @@
 """From p-values to claims: q-values over all columns, of single columns or of groups."""
 
 import numpy as np
+import scipy.sparse as sp
 
 
 def qvalues_of(pvalues: np.ndarray, family: int, correction: str) -> np.ndarray:
@@ -39,3 +40,11 @@ def heads_of(
             for member in groups[k].tolist():
                 taken.setdefault((int(outputs[k]), member), int(k))
     return heads
+
+
+def stacked(groups: list[np.ndarray], values: list[np.ndarray], width: int) -> sp.csr_array:
+    """Rows of a sparse matrix from columns and their values."""
+    starts = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
+    columns = np.concatenate([np.zeros(0, dtype=np.int64), *groups])
+    numbers = np.concatenate([np.zeros(0), *values])
+    return sp.csr_array((numbers, columns, starts), shape=(len(groups), width))

@@ -1,22 +1,19 @@
 """`FDRSelector`: features that may be claimed, at a stated rate of false ones."""
 
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import warn_user
-from tamis.base.estimators.estimator import Estimator, take
-from tamis.base.looks import kind_of_targets
-from tamis.base.parameters import COUNT, Auto, estimator, one_of, parameter
+from tamis.base.estimators.estimator import take
+from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.rows import hashes_of
 from tamis.base.targets import ClassTargets, Coded, NumberTargets
+from tamis.judge.discovery.claiming import Claiming, outcomes_of
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.given import CLASSES, Given
+from tamis.judge.discovery.given import Given
 from tamis.judge.discovery.screening.by_pass import screen_pass
 from tamis.judge.discovery.screening.by_path import screen_path
 from tamis.judge.discovery.selecting import MIX, Rules, Selection, select, sides_of
@@ -32,7 +29,7 @@ WIDE = 20  # columns from which rows are not equal by chance
 
 
 @estimator
-class FDRSelector(Discoveries, SelectorMixin, Estimator):
+class FDRSelector(Discoveries, Claiming):
     r"""Keep the features that may be claimed, at a stated false discovery rate.
 
     Choose it when the answer is a list of features to be believed, in a paper or by somebody who
@@ -101,28 +98,6 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
     []
     """
 
-    q: float = parameter(
-        0.1,
-        [Interval(Real, 0.0, 1.0, closed="neither")],
-        "Largest expected share of false features among those kept.",
-    )
-    substitutes: float | None = parameter(
-        0.5,
-        [Interval(Real, 0.0, 1.0, closed="right"), None],
-        "Correlation above which a column may stand in for another: a claim is then about a group. "
-        "None claims single features.",
-    )
-    n_candidates: int = parameter(
-        60,
-        [COUNT],
-        "How many columns are tested, those that enter the path first; raise it where more are "
-        "real.",
-    )
-    n_controls: int = parameter(
-        10,
-        [Interval(Integral, 0, None, closed="left")],
-        "Most correlates that a column is tested against, beside what the path keeps.",
-    )
     screen: str | None = parameter(
         None,
         [one_of(*SCREENS), None],
@@ -136,14 +111,6 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
         '"bh" is for tests that are independent or depend positively; "by" for any, at a price of '
         "about log(n_features).",
         '{"bh", "by"}',
-    )
-    targets: str | Auto = parameter(
-        "auto",
-        [one_of("auto", "classes", "numbers")],
-        'What y holds: "classes", or "numbers". "auto" takes fractions for numbers, and all else '
-        "for classes, as scikit-learn does.",
-        '{"auto", "classes", "numbers"}',
-        kw_only=True,
     )
     n_jobs: int | None = parameter(
         None,
@@ -255,20 +222,14 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
     # ------------------------------------------------------------------ preparation
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets | NumberTargets, Coded]:
         """Classes or numbers, and the columns that hold them."""
-        classes = self.targets == "classes"
-        if self.targets == "auto" and y is not None:
-            classes = kind_of_targets(y) in CLASSES
-        return (ClassTargets if classes else NumberTargets).of(y, n_rows, self, **known)
-
-    def _weigh(self, targets, columns, weights, **stream):
-        """Row weights as they are."""
-        return targets, weights
+        kind = ClassTargets if self._holds_classes(y) else NumberTargets
+        return kind.of(y, n_rows, self, **known)
 
     def _rules(self, logistic: bool) -> Rules:
         """What a selection goes by."""
         return Rules(
             logistic,
-            None if self.substitutes is None else float(self.substitutes),
+            self._bar(),
             self.n_candidates,
             self.n_controls,
             self.correction,
@@ -308,25 +269,6 @@ class FDRSelector(Discoveries, SelectorMixin, Estimator):
             found = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
         found = [screen.with_more(also) for screen in found]
         return select(columns, outcomes, found, rules, sides)
-
-    def _get_support_mask(self):
-        check_is_fitted(self)
-        mask = np.zeros(self.n_features_in_, dtype=bool)
-        mask[self.support_] = True
-        return mask
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
-
-
-def outcomes_of(targets, columns: np.ndarray) -> tuple[np.ndarray, bool]:
-    """Targets (rows, outputs), 0 and 1 for classes; and whether they are that."""
-    if isinstance(targets, NumberTargets):
-        return np.ascontiguousarray(columns), False
-    return (targets.signs(columns) > 0).astype(float), True
 
 
 def warn_repeats(hashes: np.ndarray, outcomes: np.ndarray) -> None:

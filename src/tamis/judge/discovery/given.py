@@ -12,11 +12,11 @@ from sklearn.utils import check_array
 from tamis.base.looks import kind_of_targets
 from tamis.base.machine.progress import Progress
 from tamis.base.targets import ClassTargets, NumberTargets
+from tamis.judge.discovery.claiming import CLASSES
 from tamis.judge.discovery.stream import Chunk, Moments, widened
 from tamis.read.rows import Labels, Rows
 from tamis.read.source import RowSource
 
-CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
 MOST = 10_000  # different targets that may be classes
 
 

@@ -174,6 +174,12 @@ def _least_squares(sheet: Sheet, tests: Sequence[Test]) -> tuple[np.ndarray, np.
     return fits[0], fits[1]
 
 
+def logistic_fits(sheet: Sheet, tests: Sequence[Test]) -> list[np.ndarray]:
+    """Weights of the targets' regressions on the controls, the constant last."""
+    everything = [_controls(sheet, test, False) for test in tests]
+    return _newton(sheet, tests, everything, common_start(sheet, tests))
+
+
 def common_start(sheet: Sheet, tests: Sequence[Test]) -> np.ndarray:
     """Weights (outputs, places) of the first test of every output: the others differ from it by a
     few controls.

@@ -119,21 +119,34 @@ def select(
     columns: Columns, targets: np.ndarray, screened: list[Screened], rules: Rules, sides=None
 ) -> Selection:
     """Test what was screened, and make claims."""
+    planned, loadings, sheet = prepared(
+        columns, targets, screened, rules.substitutes, rules.n_controls
+    )
+    return judge(sheet, planned, columns.n_columns * targets.shape[1], rules, loadings, sides)
+
+
+def prepared(
+    columns: Columns,
+    targets: np.ndarray,
+    screened: list[Screened],
+    substitutes: float | None,
+    n_controls: int,
+) -> tuple[Plan, np.ndarray, Sheet]:
+    """Tests of what was screened, loadings of the common factors, and the sheet of both."""
     distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
     least = noise_slope(columns.n_columns, columns.total)
-    near = near_count(rules.n_controls, columns.total)
-    companies = company(columns, distinct, rules.substitutes, near, least)
+    near = near_count(n_controls, columns.total)
+    companies = company(columns, distinct, substitutes, near, least)
     planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
     loadings = components(columns)
-    sheet = sheet_of(columns, targets, planned.union, loadings)
-    return judge(sheet, planned, columns.n_columns * targets.shape[1], rules, loadings, sides)
+    return planned, loadings, sheet_of(columns, targets, planned.union, loadings)
 
 
 def judge(
     sheet: Sheet, planned: Plan, family: int, rules: Rules, loadings: np.ndarray, sides=None
 ) -> Selection:
     """Run the tests of a family of that many columns and outputs, and make claims."""
-    planned = planned._replace(controls=_loosened(sheet, planned, loadings))
+    planned = loosened(sheet, planned, loadings)
     tests = planned.tests(loadings)
     starts = common_start(sheet, tests) if rules.logistic and tests else None
     found = run(sheet, tests, rules, starts)
@@ -161,9 +174,9 @@ def judge(
     )
 
 
-def _loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> list[np.ndarray]:
-    """Controls without those that leave nothing of a column although none of them is its twin: the
-    last level of a category is known from all others. The weakest goes.
+def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
+    """Tests whose controls lack those that leave nothing of a column although none of them is its
+    twin: the last level of a category is known from all others. The weakest goes.
     """
     gram: np.ndarray | float = 0.0
     for table, _, weights in sheet.blocks():
@@ -178,7 +191,7 @@ def _loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> list[np.ndar
             controls = controls[controls != planned.union[weakest[0]]]
             test = test._replace(controls=test.controls[test.controls != weakest[0]])
         found.append(controls)
-    return found
+    return planned._replace(controls=found)
 
 
 def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, starts, sides) -> Shown:

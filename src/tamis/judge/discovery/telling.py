@@ -3,16 +3,16 @@
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import warn_user
-from tamis.base.contents import array, count, indices, number, part, record, rows
+from tamis.base.contents import array, count, indices, number, record, rows
 from tamis.base.contents import one_of as either
 from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.estimator import Left
-from tamis.base.targets import ClassTargets, NumberTargets
+from tamis.base.targets import ClassTargets
+from tamis.judge.discovery.claims import stacked
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.selecting import Selection
 from tamis.judge.discovery.stream import Measured
@@ -24,9 +24,6 @@ class Discoveries(Left):
     """Stands left of an estimator with a rate `q`: shows what its fit has found."""
 
     _contents: ClassVar[dict] = {
-        "_targets": either(
-            part(ClassTargets, "outputs", "targets"), part(NumberTargets, "outputs", "targets")
-        ),
         "pvalues_": either(
             array("f8", "columns", least=0.0, most=1.0),
             array("f8", "outputs", "columns", least=0.0, most=1.0),
@@ -112,8 +109,8 @@ class Discoveries(Left):
         self.support_ = np.unique(found.columns[found.qvalues <= self.q])
         self.candidates_, self.candidate_outputs_ = found.columns, found.outputs
         ones = [np.ones(len(controls)) for controls in found.controls]
-        self._controls = _stacked(found.controls, ones, width)
-        self.substitutes_ = _stacked(found.groups, found.correlations, width)
+        self._controls = stacked(found.controls, ones, width)
+        self.substitutes_ = stacked(found.groups, found.correlations, width)
         shown = found.shown
         units = columns.units[found.columns[shown.tests]]
         self.effects_ = {
@@ -132,14 +129,6 @@ class Discoveries(Left):
                 "that are not 0, too few to be found among so many: nothing is said about them.",
                 UserWarning,
             )
-
-    @property
-    def classes_(self):
-        """Class labels."""
-        targets = vars(self).get("_targets")
-        if not isinstance(targets, ClassTargets):
-            raise AttributeError("FDRSelector has classes_ after a fit to classes only.")
-        return targets.classes
 
     @property
     def controls_(self) -> list[np.ndarray]:
@@ -201,11 +190,3 @@ def ones_needed(q: float, family: int) -> int:
     at most about the root of their number.
     """
     return int(np.ceil(norm.isf(q / (2.0 * family)) ** 2))
-
-
-def _stacked(groups: list[np.ndarray], values: list[np.ndarray], width: int) -> sp.csr_array:
-    """Rows of a sparse matrix from columns and their values."""
-    starts = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
-    columns = np.concatenate([np.zeros(0, dtype=np.int64), *groups])
-    numbers = np.concatenate([np.zeros(0), *values])
-    return sp.csr_array((numbers, columns, starts), shape=(len(groups), width))

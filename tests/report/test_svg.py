@@ -4,12 +4,15 @@ markup.
 
 import itertools
 import math
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.report.page.svg import Panel, Scale, spread
+from tamis.report.page.charts import Measure, method_charts
+from tamis.report.page.svg import LETTER, WIDTH, Panel, Scale, spread
 from tamis.report.page.words import (
     counted,
     decimals,
@@ -116,3 +119,12 @@ def test_words(said, meant):
 )
 def test_decimals_show_three_digits(values, digits):
     assert decimals(values) == digits
+
+
+def test_a_number_at_the_end_of_the_methods_stays_in_the_frame():
+    values = np.array([2.2e-4, 7.6e-4])
+    (chart,) = method_charts(["FTRL", "RDA"], [Measure("seconds", values, values, values, True)])
+    tree = ElementTree.fromstring(chart)
+    ends = [mark for mark in tree.iter("text") if mark.text.startswith("0.000")]
+    assert "0.0008" in [mark.text for mark in ends]
+    assert all(float(m.get("x")) + 0.6 * LETTER * len(m.text) <= WIDTH + 0.05 for m in ends)

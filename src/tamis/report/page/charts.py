@@ -186,7 +186,7 @@ def _method_chart(names, title, values, low, high, log) -> str:
             f'<path class="grid" d="M{point(panel.x(value))} '
             f'{point(panel.y.stop)}V{point(panel.y.start)}"/>'
         )
-        panel.text(panel.x(value), panel.y.start + 15, short(value), "middle")
+        panel.foot(panel.x(value), panel.y.start + 15, short(value))
     panel.base()
     for k, name in enumerate(names):
         at = TOP + 10 + 20 * k

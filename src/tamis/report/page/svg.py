@@ -105,11 +105,7 @@ class Panel:
         for value in x.ticks():
             at = point(x(value))
             self.marks.append(f'<path class="tick" d="M{at} {point(y.start)}v4"/>')
-            words = x_text(value)
-            inside = self.width - 0.6 * LETTER * len(
-                words
-            )  # a long number at the end stays in the frame
-            self.text(min(x(value), inside), y.start + 15, words, "middle")
+            self.foot(x(value), y.start + 15, x_text(value))
         for value in y.ticks():
             at = point(y(value))
             self.marks.append(f'<path class="grid" d="M{point(x.start)} {at}H{point(x.stop)}"/>')
@@ -141,6 +137,11 @@ class Panel:
         self.marks.append(
             f'<text{named} x="{point(x)}" y="{point(y)}"{aligned}>{safe(words)}</text>'
         )
+
+    def foot(self, x: float, y: float, words: str) -> None:
+        """Words centred below a place; long ones near an end stay inside the frame."""
+        half = 0.6 * LETTER * len(words)
+        self.text(min(max(x, half), self.width - half), y, words, "middle")
 
     def line(self, xs, ys, kind: str) -> None:
         """A broken line; a gap where a value is missing."""

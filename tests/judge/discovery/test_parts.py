@@ -10,7 +10,7 @@ from spelling import L1
 from tamis.judge.discovery.claims import qvalues_of
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import _exact, _krylov, company, components
-from tamis.judge.discovery.products import Sheet, Test, _newton
+from tamis.judge.discovery.products import Sheet, Trial, _newton
 from tamis.judge.discovery.screening.path import Path
 
 
@@ -136,7 +136,7 @@ def test_regressions_of_classes_reach_their_optimum():
     table = np.column_stack([rng.normal(size=(120, 9)), np.ones(120)])
     y = (table[:, 0] * 3.0 + table[:, 1] + rng.logistic(size=120) > 0).astype(float)[:, None]
     sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
-    test = Test(0, 8, np.arange(8))
+    test = Trial(0, 8, np.arange(8))
     at = np.append(np.arange(8), 9)
     for start in (0.0, 6.0, -6.0):
         starts = np.full((1, 10), start)

@@ -33,7 +33,7 @@ class Sheet(NamedTuple):
     width: int  # columns, the constant among them
 
 
-class Test(NamedTuple):
+class Trial(NamedTuple):
     """A column, the target's number, and the controls; all by their places on the sheet."""
 
     output: int
@@ -68,7 +68,7 @@ class Sums(NamedTuple):
     bent: np.ndarray
 
 
-def determined_by(gram, test: Test, width: int) -> np.ndarray:
+def determined_by(gram, test: Trial, width: int) -> np.ndarray:
     """Controls that together leave nothing of a test's column, none of them its twin; by the
     products of a sheet's columns.
     """
@@ -82,7 +82,7 @@ def determined_by(gram, test: Test, width: int) -> np.ndarray:
     return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
 
 
-def try_numbers(sheet: Sheet, tests: Sequence[Test]) -> Found:
+def try_numbers(sheet: Sheet, tests: Sequence[Trial]) -> Found:
     """Tests of targets that are numbers; effects are slopes."""
     fits = _least_squares(sheet, tests)
     sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
@@ -105,7 +105,7 @@ def try_numbers(sheet: Sheet, tests: Sequence[Test]) -> Found:
 
 
 def try_classes(
-    sheet: Sheet, tests: Sequence[Test], starts: np.ndarray, own: bool = False
+    sheet: Sheet, tests: Sequence[Trial], starts: np.ndarray, own: bool = False
 ) -> Found:
     """Tests of targets that are 0 or 1; with the columns' `own` weights in the model, effects are
     changes of the log odds, and scores those of what is left beside them.
@@ -133,7 +133,7 @@ def try_classes(
     return Found(scores, pvalues, np.array([w[-1] for w in weights]), errors)
 
 
-def _controls(sheet: Sheet, test: Test, own: bool) -> np.ndarray:
+def _controls(sheet: Sheet, test: Trial, own: bool) -> np.ndarray:
     """Places of the controls, the constant, and the column itself where it is its `own`."""
     last = [sheet.width - 1, test.column] if own else [sheet.width - 1]
     return np.concatenate([test.controls, np.array(last, dtype=np.int64)])
@@ -157,7 +157,7 @@ def _scores(sums: Sums, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 # --------------------------------------------------------------------------- fits
-def _least_squares(sheet: Sheet, tests: Sequence[Test]) -> tuple[np.ndarray, np.ndarray]:
+def _least_squares(sheet: Sheet, tests: Sequence[Trial]) -> tuple[np.ndarray, np.ndarray]:
     """Weights (places, tests) of the fits of the columns and of the targets on the controls."""
     gram = np.zeros((sheet.width, sheet.width))
     slopes: np.ndarray | None = None
@@ -174,13 +174,13 @@ def _least_squares(sheet: Sheet, tests: Sequence[Test]) -> tuple[np.ndarray, np.
     return fits[0], fits[1]
 
 
-def logistic_fits(sheet: Sheet, tests: Sequence[Test]) -> list[np.ndarray]:
+def logistic_fits(sheet: Sheet, tests: Sequence[Trial]) -> list[np.ndarray]:
     """Weights of the targets' regressions on the controls, the constant last."""
     everything = [_controls(sheet, test, False) for test in tests]
     return _newton(sheet, tests, everything, common_start(sheet, tests))
 
 
-def common_start(sheet: Sheet, tests: Sequence[Test]) -> np.ndarray:
+def common_start(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
     """Weights (outputs, places) of the first test of every output: the others differ from it by a
     few controls.
     """
@@ -197,7 +197,7 @@ def common_start(sheet: Sheet, tests: Sequence[Test]) -> np.ndarray:
 
 
 def _newton(
-    sheet: Sheet, tests: Sequence[Test], everything: list[np.ndarray], starts: np.ndarray
+    sheet: Sheet, tests: Sequence[Trial], everything: list[np.ndarray], starts: np.ndarray
 ) -> list[np.ndarray]:
     """Weights of unpenalised logistic regressions on the controls."""
     found = [starts[test.output, at] for test, at in zip(tests, everything, strict=True)]
@@ -244,7 +244,7 @@ def _newton(
 
 
 def _bent_fits(
-    sheet: Sheet, tests: Sequence[Test], everything: list[np.ndarray], weights: list[np.ndarray]
+    sheet: Sheet, tests: Sequence[Trial], everything: list[np.ndarray], weights: list[np.ndarray]
 ) -> list[np.ndarray]:
     """Weights of the fits of the columns on the controls, under the curvature of the rows."""
     at = [_controls(sheet, test, False) for test in tests]

@@ -14,7 +14,7 @@ from tamis.judge.discovery.products import (
     Block,
     Found,
     Sheet,
-    Test,
+    Trial,
     common_start,
     determined_by,
     try_classes,
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
     company: list[Company]
     union: np.ndarray
 
-    def tests(self, loadings: np.ndarray) -> list[Test]:
+    def tests(self, loadings: np.ndarray) -> list[Trial]:
         """Tests by places on a sheet: the union's columns, then the common factors.
 
         A factor that lies in a column and its substitutes is not common to others: it would take
@@ -87,7 +87,7 @@ class Plan(NamedTuple):
             common = np.square(loadings[group]).sum(axis=0) <= LOCAL
             factors = len(self.union) + np.flatnonzero(common)
             controls = np.concatenate([places[k], factors])
-            found.append(Test(int(self.outputs[k]), int(at[k]), controls))
+            found.append(Trial(int(self.outputs[k]), int(at[k]), controls))
         return found
 
 
@@ -194,7 +194,9 @@ def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
     return planned._replace(controls=found)
 
 
-def show(sheet: Sheet, tests: list[Test], told, found: Found, rules: Rules, starts, sides) -> Shown:
+def show(
+    sheet: Sheet, tests: list[Trial], told, found: Found, rules: Rules, starts, sides
+) -> Shown:
     """Effects of some tests, and their z in two halves of the rows."""
     full = run(sheet, tests, rules, starts, own=True) if rules.logistic else found.of(told)
     halves = np.zeros((len(tests), 2))
@@ -257,7 +259,7 @@ def sheet_of(
     return Sheet(blocks, columns.total, width)
 
 
-def run(sheet: Sheet, tests: list[Test], rules: Rules, starts, own: bool = False) -> Found:
+def run(sheet: Sheet, tests: list[Trial], rules: Rules, starts, own: bool = False) -> Found:
     """All tests; those of classes on several threads."""
     if not tests:
         return Found(*(np.zeros(0) for _ in Found._fields))

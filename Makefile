@@ -19,7 +19,7 @@ demo: .venv/all.stamp
 	$(BIN)/tamis demo
 
 test: .venv/test.stamp lint
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 	$(BIN)/python tests/matrix.py --short --jobs $(JOBS)
 
 # The delicate tests as on other machines, and a part of all tests with other Pythons and the lowest versions.

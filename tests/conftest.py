@@ -4,6 +4,7 @@ run as Python.
 
 import faulthandler
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from plain import Interpreter
-from sklearn.base import BaseEstimator
+
+import tamis
 
 settings.register_profile(
     "tamis",
@@ -39,34 +41,40 @@ if SHIFT:
     import sitecustomize  # noqa: F401
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """One worker for what compiles the same loops (``--dist loadgroup``): two that meet them at
-    once would both compile them.
-    """
-    for item in items:
+    """Leave out what is true of its own seeds alone, where they are shifted."""
+    for item in items if SHIFT else ():
         given = getattr(item, "callspec", None)
-        models = (
-            [value if isinstance(value, type) else type(value) for value in given.params.values()]
-            if given
-            else []
-        )
-        model = next((cls.__name__ for cls in models if issubclass(cls, BaseEstimator)), None)
         # scikit-learn's checks have limits that fit their own seeds.
         checked = given and {"estimator", "check"} <= set(given.params)
-        if SHIFT and (checked or item.get_closest_marker("own_seeds")):
+        if checked or item.get_closest_marker("own_seeds"):
             item.add_marker(pytest.mark.skip("true of its own seeds alone"))
-        room = item.path.parent.name
-        if room not in ("docs", "jit"):  # those start processes of their own, each for itself
-            item.add_marker(
-                pytest.mark.xdist_group(
-                    room
-                    if room == "stabilized"
-                    else model
-                    if room == "laws" and model
-                    else str(item.path)
-                )
-            )
+
+
+def share_of(nodeid: str) -> str:
+    """Tests that one worker runs: those of a file, which share what its fixtures make; of laws,
+    those of a model. Two workers that met the same loops at once would both compile them.
+    """
+    path, _, name = nodeid.partition("::")
+    room = path.split("/")[-2:-1]
+    if room == ["docs"]:  # those start processes of their own, each for itself
+        return nodeid
+    if room == ["stabilized"]:
+        return room[0]
+    words = re.findall(r"\w+", name.partition("[")[2]) if room == ["laws"] else []
+    return next((word for word in words if word in tamis.__all__), path)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """The largest shares first. (Marks would do, but pytest 9.2 hides them from pytest-xdist.)"""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Shares(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return share_of(nodeid)
+
+    return Shares(config, log)
 
 
 @pytest.fixture

@@ -74,7 +74,6 @@ def warm(first):
     return first[0]
 
 
-@pytest.mark.xdist_group("warm cache")
 def test_a_second_process_compiles_nothing(first):
     folder, first = first
     second = json.loads(run_process(FITS, env={"NUMBA_CACHE_DIR": folder}))
@@ -87,7 +86,6 @@ def test_a_second_process_compiles_nothing(first):
     assert first[2] == second[2], "cached code gives other bits"
 
 
-@pytest.mark.xdist_group("warm cache")
 def test_loading_leaves_numba_unready_to_compile(warm):
     """To learn all that it can compile takes Numba 0.3 s; a process that only loads does not."""
     code = DATA + (
@@ -201,7 +199,6 @@ USE = (
 )
 
 
-@pytest.mark.xdist_group("warm cache")
 def test_edited_and_deleted_foreign_terms(tmp_path, warm):
     """A module rewritten on disk gives the new results in the next process; once it is gone, other
     processes do not notice.
@@ -226,7 +223,6 @@ def test_edited_and_deleted_foreign_terms(tmp_path, warm):
     assert sorted(kept) == sorted(again)
 
 
-@pytest.mark.xdist_group("warm cache")
 def test_redefined_terms_of_one_name_in_one_process(warm):
     """Two classes of one name, then the first again: each runs its own code."""
     code = (

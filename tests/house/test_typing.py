@@ -11,7 +11,6 @@ import pytest
 import tamis
 
 pytest.importorskip("mypy")
-pytestmark = pytest.mark.xdist_group("mypy")  # a check takes seconds: one worker makes both
 
 ESTIMATORS = """
 from pathlib import Path

@@ -8,12 +8,12 @@ import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.machine.threads import one_thread
 from tamis.distributed.agreement import Agreed, Seen, coded, wants_classes
 from tamis.distributed.parts import FRAME
 from tamis.read.formats import format_of
@@ -192,7 +192,7 @@ def visit(path: Path, partition: Partition) -> Path:
     if hasattr(model, "n_jobs"):
         model.n_jobs = 1
     before, rows = _steps(model), 0
-    with _libraries().limit(limits=1):
+    with one_thread():
         for block in partition:
             rows += _learn(model, block, partition)
     if hasattr(model, "n_jobs"):
@@ -229,11 +229,3 @@ def _learn(model: Any, block: Block, partition: Partition) -> int:
 def _steps(model: Any) -> int:
     """Rows that a model says it has learnt."""
     return int(getattr(model, "t_", 0) or 0)
-
-
-@cache
-def _libraries() -> Any:
-    """The libraries with threads of their own; looking for them takes long."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()

@@ -156,3 +156,17 @@ def test_the_level_of_a_category_is_not_lost_for_all_others_make_it():
     model = FDRStream(n_screen=400, targets="numbers")
     model.partial_fit(X, 1.5 * X[:, 2] + rng.normal(size=1200))
     assert 2 in model.support_
+
+
+def test_pairs_and_features_of_several_classes_each_keep_the_rate():
+    X, y = made(kind="three")
+    model = FDRStream(n_screen=300, substitutes=None).fit(X, y)
+    columns, outputs = model.candidates_, model.candidate_outputs_
+    evalues = model.log_evalues_[outputs, columns]
+    tested = np.unique(columns)
+    best = model.log_evalues_[:, tested].max(axis=0) - np.log(3.0)
+    features = dict(zip(tested, rates_of(best, len(tested)), strict=True))
+    pairs = rates_of(evalues, len(columns))
+    wanted = [max(pair, features[j]) for pair, j in zip(pairs, columns, strict=True)]
+    assert model.qvalues_[outputs, columns].tolist() == wanted
+    assert set(model.support_) == {j for j, rate in features.items() if rate <= model.q}

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.stats import false_discovery_control
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -56,10 +57,20 @@ def test_several_classes_have_a_family_each(wide):
     assert selector.support_.tolist() == [3]
     rows = {row["output"]: row for row in selector.table_ if row["column"] == 3}
     assert rows["a"]["z"] < -4.0 < 4.0 < rows["c"]["z"]
-    # Benjamini and Hochberg over all classes: three times as many tests.
-    flat = np.sort(selector.pvalues_.ravel())
-    least = min(900 * p / (k + 1) for k, p in enumerate(flat))
-    assert selector.qvalues_.min() == pytest.approx(least)
+
+
+def test_pairs_and_features_of_several_classes_each_keep_the_rate(wide):
+    """q-values are the larger of two: of all pairs, and of features by their best class."""
+    X, noise = wide
+    y = np.digitize(X[:, 3] + X[:, 5] + 0.7 * X[:, 9] + noise, [-0.6, 0.6])
+    selector = FDRSelector(substitutes=None).fit(X, y)
+    pairs = false_discovery_control(selector.pvalues_.ravel()).reshape(3, 300)
+    features = false_discovery_control(np.minimum(3.0 * selector.pvalues_.min(axis=0), 1.0))
+    tested = selector.pvalues_ < 1.0
+    wanted = np.where(tested, np.maximum(pairs, features), 1.0)
+    assert selector.qvalues_ == pytest.approx(wanted)
+    assert (pairs < features)[tested].any()
+    assert selector.support_.tolist() == np.flatnonzero(features <= 0.1).tolist()
 
 
 def test_labels_and_several_targets(wide):

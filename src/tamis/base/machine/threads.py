@@ -8,6 +8,7 @@ need no turn; see `tests/laws/test_threads.py` for what they promise.
 import functools
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from threading import get_ident
 from typing import Any, TypeVar, cast
 
@@ -66,3 +67,18 @@ def count_threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
     return max(1, (os.cpu_count() or 1) + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+def one_thread() -> AbstractContextManager:
+    """While this lasts, BLAS and its like work alone: threads that share small matrices cost more
+    than they do, and sums depend on their number.
+    """
+    return _libraries().limit(limits=1)
+
+
+@functools.cache
+def _libraries() -> Any:
+    """The libraries with threads of their own; looking for them takes longer than a small fit."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

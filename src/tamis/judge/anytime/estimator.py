@@ -15,11 +15,12 @@ from tamis.base.border import warn_user
 from tamis.base.contents import count, part, records
 from tamis.base.contents import one_of as either
 from tamis.base.estimators.estimator import take
+from tamis.base.machine.threads import one_thread
 from tamis.base.parameters import estimator, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.judge.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
 from tamis.judge.discovery.claiming import Claiming, outcomes_of
-from tamis.judge.discovery.claims import heads_of
+from tamis.judge.discovery.claims import heads_of, least_of
 
 
 @estimator
@@ -45,15 +46,16 @@ class FDRStream(Claiming):
     calls cut the stream.
 
     **What is claimed.** Stop whenever you like, by any rule that looks at the past: in the mean
-    over streams at most the share `q` of what is kept *then* is false. It holds for any dependence
-    between tests, and up to two approximations: sums of many products behave like normal ones (at
-    symmetric noise that is exact), and fits to the past stand for true ones. As in `FDRSelector` a
-    noise column must share with real ones only what its controls hold, and here these are fixed by
-    the first rows: a weak real feature that the screen missed, alike to a noise column that has it
-    not among its controls, turns that column into a false claim in a stream that is long enough.
-    Nothing is found that was not screened; what is claimed may be withdrawn by later rows, and the
-    set of all that was *ever* claimed has no bound. Rows must be independent of each other, and
-    the law behind them stay the same.
+    over streams at most the share `q` of what is kept *then* is false: of pairs of a feature and a
+    class where there are several, and of the features. It holds for any dependence between tests,
+    and up to two approximations: sums of many products behave like normal ones (at symmetric noise
+    that is exact), and fits to the past stand for true ones. As in `FDRSelector` a noise column
+    must share with real ones only what its controls hold, and here these are fixed by the first
+    rows: a weak real feature that the screen missed, alike to a noise column that has it not among
+    its controls, turns that column into a false claim in a stream that is long enough. Nothing is
+    found that was not screened; what is claimed may be withdrawn by later rows, and the set of all
+    that was *ever* claimed has no bound. Rows must be independent of each other, and the law behind
+    them stay the same.
 
     {parameters}
 
@@ -194,8 +196,9 @@ class FDRStream(Claiming):
                 self._stage, logistic, self._bar(), self.n_candidates, self.n_controls
             )
         stage = self._stage
-        for _ in stage.learn(rows, outcomes):
-            self._note(stage, self.n_screen + stage.n_tested)
+        with one_thread():
+            for _ in stage.learn(rows, outcomes):
+                self._note(stage, self.n_screen + stage.n_tested)
         self.n_rows_ += len(outcomes)
         return self
 
@@ -222,6 +225,11 @@ class FDRStream(Claiming):
             own = own[heads == own]
         rates = np.ones(len(stage.tests))
         rates[own] = rates_of(evalues[own], len(stage.tests))
+        if self._targets.outputs > 1:  # of a feature: the largest of its outputs, by their number
+            least, at = least_of(-evalues[own], stage.tests[own])
+            shared = -least - np.log(self._targets.outputs)
+            features = rates_of(shared, len(np.unique(stage.tests)))
+            rates[own] = np.maximum(rates[own], features[at])
         return rates
 
     # ------------------------------------------------------------------ what is shown

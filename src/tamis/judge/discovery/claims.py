@@ -18,6 +18,26 @@ def qvalues_of(pvalues: np.ndarray, family: int, correction: str) -> np.ndarray:
     return found
 
 
+def of_pairs(
+    pvalues: np.ndarray, columns: np.ndarray, sizes: tuple[int, int], correction: str
+) -> np.ndarray:
+    """q-values of pairs of a column and an output, out of so many `sizes` of both: the larger of
+    the pair's own and of its column's, whose p-value is the smallest of its outputs times their
+    number. Both rates are kept then: that of the pairs, and that of the columns that stand in one.
+    """
+    own = qvalues_of(pvalues, sizes[0] * sizes[1], correction)
+    least, at = least_of(pvalues, columns)
+    return np.maximum(own, qvalues_of(np.minimum(sizes[1] * least, 1.0), sizes[0], correction)[at])
+
+
+def least_of(values: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest value of every column that there is, and the place of each test's column."""
+    distinct, at = np.unique(columns, return_inverse=True)
+    least = np.full(len(distinct), np.inf)
+    np.minimum.at(least, at, values)
+    return least, at
+
+
 def harmonic(count: int) -> float:
     """1 + 1/2 + ... + 1/count."""
     if count < 1_000_000:

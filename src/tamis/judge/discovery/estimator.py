@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from tamis.base.border import warn_user
 from tamis.base.estimators.estimator import take
+from tamis.base.machine.threads import one_thread
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.rows import hashes_of
 from tamis.base.targets import ClassTargets, Coded, NumberTargets
@@ -52,11 +53,11 @@ class FDRSelector(Discoveries, Claiming):
     With `substitutes`, the claim of a feature (the *head* of a group) is about it *or one of the
     columns that correlate with it by more than that*; None claims single features, and where
     columns are alike it finds few. With several classes, labels or targets there is a test for each
-    of them and each candidate, and false are pairs of a feature and a class: of the features in
-    `support_` taken by themselves a larger share may be false. The promise rests on large samples
-    and on controls that hold what a column has in common with real ones; how far it was kept in
-    simulated designs stands in the documentation, on the page of guarantees. Rows must be
-    independent of each other: neither copies nor a series in time. Nothing is said about causes.
+    of them and each candidate, and the rate is kept twice: of pairs of a feature and a class, and
+    of the features in `support_`. The promise rests on large samples and on controls that hold what
+    a column has in common with real ones; how far it was kept in simulated designs stands in the
+    documentation, on the page of guarantees. Rows must be independent of each other: neither copies
+    nor a series in time. Nothing is said about causes.
 
     {parameters}
 
@@ -140,7 +141,8 @@ class FDRSelector(Discoveries, Claiming):
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout="columns")
         outcomes, _ = outcomes_of(taken.targets, taken.columns)
-        self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, self._also(also))
+        with one_thread():
+            self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, self._also(also))
         return self
 
     def fit_rows(self, rows, *, also=(), memory=1000, progress="auto"):
@@ -174,6 +176,15 @@ class FDRSelector(Discoveries, Claiming):
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         coded, more = given.coded(self.targets), self._also(also)
+        with one_thread():
+            self._fit_given(given, coded, more, budget, small)
+        if isinstance(rows, RowSource):
+            self.reading_ = rows.schema
+        return self
+
+    def _fit_given(self, given: Given, coded, more: np.ndarray, budget: int, small: bool) -> None:
+        """Select by readings, or from all rows where they are few."""
+        moments = given.moments
         if small and self.screen in (None, "path"):
             self._fit_table(coded, *given.whole(coded), more)
         elif self.screen == "path":
@@ -187,9 +198,6 @@ class FDRSelector(Discoveries, Claiming):
             how = self.screen or "ftrl"
             measured, found = select_rows(chunks, moments, self._rules(logistic), how, more, budget)
             self._show(coded, measured, found)
-        if isinstance(rows, RowSource):
-            self.reading_ = rows.schema
-        return self
 
     def replicate(self, X, y, sample_weight=None):
         """Select in two halves of the rows, each by itself.
@@ -215,7 +223,8 @@ class FDRSelector(Discoveries, Claiming):
             sparse = sp.issparse(taken.rows)
             part = taken.rows.tocsr()[mine].tocsc() if sparse else taken.rows[mine]
             columns = Columns(part, taken.weights[mine])
-            chosen = self._select(columns, outcomes[mine], logistic)
+            with one_thread():
+                chosen = self._select(columns, outcomes[mine], logistic)
             supports.append(np.unique(chosen.columns[chosen.qvalues <= self.q]))
         return {"supports": supports, "kappa": selection_kappa(supports, self.n_features_in_)}
 

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 
 from tamis.base.machine.threads import count_threads
-from tamis.judge.discovery.claims import heads_of, qvalues_of
+from tamis.judge.discovery.claims import heads_of, of_pairs
 from tamis.judge.discovery.columns import Columns
 from tamis.judge.discovery.controls import Company, company, components
 from tamis.judge.discovery.products import (
@@ -122,7 +122,8 @@ def select(
     planned, loadings, sheet = prepared(
         columns, targets, screened, rules.substitutes, rules.n_controls
     )
-    return judge(sheet, planned, columns.n_columns * targets.shape[1], rules, loadings, sides)
+    sizes = columns.n_columns, targets.shape[1]
+    return judge(sheet, planned, sizes, rules, loadings, sides)
 
 
 def prepared(
@@ -143,9 +144,14 @@ def prepared(
 
 
 def judge(
-    sheet: Sheet, planned: Plan, family: int, rules: Rules, loadings: np.ndarray, sides=None
+    sheet: Sheet,
+    planned: Plan,
+    sizes: tuple[int, int],
+    rules: Rules,
+    loadings: np.ndarray,
+    sides=None,
 ) -> Selection:
-    """Run the tests of a family of that many columns and outputs, and make claims."""
+    """Run the tests, of as many columns and outputs as `sizes` says, and make claims."""
     planned = loosened(sheet, planned, loadings)
     tests = planned.tests(loadings)
     starts = common_start(sheet, tests) if rules.logistic and tests else None
@@ -156,7 +162,7 @@ def judge(
         heads = heads_of(found.pvalues, planned.outputs, planned.columns, groups)
     own = np.flatnonzero(heads == np.arange(len(heads)))
     qvalues = np.ones(len(heads))
-    qvalues[own] = qvalues_of(found.pvalues[own], family, rules.correction)
+    qvalues[own] = of_pairs(found.pvalues[own], planned.columns[own], sizes, rules.correction)
     told = np.flatnonzero(qvalues < 1.0)
     told = told[np.argsort(found.pvalues[told], kind="stable")]
     shown = show(sheet, [tests[k] for k in told], told, found, rules, starts, sides)

@@ -109,8 +109,8 @@ def select_rows(
     planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
     loadings = moments.loadings()
     sheet, sides = _sheet(chunks, measured, planned, loadings, memory)
-    family = measured.n_columns * len(screened)
-    return measured, judge(sheet, planned, family, rules, loadings, sides)
+    sizes = measured.n_columns, len(screened)
+    return measured, judge(sheet, planned, sizes, rules, loadings, sides)
 
 
 def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screened]:

@@ -6,15 +6,14 @@ For each target, with ``c = U'y``, rest s and ``V = W S``: the minimum of ``rho 
 products with V is read from k numbers a target.
 """
 
-import functools
 import math
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import ThreadpoolController
 
+from tamis.base.machine.threads import one_thread
 from tamis.methods.low_rank.compression import Compressed, are_zero, smoothed, unbounded
 from tamis.methods.low_rank.spg.batch import Batch, Solved
 
@@ -76,7 +75,7 @@ def solve(
         )
         return part, solved
 
-    with libraries().limit(limits=1), ThreadPoolExecutor(max(1, threads)) as pool:
+    with one_thread(), ThreadPoolExecutor(max(1, threads)) as pool:
         done = list(pool.map(run, parts)) if threads > 1 else [run(part) for part in parts]
     found = _gathered(done, len(V), zero, targets, radius, dtype)
     return found if unit == 1.0 else _in_units(found, unit)
@@ -96,12 +95,6 @@ def _in_units(found: Outcome, unit: float) -> Outcome:
         | {"nu": found.figures["nu"] * unit}
     )
     return found._replace(weights=found.weights.astype(np.float64) / unit, figures=figures)
-
-
-@functools.cache
-def libraries() -> ThreadpoolController:
-    """The libraries with threads of their own; looking for them takes longer than a small fit."""
-    return ThreadpoolController()
 
 
 def _solve_part(V, W, S, targets, radius, rules, share, rows) -> Solved:

@@ -31,6 +31,7 @@ PARTS = {
     "curves": "error against kept features, over paths of penalties",
     "guarantees": "selection with a stated false discovery rate: is it kept, beside rivals",
     "guide": "small experiments behind sentences of the guide",
+    "demo": "tamis demo, with nothing compiled and with all compiled",
     "walks": "a walk a data kind: files, the command line, what it says, pictures of its pages",
 }
 # Where parts lie that are about one method, or about what must never happen.

@@ -49,7 +49,7 @@ def test_zstandard(tmp_path, suffix):
     (tmp_path / f"a.svm{suffix}").write_bytes(packed + packed)
     chunks = list(open_rows(tmp_path / f"a.svm{suffix}", chunk_rows=100))
     assert sum(chunk.X.shape[0] for chunk in chunks) == 2400
-    assert chunks[-1].first_line == 2301
+    assert chunks[-1].first_line == 3451  # of 3,600, some of them empty or comments
 
 
 def test_members_of_gzip_are_read_one_after_the_other(tmp_path):

@@ -20,15 +20,15 @@ from pathlib import Path
 
 from benchmarks.clock import ROOT
 from benchmarks.pages import Goal, Page, Table, verdict
-from benchmarks.trust.mutants.modules import tests_of
+from benchmarks.trust.mutants.modules import its_tests
 from benchmarks.trust.mutants.places import Mutant, changed, mutants_of
 from benchmarks.trust.mutants.survivors import reason_for
 
 STORE = ROOT / "build" / "mutants.json"
 MUTANTS, QUICK, SEED = 8, 3, 20  # a module
 SECONDS = float(os.environ.get("TAMIS_BENCH_SECONDS", 3 * 3600))
-SLOW = 5.0  # seconds; slower tests are left out
-ENOUGH = 20.0  # seconds; tests after the fastest that take so long together are left out
+SLOW = 4.0  # seconds; slower tests are left out
+ENOUGH = 10.0  # seconds; tests after the fastest that take so long together are left out
 NEAREST = 30  # tests that ran the line, before all of them
 ALLOWED = 0.05
 COMPILED = ("base", "terms", "solvers", "methods")
@@ -111,12 +111,12 @@ def known_of(copy: Copy, module: str, kept: dict) -> dict:
     """Seconds and lines of each test of a module; measured anew when tests have changed."""
     files = [
         file
-        for name in tests_of(module)
+        for name in its_tests(module)
         for file in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).rglob("*.py")))
     ]
     digest = digest_of("".join(file.read_text() for file in files))
     if kept.get("tests") != digest:
-        found = copy.ask(tests_of(module), 600.0, watch=True)
+        found = copy.ask(its_tests(module), 600.0, watch=True)
         print(module, "left out:", found.get("failed"), flush=True)
         kept["tests"], kept["known"] = digest, found.get("passed", {})
     return kept["known"]

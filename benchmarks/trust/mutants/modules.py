@@ -10,9 +10,9 @@ FOLDERS = {
     "judge/verdict": [f"{JUDGE}/test_verdict.py"],
     "distributed": ["tests/clusters"],
     "exporting": ["tests/exporting", "tests/against/test_runtimes.py"],
-    "methods/thresholding": ["tests/methods/thresholding"],
-    "methods/metric": ["tests/methods/metric"],
-    "methods/groups": ["tests/methods/groups"],
+    "methods/thresholding": ["tests/methods/thresholding/test_bounds.py"],
+    "methods/metric": ["tests/methods/metric/test_parts.py"],
+    "methods/groups": ["tests/methods/groups/test_groups.py"],
     "methods/fourier": ["tests/methods/fourier"],
 }
 OWN = {
@@ -29,6 +29,7 @@ MODULES = [
     "methods/groups/finding",
     "methods/thresholding/bounds",
     "methods/thresholding/certificate",
+    "methods/thresholding/loop_rows",
     "methods/metric/steps",
     "methods/metric/rules",
     *(f"judge/discovery/{name}" for name in ("claims", "claiming", "columns", "controls", "given")),
@@ -46,7 +47,7 @@ MODULES = [
 ]
 
 
-def tests_of(module: str) -> list[str]:
+def its_tests(module: str) -> list[str]:
     """Files and folders of a module's own tests."""
     if module in OWN:
         return OWN[module]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent
 MODULES = {"metric-learn": "metric_learn"}  # where it is not the name itself
-PATIENCE = 300.0  # seconds for one of them
+PATIENCE = {"bench": 900.0, "peers": 60.0}  # seconds for one of them
 
 
 def listed(extra: str = "bench") -> list[str]:
@@ -41,7 +41,9 @@ def main(extra: str = "bench") -> None:
         if has(name):
             continue
         try:
-            done = subprocess.run([*pip, "--retries", "1", name], check=False, timeout=PATIENCE)
+            done = subprocess.run(
+                [*pip, "--retries", "1", name], check=False, timeout=PATIENCE[extra]
+            )
             failed = bool(done.returncode)
         except subprocess.TimeoutExpired:
             failed = True

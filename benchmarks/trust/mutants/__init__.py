@@ -107,14 +107,19 @@ def drawn(module: str, source: str, count: int) -> list[Mutant]:
     return every[:count]
 
 
-def known_of(copy: Copy, module: str, kept: dict) -> dict:
-    """Seconds and lines of each test of a module; measured anew when tests have changed."""
+def digest_of_tests(module: str) -> str:
+    """A short name of a module's tests as they are."""
     files = [
         file
         for name in its_tests(module)
         for file in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).rglob("*.py")))
     ]
-    digest = digest_of("".join(file.read_text() for file in files))
+    return digest_of("".join(file.read_text() for file in files))
+
+
+def known_of(copy: Copy, module: str, kept: dict) -> dict:
+    """Seconds and lines of each test of a module; measured anew when tests have changed."""
+    digest = digest_of_tests(module)
     if kept.get("tests") != digest:
         found = copy.ask(its_tests(module), 600.0, watch=True)
         print(module, "left out:", found.get("failed"), flush=True)
@@ -128,16 +133,18 @@ def digest_of(text: str) -> str:
 
 
 def look_at(module: str, place: Path, store: dict, count: int, end: float) -> None:
-    """Judge the mutants of a module that nobody judged, and once more those that lived."""
+    """Judge the mutants of a module that nobody judged, and those that lived under other tests."""
     source = (ROOT / f"src/tamis/{module}.py").read_text()
     digest = digest_of(source)
     kept = store.get(module, {})
     if kept.get("digest") != digest:
         kept = store[module] = {"digest": digest, "mutants": {}}
+    tests = digest_of_tests(module)
     wanted = [
         mutant
         for mutant in drawn(module, source, count)
         if kept["mutants"].get(str(mutant), {}).get("how") != CAUGHT
+        and kept["mutants"].get(str(mutant), {}).get("tests") != tests
         and not reason_for(module, source, mutant)
     ]
     if not wanted or time.monotonic() > end:
@@ -147,7 +154,7 @@ def look_at(module: str, place: Path, store: dict, count: int, end: float) -> No
         for mutant in wanted if known else []:
             if time.monotonic() > end:
                 break
-            kept["mutants"][str(mutant)] = judge(copy, source, mutant, known)
+            kept["mutants"][str(mutant)] = {**judge(copy, source, mutant, known), "tests": tests}
             print(f"{module} {mutant}: {kept['mutants'][str(mutant)]}", flush=True)
             STORE.write_text(json.dumps(store, indent=1))
 

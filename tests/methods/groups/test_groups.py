@@ -120,6 +120,9 @@ def test_dummies(form):
     dropped = form(np.hstack((number, first[:, 1:], second[:, 1:])))
     assert groups_from_dummies(dropped).tolist() == list(range(6))
     assert groups_from_dummies(dropped, complete=False).tolist() == [0, 1, 1, 2, 2, 2]
+    # A number ends a group, and so does an empty column, even where the rows leave them room.
+    apart = form(np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.5, 0.0]]))
+    assert groups_from_dummies(apart, complete=False).tolist() == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])

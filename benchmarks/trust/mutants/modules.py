@@ -1,13 +1,15 @@
 """The modules whose mutants are drawn, and the tests that are theirs."""
 
 JUDGE = "tests/judge"
-DISCOVERY = [f"{JUDGE}/discovery/test_{name}.py" for name in ("parts", "laws", "selector")]
-ANYTIME = [f"{JUDGE}/anytime", f"{JUDGE}/discovery/test_stream.py"]
+DISCOVERY = [
+    f"{JUDGE}/discovery/test_{name}.py" for name in ("readings", "parts", "against", "laws")
+]
+ANYTIME = [*DISCOVERY[:1], f"{JUDGE}/anytime", f"{JUDGE}/discovery/test_stream.py"]
 # A folder's tests, where a module of it has none of its own.
 FOLDERS = {
     "judge/discovery": DISCOVERY,
     "judge/anytime": ANYTIME,
-    "judge/verdict": [f"{JUDGE}/test_verdict.py"],
+    "judge/verdict": [f"{JUDGE}/test_verdict.py", *DISCOVERY[:1]],
     "distributed": ["tests/clusters"],
     "exporting": ["tests/exporting", "tests/against/test_runtimes.py"],
     "methods/thresholding": ["tests/methods/thresholding/test_bounds.py"],

@@ -24,10 +24,10 @@ from benchmarks.trust.mutants.modules import its_tests
 from benchmarks.trust.mutants.places import Mutant, changed, mutants_of
 from benchmarks.trust.mutants.survivors import reason_for
 
-STORE = ROOT / "build" / "mutants.json"
+STORE = Path(os.environ.get("TAMIS_MUTANTS_STORE", ROOT / "build" / "mutants.json"))
 MUTANTS, QUICK, SEED = 8, 3, 20  # a module
 SECONDS = float(os.environ.get("TAMIS_BENCH_SECONDS", 3 * 3600))
-SLOW = 4.0  # seconds; slower tests are left out
+SLOW = 4.0  # seconds of CPU; slower tests are left out
 ENOUGH = 10.0  # seconds; tests after the fastest that take so long together are left out
 NEAREST = 30  # tests that ran the line, before all of them
 ALLOWED = 0.05
@@ -69,7 +69,8 @@ class Copy:
     def ask(self, tests: list[str], seconds: float, watch: bool = False) -> dict:
         """Run tests on the copy as it is."""
         file = self.file if watch else None
-        asked = {"tests": tests, "file": file, "limit": SLOW, "seconds": seconds}
+        limit = SLOW if watch else 3.0 * SLOW
+        asked = {"tests": tests, "file": file, "limit": limit, "seconds": seconds}
         print(json.dumps(asked), file=self.process.stdin, flush=True)
         return json.loads(self.process.stdout.readline())
 
@@ -91,7 +92,7 @@ def judge(copy: Copy, source: str, mutant: Mutant, known: dict) -> dict:
     try:
         for tests in (near[:NEAREST], order):
             usual = sum(known[test][0] for test in tests)
-            found = copy.ask(tests, 20.0 + 5.0 * usual) if tests else {"failed": []}
+            found = copy.ask(tests, 120.0 + 20.0 * usual) if tests else {"failed": []}
             if found.get("failed") or "failed" not in found or found.get("code", 0) not in (0, 1):
                 by = (found.get("failed") or [next(iter(found))])[0]
                 return {"how": CAUGHT, "by": by, "seconds": time.monotonic() - begin}
@@ -121,7 +122,7 @@ def known_of(copy: Copy, module: str, kept: dict) -> dict:
     """Seconds and lines of each test of a module; measured anew when tests have changed."""
     digest = digest_of_tests(module)
     if kept.get("tests") != digest:
-        found = copy.ask(its_tests(module), 600.0, watch=True)
+        found = copy.ask(its_tests(module), 1200.0, watch=True)
         print(module, "left out:", found.get("failed"), flush=True)
         kept["tests"], kept["known"] = digest, found.get("passed", {})
     return kept["known"]

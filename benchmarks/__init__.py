@@ -22,6 +22,7 @@ PARTS = {
     "forgeries": "forged model files of every class: refused, or a model that works",
     "mutations": "a hundred thousand damaged files of every format: rows or a refusal",
     "kills": "kill -9 at two hundred moments of tamis fit: the same bytes, and no file lost",
+    "mutants": "one-token changes of modules, which their own tests must notice",
     "intervals": "how often the intervals of selection_stability hold the truth, for 5 to 50 runs",
     "anytime": "false discoveries in streams that are looked at after every block",
     "clusters": "two workers against one on a cluster of this machine, and the cost of a visit",
@@ -30,6 +31,7 @@ PARTS = {
     "curves": "error against kept features, over paths of penalties",
     "guarantees": "selection with a stated false discovery rate: is it kept, beside rivals",
     "guide": "small experiments behind sentences of the guide",
+    "demo": "tamis demo, with nothing compiled and with all compiled",
     "walks": "a walk a data kind: files, the command line, what it says, pictures of its pages",
 }
 # Where parts lie that are about one method, or about what must never happen.
@@ -48,6 +50,7 @@ HOMES = {
     "forgeries": "trust.forgeries",
     "mutations": "trust.mutations",
     "kills": "trust.kills",
+    "mutants": "trust.mutants",
     "intervals": "trust.intervals",
     "anytime": "papers.anytime.page",
     "guarantees": "papers.guarantees.page",

@@ -30,15 +30,22 @@ OTHER = ("#999999", "p")
 def write(place: Path) -> None:
     """Write the index of the pages in a folder anew."""
     known = json.loads((place / "goals.json").read_text())
-    present = [part for part in PARTS if part in known and (place / f"{part}.md").exists()]
+    present = [part for part in PARTS if part in known and (place / _path(part, known)).exists()]
     found = jobs.collect(place)
     lines = ["# Performance", ""]
     if found:
         draw(found, place / PICTURE)
         lines += [f"![{in_words(found)}]({PICTURE})", "", *opening(found), ""]
     lines += [*floors(place), *goals({part: known[part] for part in present})]
-    lines += ["```{toctree}", ":maxdepth: 1", "", *present, "```", ""]
+    here = [part for part in present if "room" not in known[part]]
+    lines += ["```{toctree}", ":maxdepth: 1", "", *here, "```", ""]
     (place / "index.md").write_text("\n".join(lines))
+
+
+def _path(part: str, known: dict) -> str:
+    """Where a part's page lies, seen from the index."""
+    room = known[part].get("room")
+    return f"../{room}/{part}.md" if room else f"{part}.md"
 
 
 def opening(found: list[Found]) -> list[str]:
@@ -167,37 +174,41 @@ def floors(place: Path) -> list[str]:
 
 
 def goals(known: dict) -> list[str]:
-    """A line a page, then each goal that is not met, with what was found."""
-    every = [goal for part in known.values() for goal in part["goals"]]
-    met = sum(goal["verdict"] == MET for goal in every)
+    """A line a page, then each goal that is not met, with what was found, and parts that have no
+    page: their goals are set and not measured. Checks of a trial itself are no goals.
+    """
+    found = {
+        part: [goal for goal in page["goals"] if not goal.get("check")]
+        for part, page in known.items()
+    }
+    every = [(part, goal) for part, its in found.items() for goal in its]
+    met = sum(goal["verdict"] == MET for _, goal in every)
     lines = ["## Goals", "", f"{met} of {len(every)} goals are met.", ""]
-    rows = []
-    for part, page in known.items():
-        if page["goals"]:
-            good = sum(goal["verdict"] == MET for goal in page["goals"])
-            rows.append([f"[{page['title']}]({part}.md)", f"{good} of {len(page['goals'])}"])
+    absent = [part for part in PARTS if part not in known]
+    if absent:
+        said = ", ".join(f"`{part}` ({PARTS[part]})" for part in absent)
+        lines += [f"Not measured here yet, and not counted: {said}.", ""]
+    titles = {part: f"[{page['title']}]({_path(part, known)})" for part, page in known.items()}
+    rows = [
+        [titles[part], f"{sum(goal['verdict'] == MET for goal in its)} of {len(its)}"]
+        for part, its in found.items()
+        if its
+    ]
     lines += [*pipe(["page", "goals met"], rows), ""]
     missed = [
-        [
-            f"[{page['title']}]({part}.md)",
-            goal["promise"],
-            _outcome(goal),
-            tried_for(part, goal["promise"]),
-        ]
-        for part, page in known.items()
-        for goal in page["goals"]
+        [titles[part], goal["promise"], _outcome(goal), tried_for(part, goal["promise"])]
+        for part, goal in every
         if goal["verdict"] != MET
     ]
     if missed:
         head = ["page", "goal", "found", "what was tried"]
         lines += ["### Not met", "", *pipe(head, missed, words=True), ""]
-    lines += ["### All goals", ""]
     rows = [
-        [page["title"], goal["promise"], goal["figure"], goal["verdict"]]
-        for page in known.values()
-        for goal in page["goals"]
+        [known[part]["title"], goal["promise"], goal["figure"], goal["verdict"]]
+        for part, goal in every
     ]
-    return [*lines, *pipe(["page", "goal", "found", "verdict"], rows, words=True), ""]
+    head = ["page", "goal", "found", "verdict"]
+    return [*lines, "### All goals", "", *pipe(head, rows, words=True), ""]
 
 
 def _outcome(goal: dict) -> str:

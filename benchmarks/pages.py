@@ -37,11 +37,15 @@ class Table:
 
 @dataclass
 class Goal:
-    """One promise, the figure that was found, and the verdict in words."""
+    """One promise, the figure that was found, and the verdict in words.
+
+    A `check` is a condition of the trial, which nobody promised: it is shown, and not counted.
+    """
 
     promise: str
     figure: str
     verdict: str
+    check: bool = False
 
 
 @dataclass
@@ -58,6 +62,7 @@ class Page:
     room: str = PERFORMANCE  # folder of the docs
     # Heading, Markdown.
     sections: list[tuple[str, str]] = field(default_factory=list)
+    spent: tuple[float, float] | None = None  # wall and CPU seconds of the whole part
 
 
 def flow(text: str) -> str:
@@ -109,6 +114,14 @@ def load() -> str:
         return ""
     said = ", ".join(f"{part:.2f}" for part in LOAD)
     return f" Load average when it began (1, 5 and 15 minutes): {said}."
+
+
+def spent(page: Page) -> str:
+    """What all of the part took."""
+    if page.spent is None:
+        return ""
+    wall, cpu = page.spent
+    return f" It took {wall:,.0f} s, and {cpu:,.0f} s of CPU with the processes that it started."
 
 
 def show(page: Page) -> None:
@@ -181,15 +194,15 @@ def write(page: Page, quick: bool) -> None:
     lines += [
         "## How this was made",
         "",
-        f"`{command}` on {machine()}.{load()}",
+        f"`{command}` on {machine()}.{load()}{spent(page)}",
         "",
         f"{versions()}.",
         "",
     ]
     (place / f"{page.part}.md").write_text("\n".join(lines))
-    if page.room == PERFORMANCE:
-        _remember(page, place)
-        index.write(place)
+    place = folder(quick)
+    _remember(page, place)
+    index.write(place)
 
 
 def _remember(page: Page, place: Path) -> None:
@@ -197,4 +210,6 @@ def _remember(page: Page, place: Path) -> None:
     store = place / "goals.json"
     known = json.loads(store.read_text()) if store.exists() else {}
     known[page.part] = {"title": page.title, "goals": [asdict(goal) for goal in page.goals]}
+    if page.room != PERFORMANCE:
+        known[page.part]["room"] = page.room
     store.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n")

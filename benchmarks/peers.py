@@ -1,7 +1,8 @@
 """Peers of the benchmarks: which are there, and installing those that install.
 
 ``python -m benchmarks.peers`` installs each peer of the extra `bench` on its own, so that one that
-does not install on a machine takes no other with it; the pages name it.
+does not install on a machine takes no other with it; the pages name it. ``python -m
+benchmarks.peers peers`` installs the few that tests need.
 """
 
 import importlib.util
@@ -12,13 +13,14 @@ from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent
 MODULES = {"metric-learn": "metric_learn"}  # where it is not the name itself
+PATIENCE = {"bench": 900.0, "peers": 60.0}  # seconds for one of them
 
 
-def listed() -> list[str]:
-    """The packages of the extra `bench`, without tamis itself."""
+def listed(extra: str = "bench") -> list[str]:
+    """The packages of an extra, without tamis itself."""
     project = tomllib.loads((HOME / "pyproject.toml").read_text())["project"]
-    extra = project["optional-dependencies"]["bench"]
-    return [name for name in extra if not name.startswith("tamis[")]
+    names = project["optional-dependencies"][extra]
+    return [name for name in names if not name.startswith("tamis[")]
 
 
 def has(name: str) -> bool:
@@ -32,13 +34,22 @@ def absent(names) -> str:
     return f"Not installed here, and so without figures: {', '.join(missing)}." if missing else ""
 
 
-def main() -> None:
-    """Install one after another."""
+def main(extra: str = "bench") -> None:
+    """Install one after another what is not there; a machine without a network says so soon."""
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for name in listed():
-        if subprocess.run([*pip, name], check=False).returncode:
-            print(f"{name} does not install here: the pages will say so.", flush=True)
+    for name in listed(extra):
+        if has(name):
+            continue
+        try:
+            done = subprocess.run(
+                [*pip, "--retries", "1", name], check=False, timeout=PATIENCE[extra]
+            )
+            failed = bool(done.returncode)
+        except subprocess.TimeoutExpired:
+            failed = True
+        if failed:
+            print(f"{name} does not install here: it is left out, and said so.", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:2])

@@ -296,6 +296,7 @@ def _page(chains: dict[str, list[Chain]], seconds: float) -> Page:
             "most kills fall into training or later, not into imports and loading",
             f"{inside} of {kills}",
             verdict(2 * inside > kills),
+            check=True,
         ),
     ]
     tables = [

@@ -23,7 +23,7 @@ import pytest
 from tamis import FOBOSClassifier, OnlineClassifier, OnlineRegressor, TruncatedGradientClassifier
 
 vowpalwabbit = pytest.importorskip("vowpalwabbit")
-pytestmark = pytest.mark.usefixtures("interpreted")
+pytestmark = [pytest.mark.peer, pytest.mark.usefixtures("interpreted")]
 
 N, P = 200, 12
 FLOAT32 = 5e-6

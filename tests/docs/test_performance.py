@@ -1,9 +1,11 @@
 """The page that opens the benchmarks: figures out of the pages' tables, a picture, all verdicts."""
 
 import json
+import sys
 
 import pytest
 
+from benchmarks import __main__ as benchmarks
 from benchmarks import index, jobs, peers, tried
 from benchmarks.clock import ROOT
 
@@ -34,6 +36,7 @@ FILES = """# Files
 GOALS = [
     {"promise": "fast", "figure": "1.1", "verdict": "met"},
     {"promise": "small | light", "figure": "9", "verdict": "not met"},
+    {"promise": "a fair trial", "figure": "8", "verdict": "not met", "check": True},
 ]
 
 
@@ -72,6 +75,8 @@ def test_the_index_opens_with_the_picture_and_says_what_is_not_met(place, monkey
     assert "Reading CSV: pandas 0.50" in text  # for those who cannot see the picture
     assert "faster than tamis: reading csv." in text
     assert "1 of 2 goals are met" in text
+    assert "a fair trial" not in text  # nobody promised it
+    assert "Not measured here yet, and not counted: `latency`" in text
     assert "| small \\| light | 9 | less of it |" in text
     assert "nan" not in text.split()
 
@@ -84,9 +89,37 @@ def test_what_was_tried_is_about_promises_that_pages_make():
             assert any(promise.startswith(begin) for promise in promises), (part, begin)
 
 
+def test_a_part_that_fails_stops_no_other(monkeypatch, capsys, tmp_path):
+    ran = []
+
+    def run_part(part, quick):
+        ran.append(part)
+        if part == "latency":
+            raise RuntimeError("no such peer")
+
+    monkeypatch.setattr(benchmarks, "run_part", run_part)
+    monkeypatch.setattr(benchmarks, "PARTS", {"speed": "", "latency": "", "live": ""})
+    monkeypatch.setattr(benchmarks, "DONE", tmp_path / "build" / "done.json")
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--quick"])
+    with pytest.raises(SystemExit, match="failed: latency"):
+        benchmarks.main()
+    assert ran == ["speed", "latency", "live"]
+    assert "no such peer" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--quick", "--resume"])
+    with pytest.raises(SystemExit, match="failed: latency"):
+        benchmarks.main()
+    assert ran[3:] == ["latency"]  # the others have their pages
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "--list", "--quick"])
+    benchmarks.main()
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[-3:]] == [
+        "speed", "latency", "live",
+    ]  # fmt: skip
+
+
 def test_the_extra_holds_all_peers():
     assert {"vowpalwabbit", "river", "celer", "skglm", "adelie", "metric-learn", "abess"} <= set(
         peers.listed()
     )
+    assert set(peers.listed("peers")) <= set(peers.listed())
     assert peers.absent(["json"]) == ""
     assert peers.absent(["json", "no_such_peer"]).endswith(": no_such_peer.")

@@ -2,10 +2,13 @@
 distribution escapes.
 """
 
+import math
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from tamis.judge import bounds
 from tamis.judge.bounds import (
     ASSUMPTIONS,
     concave_tail,
@@ -27,6 +30,30 @@ def test_closed_forms():
     )
     assert false_selections(0, 1000, 0.9, 50) == 0.0
     assert false_selections(1000, 1000, 0.51, 50) == 1000  # never more than there are
+
+
+@pytest.mark.parametrize(
+    ("share", "begin"), [(0.15, 0.5 + 0.15**2), (0.5, 0.5 + 0.01 + 0.75 * 0.5**2)]
+)
+def test_the_unimodal_bound_begins_where_theorem_2_says(share, begin):
+    """The lesser of two thresholds; 50 pairs, so that 1/100 is one step of the grid."""
+    below, above = (f(begin * 100) / 100 for f in (math.floor, math.ceil))
+    plain = false_selections(1000 * share, 1000, below, 50)
+    assert false_selections(1000 * share, 1000, below, 50, "unimodal") == plain
+    wanted = 1000 * share**2 * 0.5 / (2 * above - 1 - 0.01)
+    assert false_selections(1000 * share, 1000, above, 50, "unimodal") == pytest.approx(
+        min(wanted, false_selections(1000 * share, 1000, above, 50))
+    )
+    assert bounds._unimodal(share, above, 50) == pytest.approx(0.5 / (2 * above - 1 - 0.01))
+    assert bounds._unimodal(0.58, 1.0, 50) == math.inf  # more than 1 / sqrt(3)
+    assert bounds._unimodal(0.57, 1.0, 50) < math.inf
+
+
+@pytest.mark.parametrize("power", [-0.5, -0.25])
+@pytest.mark.parametrize(("mean", "first"), [(0.1, 5), (0.11, 6), (0.475, 20)])
+def test_the_concave_bound_begins_above_twice_the_mean(mean, first, power):
+    assert concave_tail(mean, first - 1, 20, power) == 1.0
+    assert 0.0 < concave_tail(mean, first, 20, power) < 0.2
 
 
 def test_one_pair_and_threshold_one_is_an_equality():

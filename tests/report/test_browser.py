@@ -12,9 +12,12 @@ from report.test_page import HOSTILE, Wide
 from tamis import write_page
 from tamis.report.page.material import DOUBT
 
-pytestmark = pytest.mark.skipif(
-    find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)"
-)
+pytestmark = [
+    pytest.mark.peer,
+    pytest.mark.skipif(
+        find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)"
+    ),
+]
 NAMES = [*HOSTILE[:10], *(f"word {k}" for k in range(20_000 - 10))]
 CELLS = "[...document.querySelectorAll('#kept tbody tr')].map(row => row.cells[{}].textContent)"
 

@@ -76,6 +76,7 @@ def test_latent_overlap_is_the_cone_program(data, groups, l1_weight, solver):
     assert 0 < len(model.group_support_) < len(groups)
 
 
+@pytest.mark.peer
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("library", ["celer", "skglm"])
 def test_other_libraries_find_the_same_weights(library, kind):

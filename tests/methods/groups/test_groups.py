@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from tamis import groups_by_correlation, groups_from_dummies, groups_from_names
+from tamis.methods.groups import finding
 from tamis.solvers.block_descent.groups import take_groups
 
 
@@ -119,6 +120,9 @@ def test_dummies(form):
     dropped = form(np.hstack((number, first[:, 1:], second[:, 1:])))
     assert groups_from_dummies(dropped).tolist() == list(range(6))
     assert groups_from_dummies(dropped, complete=False).tolist() == [0, 1, 1, 2, 2, 2]
+    # A number ends a group, and so does an empty column, even where the rows leave them room.
+    apart = form(np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 2.5, 0.0]]))
+    assert groups_from_dummies(apart, complete=False).tolist() == [0, 0, 1, 2]
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -139,6 +143,16 @@ def test_correlated_columns(form):
     assert groups_by_correlation(form(X), threshold=0.9999).tolist() == [0, 1, 2, 3, 1, 4]
     assert len(set(groups_by_correlation(form(X), threshold=0.0))) == 1
     assert groups_by_correlation(X[:, :1]).tolist() == [0]
+    # Correlation knows neither means nor units, and a constant is like nothing, however large.
+    moved = 1e-3 * X + [3.0, -2.0, 5.0, 1e7, 1.0, 4.0]
+    assert groups_by_correlation(form(moved)).tolist() == [0, 1, 0, 2, 1, 3]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_correlations_are_those_of_the_textbook(form):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)) + rng.normal(size=4)
+    assert finding._correlations(form(X)) == pytest.approx(np.abs(np.corrcoef(X.T)), abs=1e-12)
 
 
 def test_helpers_refuse():

@@ -121,6 +121,7 @@ def test_float32_gives_the_same_words():
     assert {word for word, _ in low} == {word for word, _ in high}
 
 
+@pytest.mark.peer
 @pytest.mark.skipif(
     find_browser() is None, reason="no Chromium on this machine (chromium, google-chrome)"
 )

@@ -9,6 +9,7 @@ from methods.metric.textbook import best_of_all, brute_neighbours, explicit_form
 
 from tamis.methods.metric import edges as sdist_edges
 from tamis.methods.metric import screening as sdist_screen
+from tamis.methods.metric import steps
 from tamis.methods.metric.candidates import Candidates, Scaling
 from tamis.methods.metric.edges import Laplacian, Quadratic, margins_of
 from tamis.methods.metric.screening import passing_columns
@@ -209,6 +210,24 @@ def test_line_search_and_its_degenerate_cases():
     w, word = line_search(np.append(mass, 1e-12), far)
     assert np.isfinite(w)
     assert w > 0.0
+
+
+def test_the_line_search_stops_at_the_root_and_no_later(monkeypatch):
+    """Newton's steps inside a bracket: a handful, and what is left is below the precision."""
+    from scipy.optimize import brentq
+
+    calls, slopes = [], steps._slopes
+    monkeypatch.setattr(steps, "_slopes", lambda *given: calls.append(given[2]) or slopes(*given))
+    for seed, shift in enumerate([0.02, 0.1, 0.3, 0.5]):
+        rng = np.random.default_rng(seed)
+        mass, gains = rng.dirichlet(np.ones(60)), rng.normal(size=60)
+        gains += shift - gains @ mass  # a mean that is `shift` of a deviation
+        calls.clear()
+        w, word = line_search(mass, gains)
+        assert word == "accepted"
+        root = brentq(lambda w: slopes(mass, gains, w)[0], 0.0, 1.0 / np.abs(gains).mean())
+        assert w == pytest.approx(root, rel=2e-6)
+        assert 3 <= len(calls) <= 7
 
 
 def test_masses_do_not_overflow():

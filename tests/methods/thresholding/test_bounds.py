@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from methods.thresholding.problems import cut, hinge_program, optimum, random_problem
+from scipy.optimize import brentq
+from scipy.special import entr, expit
 from sklearn.linear_model import LogisticRegression
 from spelling import L1
 
@@ -14,10 +16,13 @@ from tamis.methods.thresholding.bounds import (
     AT_ZERO,
     absolute_bound,
     constrained_bound,
+    dual_limit,
+    dual_value,
     objective,
     relative_bound,
     safe_threshold,
 )
+from tamis.methods.thresholding.loop_rows import settle_duals
 from tamis.methods.thresholding.solver import repaired, solve
 from tamis.methods.thresholding.thresholds import (
     columns_of,
@@ -75,6 +80,45 @@ def test_wide_data_need_several_working_sets(loss):
     assert objective(problem, fit.weights, X @ fit.weights + fit.intercept) == pytest.approx(
         optimum(X, problem)[0], rel=1e-6
     )
+
+
+# --------------------------------------------------------------------------- duals
+@pytest.mark.parametrize("far", [0.5, 6.0, -12.0])
+def test_the_intercept_of_a_certificate_is_settled(far):
+    """By steps of Newton, at most 1 long: near the root each squares what is left."""
+    _, problem = random_problem(3, "logistic")
+    signs, scores = problem.signs, np.random.default_rng(0).normal(size=len(problem.signs)) + far
+
+    def slope(moved):
+        return signs @ (problem.row_weights * expit(-signs * (scores + moved)))
+
+    root, found = brentq(slope, -30.0, 30.0), np.empty_like(scores)
+    settle_duals(problem.signs, problem.row_weights, scores, int(abs(root)) + 5, found)
+    margins = problem.signs * (scores + root)
+    assert found == pytest.approx(problem.row_weights * expit(-margins), abs=1e-7)
+    settle_duals(problem.signs, problem.row_weights, scores, 0, found)
+    margins = problem.signs * scores
+    assert found == pytest.approx(problem.row_weights * expit(-margins), abs=1e-15)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_limit_of_the_dual_is_that_of_equal_rows(loss):
+    _, problem = random_problem(2, loss)
+    shares = np.random.default_rng(0).random(len(problem.signs))
+    for correlation in (0.0, 0.5 * problem.strength, 3.0 * problem.strength):
+        alphas = problem.row_weights * shares
+        assert dual_value(problem, alphas, correlation) <= (
+            dual_limit(problem, alphas, correlation) + 1e-12
+        )
+        shrunk = 1.0 / 3.0 if correlation > problem.strength else 1.0
+        for share in (0.0, 0.3, 1.0):
+            value = dual_value(problem, share * problem.row_weights, correlation)
+            limit = dual_limit(problem, share * problem.row_weights, correlation)
+            mean = shrunk * share
+            wanted = mean if loss == "hinge" else float(entr(mean) + entr(1.0 - mean))
+            assert value == pytest.approx(wanted)
+            assert limit == pytest.approx(wanted) or (loss == "logistic" and mean in (0.0, 1.0))
+            assert limit >= value - 1e-12
 
 
 # --------------------------------------------------------------------------- bounds

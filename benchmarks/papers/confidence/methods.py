@@ -161,18 +161,3 @@ def _counted(fit, strength: float):
     model = fit(strength)
     model.seconds_, model.kept_ = time.process_time() - begin, int(np.count_nonzero(model.coef_))
     return model
-
-
-# Table 2 of the paper: error of covtype (450,000 rows) and of epsilon (50,000 rows).
-PAPER = {
-    "AROW": (0.2461, 0.1105),
-    "CW, variance": (0.4330, 0.1522),
-    "NAROW": (0.3703, 0.1423),
-    "PA": (0.3443, 0.1751),
-    "SCW-I": (0.2382, 0.1136),
-    "SCW-II": (0.2964, 0.1126),
-    "SOP": (0.4653, 0.3705),
-    "DCD, hinge": (0.2460, 0.1102),
-    "BCW, hinge": (0.2402, 0.1093),
-    "BCW, squared": (0.2462, 0.1102),
-}

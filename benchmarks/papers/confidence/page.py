@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from benchmarks.pages import machine, versions
-from benchmarks.papers.confidence.methods import PAPER
+from benchmarks.papers.confidence.beside import table_2, text_sets
 from benchmarks.papers.confidence.verdict import against, better_pass, judge
 from benchmarks.papers.stabilized.page import pipe
 
@@ -20,27 +20,20 @@ the first order)."""
 TABLE = """\
 Errors over {orders} orders of the rows (methods that do not depend on the order: one), no
 intercept, but a constant column for all methods alike; mean squared norm 1. `solved` means until a
-duality gap of 0.001. The paper's errors stand beside sets that are the paper's own."""
+duality gap of 0.001."""
 FIGURE = """\
 Accuracy of the method's own model / of an SVM learnt on its features (columns kept), over the
 wanted number of features. L1-SVM and sparDCA are bisected to the number, and their time is that of
 the fit found, the search left out. SBCW and FGM choose C among 1, 10 and 100. Rows of text have
-unit norm; no intercept. The paper shows curves only, without numbers to set against."""
-COLUMNS = {"covtype": 0, "epsilon": 1}
+unit norm; no intercept."""
 
 
 def table(entries: list[dict]) -> list[str]:
     """Table 2, one table a set."""
     lines = []
     for entry in entries:
-        mine, column = better_pass(entry), COLUMNS.get(entry["set"])
-        rows = []
+        mine, rows = better_pass(entry), []
         for row in entry["rows"]:
-            paper = (
-                f"{PAPER[row['method']][column]:.4f}"
-                if column is not None and row["method"] in PAPER
-                else "-"
-            )
             word = "-" if row["method"].startswith("BCW") else against(mine, row, entry["test"])
             settings = (
                 ", ".join(f"{name}={value:g}" for name, value in row["params"].items()) or "-"
@@ -50,12 +43,11 @@ def table(entries: list[dict]) -> list[str]:
                     row["method"],
                     f"{row['error']:.4f} ± {row['error_sd']:.4f}",
                     f"{row['seconds']:.3f}",
-                    paper,
                     word,
                     settings,
                 ]
             )
-        head = ["method", "error", "seconds", "paper", "BCW is", "setting"]
+        head = ["method", "error", "seconds", "BCW is", "setting"]
         lines += [f"### {entry['set']} ({entry['words']})", "", *pipe(head, rows)]
     return lines
 
@@ -131,7 +123,8 @@ def write(found: dict, place: Path, command: str) -> str:
     lines = ["# Confidence-weighted learning", "", OPENING, "", "## Verdict", "", *judge(found), ""]
     if found["table"]:
         orders = max(row["runs"] for entry in found["table"] for row in entry["rows"])
-        lines += ["## Table 2", "", TABLE.format(orders=orders), "", *table(found["table"])]
+        lines += ["## Table 2", "", TABLE.format(orders=orders), "", *table_2(found["table"])]
+        lines += table(found["table"])
     if found["figure"]:
         lines += [
             "## Figure 1",
@@ -139,6 +132,7 @@ def write(found: dict, place: Path, command: str) -> str:
             FIGURE,
             "",
             *draw(found["figure"], place),
+            *text_sets(found["figure"]),
             *figure(found["figure"]),
         ]
     lines += [

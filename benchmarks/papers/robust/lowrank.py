@@ -1,5 +1,5 @@
-"""Chapter 4: many labels on a low-rank matrix (LASSO, LR-LASSO, RLR-LASSO against k), and words
-that predict a word.
+"""Chapter 4: many labels on a low-rank matrix: LASSO, LR-LASSO, RLR-LASSO against k, bounds and
+prices of the L1 norm.
 """
 
 import functools
@@ -13,72 +13,24 @@ from sklearn.linear_model import Lasso
 
 from benchmarks.papers.stabilized.page import pipe
 from tamis import LowRankClassifier, LowRankFactorization
-from tamis.datasets import load_bag_of_words
 from tamis.methods.low_rank.classifier import best_threshold, macro_f1
-from tamis.methods.low_rank.words import Corpus
 
 RANKS = {"tmc2007": (20, 50, 100, 200), "20 newsgroups": (20, 50, 100, 200)}
 SHARES = (0.0, 0.1, 0.3, 1.0)
 RADII = (3.0, 10.0, 30.0, 100.0, np.inf)
 ALPHAS = (0.1, 0.02, 0.005)  # of the least that leaves nothing
+# The same for the penalised path, and how it is found: radii are halved until their price is right.
+PRICES, HALVINGS, WIDEST = (0.3, 0.1, 0.03, 0.01, 0.003), 16, (1e-3, 1e4)
 FILES = {"tmc2007": "tmc2007_500.npz", "20 newsgroups": "20news_bydate_counts.npz"}
-CORPORA = {
-    "kos": (
-        "kos_bow.npz",
-        ("iraq", "kerry", "poll", "tax", "marriage", "oil", "senate", "health", "media", "dean"),
-    ),
-    "nips": (
-        "nips_bow_7605.npz",
-        (
-            "kernel",
-            "neuron",
-            "speech",
-            "reinforcement",
-            "bayesian",
-            "visual",
-            "robot",
-            "chip",
-            "entropy",
-            "tree",
-        ),
-    ),
-    "nytimes": (
-        "docword.nytimes.txt*",
-        (
-            "music",
-            "film",
-            "stock",
-            "court",
-            "computer",
-            "religion",
-            "war",
-            "school",
-            "food",
-            "health",
-        ),
-    ),
-    "pubmed": (
-        "docword.pubmed.txt*",
-        (
-            "diabetes",
-            "asthma",
-            "cancer",
-            "arthritis",
-            "parkinson",
-            "lung",
-            "skin",
-            "brain",
-            "heart",
-            "virus",
-        ),
-    ),
-}
 LABELS = """\
 Macro-F1 at threshold 0 / with a threshold a label, chosen on the training rows; as the harmonic
 mean of macro precision and macro recall, which is the thesis' definition; in brackets the mean of
 the labels' F1, with thresholds. Seconds are those of the fit and of the factorisation. The radius
 was chosen among 3, 10, 30, 100 and none on a quarter of the training rows. *zero*: labels that
 collapse."""
+PATHS = """\
+one radius for all labels, or one price `alpha`, as a share of the highest that each label has; on
+the quarter held out, with thresholds; the picks on the test rows:"""
 CLAIMS = (
     "The thesis: 3 to 6 times as fast as its lasso on all the data; RLR close to the lasso "
     "for large k, LR never; 42,918 s for 10 NYTimes queries."
@@ -168,6 +120,47 @@ def low_rank(name: str, folder: Path, rank: int, share: float) -> dict:
     }
 
 
+def penalised(name: str, folder: Path, rank: int, share: float) -> dict:
+    """The same with a price `alpha` on the L1 norm in place of a bound: for every label the same
+    share of its own highest price. Held-out figures along both paths, test figures of both picks.
+    """
+    X, Y, X_test, Y_test = read(name, folder)
+    learn, choose = (np.sort(part) for part in halves(X.shape[0]))
+    paths: dict[str, list] = {"radius": [], "alpha": []}
+    for kind, values in (("radius", RADII), ("alpha", PRICES)):
+        for value in values:
+            model = _priced(name, folder, rank, share, kind, value, X[learn], Y[learn], False)
+            shown = model.macro_f1(X[choose], Y[choose])
+            kept = [int(np.count_nonzero(row)) for row in model.coef_]
+            told = value if np.isfinite(value) else None
+            paths[kind].append([told, shown["f1_of_means"], shown["mean_of_f1"], np.mean(kept)])
+    found: dict = {"paths": paths, "labels": Y.shape[1]}
+    for kind, rows in paths.items():
+        best = max(rows, key=lambda row: row[2])[0]
+        value = np.inf if best is None else best
+        model = _priced(name, folder, rank, share, kind, value, X, Y, True)
+        found[kind] = {"value": best, **model.macro_f1(X_test, Y_test)}
+    return found
+
+
+def _priced(name, folder, rank, share, kind, value, X, Y, whole: bool) -> LowRankClassifier:
+    """A model of one radius for all labels, or of radii whose price is a share of the highest."""
+    given, _ = factored(name, folder, rank, whole)
+
+    def fitted(radius):
+        return LowRankClassifier(rank, radius, share, random_state=0).fit(X, Y, factorization=given)
+
+    if kind == "radius":
+        return fitted(value)
+    low, high = (np.full(Y.shape[1], edge) for edge in WIDEST)
+    wanted = value * fitted(low).alpha_
+    for _ in range(HALVINGS):
+        middle = np.sqrt(low * high)
+        dear = fitted(middle).alpha_ > wanted
+        low, high = np.where(dear, middle, low), np.where(dear, high, middle)
+    return fitted(high)
+
+
 def full_lasso(name: str, folder: Path, share: float) -> dict:
     """The lasso on all the data, one label at a time, at a share of the strength that leaves
     nothing.
@@ -207,22 +200,6 @@ def _lassos(X, Y, share: float, *others):
     return scores, seconds
 
 
-# --------------------------------------------------------------------------- words
-def words(path: Path, queries, rank: int = 50) -> dict:
-    """Lists of the queries that are in the corpus, and seconds in all."""
-    X, terms = load_bag_of_words(path)
-    begin = time.process_time()
-    corpus = Corpus(X, terms, rank, dtype="float32" if X.nnz > 10**7 else "float64")
-    asked = [query for query in queries if query in corpus.places]
-    lists = corpus.answer(asked)
-    seconds = time.process_time() - begin
-    signed = {
-        query: [word if weight > 0.0 else f"−{word}" for word, weight in found]
-        for query, found in lists.items()
-    }
-    return {"lists": signed, "seconds": seconds, "shape": list(X.shape), "rank": rank}
-
-
 # --------------------------------------------------------------------------- cells and page
 def cells(folder: Path | None, quick: bool) -> dict:
     """All cells whose files are there."""
@@ -236,15 +213,15 @@ def cells(folder: Path | None, quick: bool) -> dict:
                     found[f"{name}, k={rank}, robustness {share:g}"] = functools.partial(
                         low_rank, name, folder, rank, share
                     )
+            for share in SHARES[1:2] if quick else SHARES[:2]:
+                rank = ranks[0] if quick else ranks[-1]
+                found[f"{name}, alpha, k={rank}, robustness {share:g}"] = functools.partial(
+                    penalised, name, folder, rank, share
+                )
             for share in () if quick else ALPHAS:
                 found[f"{name}, lasso, {share:g}"] = functools.partial(
                     full_lasso, name, folder, share
                 )
-    for name, (pattern, queries) in CORPORA.items():
-        for path in [path for path in sorted(folder.glob(pattern)) if not quick or name == "kos"][
-            :1
-        ]:
-            found[f"words of {name}"] = functools.partial(words, path, queries)
     return found
 
 
@@ -288,7 +265,27 @@ def write(found: dict) -> list[str]:
                 "",
                 *pipe(["method", "k", "macro-F1", "radius", "zero", "seconds"], rows),
             ]
-    return lines + _word_tables(found)
+        lines += _paths(found, name)
+    return lines
+
+
+def _paths(found: dict, name: str) -> list[str]:
+    """Held-out figures along radii and along alpha."""
+    lines = []
+    for key, cell in found.items():
+        if not key.startswith(f"{name}, alpha, "):
+            continue
+        rows = []
+        for kind, path in cell["paths"].items():
+            for value, f1, mean, kept in path:
+                shown = "none" if value is None else f"{value:g}"
+                own = cell[kind]
+                test = f"{own['f1_of_means']:.3f} ({own['mean_of_f1']:.3f})"
+                picked = test if own["value"] == value else "-"
+                rows.append([kind, shown, f"{f1:.3f} ({mean:.3f})", f"{kept:.0f}", picked])
+        head = ["bound or price", "value", "held-out macro-F1", "columns a label", "test macro-F1"]
+        lines += [f"{key.partition('alpha, ')[2]}, {PATHS}", "", *pipe(head, rows)]
+    return lines
 
 
 def figures(cell: dict) -> str:
@@ -297,42 +294,6 @@ def figures(cell: dict) -> str:
         f"{cell['plain']['f1_of_means']:.3f} / {cell['tuned']['f1_of_means']:.3f} "
         f"({cell['tuned']['mean_of_f1']:.3f})"
     )
-
-
-def _word_tables(found: dict) -> list[str]:
-    """Tables 4.1 and 4.2: queries as heads, their words below."""
-    lines = [
-        "## Words that predict a word",
-        "",
-        "Ten words of largest weight, robustness 0.1, radius 1, counts weighed by tf-idf. A minus "
-        "marks words that speak against.",
-        "",
-    ]
-    for name in CORPORA:
-        cell = found.get(f"words of {name}")
-        if cell is None:
-            continue
-        size = f"{cell['shape'][0]:,} documents, {cell['shape'][1]:,} words, rank {cell['rank']}"
-        lines += [
-            f"### {name} ({size}; {len(cell['lists'])} queries in {cell['seconds']:.1f} s)",
-            "",
-        ]
-        queries = list(cell["lists"])
-        for at in range(0, len(queries), 5):
-            part = queries[at : at + 5]
-            rows = [
-                [cell["lists"][q][k] if k < len(cell["lists"][q]) else "" for q in part]
-                for k in range(10)
-            ]
-            lines += pipe([f"**{query}**" for query in part], rows)
-    missing = [name for name in ("nytimes", "pubmed") if f"words of {name}" not in found]
-    if missing:
-        lines += [
-            f"Not at hand: {', '.join(missing)}. With `docword.*.txt` and `vocab.*.txt` in the "
-            "folder the same command makes their tables.",
-            "",
-        ]
-    return lines
 
 
 def judge(found: dict) -> list[str]:
@@ -375,11 +336,12 @@ def judge(found: dict) -> list[str]:
             f"A loop of scikit-learn's lassos took {times:.1f} times as long as the fit and its "
             "factorisation, which serves any number of labels."
         ]
-    for name in CORPORA:
-        cell = found.get(f"words of {name}")
-        if cell is not None:
+    for key, cell in found.items():
+        if ", alpha, " in key:
+            radius, alpha = (cell[kind]["f1_of_means"] for kind in ("radius", "alpha"))
+            word = "no better" if alpha <= radius + 0.005 else "better"
             lines.append(
-                f"- Words of {name}: {len(cell['lists'])} queries in {cell['seconds']:.1f} s, "
-                "factorisation included."
+                f"- {key.replace(', alpha, ', ', ')}: a price for each label's own scale is {word} "
+                f"than one radius for all: test macro-F1 {alpha:.3f} against {radius:.3f}."
             )
     return [*lines, ""]

@@ -12,7 +12,7 @@ from tamis.solvers.block_descent.groups import take_groups
 from tamis.solvers.block_descent.loop import dual_blocks
 from tamis.terms import SparseGroup
 
-RUNS = {25: 100, 50: 100, 100: 100, 500: 30, 1000: 20, 5000: 10, 10_000: 10, 100_000: 3}
+RUNS = {25: 100, 50: 100, 100: 100, 500: 30, 1000: 20, 5000: 10, 10_000: 10, 100_000: 10}
 FRACTIONS = (0.5, 0.2, 0.1, 0.05)
 FILLED = (10, 8, 6, 4, 2, 1, 0, 0, 0, 0)
 COLUMNS, GROUPS = 100, np.arange(100) // 10

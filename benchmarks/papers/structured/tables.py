@@ -79,10 +79,11 @@ def school(found: dict) -> list[str]:
     lines = []
     for setting, words in WORDS.items():
         rows = []
-        for passes in (0, tasks.SCHOOL_PASSES):
+        for passes in (0, tasks.SCHOOL_PASSES, "published"):
             for name in ("aMTFS", "iMTFS", "MTFTS"):
                 shown = ONLINE[name] if passes else name
                 theirs = slides.SCHOOL.get(shown)
+                shown = f"{shown}, published update" if passes == "published" else shown
                 for pick, word in PICKS.items():
                     mine = tasks.summary(found, setting, name, passes, pick)
                     if mine:
@@ -133,6 +134,21 @@ def school_path(found: dict) -> list[str]:
             ]
         )
     return pipe(["alpha", *(f"{name}, {SHORT[setting]}" for setting, name in paths)], rows)
+
+
+def approach(found: dict) -> list[str]:
+    """How near DA-iMTFS comes to its solution."""
+    rows = []
+    for setting in SHORT:
+        cell = found.get(f"effects/approach/{setting}")
+        if cell is None:
+            continue
+        for name in effects.STEPS:
+            mine = [row for row in cell["rows"] if row["steps"] == name]
+            texts = [f"{row['left']:.2g} / {row['ev']:.1f} ({row['nonzeros']})" for row in mine]
+            rows.append([SHORT[setting], name, *texts, f"{cell['batch']:.1f}"])
+    head = ["intercepts", "steps", *(f"{passes} passes" for passes in effects.APPROACH), "batch"]
+    return pipe(head, rows) if rows else []
 
 
 def computer(found: dict) -> list[str]:

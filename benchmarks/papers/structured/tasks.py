@@ -16,6 +16,7 @@ SCHOOL_FRACTIONS = (0.3, 0.1, 0.03, 0.01, 0.003)
 FRACTIONS = (0.5, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)
 SCHOOL_PASSES = 50  # of rounds, each a row of every school: 114 times the training rows
 SPLITS = 10
+PUBLISHED = (1.0, 3.0)  # divisors of the published update, for DA-iMTFS, to choose from
 # Computers to learn from; passes (0: batch); orders of the rows.
 PLANNED, SURVEY_PASSES, ORDERS = 16, (0, 1, 20), 10
 
@@ -101,26 +102,41 @@ def errors(model, rows: Rows) -> np.ndarray:
     return (model.predict(rows.X, rows.task) - rows.y) ** 2
 
 
-def chosen(rows: Rows, folds, name: str, setting: str, passes: int, fractions) -> dict[str, float]:
+def published(gamma: float) -> dict:
+    """Steps of the published update."""
+    return {"eta": 1.0 / gamma, "t0": 0.0}
+
+
+def chosen(
+    rows: Rows, folds, name: str, setting: str, passes: int, fractions, **steps
+) -> dict[str, float]:
     """Two fractions from held-out training rows: of least error, and of fewest weights within one
     standard error of it.
     """
+    return tried(rows, folds, name, setting, passes, fractions, **steps)[0]
+
+
+def tried(
+    rows: Rows, folds, name: str, setting: str, passes: int, fractions, **steps
+) -> tuple[dict[str, float], float]:
+    """Both fractions, and the least error."""
     squares, kept = [[] for _ in fractions], np.zeros(len(fractions))
     for inside, out in folds:
         part, held = rows.part(inside), rows.part(out)
         top = strongest(part, name, setting)
         for k, fraction in enumerate(fractions):
-            model = fitted(part, name, setting, passes, fraction, top)
+            model = fitted(part, name, setting, passes, fraction, top, **steps)
             squares[k].append(errors(model, held))
             kept[k] += np.count_nonzero(model.coef_)
     joined = [np.concatenate(parts) for parts in squares]
     means = np.array([values.mean() for values in joined])
     best = int(np.argmin(means))
     near = means <= means[best] + joined[best].std() / np.sqrt(len(joined[best]))
-    return {
+    picks = {
         "least": fractions[best],
         "sparse": fractions[int(np.argmin(np.where(near, kept, np.inf)))],
     }
+    return picks, float(means[best])
 
 
 def judged(model, test: Rows) -> dict:
@@ -142,19 +158,21 @@ def judged(model, test: Rows) -> dict:
     }
 
 
-def one_split(folder: Path, setting: str, name: str, passes: int, k: int) -> dict:
+def one_split(folder: Path, setting: str, name: str, passes: int, k: int, gammas=()) -> dict:
     """Both picks of a method on a split of School: tuned on a fifth of every school's training
-    rows, judged on the test rows.
+    rows, judged on the test rows. With `gammas` by the published update, one of them chosen too.
     """
     rows, splits = school(folder, setting)
     train, test = (rows.part(places) for places in splits[k])
-    picks, top, models = (
-        chosen(train, _a_fifth(train, k), name, setting, passes, SCHOOL_FRACTIONS),
-        strongest(train, name, setting),
-        {},
-    )
+    given = _a_fifth(train, k), name, setting, passes, SCHOOL_FRACTIONS
+    ways = [published(gamma) for gamma in gammas] or [{}]
+    outcomes = [tried(train, *given, **steps) for steps in ways]
+    at = int(np.argmin([error for _, error in outcomes]))
+    (picks, _), steps = outcomes[at], ways[at]
+    top, models = strongest(train, name, setting), {}
     for fraction in set(picks.values()):
-        models[fraction] = judged(fitted(train, name, setting, passes, fraction, top, seed=k), test)
+        model = fitted(train, name, setting, passes, fraction, top, seed=k, **steps)
+        models[fraction] = judged(model, test)
     return {pick: {**models[fraction], "fraction": fraction} for pick, fraction in picks.items()}
 
 
@@ -220,9 +238,14 @@ def run(cells: Cells, folder: Path | None, quick: bool) -> None:
                             passes,
                             k,
                         )
+            for setting in SETTINGS:
+                own = folder, setting, "iMTFS", SCHOOL_PASSES, k, PUBLISHED
+                cells.need(f"school/{setting}/iMTFS/published/{k}", one_split, *own)
 
 
-def summary(found: dict, setting: str, name: str, passes: int, pick: str = "least") -> dict | None:
+def summary(
+    found: dict, setting: str, name: str, passes: int | str, pick: str = "least"
+) -> dict | None:
     """School: mean and deviation over the splits."""
     rows = [cell[pick] for cell in under(found, "school", setting, name, passes)]
     return (

@@ -134,11 +134,12 @@ def _school(found: dict) -> list[str]:
             name: at[name, tasks.SCHOOL_PASSES]["ev"][0] - at[name, 0]["ev"][0]
             for name in tasks.PENALTIES
         }
-        late = (
-            ": so many passes do not bring DA-iMTFS to its solution"
-            if online["iMTFS"] < -3.0
-            else ""
-        )
+        late, slow = "", tasks.summary(found, setting, "iMTFS", "published")
+        if online["iMTFS"] < -3.0:
+            late = ": automatic steps do not bring DA-iMTFS to its solution"
+            if slow:
+                apart = slow["ev"][0] - at["iMTFS", 0]["ev"][0]
+                late += f", the published update does ({apart:+.1f})"
         fewer = (
             at["MTFTS", tasks.SCHOOL_PASSES]["nonzeros"][0]
             / at["aMTFS", tasks.SCHOOL_PASSES]["nonzeros"][0]

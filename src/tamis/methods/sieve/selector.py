@@ -48,6 +48,12 @@ _NONE_HELD_OUT = (
     "standard_error_, sizes_ and resolved_params_."
 )
 
+_FEW_DISTINCT = (
+    "only {distinct} of the {rows:,} rows are distinct, too few to hold all rows alike out "
+    "together: rows were dealt out to folds one by one, so that error_ is about new rows of the "
+    "same kinds, and too low where rows are mere copies."
+)
+
 
 @estimator
 class Sieve(TwoReadings, Shows, SelectorMixin, Estimator):
@@ -81,7 +87,8 @@ class Sieve(TwoReadings, Shows, SelectorMixin, Estimator):
     n_folds: int = parameter(
         5,
         [at_least(2)],
-        "Number of folds. The fold of a row comes from its content: equal rows share one.",
+        "Number of folds. The fold of a row comes from its content: equal rows share one, unless "
+        "fewer than four a fold are distinct.",
     )
     tolerance: float = parameter(
         0.0,
@@ -191,6 +198,9 @@ class Sieve(TwoReadings, Shows, SelectorMixin, Estimator):
         options = options_of(self, rows.n_features, is_classifier(self))
         given = rows, columns, weights, targets.outputs, options, self.fit_intercept
         sample = sample_of(*given) if screened is None else screened.sample_of(taken, *given)
+        if sample.too_few:
+            text = _FEW_DISTINCT.format(distinct=sample.too_few, rows=sample.table.n_rows)
+            warn_user(text, UserWarning)
         del X, rows, taken, given  # the table has all of them
         result = self._warned(sieve(sample, task, options))
         self.__dict__.update(_targets=targets, _result=result)

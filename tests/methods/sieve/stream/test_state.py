@@ -12,6 +12,7 @@ from methods.sieve import plain_pass
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
+from tamis.methods.sieve import fit
 from tamis.methods.sieve.stream import state
 
 N = 300
@@ -220,3 +221,49 @@ def test_a_model_has_columns_that_its_sample_lacks_and_a_size_for_all_rows(monke
     share = model._stream.taken_in().weights.sum() / 2000
     assert options.se == pytest.approx(2.0 * np.sqrt(share))
     assert np.allclose(sample.table.density, np.bincount(words.indices)[sample.columns.kept] / 2000)
+
+
+# --------------------------------------------------------------------------- dense rows
+DENSE = np.random.default_rng(6).normal(size=(N, 8)) + np.arange(8) / 4.0
+LABELS = (DENSE[:, 0] - DENSE[:, 1] > 0.0).astype(int)
+STRENGTHS = {"dense": (0.1, 0.005), "sparse": (0.1, 0.02)}  # calm and bold, as in `fit`
+
+
+@pytest.mark.parametrize("kind", STRENGTHS)
+def test_a_stream_walks_under_the_bases_of_fit(kind):
+    rows, y = (DENSE, LABELS) if kind == "dense" else (X, Y)
+    walked = stream(SieveClassifier(n_sample=50), y, X=rows)._stream.states
+    for at, strength in enumerate(STRENGTHS[kind]):
+        given = SieveClassifier(n_sample=50, strength=strength)
+        assert np.array_equal(walked[at], stream(given, y, X=rows)._stream.states[at])
+
+
+def test_a_stream_and_fit_choose_equal_bases_on_dense_rows(monkeypatch):
+    """Whatever zeros and common values the columns have, and though the sample is a part only."""
+    tables, run = [], fit.settings_for
+    monkeypatch.setattr(
+        fit, "settings_for", lambda *given: tables.append(run(*given)) or tables[-1]
+    )
+    rng = np.random.default_rng(7)
+    rows = np.where(rng.random((600, 8)) < 0.12, rng.normal(size=(600, 8)), 5.0)
+    for X, y in ((np.repeat(DENSE, 2, axis=0) + rng.normal(size=(600, 8)), LABELS.repeat(2)),
+                 (rows, (rows[:, 0] < 5.0).astype(int))):  # fmt: skip
+        stream(SieveClassifier(n_sample=400, n_paths=2), y, X=X)
+        SieveClassifier(n_paths=2).fit(X, y)
+        ours, theirs = tables[-2:]
+        assert [s._replace(steps=(), strengths=()) for s in ours] == [
+            s._replace(steps=(), strengths=()) for s in theirs
+        ]
+        assert np.allclose([s.strengths for s in ours], [s.strengths for s in theirs], rtol=0.02)
+
+
+def test_a_stream_of_an_older_file_knows_how_full_its_rows_are(tmp_path):
+    model = stream(SieveClassifier(random_state=0, n_sample=50), LABELS[:120], X=DENSE[:120])
+    older = copy.deepcopy(model)
+    del older._stream.filled
+    save(older, tmp_path / "model")
+    again = load(tmp_path / "model")
+    for m in (model, again):
+        m.partial_fit(DENSE[120:], LABELS[120:]).refine()
+    assert np.array_equal(model.coef_, again.coef_)
+    assert np.array_equal(model._stream.states, again._stream.states)

@@ -28,13 +28,15 @@ class Chunk(NamedTuple):
 
 
 class Running(NamedTuple):
-    """All that a stream learns: weight and squares of each column; totals (a `CLOCK`); of each
-    output the weight of the positives, the mean target and the sum of absolute deviations from it;
-    rows of each group; and the models: states (settings, groups, columns, numbers) and intercepts.
+    """All that a stream learns: weight and squares of each column, and the weight of all entries;
+    totals (a `CLOCK`); of each output the weight of the positives, the mean target and the sum of
+    absolute deviations from it; rows of each group; and the models: states (settings, groups,
+    columns, numbers) and intercepts.
     """
 
     counts: np.ndarray
     squares: np.ndarray
+    filled: np.ndarray
     clock: np.ndarray
     positives: np.ndarray
     means: np.ndarray
@@ -46,12 +48,13 @@ class Running(NamedTuple):
 
 class Manner(NamedTuple):
     """How it learns: the loss's curvature where steps must be held back (else 0), whether there is
-    an intercept, and whether targets are classes.
+    an intercept, whether targets are classes, and the density above which rows count as full.
     """
 
     curvature: float
     intercept: float
     classes: float
+    full: float
 
 
 @helper
@@ -133,8 +136,9 @@ def step_row(indices, first, last, z, weight, scores, wanted, rates, tolls, loss
 def stream_rows(chunk, running, bases, loss, manner):
     """Walk rows once in their order.
 
-    `bases` has a row (step, strength, whether they follow the class shares) a setting. A row of
-    weight 0 is skipped.
+    `bases` has a row (step, strength, whether they follow the class shares) a setting, for sparse
+    rows and for full ones: which of both the rows so far are, says their density. A row of weight 0
+    is skipped.
     """
     data, indices, indptr, targets, weights, folds = chunk
     clock, steps, states, biases = running.clock[0], running.steps, running.states, running.biases
@@ -151,6 +155,9 @@ def stream_rows(chunk, running, bases, loss, manner):
         clock.rows += 1.0
         clock.weight += weight
         clock.squares += standard_row(data, indices, first, last, weight, running, z)
+        running.filled[0] += weight * (last - first)
+        full = running.filled[0] > manner.full * clock.weight * running.counts.shape[0]
+        own = bases[1] if full else bases[0]
         for c in range(many):
             if targets.shape[1] > 1 or many == 1:
                 y = targets[i, c]
@@ -162,9 +169,9 @@ def stream_rows(chunk, running, bases, loss, manner):
         heavy = weight * clock.rows / clock.weight
         for s in range(settings):
             for c in range(many):
-                follows = rarity[c] if bases[s, 2] else 1.0
-                rates[c] = size * bases[s, 0] / follows
-                tolls[c] = fewness * bases[s, 1] * follows
+                follows = rarity[c] if own[s, 2] else 1.0
+                rates[c] = size * own[s, 0] / follows
+                tolls[c] = fewness * own[s, 1] * follows
             for g in range(groups):
                 if g != folds[i]:
                     model = (states[s, g], biases[s, g], steps[g])

@@ -26,7 +26,7 @@ from tamis.base.rows import Csr
 from tamis.methods.sieve.fit import sieve
 from tamis.methods.sieve.paths import Start, Task
 from tamis.methods.sieve.result import Result
-from tamis.methods.sieve.settings import Options, Whole, bases_of
+from tamis.methods.sieve.settings import FULL, Options, Whole, bases_of
 from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.table.columns import (
@@ -61,6 +61,7 @@ class SieveStream:
         "whole": optional(part(Whole, "columns")),
         "counts": array("f8", "columns", least=0.0),
         "squares": array("f8", "columns", least=0.0),
+        "filled": optional(array("f8", 1, least=0.0)),
         "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
         "biases": array("f8", 2, "folds+1", "1+2*outputs"),
         "steps": array("f8", "folds+1", least=0.0),
@@ -92,6 +93,7 @@ class SieveStream:
         self.n_sample, self.classes = n_sample, classes
         width = 1 + 2 * n_outputs
         self.counts, self.squares = np.zeros(n_columns), np.zeros(n_columns)
+        self.filled = np.zeros(1)  # weight of all entries
         self.states = np.zeros((2, folds + 1, n_columns, width))
         self.biases = np.zeros((2, folds + 1, width))
         # A clock, then three numbers an output.
@@ -103,7 +105,11 @@ class SieveStream:
         self.waiting: list = []  # rows not yet taken into the sample
 
     def _restored(self) -> None:
-        """Refuse targets that are no classes of this stream: loops take them as places."""
+        """Count the entries, where an older file did not; refuse targets that are no classes of
+        this stream: loops take them as places.
+        """
+        if "filled" not in vars(self):
+            self.filled = np.array([self.counts.sum()])
         for targets in (self.targets, *(held[2] for held in self.waiting)) if self.classes else ():
             coded = targets.shape[1] == 1 and self.n_outputs > 1
             allowed = np.arange(self.n_outputs) if coded else (-1, 1)
@@ -120,7 +126,8 @@ class SieveStream:
         """All that the loop changes, by name."""
         clock = self.totals[:4].view(CLOCK)
         first, second, third = self.totals[4:].reshape(3, self.n_outputs)
-        columns, models = (self.counts, self.squares), (self.steps, self.states, self.biases)
+        columns = self.counts, self.squares, self.filled
+        models = self.steps, self.states, self.biases
         return Running(*columns, clock, first, second, third, *models)
 
     # ------------------------------------------------------------------ learning
@@ -128,13 +135,14 @@ class SieveStream:
         """Walk the rows in their order, then offer them to the sample; the stream from then on."""
         hashes = hashed(rows)
         folds = fold_of(hashes, self.folds)
-        bases = [(base.step, base.strength, base.follows) for base in bases_of(task.loss, strength)]
+        both = [bases_of(task.loss, strength, full) for full in (False, True)]
+        bases = [[(base.step, base.strength, base.follows) for base in bases] for bases in both]
         stream_rows(
             Chunk(*rows[:3], targets, weights, folds),
             self.running,
             np.array(bases, dtype=float),
             task.loss,
-            Manner(task.curvature, task.intercept, float(self.classes)),
+            Manner(task.curvature, task.intercept, float(self.classes), FULL),
         )
         return self._offered(rows, hashes, targets, weights)
 
@@ -203,6 +211,8 @@ class SieveStream:
         scale[at], shift[at] = columns.scale, columns.shift
         indices = at.astype(table.indices.dtype)[table.indices]
         density = np.minimum(self.counts[kept] / self.running.clock[0].weight, 1.0)
+        # A column that is measured from elsewhere than 0 is filled wherever it is not there.
+        density[at] = np.where(columns.shift == 0.0, density[at], table.density)
         table = table._replace(indices=indices, density=density)
         return sample._replace(
             table=table if self.whole is None else marked(table, self.whole, kept),

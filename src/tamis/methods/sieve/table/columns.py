@@ -18,6 +18,7 @@ from tamis.methods.sieve.table.loop import (
 
 FEW = 10  # rows with an entry, below which a column of a regression is left out
 DEALS = 3  # ways in which rows are dealt out to folds
+DISTINCT = 4  # distinct rows a fold, below which equal rows do not share a fold
 
 
 class Table(NamedTuple):
@@ -106,8 +107,8 @@ class Units(NamedTuple):
 
 class Sample(NamedTuple):
     """All that a run reads: rows, how their columns and targets were scaled, their folds (deals,
-    rows), and for each fold of the first deal the columns that may be used to predict it (None:
-    all).
+    rows), for each fold of the first deal the columns that may be used to predict it (None: all),
+    and how many rows are distinct, where these are too few for folds (0: enough).
     """
 
     table: Table
@@ -115,6 +116,7 @@ class Sample(NamedTuple):
     units: Units
     folds: np.ndarray
     open: np.ndarray | None = None
+    too_few: int = 0
 
     def deviations(self) -> np.ndarray:
         """Standard deviation of each column in the units of X."""
@@ -147,11 +149,13 @@ def sample_of(
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
     if whole is not None:
         table = marked(table, whole, measured.columns.kept)
-    folds = [fold_of((hashes if dealt is None else dealt)[order], options.folds)]
-    if dealt is None:
-        salted = [hashes[order] * np.uint64(2 * split + 1) for split in range(1, DEALS)]
-        folds += [fold_of(mix(words), options.folds) for words in salted]
-    return Sample(table, measured.columns, units, np.stack(folds))
+    given = (table, measured.columns, units)
+    if dealt is not None:
+        return Sample(*given, fold_of(dealt[order], options.folds)[None])
+    words = hashes[order]
+    too_few = few_distinct(words, options.folds)
+    deal = deal_one_by_one if too_few else deal_by_content
+    return Sample(*given, deal(words, targets[order], options.folds), too_few=too_few)
 
 
 # --------------------------------------------------------------------------- order and folds
@@ -165,6 +169,35 @@ def hashed(rows: Csr) -> np.ndarray:
 def fold_of(hashes: np.ndarray, folds: int) -> np.ndarray:
     """Fold of each row by its content."""
     return ((hashes >> np.uint64(11)) * 2.0**-53 * folds).astype(np.int64)
+
+
+def deal_by_content(words: np.ndarray, targets: np.ndarray, folds: int) -> np.ndarray:
+    """Folds of rows by their content (deals, rows): equal rows share a fold, so that no row is
+    predicted by its like.
+    """
+    salted = [words * np.uint64(2 * split + 1) for split in range(1, DEALS)]
+    return np.stack([fold_of(own, folds) for own in (words, *map(mix, salted))])
+
+
+def few_distinct(words: np.ndarray, folds: int) -> int:
+    """How many of the rows, sorted by their words, are distinct, where these are few and most rows
+    are repeated; else 0. A single one says nothing, however it is dealt out.
+    """
+    distinct = 1 + int(np.count_nonzero(words[1:] != words[:-1])) if len(words) else 0
+    return distinct if 2 <= distinct < min(DISTINCT * folds, len(words) / 2) else 0
+
+
+def deal_one_by_one(words: np.ndarray, targets: np.ndarray, folds: int) -> np.ndarray:
+    """Folds of rows by turns (deals, rows), so that every fold has its part of each kind of row and
+    target.
+    """
+    alike = np.cumsum(np.append(False, words[1:] != words[:-1]))
+    kinds = np.unique(np.column_stack((alike, targets)), axis=0, return_inverse=True)[1].ravel()
+    places, dealt = np.arange(len(words)), np.empty((DEALS, len(words)), dtype=np.int64)
+    for split in range(DEALS):
+        turns = mix((places.astype(np.uint64) + np.uint64(1)) * np.uint64(2 * split + 1))
+        dealt[split, np.lexsort((turns, kinds))] = places % folds
+    return dealt
 
 
 def mix(words: np.ndarray) -> np.ndarray:

@@ -28,7 +28,7 @@ test: .venv/test.stamp lint
 # Against libraries that tamis does not need, and in a browser: what does not install is said, and its tests are skipped.
 test-peers: .venv/test.stamp
 	$(BIN)/python -m benchmarks.peers peers
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m peer -rs $(PEER_TESTS)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m peer -rs $(PEER_TESTS)
 
 # The delicate tests as on other machines, and a part of all tests with other Pythons and the lowest versions.
 test-matrix: .venv/test.stamp

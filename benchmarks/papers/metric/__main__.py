@@ -25,7 +25,6 @@ def main() -> None:
         help="CPU seconds after which this run ends; the next goes on",
     )
     parser.add_argument("--rivals", type=int, default=20, help="repeats of the dense rivals")
-    parser.add_argument("--large", type=int, default=20, help="repeats of the cells of 5000 rows")
     parser.add_argument(
         "--rewrite", action="store_true", help="only write the page anew, from the figures so far"
     )
@@ -42,16 +41,10 @@ def main() -> None:
     if not given.rewrite:
         folder = Path(given.data) if given.data else None
         repeats = 1 if given.quick else runs.REPEATS
+        runs.tables(store, folder, repeats, min(given.rivals, repeats), given.quick)
         fourier.runs(store, 1 if given.quick else 10)
         text.runs(store, folder)
         runs.figures(store, 1 if given.quick else 5)
-        runs.tables(
-            store,
-            folder,
-            repeats,
-            min(given.rivals, repeats),
-            min(given.large, 0 if given.quick else repeats),
-        )
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     place.mkdir(parents=True, exist_ok=True)
     (place / "metric.md").write_text(

@@ -14,14 +14,18 @@ from benchmarks.papers.metric.methods import METHODS, PUBLISHED, RIVALS, SHORT, 
 from tamis import SDistClassifier
 
 REPEATS = 20
-HEADLINE = (
-    "3-NN, raw",
-    "3-NN",
-    "sDist",
-    "sDist, tuned",
-    "3-NN on the true columns",
-    "control: variance",
-    "control: correlation",
+ENOUGH = 10  # repeats that every cell should have
+WAVES = (
+    (
+        "3-NN, raw",
+        "3-NN",
+        "sDist",
+        "3-NN on the true columns",
+        "control: variance",
+        "control: correlation",
+    ),
+    ("sDist, order 2", "sDist, margin rule", "sDist, tuned"),
+    ("sDist as published", "sDist, no screen", "control: labels permuted"),
 )
 SENSITIVITY = {
     "refresh_every": (0, 10, 25, 50, 100, 200),
@@ -58,59 +62,53 @@ class Store:
         self.written = time.process_time()
 
 
-def jobs(folder, repeats: int, rivals: int, large: int):
-    """All (repeat, cell, method, how to split), repeats first, so that every cell has some early;
-    what is slow comes last.
+def jobs(folder, repeats: int, rivals: int, quick: bool):
+    """All (repeat, cell, method, how to split): ten repeats of every cell first, what is quick
+    before what is slow, so that a run that is cut has whole rows of the tables.
     """
     real = {
         name: read
         for name, (file, read) in REAL.items()
         if folder is not None and (folder / file).exists()
     }
-    if "madelon" in real:
-        for repeat in range(repeats):
-            yield from _real("madelon", real["madelon"], folder, repeat, HEADLINE)
-    for repeat in range(repeats):
-        for name, read in real.items():
-            known = [m for m in METHODS if name == "madelon" or m != "3-NN on the true columns"]
-            yield from _real(
-                name,
-                read,
-                folder,
-                repeat,
-                [m for m in known if m not in RIVALS or name == "ionosphere"],
-            )
-        for rows, columns in SIZES:
-            if rows <= 500 or repeat < large:
-                yield from _simulations(rows, columns, repeat, rows <= 500 and columns == 50)
-        for name, read in real.items():
-            if name != "ionosphere" and repeat < (
-                rivals if name == "secom" else max(1, rivals // 5)
-            ):
-                yield from _real(name, read, folder, repeat, RIVALS)
+    sizes = [size for size in SIZES if size[0] <= 500] if quick else SIZES
+    first = min(repeats, ENOUGH)
+    for span in (range(first), range(first, repeats)):
+        for methods in WAVES:
+            for repeat in span:
+                for name, read in real.items():
+                    yield from _real(name, read, folder, repeat, methods)
+                for size in sizes:
+                    yield from _simulations(*size, repeat, methods)
+        for columns in (50,) if quick else (50, 500, 1000):
+            for repeat in span[: max(0, rivals - span.start)]:
+                if columns == 50:
+                    for name, read in real.items():
+                        yield from _real(name, read, folder, repeat, RIVALS)
+                for rows in (100, 500):
+                    yield from _simulations(rows, columns, repeat, RIVALS)
 
 
 def _real(name, read, folder, repeat, methods):
     for method in methods:
-        yield repeat, name, method, lambda: read(folder, repeat)
+        if name == "madelon" or method != "3-NN on the true columns":
+            yield repeat, name, method, lambda: read(folder, repeat)
 
 
-def _simulations(rows: int, columns: int, repeat: int, rivals: bool):
+def _simulations(rows: int, columns: int, repeat: int, methods):
     """The jobs of one size, over designs and shapes."""
     for design in ("fixed2", "fixed5"):
         for shape in ("rings", "xor"):
-            for method in METHODS:
-                if method not in ("sDist, tuned", "sDist, margin rule") and (
-                    rivals or method not in RIVALS
-                ):
+            for method in methods:
+                if method not in ("sDist, tuned", "sDist, margin rule"):
                     make = lambda d=design, s=shape: simulate(d, s, rows, columns, repeat)  # noqa: E731
                     yield repeat, f"{design} {shape} {rows} {columns}", method, make
 
 
-def tables(store: Store, folder, repeats=REPEATS, rivals=3, large=2) -> None:
+def tables(store: Store, folder, repeats=REPEATS, rivals=REPEATS, quick=False) -> None:
     """Tables 2.1, 2.2 and 2.4."""
     last: tuple = (None, None)
-    for repeat, cell, method, make in jobs(folder, repeats, rivals, large):
+    for repeat, cell, method, make in jobs(folder, repeats, rivals, quick):
         name = f"{cell}/{method}/{repeat}"
         if name in store.found:
             continue

@@ -7,9 +7,10 @@ import pytest
 from scipy.optimize import check_grad
 
 from benchmarks.papers.metric.designs import simulate
-from benchmarks.papers.metric.methods import METHODS, by_correlation, by_variance
+from benchmarks.papers.metric.methods import METHODS, RIVALS, by_correlation, by_variance
+from benchmarks.papers.metric.page import missing
 from benchmarks.papers.metric.rivals import LMNN, PGDM, SMLlp, SMLsm, impostors_of, targets_of
-from benchmarks.papers.metric.runs import Store, judge
+from benchmarks.papers.metric.runs import Store, jobs, judge
 
 
 def test_label_free_screens_find_fixed5_and_are_at_chance_on_fixed2():
@@ -55,3 +56,20 @@ def test_results_are_kept_between_runs(tmp_path):
     store.write()
     assert Store(tmp_path / "found.json", 0.0).found == {"a/b/0": {"error": 0.1}}
     assert Store(tmp_path / "found.json", -1.0).full()
+
+
+def test_every_cell_has_ten_repeats_before_any_has_more_and_the_page_says_what_is_missing():
+    names = [f"{cell}/{method}/{repeat}" for repeat, cell, method, _ in jobs(None, 20, 15, False)]
+    assert len(set(names)) == len(names)
+    repeats = [int(name.rsplit("/", 1)[1]) for name in names]
+    assert max(repeats[: repeats.index(10)]) == 9
+    assert "fixed2 rings 5000 500/sDist/19" in names
+    assert {f"fixed5 xor 500 1000/{rival}/14" for rival in RIVALS} < set(names)
+    assert "fixed5 xor 500 1000/NCA/15" not in names
+    found = {name: {"error": 0.2, "seconds": 2.0} for name in names}
+    assert missing(found) == []
+    del found["fixed2 rings 5000 500/sDist/19"]
+    assert missing(found) == []
+    for repeat in range(9, 20):
+        found.pop(f"fixed2 xor 5000 500/sDist/{repeat}")
+    assert "| sDist | 5000 x 500 (9) | 2.0 |" in missing(found)

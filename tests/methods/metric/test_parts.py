@@ -5,14 +5,12 @@ eigenvector, the line search, terms.
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from methods.metric.textbook import best_of_all, brute_neighbours, explicit_form, fixed2
+from methods.metric.textbook import best_of_all, brute_neighbours, explicit_form
 
 from tamis.methods.metric import edges as sdist_edges
-from tamis.methods.metric import screening as sdist_screen
 from tamis.methods.metric import steps
 from tamis.methods.metric.candidates import Candidates, Scaling
 from tamis.methods.metric.edges import Laplacian, Quadratic, margins_of
-from tamis.methods.metric.screening import passing_columns
 from tamis.methods.metric.sparse_eigen import (
     Explicit,
     greedy_start,
@@ -298,45 +296,3 @@ def test_constant_columns_and_products_are_left_out():
     candidates.select([(1,)])
     # Its square is 1.
     assert not candidates.values(scaling, X, np.ones(20), np.array([0, 1]))[:, 1].any()
-
-
-# --------------------------------------------------------------------------- screening
-@pytest.mark.parametrize("shape", ["xor", "rings"])
-def test_screening_finds_what_no_single_mean_shows(shape):
-    X, y = fixed2(shape, 500, 200, 0)
-    weights = np.ones(500)
-    kept = passing_columns(X, y, weights, Scaling(X, weights, True), np.random.default_rng(0))
-    assert kept.tolist() == [0, 1]
-    sparse = sp.csr_array(X)
-    assert passing_columns(
-        sparse, y, weights, Scaling(sparse, weights, True), np.random.default_rng(0)
-    ).tolist() == [0, 1]
-    permuted = np.random.default_rng(1).permutation(y)
-    passed = len(
-        passing_columns(X, permuted, weights, Scaling(X, weights, True), np.random.default_rng(0))
-    )
-    assert passed == 200 or passed <= 5  # none, which means all, or a few by chance
-
-
-def test_screening_scores_are_welchs():
-    from scipy.stats import ttest_ind
-
-    X, y = fixed2("rings", 80, 4, 0)
-    scores = sdist_screen._pair_scores(X, y, np.ones(80))
-    products = [X[:, 0], *(X[:, 0] * X[:, j] for j in range(4))]
-    peers = [abs(ttest_ind(q[y == 0], q[y == 1], equal_var=False).statistic) for q in products]
-    assert scores[0] == pytest.approx(max(peers), rel=0.03)  # the peer divides by n - 1
-    singles = sdist_screen._single_scores(X, y, np.ones(80))
-    assert singles[0] == pytest.approx(max(peers[:2]), rel=0.03)
-    assert sdist_screen._single_scores(sp.csc_array(X), y, np.ones(80)) == pytest.approx(singles)
-
-
-def test_screening_of_many_columns_looks_at_them_alone(monkeypatch):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(300, 50)), np.arange(300) % 3
-    X[:, 4] += y
-    for work in (1e10, 100.0):
-        monkeypatch.setattr(sdist_screen, "WORK", work)
-        assert passing_columns(
-            X, y, np.ones(300), Scaling(X, np.ones(300), True), rng
-        ).tolist() == [4]

@@ -75,7 +75,7 @@ class Boost:
             self.columns, self.inside = scaling.applied(matrix)
         wanted = scaling.usable
         if options.screen:
-            wanted = passing_columns(matrix, codes, weights, scaling, random)
+            wanted = passing_columns(matrix, codes, weights, order, scaling, random)
         self.candidates = Candidates(wanted, options.max_order, options.max_terms)
         self.steps: list[dict] = []
         self.numbers: list[list[int]] = []  # of the terms of each step

@@ -31,9 +31,9 @@ from tamis.methods.metric.boosting import Boost, Options
 from tamis.methods.metric.candidates import Distinct, Scaling
 from tamis.methods.metric.learnt_metric import LearntMetric
 from tamis.methods.metric.rules import Watch
-from tamis.solvers.neighbours import MANY_ROWS
+from tamis.solvers.neighbours import MANY_COLUMNS, MANY_ROWS
 
-ENOUGH = 10  # rows a column above which steps find their columns unaided
+ENOUGH = 10  # rows a column above which steps find their columns unaided, unless these are many
 WHOLE = Interval(Real, 0, 1, closed="right")
 ANY = Interval(Real, None, None, closed="neither")
 
@@ -86,7 +86,7 @@ class Boosted(LearntMetric):
         'Which columns may be drawn at all. "moments": those whose mean, square or product with '
         "another column differs between classes beyond chance (5 % for all together; all columns "
         'where none does). Effects of three columns alone escape it. "auto" screens where there '
-        "are fewer than 10 rows a column, None never, as published.",
+        "are fewer than 10 rows a column or more than 200 columns, None never, as published.",
     )
     opp_per_class: bool = parameter(
         False,
@@ -205,7 +205,7 @@ class MetricLearner(Boosted):
                 "oob_z=None or a smaller subsample."
             )
         features = self.max_features
-        few = self.screen == "auto" and rows < ENOUGH * columns
+        lost = rows < ENOUGH * columns or columns > MANY_COLUMNS
         return Options(
             n_neighbors=self.n_neighbors,
             rho=float(self.rho),
@@ -220,7 +220,7 @@ class MetricLearner(Boosted):
             max_terms=self.max_terms,
             oob_z=z,
             each=self.opp_per_class,
-            screen=self.screen == "moments" or few,
+            screen=self.screen == "moments" or (self.screen == "auto" and lost),
             n_jobs=effective_n_jobs(self.n_jobs),
         )
 

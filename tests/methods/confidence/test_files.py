@@ -12,8 +12,6 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import tamis
 from tamis import (
     AROWClassifier,
-    CWClassifier,
-    PAClassifier,
     PARegressor,
     SCWClassifier,
     SOFSClassifier,
@@ -23,10 +21,7 @@ from tamis.testing import expected_failed_checks
 
 OTHERS = [
     AROWClassifier(covariance="full"),
-    CWClassifier(form="std"),
-    PAClassifier(variant="PA-II"),
     PARegressor(variant="PA-II"),
-    SCWClassifier(variant="II"),
 ]
 
 

@@ -152,6 +152,7 @@ def look_at(module: str, place: Path, store: dict, count: int, end: float) -> No
         return
     with Copy(place, module) as copy:
         known = known_of(copy, module, kept)
+        STORE.write_text(json.dumps(store, indent=1))
         for mutant in wanted if known else []:
             if time.monotonic() > end:
                 break

@@ -29,7 +29,7 @@ OTHER = ("#999999", "p")
 
 def write(place: Path) -> None:
     """Write the index of the pages in a folder anew."""
-    known = json.loads((place / "goals.json").read_text())
+    known = _beside(place) | json.loads((place / "goals.json").read_text())
     present = [part for part in PARTS if part in known and (place / _path(part, known)).exists()]
     found = jobs.collect(place)
     lines = ["# Performance", ""]
@@ -40,6 +40,21 @@ def write(place: Path) -> None:
     here = [part for part in present if "room" not in known[part]]
     lines += ["```{toctree}", ":maxdepth: 1", "", *here, "```", ""]
     (place / "index.md").write_text("\n".join(lines))
+
+
+def _beside(place: Path) -> dict:
+    """Goals of pages among the papers' tables, as they stand there."""
+    found = {}
+    for part in PARTS:
+        page = place.parent / "papers" / f"{part}.md"
+        goals = jobs.tables_of(page).get("Goals") if page.exists() else None
+        if goals:
+            title = page.read_text().splitlines()[0].removeprefix("# ")
+            rows = [
+                dict(zip(("promise", "figure", "verdict"), row, strict=True)) for row in goals[1:]
+            ]
+            found[part] = {"title": title, "room": "papers", "goals": rows}
+    return found
 
 
 def _path(part: str, known: dict) -> str:

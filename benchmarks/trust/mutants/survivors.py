@@ -8,6 +8,11 @@ REASONS: dict[tuple[str, str, str], str] = {
     ("judge/bounds", "low, high = 1e-9, 1e9", "1e-9 -> 2e-09"): "where a search begins",
     ("judge/bounds", "return float(min(best, 1.0))", "1.0 -> 2.0"): "`best` is never above 1",
     ("judge/bounds", "at = np.arange(steps + 1.0)", "1.0 -> 2.0"): "the rest is never read",
+    (
+        "methods/groups/finding",
+        "scale = np.where(alive, 1.0 / np.where(alive, spread, 1.0), 0.0)",
+        "0.0 -> 1.0",
+    ): "covariances of a constant are 0 but for rounding",
     ("methods/thresholding/bounds", "problem.signs > 0,", "> -> >="): "signs are -1 and 1",
 }
 

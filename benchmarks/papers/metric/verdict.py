@@ -61,12 +61,19 @@ def _madelon(found) -> list[str]:
         "control: correlation": "the label-free correlation control",
         "control: labels permuted": "labels permuted",
     }
-    parts = [f"{words} {mean(found, 'madelon', m):.3f}" for m, words in named.items()]
-    lines.append(
-        f"- On Madelon: {', '.join(parts)}. A label-free screen does as well: Madelon tests "
-        "whether columns are found, not how."
-    )
+    parts = _told(found, "madelon", named)
+    if parts:
+        lines.append(
+            f"- On Madelon: {parts}. A label-free screen does as well: Madelon tests whether "
+            "columns are found, not how."
+        )
     return lines
+
+
+def _told(found, cell: str, named: dict, key: str = "error") -> str:
+    """Means of the methods that were run, in words."""
+    means = {words: mean(found, cell, method, key) for method, words in named.items()}
+    return ", ".join(f"{words} {figure:.3f}" for words, figure in means.items() if figure >= 0.0)
 
 
 def _simulated(found, design: str) -> list[str]:
@@ -80,7 +87,7 @@ def _simulated(found, design: str) -> list[str]:
             )
             if not np.isnan(mine):
                 (near if mine <= best + 0.03 else far).append(f"{shape} {n} x {p} ({mine:.3f})")
-                published.append(old > best + 0.1)
+                published += [old > best + 0.1] if old >= 0.0 else []
     if not near and not far:
         return []
     text = (
@@ -88,7 +95,9 @@ def _simulated(found, design: str) -> list[str]:
         f"{len(near) + len(far)} cells"
     )
     text += f"; not in {', '.join(far)}" if far else ""
-    return [f"{text}. As published it is more than 0.1 above in {sum(published)}."]
+    if published:
+        text += f". As published it is more than 0.1 above in {sum(published)} of {len(published)}"
+    return [f"{text}."]
 
 
 def _thesis(found) -> list[str]:
@@ -133,20 +142,21 @@ def _others(found) -> list[str]:
     mine, second = mean(found, "ionosphere", "sDist"), mean(found, "ionosphere", "sDist, order 2")
     if not np.isnan(mine):
         least = np.nanmin([mean(found, "ionosphere", method) for method in METHODS])
-        word = "reproduced" if min(mine, second) <= 0.055 else "not reproduced"
+        word = "reproduced" if np.nanmin([mine, second]) <= 0.055 else "not reproduced"
+        products = "" if np.isnan(second) else f", with products {second:.3f}"
         lines.append(
-            f"- Ionosphere: {mine:.3f}, with products {second:.3f}; least of all methods "
-            f"{least:.3f}. The thesis' 0.05 is {word}."
+            f"- Ionosphere: {mine:.3f}{products}; least of all methods {least:.3f}. The thesis' "
+            f"0.05 is {word}."
         )
     if "secom" in cells(found):
         names = ("3-NN", "sDist", "sDist, order 2", "control: labels permuted")
-        parts = [f"{m} {mean(found, 'secom', m, 'balanced'):.3f}" for m in names]
+        parts = _told(found, "secom", {name: name for name in names}, "balanced")
         word = (
             " Nothing is learnt from this quarter of it."
             if mean(found, "secom", "sDist", "balanced") > 0.45
             else ""
         )
-        lines.append(f"- SECOM, balanced error (0.5 is chance): {', '.join(parts)}.{word}")
+        lines.append(f"- SECOM, balanced error (0.5 is chance): {parts}.{word}")
     return lines
 
 

@@ -76,6 +76,26 @@ def test_a_weak_column_of_three_is_not_lost_where_pairs_see_few_rows(monkeypatch
     assert 2 not in passing(X[part], y[part])
 
 
+def test_a_column_alone_does_not_pay_for_all_pairs():
+    X, y = noise(100, 400, 4)
+    X[:, 9] += (5.0 * np.sqrt(4 / 100) - X[y == 1, 9].mean() + X[y == 0, 9].mean()) * y
+    classes = Classes.of(y, np.ones(100))
+    limits = [screening._limit(tests, y, classes) for tests in (800, 400 * 399 // 2)]
+    assert limits[0] < peer(X[:, 9], y) < limits[1]
+    assert passing(X, y) == [9]
+
+
+def test_the_pairs_of_too_many_columns_are_those_that_differ_most_alone(monkeypatch):
+    X, y = noise(400, 60, 5)
+    linked(X, y, 20, 40, 0.8)
+    X[:, [20, 40]] += 0.25 * y[:, None]
+    monkeypatch.setattr(screening, "WORK", 40.0)
+    assert pair_extent(60, 400) == (10, 400)
+    assert passing(X, y) == [20, 40]
+    X[:, [20, 40]] -= 0.25 * y[:, None]
+    assert len(passing(X, y)) == 60
+
+
 def test_a_weak_pair_is_judged_on_all_rows(monkeypatch):
     """The drawn rows only say which pairs to look at."""
     X, y = noise(4000, 60, 2)
@@ -135,7 +155,7 @@ def test_auto_screens_few_rows_or_many_columns():
 
 
 # --------------------------------------------------------------------------- scores
-@pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_scores_are_welchs(form):
     X, y = fixed2("rings", 80, 4, 0)
     X = X + 3.0
@@ -164,12 +184,15 @@ def test_weights_are_repeats():
 
 
 def test_the_best_partners_are_those_of_all_pairs(monkeypatch):
-    """Block by block as at once; twin columns take no more than their places."""
+    """Block by block as at once; a twin column, alike in both classes, takes no partner's place."""
     X, y = noise(400, 12, 3)
     linked(X, y, 2, 9, 0.6)
     linked(X, y, 5, 6, 0.4)
-    X[:, 11] = X[:, 10] + 0.1 * X[:, 11]
+    X[:, 11] = X[:, 5] + 0.1 * X[:, 11]
     values, classes = X.astype(np.float32), Classes.of(y, np.ones(400))
+    first, second = screening._best_partners(values, classes)
+    assert (first < second).all()
+    assert np.bincount(first).tolist() == [4] * 8 + [3, 2, 1]
     monkeypatch.setattr(screening, "PARTNERS", 1)
     whole = screening._best_partners(values, classes)
     partner = dict(zip(*(side.tolist() for side in whole), strict=True))
@@ -177,4 +200,4 @@ def test_the_best_partners_are_those_of_all_pairs(monkeypatch):
     assert sorted(partner) == list(range(11))
     monkeypatch.setattr(screening, "NUMBERS", 100)
     assert np.array_equal(whole, screening._best_partners(values, classes))
-    assert passing(X, y) == [2, 5, 6, 9]
+    assert passing(X, y) == [2, 5, 6, 9, 11]

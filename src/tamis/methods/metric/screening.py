@@ -50,6 +50,7 @@ def passing_columns(matrix, codes, weights, order, scaling, random) -> np.ndarra
     are drawn.
     """
     columns, classes = scaling.usable, Classes.of(codes, weights)
+    matrix = sp.csr_array(matrix) if sp.issparse(matrix) else matrix
     part = matrix if len(columns) == matrix.shape[1] else matrix[:, columns]
     center, scale = scaling.center[columns], scaling.scale[columns]
     alone, squares = _single_scores(part, center, scale, classes)
@@ -59,11 +60,11 @@ def passing_columns(matrix, codes, weights, order, scaling, random) -> np.ndarra
         chosen = np.sort(np.argsort(-alone, kind="stable")[:width])
         if width < len(columns):
             part, center, scale = part[:, chosen], center[chosen], scale[chosen]
-        scale = scale * np.sqrt(classes.share @ squares[:, chosen])
+        root = np.sqrt(classes.share @ squares[:, chosen])
+        scale = scale * np.where(root > 0.0, root, 1.0)
         drawn = _drawn(codes, order, rows, random)
-        some = part if len(drawn) == len(codes) else part[drawn]
         first, second = _best_partners(
-            _scaled(some, center, scale, np.float32), Classes.of(codes[drawn], weights[drawn])
+            _single_precision(part, drawn, center, scale), Classes.of(codes[drawn], weights[drawn])
         )
         limit = _limit(len(columns) * (len(columns) - 1) // 2, codes, classes)
         real = _product_scores(part, center, scale, first, second, classes) > limit
@@ -96,10 +97,10 @@ def _drawn(codes, order, rows: int, random) -> np.ndarray:
     return np.sort(np.concatenate([mine[: int(np.ceil(share * len(mine)))] for mine in each]))
 
 
-def _scaled(matrix, center, scale, kind=np.float64) -> np.ndarray:
+def _scaled(matrix, center, scale) -> np.ndarray:
     """Dense scaled values."""
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
-    return ((dense - center) / scale).astype(kind, copy=False)
+    return (dense - center) / scale
 
 
 # --------------------------------------------------------------------------- columns alone
@@ -136,6 +137,16 @@ def _sparse_moments(matrix, center, scale, classes: Classes) -> list[np.ndarray]
 
 
 # --------------------------------------------------------------------------- pairs
+def _single_precision(matrix, drawn, center, scale) -> np.ndarray:
+    """Scaled values of some rows, a piece at a time: no second copy is made."""
+    found = np.empty((len(drawn), matrix.shape[1]), np.float32)
+    step = max(1, NUMBERS // matrix.shape[1])
+    for begin in range(0, len(drawn), step):
+        rows = slice(begin, begin + step)
+        found[rows] = _scaled(matrix[drawn[rows]], center, scale)
+    return found
+
+
 def _best_partners(values: np.ndarray, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
     """Pairs of a column with those after it whose product differs most between classes, with
     the variance that it has for normal columns.
@@ -164,8 +175,6 @@ def _product_scores(matrix, center, scale, first, second, classes: Classes) -> n
     """Contrasts of products of two columns on all rows."""
     means, squares = np.zeros((2, len(classes.share), len(first)))
     step = max(1, NUMBERS // max(len(first), matrix.shape[1]))
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix)
     for begin in range(0, matrix.shape[0], step):
         rows = slice(begin, begin + step)
         values, mine = _scaled(matrix[rows], center, scale), classes.rows[:, rows]

@@ -90,10 +90,15 @@ def column(cells: list, machine: str, figure: str = "accuracy") -> np.ndarray:
     return 100 * values if figure == "accuracy" else values
 
 
+def deviation(values: np.ndarray) -> float:
+    """Deviation over draws; 0 of a single one."""
+    return float(values.std(ddof=min(1, len(values) - 1)))
+
+
 def gains(cells: list, machine: str) -> tuple[float, float]:
     """Mean gain over the plain machine, and its standard error over draws."""
     apart = column(cells, machine) - column(cells, PLAIN)
-    return float(apart.mean()), float(apart.std(ddof=1) / len(apart) ** 0.5)
+    return float(apart.mean()), deviation(apart) / len(apart) ** 0.5
 
 
 def verdict(found: dict) -> list[str]:
@@ -137,7 +142,7 @@ def section(stored: Path) -> str:
     rows = []
     for (name, size), cells in found.items():
         shown = [
-            f"{column(cells, m).mean():.1f} ± {column(cells, m).std(ddof=1):.1f}" for m in MACHINES
+            f"{column(cells, m).mean():.1f} ± {deviation(column(cells, m)):.1f}" for m in MACHINES
         ]
         gain, error = gains(cells, CHOSEN)
         used = np.mean(column(cells, CHOSEN, "price") > 0.0)

@@ -24,8 +24,9 @@ def draw(sides, loud=3.0):
 
 
 HELPED = np.concatenate([draw(2 * SIDES - 1), draw(np.zeros(U))])  # noise says what does not tell
-HARMED = np.concatenate([draw(2 * SIDES - 1, 0.1), draw(np.where(np.arange(U) % 2, 1, -1), 0.1)])
+HARMED = np.concatenate([draw(2 * SIDES - 1, 0.4), draw(np.where(np.arange(U) % 2, 1, -1), 0.4)])
 LABELS = np.r_[SIDES, np.full(U, -1)]
+DOUBTFUL = np.r_[1, 0, LABELS[2:]]  # two labels are wrong, so that no machine gets all rows right
 NEW = draw(np.repeat([-1, 1], 300))
 TRUTH = np.repeat([0, 1], 300)
 
@@ -61,10 +62,11 @@ def test_rows_that_gain_nothing_are_left_out_and_it_is_said(mode, given):
     """To the bits of the plain machine, with no mean held."""
     rest = {"balance": "labels"} if mode == "s3vm" else {}
     with pytest.warns(UserWarning, match="no use of 150 rows without a class.*C_unlabeled=0.2"):
-        model = TriClassSVC(mode, C=2.0, **given, **rest).fit(HARMED, LABELS)
-    plain = TriClassSVC("svm", C=2.0, **given).fit(HARMED, LABELS)
+        model = TriClassSVC(mode, C=2.0, **given, **rest).fit(HARMED, DOUBTFUL)
+    plain = TriClassSVC("svm", C=2.0, **given).fit(HARMED, DOUBTFUL)
     assert np.array_equal(model.decision_function(NEW), plain.decision_function(NEW))
     assert model.resolved_params_ == {"C_unlabeled": 0.0, "C_irrelevant": 0.0}
+    assert len(model.prices_) == 1 + len(SHARES)
 
 
 def test_rows_known_as_irrelevant_share_the_price_unless_they_have_their_own():
@@ -96,6 +98,8 @@ def test_one_label_of_a_class_is_too_few_to_choose_by():
     labels = np.where((np.arange(L + U) > 1) & (LABELS == 1), -1, LABELS)
     with pytest.warns(UserWarning, match="a class has one labelled row"):
         TriClassSVC().fit(HELPED, labels)
+    with pytest.warns(UserWarning, match="get every labelled row right"):
+        TriClassSVC().fit(np.abs(HELPED) * np.where(LABELS == 1, 1.0, -1.0)[:, None], LABELS)
 
 
 def test_several_classes_sparse_rows_and_a_file(tmp_path):

@@ -225,7 +225,8 @@ class TriClassSVC(KernelMachines):
         few = read_labels(type(self).__name__, y, weights > 0.0, *marks)
         factors = few.targets.weigh(few.columns, NOTHING, self.class_weight)[1]
         width, options = kernel_width(rows, weights, self.gamma), self._options(few, weights)
-        solvable, start, tried = self._solvable(rows, width), self._start(few), []
+        solvable, start = self._solvable(rows, width), self._start(few)
+        tried: list[dict] = []
         if is_auto(self.C_unlabeled):
             options, tried = self._chosen(options, solvable, start, few, weights, factors)
         tasks = tasks_of(few, weights, factors, options)

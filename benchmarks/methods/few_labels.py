@@ -71,9 +71,7 @@ def run_fits(rounds: int) -> dict:
         for name, given in settings.items()
         for mode in modes
     }
-    searches = {
-        key: contestants.pop((CHOSEN, key[1])) for key in list(contestants) if key[0] == CHOSEN
-    }
+    searches = {(CHOSEN, mode): contestants.pop((CHOSEN, mode)) for mode in modes}
     found = interleaved(contestants, rounds, warm=1, clock=time.thread_time)
     return found | interleaved(searches, 1, warm=0, clock=time.thread_time)  # seconds each
 

@@ -188,7 +188,9 @@ def scaling(quick: bool) -> Table:
         truth = np.repeat(["up", "down"], 500)
         for name, unit in (("as they are", 1.0), ("in units of their spread", X.std(axis=0))):
             plain = TriClassSVC("svm", unlabeled="open").fit(X[:20] / unit, y[:20])
-            model = TriClassSVC("usvm", unlabeled="open", irrelevant_label="neither")
+            model = TriClassSVC(
+                "usvm", C_unlabeled=0.1, unlabeled="open", irrelevant_label="neither"
+            )
             model.fit(X / unit, y)
             found.setdefault(f"{name}, labels alone", []).append(_error(plain, test / unit, truth))
             found.setdefault(f"{name}, rows of no class too", []).append(

@@ -140,6 +140,7 @@ SMALL = {
         "purges": (0.7,),
         "cv": 2,
     },
+    "TriClassSVC": {"C_unlabeled": 0.1},
 }
 
 

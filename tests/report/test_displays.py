@@ -78,7 +78,7 @@ def few_labels(classes=2, **given):
     kind = np.arange(60) % (classes + 1)
     X = 0.5 * np.random.default_rng(0).normal(size=(60, 3)) + 3.0 * np.eye(classes + 1, 3)[kind]
     y = np.where((np.arange(60) < 30) & (kind < classes), kind, -1)
-    return TriClassSVC("3c", kernel="rbf", **given).fit(X, y), X, y
+    return TriClassSVC("3c", kernel="rbf", C_unlabeled=0.1, **given).fit(X, y), X, y
 
 
 WAYS = [

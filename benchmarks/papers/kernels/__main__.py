@@ -8,9 +8,9 @@ import importlib.util
 import os
 from pathlib import Path
 
-from benchmarks import clock
+from benchmarks import clock, pages
 
-PARTS = ("gmkl", "triclass")
+PARTS = ("gmkl", "triclass", "default")
 TITLE = "# Kernels and few labels"
 
 
@@ -72,8 +72,9 @@ def main() -> None:
             sections.append(module.section(stored))
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     command = f"python -m benchmarks.papers.kernels{' --quick' if given.quick else ''}"
+    made = f"Made by `{command}` on {pages.machine()}.\n\n{pages.versions()}.\n"
     (place / "kernels.md").write_text(
-        "\n\n".join([TITLE, *(text.strip() for text in sections), f"Made by `{command}`.\n"])
+        "\n\n".join([TITLE, *(text.strip() for text in sections), made])
     )
     print(f"written to {(place / 'kernels.md').relative_to(clock.ROOT)}")
 

@@ -30,7 +30,7 @@ KERNELS = ("linear", "rbf", "poly")
 
 
 def machine(mode="3c", **given):
-    return TriClassSVC(mode, **{"unlabeled": 9, "tol": 1e-5, **given})
+    return TriClassSVC(mode, **{"C_unlabeled": 0.1, "unlabeled": 9, "tol": 1e-5, **given})
 
 
 def scores_of(model, rows=X):
@@ -119,7 +119,7 @@ def test_unlabelled_rows_marked_as_irrelevant_are_usvm():
     weights = RNG.integers(0, 3, L + U) / 2.0
     as_usvm = machine("usvm", kernel="rbf").fit(X, Y, sample_weight=weights)
     for mode in ("usvm", "3c", "s3vm", "svm"):
-        marked = TriClassSVC(mode, kernel="rbf", tol=1e-5, unlabeled=None, irrelevant_label=9).fit(
+        marked = machine(mode, kernel="rbf", unlabeled=None, irrelevant_label=9).fit(
             X, Y, sample_weight=weights
         )
         assert np.array_equal(scores_of(marked), scores_of(as_usvm))
@@ -487,7 +487,7 @@ def test_parameters_of_the_usual_signature():
     wanted = {
         "mode": "3c",
         "C": 1.0,
-        "C_unlabeled": 0.1,
+        "C_unlabeled": "auto",
         "C_irrelevant": None,
         "epsilon": 0.1,
         "kernel": "linear",

@@ -8,6 +8,7 @@ tasks.py      problems of two classes: what each row is, what its loss costs, th
 solver.py     majorise-minimise: every step is one convex problem of hinge and tube rows
 linear.py     that problem for a linear kernel, without a matrix of rows by rows
 loop.py       dual coordinate descent on sparse rows, compiled
+choice.py     the price of unlabelled rows where nobody said: by labelled rows held out, or 0
 estimator.py  machines over one kernel: rows, calibration, what a fit keeps, scores
 triclass.py   the classifier
 """

@@ -164,27 +164,32 @@ class KernelMachines(CalibratedClassifier):
         tol, most = float(self.tol), int(self.max_iter)
         return [descend(rows, task, start, tol, most) for task in tasks]
 
-    def _sigmoids(self, rows, tasks: list[Task], start, labels: FewLabels, weights, factors):
-        """Sigmoids on scores of labelled rows by machines that had all but them, one an output."""
-        if not self.probability:
-            return None
+    def _held_out(self, rows, tasks: list[Task], start, labels: FewLabels, seed: int = 0):
+        """Scores of the labelled rows by machines that had all but them, one an output, and how
+        many of those machines stopped early.
+        """
         known, many = labels.known, len(labels.targets.classes)
-        shares = weights[known] * factors if len(factors) else weights[known]
         stopped: list[Solved] = []
 
         def score(_, test):
-            sits = np.isin(np.arange(len(weights)), known[test])
+            sits = np.isin(np.arange(len(labels.codes)), known[test])
             without = [task._replace(prices=np.where(sits, 0.0, task.prices)) for task in tasks]
             machines = self._machines(rows, without, start)
             stopped.extend(machine for machine in machines if not machine.converged)
             scores = np.column_stack([machine.scores[known[test]] for machine in machines])
             return self._gathered(scores, many)
 
-        scores = held_out_scores(labels.codes[known], score, 0)
+        return held_out_scores(labels.codes[known], score, seed), len(stopped)
+
+    def _sigmoids(self, rows, tasks: list[Task], start, labels: FewLabels, shares):
+        """Sigmoids on held-out scores of labelled rows of these weights, one an output."""
+        if not self.probability:
+            return None
+        scores, stopped = self._held_out(rows, tasks, start, labels)
         sides = labels.targets.signs(labels.columns) > 0.0
         if stopped:
             warn_user(
-                f"{len(stopped)} machines behind the probabilities {STOPPED.format(self=self)}",
+                f"{stopped} machines behind the probabilities {STOPPED.format(self=self)}",
                 ConvergenceWarning,
             )
         columns = zip(scores.T, sides.T, strict=True)

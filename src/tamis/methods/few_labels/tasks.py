@@ -21,6 +21,20 @@ class Options(NamedTuple):
     balance: str | float | None
     multi_class: str
 
+    @property
+    def beside(self) -> float:
+        """Cost of a row known as irrelevant."""
+        return self.C_unlabeled if self.C_irrelevant is None else self.C_irrelevant
+
+    def priced(self, price: float) -> "Options":
+        """The same with unlabelled rows at a price. At 0 it is the plain machine, which holds no
+        mean of theirs, and whose only tubes are those of a price of their own.
+        """
+        if price > 0.0:
+            return self._replace(C_unlabeled=price)
+        tubes = self.C_irrelevant is not None and self.mode in ("3c", "usvm")
+        return self._replace(C_unlabeled=0.0, balance=None, mode="usvm" if tubes else "svm")
+
 
 class Task(NamedTuple):
     """One problem of two classes: what each row is, and what its loss costs."""
@@ -80,6 +94,11 @@ class Task(NamedTuple):
         return 0.5 * sqnorm + float(self.prices @ loss)
 
 
+def shares_of(labels: FewLabels, weights: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Weights of the labelled rows, those of their classes included."""
+    return weights[labels.known] * factors if len(factors) else weights[labels.known]
+
+
 def tasks_of(
     labels: FewLabels, weights: np.ndarray, factors: np.ndarray, options: Options
 ) -> list[Task]:
@@ -100,8 +119,7 @@ def _task(labels: FewLabels, weights, factors, options: Options, low, high) -> T
     """
     codes, open_ = labels.codes, labels.codes == UNLABELLED
     sides = np.where(codes == high, 1.0, np.where(np.isin(codes, low), -1.0, 0.0))
-    beside = options.C_unlabeled if options.C_irrelevant is None else options.C_irrelevant
-    costs = np.where(open_, options.C_unlabeled, np.where(sides == 0.0, beside, options.C))
+    costs = np.where(open_, options.C_unlabeled, np.where(sides == 0.0, options.beside, options.C))
     prices = costs * weights
     if options.mode in ("svm", "s3vm"):
         prices[(sides == 0.0) & (codes >= 0)] = 0.0

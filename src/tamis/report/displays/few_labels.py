@@ -74,7 +74,7 @@ class TriClassDisplay(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(60, 2)) + np.repeat([[3, 0], [-3, 0], [0, 0]], 20, axis=0)
     >>> y = np.where(np.arange(60) % 20 < 3, np.repeat([1, 2, -1], 20), -1)
-    >>> model = TriClassSVC("3c", kernel="rbf").fit(X, y)
+    >>> model = TriClassSVC("3c", kernel="rbf", C_unlabeled=0.1).fit(X, y)
     >>> display = TriClassDisplay.from_estimator(model, X, y)
     >>> display.regions.shape
     (120, 120)

@@ -101,7 +101,7 @@ def test_triangles_keep_what_squares_lose():
     found = td.fit(LowRankFactorization(**given), cut(rows, Y), how="sum")
     whole = LowRankFactorization(**given).fit(rows)
     assert np.allclose(found.S_, whole.S_, rtol=1e-6)
-    assert np.allclose(found.U_.T @ found.U_, np.eye(2), atol=1e-12)
+    assert np.allclose(found.U_.T @ found.U_, np.eye(2), atol=1e-5)  # U = X F: as many are lost
 
 
 def test_rows_that_do_not_fit_here_stay_where_they_are(monkeypatch, tmp_path):

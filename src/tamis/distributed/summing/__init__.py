@@ -2,6 +2,7 @@
 
 - `tree.py`: the map, the tree, and its account;
 - `statistics.py`: moments and other statistics of columns;
+- `columns.py`: these for users, `column_statistics`;
 - `models.py`: which models are made of sums, and the words for the others;
 - `given.py`: rows of a partition as a model takes them, and the targets of all;
 - `averaging.py`: dual averaging (RDA), gradients at common weights;

@@ -2,7 +2,8 @@
 are, and Lanczos' method on the error.
 
 With F such that U = X F nothing of the size of the rows is held but U itself, which each partition
-makes anew where it is asked for. (Below X is centred and its rows are weighted.)
+makes anew where it is asked for; a column of U is as much less exact as its singular value is
+smaller than the first. (Below X is centred and its rows are weighted.)
 """
 
 from collections.abc import Iterator

@@ -16,6 +16,7 @@ from tamis import (
     LowRankFactorization,
     LowRankLasso,
     OnlineClassifier,
+    RankOneLasso,
     RDAClassifier,
     RDARegressor,
     SieveClassifier,
@@ -32,7 +33,7 @@ W = (np.arange(300) % 3).astype(float)
 Z = np.random.default_rng(0).normal(size=(300, 3))
 TARGETS = np.asarray(X[:, :4] @ np.arange(24.0).reshape(4, 6) / 12.0) + 0.1 * np.tile(Z, 2)
 LABELS = np.stack([Y, 1 - Y, Y], axis=1)
-LOW = np.ascontiguousarray(Z @ np.arange(60.0).reshape(3, 20) % 7.0)  # of rank 3
+LOW = Z @ (np.arange(60.0).reshape(3, 20) % 7.0)  # of rank 3
 FACTORS = ("U_", "S_", "W_", "mean_", "error_lower_", "error_upper_", "error_fro_")
 SOLVED = ("coef_", "intercept_", "alpha_", "radius_", "objective_", "residual_bound_")
 LEARNT = ("coef_", "intercept_", "variance_", "gap_")
@@ -71,6 +72,13 @@ def team(monkeypatch):
         (LowRankLasso(**RANK), X, sp.csr_array(TARGETS), None, SOLVED),
         (LowRankClassifier(class_weight="balanced", **RANK), X, Y, W, SOLVED),
         (LowRankClassifier(threshold=0.1, **RANK), X, LABELS, None, (*SOLVED, "thresholds_")),
+        (
+            RankOneLasso(random_state=0),
+            LOW,
+            LOW[:, :2] + Z[:, :2],
+            W,
+            (*SOLVED[:3], "value_", "dual_"),
+        ),
         (BCWClassifier(shuffle=False), X, Y, W, LEARNT),
         (BCWClassifier(shuffle=False, class_weight="balanced"), X.toarray(), Y, W, LEARNT),
         (BCWClassifier(shuffle=False), X, np.arange(300) % 3, None, LEARNT),

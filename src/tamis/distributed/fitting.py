@@ -54,9 +54,10 @@ def fit(
     start; less work, and a larger error below four sweeps or so. ``how="sum"``: what partitions
     find is added by a tree. Models that learn from all rows at once become those of their own
     `fit`, but for rounding (and, where that shuffles rows, for another shuffle): `BCWClassifier` by
-    its Gram matrix, `LowRankFactorization`, `LowRankLasso` and `LowRankClassifier` by products with
-    all rows. Dual averaging (RDA) makes 64 steps a sweep: each adds the gradients of the next 64th
-    of every partition at common weights, and is as long as the curvature of so many rows allows.
+    its Gram matrix; `LowRankFactorization`, `LowRankLasso`, `LowRankClassifier` and `RankOneLasso`
+    by products with all rows. Dual averaging (RDA) makes 64 steps a sweep: each adds the gradients
+    of the next 64th of every partition at common weights, and is as long as the curvature of so
+    many rows allows.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from tamis.distributed.summing.given import class_weights, columns_of, first_tar
 from tamis.distributed.summing.tree import Counted, Sums, added
 from tamis.methods.low_rank.compression import CANCELLED, COLUMNS, Compressed
 from tamis.methods.low_rank.estimator import LowRankModel
+from tamis.methods.low_rank.rank_one import Problem, RankOneLasso
 from tamis.methods.low_rank.spg.solver import ROWS, TURNS, Outcome
 
 SHARD = ROWS * TURNS  # targets that one worker solves together, as one thread does
@@ -29,7 +30,9 @@ def objection(model: Any) -> str:
 # --------------------------------------------------------------------------- what workers do
 def _targets(asked: Asked, coded: Any) -> Iterator[tuple[slice, np.ndarray]]:
     """Targets of a block as dense columns, a few at a time."""
-    columns = asked.model._numbers(asked.targets, coded.columns)
+    columns = coded.columns
+    if is_classifier(asked.model):
+        columns = asked.model._numbers(asked.targets, columns)
     for at in range(0, columns.shape[1], COLUMNS):
         part = slice(at, at + COLUMNS)
         some = columns[:, part]
@@ -102,6 +105,20 @@ def learn(model: LowRankModel, sums: Sums) -> LowRankModel:
     model.__dict__.update(shown, _targets=targets, n_features_in_=own.n_features_in_)
     model._warn(factors)
     return model
+
+
+def learn_rank_one(model: RankOneLasso, sums: Sums) -> RankOneLasso:
+    """The two vectors of all partitions, and all targets, each as its share along one of them and
+    the length of the rest: an angle and two lengths are all that a solution asks of it.
+    """
+    model._validate_params()
+    own, factors = columns_of(model, sums), model._unfactored()
+    targets = sums.first(first_targets, own)
+    asked, F = factor(factors, sums, Asked(own, targets, bool(model.fit_intercept), "float64"))
+    means, packed = _packed(sums, asked, F)
+    rows, q = np.column_stack([packed.C, packed.rest]), np.append(factors.S_, 0.0)
+    model.n_features_in_ = own.n_features_in_
+    return model._settle(Problem(factors, model._insured(factors), targets, rows, means, q))
 
 
 def _packed(sums: Sums, asked: Asked, F: np.ndarray) -> tuple[np.ndarray, Compressed]:

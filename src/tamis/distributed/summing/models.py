@@ -15,16 +15,18 @@ from tamis.distributed.visits import _libraries
 from tamis.methods.batch_confidence.bcw import BCWClassifier
 from tamis.methods.low_rank.estimator import LowRankModel
 from tamis.methods.low_rank.factorization import LowRankFactorization
+from tamis.methods.low_rank.rank_one import RankOneLasso
 from tamis.methods.online.estimator import FirstOrder
 
 HAVE = (
     "RDAClassifier, RDARegressor, OnlineClassifier and OnlineRegressor with "
-    "rule='dual_averaging', BCWClassifier, LowRankFactorization, LowRankLasso and "
-    "LowRankClassifier"
+    "rule='dual_averaging', BCWClassifier, LowRankFactorization, LowRankLasso, LowRankClassifier "
+    "and RankOneLasso"
 )
 AT_ONCE: list[tuple[type, Callable, Callable]] = [
     (BCWClassifier, gram.objection, gram.learn),
     (LowRankFactorization, lambda model: "", factoring.learn),
+    (RankOneLasso, lambda model: "", low_rank.learn_rank_one),
     (LowRankModel, low_rank.objection, low_rank.learn),
 ]
 

@@ -146,7 +146,7 @@ def test_a_step_is_the_sum_of_all_gradients(monkeypatch):
     monkeypatch.setattr(averaging, "STEPS", 1)
     given = {"alpha": 1e-3, "eta": 2.0, "fit_intercept": False}
     model = td.fit(RDAClassifier(**given), BLOCKS, how="sum")
-    gradient = 300.0 * np.asarray(X.T @ (0.5 - Y)) / 300.0
+    gradient = np.asarray(X.T @ (0.5 - Y))
     top = np.linalg.eigvalsh((X.T @ X).toarray() / 300.0)[-1]
     scale = 1.0 / (np.sqrt(300.0) / 2.0 + averaging.MARGIN * top * 300.0 / 4.0)
     want = -scale * np.sign(gradient) * np.maximum(np.abs(gradient) - 0.3, 0.0)

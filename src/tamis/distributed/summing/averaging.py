@@ -38,10 +38,8 @@ def learn(
     model: Any, sums: Sums, sweeps: int, folder: Rounds | None, task: dict, shown: bool | str
 ) -> Any:
     """All sweeps, from the last checkpoint on."""
-    done, path = 0, None
-    if folder is not None and (found := folder.found(task)) is not None:
-        done, (path,) = found
-    path = path or Path(sums.first(_begun, model))
+    kept = None if folder is None else folder.found(task)
+    done, (path,) = (0, [Path(sums.first(_begun, model))]) if kept is None else kept
     targets, asked = path.model._targets, path.model.class_weight if _weighs(model) else None
     if _weighs(model):
         path.model.class_weight = class_weights(path.model, targets, sums)

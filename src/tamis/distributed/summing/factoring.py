@@ -45,6 +45,7 @@ class Moments(NamedTuple):
 # --------------------------------------------------------------------------- what workers do
 def operators(blocks: Counted, asked: Asked) -> Iterator[tuple[Operator, Any]]:
     """Block after block as a linear map, with its targets."""
+    given: Iterator[tuple[Any, Any, np.ndarray]]
     if asked.targets is None:
         given = ((one.X, None, take_weights(one.weights, one.X.shape[0])) for one in blocks)
     else:

@@ -140,10 +140,10 @@ def _sweeps(model: Any, sums: Sums, belief: Belief, common: tuple) -> list[dict]
     shared = executor.put(common, homes[full[0]])
     held = {k: executor.submit(_prepared, spots[k][1], shared, home=homes[k]) for k in full}
     random, raw = check_random_state(copy.deepcopy(model.random_state)), common[3] == "raw"
-    weights, history = np.zeros_like(belief.mean), []
+    weights, history = np.zeros_like(belief.mean), list[dict]()
     for turn in range(1, model.max_iter + 1):
         carried: Any = executor.put(weights, homes[full[0]])
-        order, seeds = full, [None] * len(full)
+        order, seeds = full, list[int | None]([None] * len(full))
         if model.shuffle:
             order = [full[k] for k in random.permutation(len(full))]
             seeds = random.randint(SEEDS, size=len(full)).tolist()

@@ -185,7 +185,8 @@ def test_steps_by_many_rows_do_not_overshoot(shift):
 
 
 def test_sweeps_go_on_from_a_checkpoint(monkeypatch, tmp_path):
-    whole = td.fit(RDAClassifier(), BLOCKS, how="sum", sweeps=3)
+    model = RDAClassifier(class_weight="balanced")
+    whole = td.fit(clone(model), BLOCKS, how="sum", sweeps=3)
     put, given = Rounds.put, {"how": "sum", "sweeps": 3, "checkpoint": tmp_path / "run"}
 
     def stop(self, done, paths):
@@ -194,14 +195,13 @@ def test_sweeps_go_on_from_a_checkpoint(monkeypatch, tmp_path):
 
     monkeypatch.setattr(Rounds, "put", stop)
     with pytest.raises(KeyboardInterrupt):
-        td.fit(RDAClassifier(), BLOCKS, **given)
+        td.fit(clone(model), BLOCKS, **given)
     monkeypatch.setattr(Rounds, "put", put)
-    asked = []
+    asked, stepped = [], averaging.stepped
     monkeypatch.setattr(averaging, "stepped", lambda *g: asked.append(1) or stepped(*g))
-    from tamis.solvers.first_order.batch import stepped
-
-    found = td.fit(RDAClassifier(), BLOCKS, **given)
+    found = td.fit(clone(model), BLOCKS, **given)
     assert bits(found) == bits(whole)
+    assert found.class_weight == "balanced"
     assert len(asked) == 2 * averaging.STEPS
 
 

@@ -40,9 +40,8 @@ def learn(
     """All sweeps, from the last checkpoint on."""
     kept = None if folder is None else folder.found(task)
     done, (path,) = (0, [Path(sums.first(_begun, model))]) if kept is None else kept
-    targets, asked = path.model._targets, path.model.class_weight if _weighs(model) else None
     if _weighs(model):
-        path.model.class_weight = class_weights(path.model, targets, sums)
+        path.model.class_weight = class_weights(model, path.model._targets, sums)
     stretch = _stretch(path.model, sums)
     with Progress("fit", sweeps * STEPS, shown) as bar:
         bar.advance(done * STEPS)
@@ -57,7 +56,7 @@ def learn(
             if folder is not None:
                 folder.put(sweep + 1, [path])
     if _weighs(model):
-        path.model.class_weight = asked
+        path.model.class_weight = model.class_weight
     path.model._look(0.0)
     return path.model
 

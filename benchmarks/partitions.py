@@ -9,7 +9,7 @@ from sklearn.base import clone
 from benchmarks import realsets
 from benchmarks.pages import MET, MISSED, Goal, Page, Table
 from benchmarks.realsets import Split
-from tamis import AROWClassifier, FTRLClassifier, OnlineClassifier
+from tamis import AROWClassifier, FTRLClassifier, OnlineClassifier, RDAClassifier
 from tamis.datasets import make_text
 from tamis.distributed import fit
 
@@ -20,11 +20,14 @@ MODELS = {
     "SGD": (OnlineClassifier(penalty=None), {}),
     "AROW, mean": (AROWClassifier(), {}),
     "AROW, precision": (AROWClassifier(), {"merge": "precision"}),
+    "RDA": (RDAClassifier(), {}),
 }
+SUMMED = ("RDA",)  # models that sums of gradients make
 OPENING = """
 How often test rows are predicted wrong, in percent, after one sweep and after four. "One pass" is
 the pass of one machine; "walk" is the mean score of sixteen paths over sixteen partitions; "mix"
-learns so many partitions apart and takes the mean. All of it runs in this process: workers change
+learns so many partitions apart and takes the mean; "sum" adds the gradients of sixteen partitions
+at common weights, 64 times a sweep. All of it runs in this process: workers change
 no bit.
 """
 
@@ -36,12 +39,13 @@ def run(quick: bool) -> Page:
     for name, split in _sets(quick).items():
         rows = []
         for words, (model, merge) in MODELS.items():
-            found = _errors(model, merge, split)
-            rows.append([words, *("/".join(f"{e:.1f}" for e in pair) for pair in found)])
+            found = _errors(model, merge, split, words in SUMMED)
+            cells_of = ["/".join(f"{e:.1f}" for e in pair) for pair in found]
+            rows.append([words, *cells_of, *([] if words in SUMMED else ["no sum"])])
             cells += 1
             if found[1][0] > found[0][0]:
                 worse.append(f"{words} on {name}")
-        head = ["model", "one pass", "walk", *(f"mix, {k}" for k in COUNTS)]
+        head = ["model", "one pass", "walk", *(f"mix, {k}" for k in COUNTS), f"sum, {PATHS}"]
         page.tables.append(Table(f"{name}: {split.words()}", head, rows))
     said = f"not so for {', '.join(worse)}" if worse else f"in all {cells} cases"
     page.goals.append(
@@ -65,10 +69,11 @@ def _sets(quick: bool) -> dict[str, Split]:
     return found | {name: realsets.read(name) for name in wanted}
 
 
-def _errors(model, merge: dict, split: Split) -> list[list[float]]:
-    """Errors after one sweep and four: of one pass, of a walk, of mixes."""
+def _errors(model, merge: dict, split: Split, summed: bool) -> list[list[float]]:
+    """Errors after one sweep and four: of one pass, of a walk, of mixes, of a sum."""
     ways = [(1, {"paths": 1}), (PATHS, {"paths": PATHS})]
     ways += [(k, {"how": "mix", **merge}) for k in COUNTS]
+    ways += [(PATHS, {"how": "sum"})] if summed else []
     found = []
     for count, given in ways:
         cuts = np.linspace(0, len(split.y), count + 1).astype(int)

@@ -18,8 +18,12 @@ from clusters.ground import BLOCKS, CUTS, X, Y, bits, write_parts
 import tamis.distributed as td
 from tamis import (
     AROWClassifier,
+    BCWClassifier,
     FTRLClassifier,
     FTRLRegressor,
+    LowRankClassifier,
+    LowRankFactorization,
+    RDAClassifier,
     StabilitySelector,
     StabilizedSGDClassifier,
 )
@@ -118,6 +122,36 @@ def test_other_models(client, model, given):
     )
     assert bits(there) == bits(here)
     assert there.get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        RDAClassifier(),
+        BCWClassifier(max_iter=3, tol=None, random_state=0),
+        LowRankClassifier(n_components=10, random_state=0),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_sums(client, tmp_path, model):
+    from sklearn.base import clone
+
+    here = td.fit(clone(model), BLOCKS, how="sum")
+    there = td.fit(clone(model), write_parts(tmp_path), client, how="sum")
+    assert bits(there) == bits(here)
+    assert there.get_params() == model.get_params()
+
+
+def test_sums_of_columns_and_factors(client):
+    here, there = (td.column_statistics(BLOCKS, who) for who in (None, client))
+    assert there.variance.tobytes() == here.variance.tobytes()
+    made = [LowRankFactorization(5, random_state=0) for _ in range(2)]
+    here, there = (
+        td.fit(made[0], BLOCKS, how="sum"),
+        td.fit(made[1], as_delayed(None), client, how="sum"),
+    )
+    assert there.U_.tobytes() == here.U_.tobytes()
+    assert (there.error_upper_, there.S_.tobytes()) == (here.error_upper_, here.S_.tobytes())
 
 
 def test_arrays_and_frames_of_dask(client):
@@ -238,14 +272,15 @@ def kill_at(monkeypatch, client, moments):
     return killed
 
 
-@pytest.mark.parametrize("how", ["walk", "mix"])
+@pytest.mark.parametrize("how", ["walk", "mix", "sum"])
 def test_workers_killed_in_mid_round(monkeypatch, tmp_path, how):
     """Twice: among visits of the first rounds, and in a later segment, whose models lie there."""
     glob = write_parts(tmp_path)
-    here = td.fit(FTRLClassifier(), glob, sweeps=4, how=how)
+    model, sweeps = (RDAClassifier, 1) if how == "sum" else (FTRLClassifier, 4)
+    here = td.fit(model(), glob, sweeps=sweeps, how=how)
     with started() as client:
         killed = kill_at(monkeypatch, client, (12, 45))
-        there = td.fit(FTRLClassifier(), glob, client, sweeps=4, how=how, timeout=60)
+        there = td.fit(model(), glob, client, sweeps=sweeps, how=how, timeout=60)
     assert bits(there) == bits(here)
     assert len(killed) == 2
     assert gone(killed)

@@ -6,11 +6,13 @@
 - `visits.py`: what workers do: survey, open, learn;
 - `rounds.py`: the schedule: places, rounds, segments, replays, accounts;
 - `merging.py`: several models as one: means of paths, and of what partitions have learnt apart;
+- `summing/`: models and statistics that are sums over partitions;
 - `checkpoint.py`: rounds that outlive the scheduler;
 - `executors.py`: what an engine must offer, and the one that works here and now;
 - `cluster.py`: Dask.
 """
 
 from tamis.distributed.fitting import fit
+from tamis.distributed.summing.columns import column_statistics
 
-__all__ = ["fit"]
+__all__ = ["column_statistics", "fit"]

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_classifier
 
 from tamis.read.rows import ReadError
 from tamis.read.survey import Survey
@@ -81,7 +82,10 @@ def _compare_blocks(seen: list[Seen], names: list[str]) -> None:
 
 def wants_classes(model: Any) -> bool:
     """Whether a model learns classes."""
-    return "classes" in inspect.signature(model.partial_fit).parameters
+    learns = getattr(model, "partial_fit", None)
+    if learns is None:
+        return model is not None and is_classifier(model)
+    return "classes" in inspect.signature(learns).parameters
 
 
 def _classes(model: Any, survey: Survey) -> np.ndarray:

@@ -15,10 +15,11 @@ from tamis.distributed.executors import Executor, Inline
 from tamis.distributed.merging import MERGES, has_mean, mean_of
 from tamis.distributed.parts import FILE, Part, blocks_of, named_files
 from tamis.distributed.rounds import Places, Schedule, replayed
+from tamis.distributed.summing import models as summed
 from tamis.distributed.visits import Path, list_files, schema_of
 
 Model = TypeVar("Model")
-HOW = ("walk", "mix")
+HOW = ("walk", "mix", "sum")
 MOST_PATHS = 8  # by default
 FEW = 4  # sweeps below which a mix is worse than a walk
 
@@ -30,7 +31,7 @@ def fit(
     client: Any = None,
     *,
     sweeps: int = 1,
-    how: Literal["walk", "mix"] = "walk",
+    how: Literal["walk", "mix", "sum"] = "walk",
     paths: int | None = None,
     merge: Literal["mean", "precision"] = "mean",
     target: str | None = None,
@@ -50,21 +51,28 @@ def fit(
     paths learn every row `sweeps` times, each in another order; path 0 is the pass that one
     machine would make. Several paths give one model of their mean score. ``how="mix"``: all
     partitions are learnt apart from one start, and the mean of what they have learnt is the next
-    start; less work, and a larger error below four sweeps or so.
+    start; less work, and a larger error below four sweeps or so. ``how="sum"``: what partitions
+    find is added by a tree. Models that learn from all rows at once become those of their own
+    `fit`, but for rounding (and, where that shuffles rows, for another shuffle): `BCWClassifier` by
+    its Gram matrix; `LowRankFactorization`, `LowRankLasso`, `LowRankClassifier` and `RankOneLasso`
+    by products with all rows. Dual averaging (RDA) makes 64 steps a sweep: each adds the gradients
+    of the next 64th of every partition at common weights, and is as long as the curvature of so
+    many rows allows.
 
     Parameters
     ----------
     model : estimator
         Any model with `partial_fit`, fitted or not; a fitted one goes on. `mix` takes first-order
-        models (FTRL, RDA, FOBOS, plain SGD) and confidence-weighted ones of diagonal covariance.
+        models (FTRL, RDA, FOBOS, plain SGD) and confidence-weighted ones of diagonal covariance,
+        `sum` those named above.
     rows : glob, list of files, dask DataFrame, (X, y) of dask arrays, or iterable of blocks
         A file is a partition, opened by workers, which all must see it. Blocks are `Rows`, (X, y)
         or (X, y, weights), or delayed ones.
     client : distributed.Client or None, default=None
         None does everything here, through the same rounds.
     sweeps : int, default=1
-        How often every row is learnt.
-    how : {"walk", "mix"}, default="walk"
+        How often every row is learnt; 1 for the sums of models that take all rows at once.
+    how : {"walk", "mix", "sum"}, default="walk"
         See above.
     paths : int or None, default=None
         Paths of a walk, at most as many as partitions. None: 8, or as many as there are
@@ -108,22 +116,28 @@ def fit(
     (4, 2000)
     """
     _check(model, how, merge, sweeps, segment, paths)
+    if how == "sum":
+        summed.check(model, sweeps, checkpoint)
     executor: Executor = Inline()
     if client is not None:
         from tamis.distributed.cluster import DaskExecutor
 
         executor = DaskExecutor(client, float(timeout))
-    places, agreed = _plan(model, rows, executor, target, checkpoint is not None, reading)
+    asked = summed.begun(model) if how == "sum" else model
+    places, agreed = _plan(asked, rows, executor, target, checkpoint is not None, reading)
     count = _count(model, paths, len(places.parts), how)
-    schedule = Schedule(places, sweeps, segment, merge if how == "mix" else None)
-    start = [Path(copy.deepcopy(model)) for _ in range(count)]
     task = _task(model, places.parts, agreed, how, sweeps, count, merge)
-    with nullcontext() if checkpoint is None else Rounds(checkpoint, count) as folder:
-        ended = schedule.run(start, folder, task, progress)
+    if how == "sum":
+        found = summed.learn(model, places, sweeps, checkpoint, task, progress)
+    else:
+        schedule = Schedule(places, sweeps, segment, merge if how == "mix" else None)
+        start = [Path(copy.deepcopy(model)) for _ in range(count)]
+        with nullcontext() if checkpoint is None else Rounds(checkpoint, count) as folder:
+            ended = schedule.run(start, folder, task, progress)
+        found = mean_of([path.model for path in ended])
+        if hasattr(found, "refine") and count == 1:
+            found.refine()
     places.forget()
-    found = mean_of([path.model for path in ended])
-    if hasattr(found, "refine") and count == 1:
-        found.refine()
     _dress(found, agreed, sweeps)
     vars(model).update(vars(found))
     return model
@@ -139,10 +153,10 @@ def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: A
     for name, value in numbers.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on. Got {value!r}.")
-    if not hasattr(model, "partial_fit"):
+    if how != "sum" and not hasattr(model, "partial_fit"):
         raise TypeError(
             f"{type(model).__name__} has no partial_fit: it learns from all rows at once, on one "
-            "machine. Use an online model, such as FTRLClassifier."
+            "machine. Use an online model, such as FTRLClassifier, or how='sum' where it has one."
         )
     if how == "mix" and sweeps < FEW:
         warn_user(
@@ -188,9 +202,9 @@ def _first(executor: Executor, task: Any, *given: Any) -> Any:
 
 def _count(model: Any, paths: int | None, partitions: int, how: str) -> int:
     """How many paths there are."""
-    if how == "mix":
+    if how != "walk":
         if paths not in (None, 1):
-            raise ValueError("how='mix' has one path; paths is for how='walk'.")
+            raise ValueError(f"how={how!r} has one path; paths is for how='walk'.")
         return 1
     name = type(model).__name__
     if paths is not None and paths > partitions:

@@ -147,8 +147,8 @@ class Survey:
         if isinstance(targets, Labels):
             self.several, targets = True, targets.values
         elif hasattr(targets, "tocsr"):
-            self.several = True
-            targets = np.repeat(np.arange(targets.shape[1]), targets.sum(axis=0))
+            self.several, targets = True, targets.tocsr()
+            targets = targets.indices[targets.data != 0]
         numeric = targets.dtype.kind == "f"
         self.words = self.words or targets.dtype.kind in "OUS"
         if numeric:

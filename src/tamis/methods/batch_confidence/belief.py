@@ -67,7 +67,10 @@ class Belief:
     def absorb_factor(self, rows: Rows, row_weights: np.ndarray) -> None:
         """Add weight x x' to the precision, as a Cholesky factor."""
         check_room(self.width)
-        precision = rows.gram(row_weights)
+        self.absorb_gram(rows.gram(row_weights))
+
+    def absorb_gram(self, precision: np.ndarray) -> None:
+        """The same, where the sum over the rows is there; it is written over."""
         if self.factor is not None:
             precision += self.factor @ self.factor.T
         else:

@@ -146,12 +146,7 @@ class LowRankModel(Factoring):
         -------
         self : object
         """
-        self._validate_params()
-        if self.dtype == "float32" and self.tol < FINEST:
-            raise ValueError(
-                f"{type(self).__name__}: tol={self.tol:g} is finer than float32 resolves; use tol "
-                f">= {FINEST:g} or dtype='float64'."
-            )
+        self._check()
         matrix = plain_rows(self, X, reset=True)
         weights = take_weights(sample_weight, matrix.shape[0], some=True)
         targets, coded = self._code(y, matrix.shape[0])
@@ -162,11 +157,20 @@ class LowRankModel(Factoring):
         every = np.ones(matrix.shape[0]) if roots is None else roots
         packed, means = self._compress(factors.U_, columns, every)
         found = self._solve(factors, packed, *self._radius(targets.outputs))
-        shown = self._shown(found, means, packed, factors)
+        shown = self._shown(found, means, packed, factors, matrix.shape[0])
         shown |= self._beside(targets, matrix, columns, every**2, shown)
         self.__dict__.update(shown, _targets=targets)
         self._warn(factors)
         return self
+
+    def _check(self) -> None:
+        """Refuse parameters that do not go together."""
+        self._validate_params()
+        if self.dtype == "float32" and self.tol < FINEST:
+            raise ValueError(
+                f"{type(self).__name__}: tol={self.tol:g} is finer than float32 resolves; use tol "
+                f">= {FINEST:g} or dtype='float64'."
+            )
 
     def _numbers(self, targets, columns) -> Any:
         """What is fitted for each output, a column each, dense or sparse."""
@@ -183,8 +187,7 @@ class LowRankModel(Factoring):
     def _factor(self, matrix, roots, given) -> LowRankFactorization:
         """The factorisation to use; one that is given must be of these rows."""
         if given is None:
-            asked = {name: getattr(self, name) for name in Factoring._parameter_constraints}
-            given = LowRankFactorization(self.n_components, center=self.fit_intercept, **asked)
+            given = self._unfactored()
             given._factorise(matrix, roots)
             return given
         check_is_fitted(given)
@@ -205,6 +208,11 @@ class LowRankModel(Factoring):
                 "X, with the same sample_weight."
             )
         return given
+
+    def _unfactored(self) -> LowRankFactorization:
+        """The factorisation that is asked for, yet to be made."""
+        asked = {name: getattr(self, name) for name in Factoring._parameter_constraints}
+        return LowRankFactorization(self.n_components, center=self.fit_intercept, **asked)
 
     def _solve(self, factors, packed: Compressed, radius, share) -> Outcome:
         """Solve for targets that are k numbers each."""
@@ -236,7 +244,9 @@ class LowRankModel(Factoring):
             )
         return np.broadcast_to(radius, (count,)).copy(), None
 
-    def _shown(self, found: Outcome, means, packed: Compressed, factors) -> dict[str, Any]:
+    def _shown(
+        self, found: Outcome, means, packed: Compressed, factors, n_rows: int
+    ) -> dict[str, Any]:
         """Attributes from an outcome."""
         figures, weights = found.figures, found.weights.astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -252,7 +262,7 @@ class LowRankModel(Factoring):
             "collapsed_": found.zero & (packed.norm > 0.0),
             "bounded_": bounded,
             "radius_": figures["radius"],
-            "alpha_": figures["rho"] * figures["nu"] / len(factors.U_),
+            "alpha_": figures["rho"] * figures["nu"] / n_rows,
             "objective_": figures["objective"],
             "residual_bound_": figures["rho"] + error * figures["length"],
             "n_iter_": max(1, int(figures["iterations"].max(initial=0.0))),

@@ -31,6 +31,8 @@ AUTO_SHARE = 0.5  # alpha="auto", as a share of the least alpha that leaves noth
 class Problem(NamedTuple):
     """A factored matrix, the norm of the perturbation that is insured against, and targets as rows,
     centred and weighted.
+
+    Where `q` is given, it and the rows are in other coordinates, of the same lengths and angles.
     """
 
     factors: LowRankFactorization
@@ -38,13 +40,14 @@ class Problem(NamedTuple):
     targets: NumberTargets
     rows: np.ndarray
     means: np.ndarray
+    q: np.ndarray | None = None
 
     def vectors(self) -> tuple[np.ndarray, np.ndarray]:
         """p and q; zeros where the rows are all alike."""
-        factors = self.factors
+        factors, q = self.factors, self.q
         if not factors.n_components_:
-            return np.zeros(len(factors.W_)), np.zeros(len(factors.U_))
-        return factors.W_[:, 0], factors.U_[:, 0] * factors.S_[0]
+            return np.zeros(len(factors.W_)), np.zeros(len(factors.U_)) if q is None else q
+        return factors.W_[:, 0], factors.U_[:, 0] * factors.S_[0] if q is None else q
 
     def solved(self, row: np.ndarray, alpha: float) -> RankOne:
         """The solution for a target."""
@@ -156,7 +159,10 @@ class RankOneLasso(Regressor):
 
     def _fit(self, X, y, sample_weight):
         """Find the two vectors, solve for every target, store."""
-        problem = self._problem(X, y, sample_weight)
+        return self._settle(self._problem(X, y, sample_weight))
+
+    def _settle(self, problem: Problem):
+        """Solve for every target, and store."""
         rows, factors = problem.rows, problem.factors
         if isinstance(self.alpha, str):
             alphas = np.array([AUTO_SHARE * problem.highest(row) for row in rows])
@@ -221,22 +227,25 @@ class RankOneLasso(Regressor):
         matrix = plain_rows(self, X, reset=True)
         weights = take_weights(sample_weight, matrix.shape[0], some=True)
         targets, (columns, _) = self._code(y, matrix.shape[0])
-        factors = LowRankFactorization(
-            n_components=1,
-            n_power_iter=6,
-            center=self.fit_intercept,
-            random_state=self.random_state,
-        )
+        factors = self._unfactored()
         roots = np.sqrt(weights) if len(weights) else np.ones(matrix.shape[0])
         factors._factorise(matrix, roots if len(weights) else None)
-        perturbation = self.robustness * factors.error_upper_
-        if self.perturbation is not None:
-            perturbation = float(self.perturbation)
         means = np.zeros(columns.shape[1])
         if self.fit_intercept:
             means = np.average(columns, axis=0, weights=roots**2)
         rows = (roots[:, None] * (columns - means)).T
-        return Problem(factors, perturbation, targets, rows, means)
+        return Problem(factors, self._insured(factors), targets, rows, means)
+
+    def _unfactored(self) -> LowRankFactorization:
+        """The factorisation, yet to be made."""
+        asked = {"center": self.fit_intercept, "random_state": self.random_state}
+        return LowRankFactorization(n_components=1, n_power_iter=6, **asked)
+
+    def _insured(self, factors: LowRankFactorization) -> float:
+        """Norm of the perturbation that is insured against."""
+        if self.perturbation is not None:
+            return float(self.perturbation)
+        return self.robustness * factors.error_upper_
 
     def _scores(self, X) -> np.ndarray:
         check_is_fitted(self)

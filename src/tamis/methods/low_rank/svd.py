@@ -113,22 +113,32 @@ def spectral_error(
 ) -> tuple[float, float]:
     """Largest singular value of the error: a bound from below, and one from above that fails with
     probability `failure`.
+    """
+    scale = S.astype(operator.dtype)
+
+    def error(v):
+        image = operator.times(v) - U @ (scale * (W.T @ v))
+        back = operator.turned_times(image) - W @ (scale * (U.T @ image))
+        return float(np.dot(image, image)), back
+
+    return largest_value(error, operator.shape[1], operator.dtype, steps, failure, random)
+
+
+def largest_value(error, d: int, dtype, steps: int, failure: float, random) -> tuple[float, float]:
+    """Bounds of the largest singular value of a matrix E of d columns; ``error(v)`` gives
+    ``||E v||^2`` and ``E'E v``.
 
     Lanczos' method on E'E from a random start; the bound from above is that of Kuczynski and
     Wozniakowski.
     """
-    d = operator.shape[1]
-    scale = S.astype(operator.dtype)
-    start = random.normal(size=d).astype(operator.dtype)
+    start = random.normal(size=d).astype(dtype)
     basis = [start / np.linalg.norm(start)]
     diagonal: list[float] = []
     beside: list[float] = []
-    tiny = 1e3 * np.finfo(operator.dtype).eps
+    tiny = 1e3 * np.finfo(dtype).eps
     for _ in range(min(steps, d)):
-        v = basis[-1]
-        image = operator.times(v) - U @ (scale * (W.T @ v))
-        diagonal.append(float(np.dot(image, image)))
-        back = operator.turned_times(image) - W @ (scale * (U.T @ image))
+        square, back = error(basis[-1])
+        diagonal.append(square)
         known = np.array(basis)
         for _ in range(2):  # twice is enough
             back -= known.T @ (known @ back)
@@ -157,7 +167,14 @@ def certified(operator: Operator, parts, steps: int, failure: float, random) -> 
     """
     U, S, W = parts
     whole = float(operator.column_squares().sum())
+    bounds = spectral_error(operator, U, S, W, steps, failure, random)
+    return Factors(U, S, W, *bounded(whole, S, *bounds))
+
+
+def bounded(whole: float, S, lower: float, upper: float) -> tuple[float, float, float]:
+    """Bounds of the error from below and above, and its Frobenius norm, from the sum of all squares
+    and what Lanczos' method has found.
+    """
     square = max(whole - float(S @ S), 0.0)
-    lower, upper = spectral_error(operator, U, S, W, steps, failure, random)
     sure = math.sqrt(square) if square > 1e-6 * whole else math.inf
-    return Factors(U, S, W, lower, max(lower, min(upper, sure)), math.sqrt(square))
+    return lower, max(lower, min(upper, sure)), math.sqrt(square)

@@ -1,0 +1,92 @@
+"""Dual averaging by batches: gradients of many rows at common weights, then one step.
+
+O. Dekel, R. Gilad-Bachrach, O. Shamir and L. Xiao, "Optimal Distributed Online Prediction Using
+Mini-Batches", Journal of Machine Learning Research 13, 2012, algorithm 4 and section 4.
+"""
+
+from copy import copy
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.base.rows import Csr
+from tamis.base.targets import Coded
+from tamis.base.verbs import Ledger
+from tamis.solvers.first_order.loop import CALM, FREE
+from tamis.solvers.first_order.loop_batch import sum_slopes
+from tamis.solvers.first_order.state import Engine
+from tamis.solvers.pairing import descent_eta
+
+
+class Slopes(NamedTuple):
+    """Sums over rows: gradient, that of the intercepts, losses, and (rows, norms, slopes at score
+    0, weights).
+    """
+
+    gradient: np.ndarray
+    bias: np.ndarray
+    costs: np.ndarray
+    figures: np.ndarray
+
+    @classmethod
+    def none(cls, engine: Engine) -> "Slopes":
+        """Of no rows."""
+        outputs = engine.outputs
+        return cls(
+            np.zeros(engine.state.shape[1]), np.zeros(outputs), np.zeros(outputs), np.zeros(4)
+        )
+
+    def take(self, engine: Engine, rows: Csr, coded: Coded, weights) -> None:
+        """Add rows, at the weights of the engine."""
+        ledgers, (loss, penalty, rule, _) = (engine.ledger, engine.bias_ledger), engine.terms
+        given = (*rows[:3], coded.columns, weights)
+        cells = (engine.state, engine.bias)
+        sum_slopes(given, cells, loss, penalty, rule, ledgers, engine.flags[0], tuple(self))
+
+    def added(self, other: "Slopes") -> "Slopes":
+        """Of both rows."""
+        return Slopes(*(mine + others for mine, others in zip(self, other, strict=True)))
+
+
+def stepped(engine: Engine, sums: Slopes, stretch: float) -> Engine:
+    """The engine after one step of dual averaging by all these rows at once.
+
+    A row counts as in the pass, but a step by b rows that all saw the same weights would overshoot:
+    their curvature, b times the loss's times `stretch`, the largest mean square of rows along one
+    direction, is added to 1 / eta.
+    """
+    rows, norms, slopes, weight = sums.figures.tolist()
+    if not rows:
+        return engine
+    (loss, penalty, rule, step), (_, auto_eta, auto_alpha) = engine.terms, engine.flags
+    before, after = engine.ledger[0], engine.ledger[0] + rows
+    norm = (engine.stats[0] * before + norms) / after
+    slope = (engine.stats[1] * before + slopes) / after
+    lifts = (slope * norm, norm * norm) if auto_alpha else (1.0, 1.0)
+    lift, calm, size = 1.0, 1.0, step.size(after, 1.0, 1.0)
+    if auto_eta:
+        lift = rule.unit(norm, slope) if norm else 1.0
+        calm = CALM * rule.unit(1.0, slope)
+    bend = weight / descent_eta(loss)
+    found = copy(engine)
+    found.state, found.bias = engine.state.copy(order="K"), engine.bias.copy(order="K")
+    found.state[0] -= sums.gradient
+    found.bias[0] -= sums.bias
+    eta = 1.0 / (1.0 / (lift * size) + bend * stretch)
+    found.ledger = _charged(rule, penalty, eta, engine.ledger, rows, lifts)
+    if engine.flags[0]:
+        eta = 1.0 / (1.0 / (calm * size) + bend)
+        found.bias_ledger = _charged(rule, FREE, eta, engine.bias_ledger, rows, lifts)
+    found.costs = np.stack([engine.costs[0] + sums.costs, engine.costs[1]])
+    found.stats = (norm, slope if auto_eta or auto_alpha else 0.0, engine.stats[2] + weight)
+    return found
+
+
+def _charged(rule, penalty, eta: float, ledger, rows: float, lifts) -> tuple[float, ...]:
+    """A ledger after so many rows at once: each is charged L1 as in the pass."""
+    old = Ledger(*ledger)
+    paid = old.base + (rows - 1.0) * penalty.rates()[0] * lifts[0]  # the last row's comes now
+    begun = old._replace(steps=old.steps + rows, base=paid)
+    scale, toll, base = rule.accrue(penalty, eta, begun, lifts)
+    sums = old.scales + scale, old.tolls + scale * toll
+    return tuple(map(float, (begun.steps, scale, toll, base, *sums)))

@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 
 from tamis.base.border import warn_user
 from tamis.base.machine.disk import StrPath
@@ -15,10 +16,11 @@ from tamis.distributed.executors import Executor, Inline
 from tamis.distributed.merging import MERGES, has_mean, mean_of
 from tamis.distributed.parts import FILE, Part, blocks_of, named_files
 from tamis.distributed.rounds import Places, Schedule, replayed
+from tamis.distributed.staged import learn, objection
 from tamis.distributed.visits import Path, list_files, schema_of
 
 Model = TypeVar("Model")
-HOW = ("walk", "mix")
+HOW = ("walk", "mix", "stages")
 MOST_PATHS = 8  # by default
 FEW = 4  # sweeps below which a mix is worse than a walk
 
@@ -30,12 +32,13 @@ def fit(
     client: Any = None,
     *,
     sweeps: int = 1,
-    how: Literal["walk", "mix"] = "walk",
+    how: Literal["walk", "mix", "stages"] = "walk",
     paths: int | None = None,
     merge: Literal["mean", "precision"] = "mean",
     target: str | None = None,
     checkpoint: StrPath | None = None,
     segment: int = 2,
+    stages: int = 4,
     timeout: float = 600.0,
     progress: bool | Literal["auto"] = "auto",
     **reading: Any,
@@ -50,7 +53,9 @@ def fit(
     paths learn every row `sweeps` times, each in another order; path 0 is the pass that one
     machine would make. Several paths give one model of their mean score. ``how="mix"``: all
     partitions are learnt apart from one start, and the mean of what they have learnt is the next
-    start; less work, and a larger error below four sweeps or so.
+    start; less work, and a larger error below four sweeps or so. ``how="stages"``, for stabilized
+    models and sieves, is their `fit` on rows that lie apart: what all paths decide together (votes
+    and purges; the features of a rung of the ladder) is a round.
 
     Parameters
     ----------
@@ -64,7 +69,7 @@ def fit(
         None does everything here, through the same rounds.
     sweeps : int, default=1
         How often every row is learnt.
-    how : {"walk", "mix"}, default="walk"
+    how : {"walk", "mix", "stages"}, default="walk"
         See above.
     paths : int or None, default=None
         Paths of a walk, at most as many as partitions. None: 8, or as many as there are
@@ -79,6 +84,9 @@ def fit(
         task, the run goes on from there.
     segment : int, default=2
         Rounds of a walk between two checkpoints; so many are replayed where a worker is lost.
+    stages : int, default=4
+        Stages of a stabilized model in a visit of a partition, with ``how="stages"``: more are
+        nearer to `fit`, where a stage is a few rows, and each is a round.
     timeout : float, default=600.0
         Seconds without any task done that are an error.
     progress : bool or "auto", default="auto"
@@ -107,13 +115,20 @@ def fit(
     >>> len(model.paths_), model.t_
     (4, 2000)
     """
-    _check(model, how, merge, sweeps, segment, paths)
+    _check(model, how, merge, sweeps, segment, paths, stages)
+    if how == "stages" and (said := objection(model, sweeps, paths, checkpoint)):
+        raise ValueError(said)
     executor: Executor = Inline()
     if client is not None:
         from tamis.distributed.cluster import DaskExecutor
 
         executor = DaskExecutor(client, float(timeout))
-    places, agreed = _plan(model, rows, executor, target, checkpoint is not None, reading)
+    learner = clone(model) if how == "stages" else model  # which begins anew
+    places, agreed = _plan(learner, rows, executor, target, checkpoint is not None, reading)
+    if how == "stages":
+        found = learn(learner, places, sweeps, stages, segment, progress)
+        places.forget()
+        return _dressed(model, found, agreed, sweeps)
     count = _count(model, paths, len(places.parts), how)
     schedule = Schedule(places, sweeps, segment, merge if how == "mix" else None)
     start = [Path(copy.deepcopy(model)) for _ in range(count)]
@@ -124,18 +139,18 @@ def fit(
     found = mean_of([path.model for path in ended])
     if hasattr(found, "refine") and count == 1:
         found.refine()
-    _dress(found, agreed, sweeps)
-    vars(model).update(vars(found))
-    return model
+    return _dressed(model, found, agreed, sweeps)
 
 
-def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: Any) -> None:
+def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: Any, stages) -> None:
     """Refuse what has no meaning."""
     for name, value, choices in (("how", how, HOW), ("merge", merge, MERGES)):
         if value not in choices:
             listed = ", ".join(map(repr, choices))
             raise ValueError(f"{name} must be one of {listed}. Got {value!r}.")
-    numbers = {"sweeps": sweeps, "segment": segment} | ({} if paths is None else {"paths": paths})
+    numbers = {"sweeps": sweeps, "segment": segment, "stages": stages} | (
+        {} if paths is None else {"paths": paths}
+    )
     for name, value in numbers.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on. Got {value!r}.")
@@ -233,8 +248,8 @@ def _task(model: Any, parts: list, agreed: Agreed, how, sweeps, count, merge) ->
     }
 
 
-def _dress(model: Any, agreed: Agreed, sweeps: int) -> None:
-    """What a model says about its training."""
+def _dressed(given: Model, model: Any, agreed: Agreed, sweeps: int) -> Model:
+    """The user's model, with what was learnt and what it says about its training."""
     names = agreed.seen[agreed.full[0]].names
     line = {"pass": sweeps, "rows": sweeps * agreed.survey.rows}
     if hasattr(model, "support_"):
@@ -244,3 +259,5 @@ def _dress(model: Any, agreed: Agreed, sweeps: int) -> None:
         model.reading_ = agreed.schema
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
+    vars(given).update(vars(model))
+    return given

@@ -2,6 +2,7 @@
 content, and the rows that are held out, which are judged here.
 """
 
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -149,7 +150,7 @@ def leaders_together(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def column_spread(ground: Ground, mean: float, *about: np.ndarray) -> np.ndarray:
     """Rows with the leading value, and squares, of a partition."""
-    return _passes(ground, mean).about(*about)
+    return _passes(ground, mean).about(*(one.copy() for one in about))
 
 
 def plus(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -159,7 +160,7 @@ def plus(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def lot(partition: Partition, model: Any, manner: Manner) -> Ground:
     """A partition in standard units."""
-    ground = taken(partition, model, manner.mean)
+    ground, manner = taken(partition, model, manner.mean), deepcopy(manner)  # to be written to
     rows, targets, weights, words, order = ground.what
     given = (rows, targets, weights, manner.outputs, manner.options, manner.units, manner.measured)
     chosen = words_of(ground) <= np.uint64(manner.bar)

@@ -120,7 +120,9 @@ def step(walker: Walker, ground: Ground, leg: Leg) -> Walker:
     targets = _targets(table, leg.output)
     walk = walk_one if many == 1 else walk_many
     free, key = np.uint64(len(state) - leg.always), (leg.key + (ground.number << 40)) % 2**64
-    pace = Pace(leg.rates, leg.strengths, leg.task.curvature, leg.task.intercept, leg.age, free)
+    # Copies: what an engine brings may not be written to, and loops would be compiled for that.
+    rates, strengths = leg.rates.copy(), leg.strengths.copy()
+    pace = Pace(rates, strengths, leg.task.curvature, leg.task.intercept, leg.age, free)
     walk(
         Walked(*csr, targets, table.weights, rows), state, bias, leg.task.loss, pace,
         Orders(np.uint64(1), np.uint64(key), np.uint64(leg.backwards)),
@@ -169,7 +171,8 @@ def _look(lot: Lot, look: Look) -> Looked:
         held = np.ones(table.n_rows, dtype=bool)
         held[rows.astype(np.int64)] = False
         whole = np.zeros((table.n_rows, len(look.bias)), look.precision)
-        decide(*csr, np.flatnonzero(held).astype(np.uint64), look.weights, look.bias, whole)
+        away = np.flatnonzero(held).astype(np.uint64)
+        decide(*csr, away, look.weights.copy(), look.bias.copy(), whole)
         scores = whole[lot.judged]
     if look.stay is not None:
         width = len(table.density) if look.columns is None else len(look.columns)

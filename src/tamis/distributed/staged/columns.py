@@ -17,10 +17,12 @@ from tamis.methods.sieve.table.columns import (
     Measured,
     Passes,
     Sample,
+    Table,
     Units,
     arranged,
     class_units,
     hashed,
+    marked,
     measured_by,
     mix,
     number_units,
@@ -243,8 +245,6 @@ def _joined(left: tuple, right: tuple) -> tuple:
 
 def _sample(found: Judged, order: np.ndarray, manner: Manner, rows: int) -> Surveyed:
     """The rows that are judged, as a run reads them."""
-    from tamis.methods.sieve.table.columns import Table, marked
-
     weights, many = found.weights[order], len(order)
     weights = NOTHING if (weights == 1.0).all() else weights
     none, columns = np.zeros(0), manner.measured.columns

@@ -60,7 +60,7 @@ class Manner(Held):
 
     def __init__(self, measured: Measured, units: Units, options: Options, outputs: int):
         self.measured, self.units, self.options, self.outputs = measured, units, options, outputs
-        self.bar, self.mean = LAST, 1.0
+        self.bar, self.scale = LAST, 1.0
 
 
 class Lot(NamedTuple):
@@ -84,12 +84,12 @@ class Taken(NamedTuple):
     order: np.ndarray
 
 
-def taken(partition: Partition, model: Any, mean: float | None = None) -> Ground:
-    """A partition as a fit takes it; with weights if their mean over all partitions is not 1."""
+def taken(partition: Partition, model: Any, scale: float | None = None) -> Ground:
+    """A partition as a fit takes it; with weights if they have a scale."""
     rows, targets, weights, *_ = read(partition, model)
-    if mean is not None and mean != 1.0 and not len(weights):
+    if scale is not None and scale != 1.0 and not len(weights):
         weights = np.ones(rows.n_rows)
-    if (mean is None or mean == 1.0) and (weights == 1.0).all():
+    if (scale is None or scale == 1.0) and (weights == 1.0).all():
         weights = NOTHING
     words = hashed(rows)
     order = settled_order(words, targets, weights)
@@ -105,7 +105,8 @@ def smallest_words(ground: Ground, most: int) -> Kept:
     """The smallest words of a partition."""
     given = ground.what
     words = np.sort(words_of(ground))[:most]
-    mass = float(given.weights.sum()) if len(given.weights) else float(given.rows.n_rows)
+    mass = float(given.rows.n_rows)
+    mass = float(given.weights[given.order].sum()) if len(given.weights) else mass
     return Kept(words, most, mass, given.rows.n_rows)
 
 
@@ -120,17 +121,17 @@ def aims_of(ground: Ground, bar: int) -> tuple[np.ndarray]:
     return (ground.what.targets[words_of(ground) <= np.uint64(bar)],)
 
 
-def _passes(ground: Ground, mean: float) -> Passes:
+def _passes(ground: Ground, scale: float) -> Passes:
     """Passes over the rows of a partition."""
     rows, _, weights, _, order = ground.what
-    if not len(weights) and mean != 1.0:
+    if not len(weights) and scale != 1.0:
         weights = np.ones(rows.n_rows)
-    return Passes(rows, order.astype(np.uint64), scaled_weights(weights, order, mean))
+    return Passes(rows, order.astype(np.uint64), scaled_weights(weights, order, scale))
 
 
-def column_sums(ground: Ground, mean: float) -> np.ndarray:
+def column_sums(ground: Ground, scale: float) -> np.ndarray:
     """Entries, squares and tops of a partition."""
-    return _passes(ground, mean).columns()
+    return _passes(ground, scale).columns()
 
 
 def sums_together(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -138,9 +139,9 @@ def sums_together(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.stack([*(left[:2] + right[:2]), np.maximum(left[2], right[2])])
 
 
-def column_leaders(ground: Ground, mean: float, full: np.ndarray) -> np.ndarray:
+def column_leaders(ground: Ground, scale: float, full: np.ndarray) -> np.ndarray:
     """Leading values, their lead, and sums of a partition."""
-    return _passes(ground, mean).leaders(full)
+    return _passes(ground, scale).leaders(full)
 
 
 def leaders_together(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -150,9 +151,9 @@ def leaders_together(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.stack([np.where(same | first, left[0], right[0]), lead, left[2] + right[2]])
 
 
-def column_spread(ground: Ground, mean: float, *about: np.ndarray) -> np.ndarray:
+def column_spread(ground: Ground, scale: float, *about: np.ndarray) -> np.ndarray:
     """Rows with the leading value, and squares, of a partition."""
-    return _passes(ground, mean).about(*(one.copy() for one in about))
+    return _passes(ground, scale).about(*(one.copy() for one in about))
 
 
 def plus(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -162,11 +163,11 @@ def plus(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def lot(partition: Partition, model: Any, manner: Manner) -> Ground:
     """A partition in standard units."""
-    ground, manner = taken(partition, model, manner.mean), deepcopy(manner)  # to be written to
+    ground, manner = taken(partition, model, manner.scale), deepcopy(manner)  # to be written to
     rows, targets, weights, words, order = ground.what
     given = (rows, targets, weights, manner.outputs, manner.options, manner.units, manner.measured)
     chosen = words_of(ground) <= np.uint64(manner.bar)
-    sample, order, words = arranged(*given, words, order, mean=manner.mean)
+    sample, order, words = arranged(*given, words, order, scale=manner.scale)
     return Ground(partition.number, Lot(sample, np.flatnonzero(chosen[order]), words))
 
 
@@ -190,20 +191,20 @@ def judged_together(left: Judged, right: Judged) -> Judged:
 class Together:
     """`Passes` over all partitions."""
 
-    def __init__(self, grounds: Grounds, mean: float):
-        self.grounds, self.mean = grounds, mean
+    def __init__(self, grounds: Grounds, scale: float):
+        self.grounds, self.scale = grounds, scale
 
     def columns(self) -> np.ndarray:
         """Entries, squares, tops."""
-        return self.grounds.summed(column_sums, sums_together, self.mean)
+        return self.grounds.summed(column_sums, sums_together, self.scale)
 
     def leaders(self, full: np.ndarray) -> np.ndarray:
         """Leading values, their lead, sums."""
-        return self.grounds.summed(column_leaders, leaders_together, self.mean, full)
+        return self.grounds.summed(column_leaders, leaders_together, self.scale, full)
 
     def about(self, full: np.ndarray, leader: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Rows with the leading value, squares about the mean and about it."""
-        return self.grounds.summed(column_spread, plus, self.mean, full, leader, means)
+        return self.grounds.summed(column_spread, plus, self.scale, full, leader, means)
 
 
 class Surveyed(Sample):
@@ -223,15 +224,15 @@ def surveyed(model: Any, places: Places, counted: Counted, options: Options):
     raw, outputs = Grounds(places, taken, model), counted.targets.outputs
     kept = raw.summed(smallest_words, smallest_together, model.n_sample)
     bar = int(kept.words[-1]) if kept.rows > model.n_sample else LAST
-    mean = kept.mass / kept.rows
+    scale = kept.rows / kept.mass
     units = class_units(outputs)
     if not options.classes:
         aims = raw.summed(aims_of, _joined, bar)[0]
         units = number_units(aims, NOTHING, model.fit_intercept)
     labels = None if options.whole is None else options.whole.labels
     given = (kept.rows, len(counted.columns), model.fit_intercept, not options.classes, labels)
-    manner = Manner(measured_by(Together(raw, mean), *given), units, options, outputs)
-    manner.bar, manner.mean = bar, mean
+    manner = Manner(measured_by(Together(raw, scale), *given), units, options, outputs)
+    manner.bar, manner.scale = bar, scale
     raw.forget()
     lots = Grounds(places, lot, model, manner)
     found: Judged = lots.summed(judged_of, judged_together)

@@ -115,11 +115,9 @@ def counted_together(left: Counted, right: Counted) -> Counted:
 
 def even_weights(counted: Counted) -> dict:
     """Weights of the classes that make them count alike."""
-    total = counted.classes.sum() / len(counted.classes)
-    names = counted.targets.classes.tolist()
-    return {
-        name: float(total / max(many, 1)) for name, many in zip(names, counted.classes, strict=True)
-    }
+    names, rows = counted.targets.classes.tolist(), int(counted.classes.sum())
+    each = zip(names, counted.classes.tolist(), strict=True)
+    return {name: rows / (len(names) * max(many, 1)) for name, many in each}
 
 
 # --------------------------------------------------------------------------- here

@@ -144,16 +144,16 @@ def sample_of(
 
 def arranged(
     rows: Csr, targets, weights, outputs: int, options, units: Units, measured: Measured, hashes,
-    order, dealt=None, mean: float | None = None,
+    order, dealt=None, scale: float | None = None,
 ) -> tuple[Sample, np.ndarray, np.ndarray]:  # fmt: skip
     """The sample in standard units that are known, the order that its rows are in now, and words of
-    their content; `mean` is that of all weights, where there are others.
+    their content; `scale` makes the mean of all weights 1, where there are others.
     """
     if dealt is None:
         # From here on content is that in standard units, so that the units are forgotten too.
         hashes[order] = _standard_hashes(rows, order, measured)
         order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
-    scaled, whole = scaled_weights(weights, order, mean), options.whole
+    scaled, whole = scaled_weights(weights, order, scale), options.whole
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
     if whole is not None:
         table = marked(table, whole, measured.columns.kept)
@@ -218,11 +218,11 @@ def tabulate(
     return fill(rows, targets, weights, order, outputs, measured), measured.columns
 
 
-def scaled_weights(weights, order, mean: float | None = None) -> np.ndarray:
-    """Weights of the rows in `order`, 1 on average; or over a mean that is known."""
+def scaled_weights(weights, order, scale: float | None = None) -> np.ndarray:
+    """Weights of the rows in `order`, 1 on average; or by a scale that is known."""
     if not len(weights):
         return NOTHING
-    return weights[order] * (len(order) / weights[order].sum() if mean is None else 1.0 / mean)
+    return weights[order] * (len(order) / weights[order].sum() if scale is None else scale)
 
 
 def fill(rows: Csr, targets, weights, order, outputs: int, measured: Measured) -> Table:

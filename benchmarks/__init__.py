@@ -27,6 +27,7 @@ PARTS = {
     "anytime": "false discoveries in streams that are looked at after every block",
     "clusters": "two workers against one on a cluster of this machine, and the cost of a visit",
     "partitions": "error by partitions: models that learn apart, and several paths",
+    "wholes": "stabilized models and sieves on partitions, beside a fit of all rows",
     "group_batch": "batch group lasso against skglm, celer and adelie",
     "curves": "error against kept features, over paths of penalties",
     "guarantees": "selection with a stated false discovery rate: is it kept, beside rivals",

@@ -24,6 +24,7 @@ from tamis import (
     LowRankClassifier,
     LowRankFactorization,
     RDAClassifier,
+    SieveClassifier,
     StabilitySelector,
     StabilizedSGDClassifier,
 )
@@ -152,6 +153,23 @@ def test_sums_of_columns_and_factors(client):
     )
     assert there.U_.tobytes() == here.U_.tobytes()
     assert (there.error_upper_, there.S_.tobytes()) == (here.error_upper_, here.S_.tobytes())
+
+
+STAGED = [
+    StabilizedSGDClassifier(n_paths=3, n_jobs=2, random_state=0),
+    SieveClassifier(n_paths=2, n_folds=2, n_jobs=2, random_state=0),
+]
+HALVES = [(X[:150], Y[:150]), (X[150:], Y[150:])]
+
+
+@pytest.mark.parametrize("model", STAGED, ids=lambda model: type(model).__name__)
+def test_wholes_in_stages(client, model):
+    from sklearn.base import clone
+
+    here, there = (td.fit(clone(model), HALVES, one, how="stages") for one in (None, client))
+    assert bits(there) == bits(here)
+    assert np.array_equal(there.selection_probability_, here.selection_probability_)
+    assert there.get_params() == model.get_params()
 
 
 def test_arrays_and_frames_of_dask(client):
@@ -284,6 +302,20 @@ def test_workers_killed_in_mid_round(monkeypatch, tmp_path, how):
     assert bits(there) == bits(here)
     assert len(killed) == 2
     assert gone(killed)
+
+
+def test_workers_killed_while_paths_vote_and_sieve(monkeypatch):
+    """In a round of votes, and in a rung of the ladder."""
+    from sklearn.base import clone
+
+    here = [td.fit(clone(model), HALVES, how="stages") for model in STAGED]
+    with started() as client:
+        for model, whole, moment in zip(STAGED, here, (15, 150), strict=True):
+            with monkeypatch.context() as patch:
+                killed = kill_at(patch, client, (moment,))
+                there = td.fit(clone(model), HALVES, client, how="stages", timeout=60)
+            assert len(killed) == 1
+            assert bits(there) == bits(whole)
 
 
 CLUSTER = """

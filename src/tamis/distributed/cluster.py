@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tamis.distributed.executors import Lost
+from tamis.distributed.executors import Held, Lost
 from tamis.distributed.visits import Partition, Path
 
 distributed: Any = None
@@ -48,7 +48,7 @@ def arrays_in(thing: Any, seen: set[int]) -> int:
 
 
 if distributed is not None:
-    import_module("dask.sizeof").sizeof.register((Path, Partition), size_of)
+    import_module("dask.sizeof").sizeof.register((Path, Partition, Held), size_of)
 
 
 def run(task: Callable, *given: Any) -> Any:

@@ -14,6 +14,10 @@ class Lost(Exception):
         self.what = what
 
 
+class Held:
+    """What lies on workers and goes from one to another; its size is that of its arrays."""
+
+
 class Executor(Protocol):
     """An engine. Its handles stand for results that lie somewhere, and may be given to `submit`."""
 

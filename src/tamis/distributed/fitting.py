@@ -5,6 +5,7 @@ from contextlib import nullcontext
 from typing import Any, Literal, TypeVar
 
 import numpy as np
+from sklearn.base import clone
 
 from tamis.base.border import warn_user
 from tamis.base.machine.disk import StrPath
@@ -15,11 +16,12 @@ from tamis.distributed.executors import Executor, Inline
 from tamis.distributed.merging import MERGES, has_mean, mean_of
 from tamis.distributed.parts import FILE, Part, blocks_of, named_files
 from tamis.distributed.rounds import Places, Schedule, replayed
+from tamis.distributed.staged import learn, objection
 from tamis.distributed.summing import models as summed
 from tamis.distributed.visits import Path, list_files, schema_of
 
 Model = TypeVar("Model")
-HOW = ("walk", "mix", "sum")
+HOW = ("walk", "mix", "sum", "stages")
 MOST_PATHS = 8  # by default
 FEW = 4  # sweeps below which a mix is worse than a walk
 
@@ -31,12 +33,13 @@ def fit(
     client: Any = None,
     *,
     sweeps: int = 1,
-    how: Literal["walk", "mix", "sum"] = "walk",
+    how: Literal["walk", "mix", "sum", "stages"] = "walk",
     paths: int | None = None,
     merge: Literal["mean", "precision"] = "mean",
     target: str | None = None,
     checkpoint: StrPath | None = None,
     segment: int = 2,
+    stages: int = 4,
     timeout: float = 600.0,
     progress: bool | Literal["auto"] = "auto",
     **reading: Any,
@@ -57,7 +60,9 @@ def fit(
     its Gram matrix; `LowRankFactorization`, `LowRankLasso`, `LowRankClassifier` and `RankOneLasso`
     by products with all rows. Dual averaging (RDA) makes 64 steps a sweep: each adds the gradients
     of the next 64th of every partition at common weights, and is as long as the curvature of so
-    many rows allows.
+    many rows allows. ``how="stages"``, for stabilized models and sieves, is
+    their `fit` on rows that lie apart: what all paths decide together (votes and purges; the
+    features of a rung of the ladder) is a round.
 
     Parameters
     ----------
@@ -72,7 +77,7 @@ def fit(
         None does everything here, through the same rounds.
     sweeps : int, default=1
         How often every row is learnt; 1 for the sums of models that take all rows at once.
-    how : {"walk", "mix", "sum"}, default="walk"
+    how : {"walk", "mix", "sum", "stages"}, default="walk"
         See above.
     paths : int or None, default=None
         Paths of a walk, at most as many as partitions. None: 8, or as many as there are
@@ -87,6 +92,9 @@ def fit(
         task, the run goes on from there.
     segment : int, default=2
         Rounds of a walk between two checkpoints; so many are replayed where a worker is lost.
+    stages : int, default=4
+        Stages of a stabilized model in a visit of a partition, with ``how="stages"``: more are
+        nearer to `fit`, where a stage is a few rows, and each is a round.
     timeout : float, default=600.0
         Seconds without any task done that are an error.
     progress : bool or "auto", default="auto"
@@ -115,16 +123,23 @@ def fit(
     >>> len(model.paths_), model.t_
     (4, 2000)
     """
-    _check(model, how, merge, sweeps, segment, paths)
+    _check(model, how, merge, sweeps, segment, paths, stages)
     if how == "sum":
         summed.check(model, sweeps, checkpoint)
+    if how == "stages" and (said := objection(model, sweeps, paths, checkpoint)):
+        raise ValueError(said)
     executor: Executor = Inline()
     if client is not None:
         from tamis.distributed.cluster import DaskExecutor
 
         executor = DaskExecutor(client, float(timeout))
-    asked = summed.begun(model) if how == "sum" else model
-    places, agreed = _plan(asked, rows, executor, target, checkpoint is not None, reading)
+    # What begins anew, or goes on.
+    begun = {"sum": summed.begun, "stages": clone}.get(how, lambda given: given)(model)
+    places, agreed = _plan(begun, rows, executor, target, checkpoint is not None, reading)
+    if how == "stages":
+        found = learn(begun, places, sweeps, stages, segment, progress)
+        places.forget()
+        return _dressed(model, found, agreed, sweeps)
     count = _count(model, paths, len(places.parts), how)
     task = _task(model, places.parts, agreed, how, sweeps, count, merge)
     if how == "sum":
@@ -138,18 +153,18 @@ def fit(
         if hasattr(found, "refine") and count == 1:
             found.refine()
     places.forget()
-    _dress(found, agreed, sweeps)
-    vars(model).update(vars(found))
-    return model
+    return _dressed(model, found, agreed, sweeps)
 
 
-def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: Any) -> None:
+def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: Any, stages) -> None:
     """Refuse what has no meaning."""
     for name, value, choices in (("how", how, HOW), ("merge", merge, MERGES)):
         if value not in choices:
             listed = ", ".join(map(repr, choices))
             raise ValueError(f"{name} must be one of {listed}. Got {value!r}.")
-    numbers = {"sweeps": sweeps, "segment": segment} | ({} if paths is None else {"paths": paths})
+    numbers = {"sweeps": sweeps, "segment": segment, "stages": stages} | (
+        {} if paths is None else {"paths": paths}
+    )
     for name, value in numbers.items():
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on. Got {value!r}.")
@@ -247,8 +262,8 @@ def _task(model: Any, parts: list, agreed: Agreed, how, sweeps, count, merge) ->
     }
 
 
-def _dress(model: Any, agreed: Agreed, sweeps: int) -> None:
-    """What a model says about its training."""
+def _dressed(given: Model, model: Any, agreed: Agreed, sweeps: int) -> Model:
+    """The user's model, with what was learnt and what it says about its training."""
     names = agreed.seen[agreed.full[0]].names
     line = {"pass": sweeps, "rows": sweeps * agreed.survey.rows}
     if hasattr(model, "support_"):
@@ -258,3 +273,5 @@ def _dress(model: Any, agreed: Agreed, sweeps: int) -> None:
         model.reading_ = agreed.schema
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
+    vars(given).update(vars(model))
+    return given

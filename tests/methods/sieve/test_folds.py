@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tamis import SieveClassifier, SieveRegressor
-from tamis.methods.sieve.table.columns import deal_by_content, deal_one_by_one, few_distinct
+from tamis.methods.sieve.table.folds import deal_by_content, deal_one_by_one, few_distinct
 
 pytestmark = pytest.mark.quick
 

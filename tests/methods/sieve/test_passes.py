@@ -10,7 +10,8 @@ from tamis.base.random import GOLDEN, mixed
 from tamis.base.rows import NOTHING
 from tamis.methods.sieve.loop import Orders, Pace, Walked, deal, walk_many, walk_one
 from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
-from tamis.methods.sieve.table.columns import fold_of, hashed, settled_order, tabulate
+from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
+from tamis.methods.sieve.table.folds import fold_of
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)

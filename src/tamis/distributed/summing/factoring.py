@@ -92,7 +92,8 @@ def triangle(blocks: Counted, asked: Asked, block: np.ndarray) -> np.ndarray:
 
 def taller(above: np.ndarray, below: np.ndarray) -> np.ndarray:
     """The triangle of two blocks of rows, of which it takes the place."""
-    return np.linalg.qr(np.concatenate([above, below]), mode="r")
+    found: Any = np.linalg.qr(np.concatenate([above, below]), mode="r")
+    return found
 
 
 def returned_with_triangle(blocks: Counted, asked: Asked, block: np.ndarray) -> tuple:

@@ -10,11 +10,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from tamis.base.estimators.estimator import take
+from tamis.base.machine.threads import one_thread
 from tamis.distributed.agreement import coded
 from tamis.distributed.rounds import replayed
 from tamis.distributed.summing.given import class_weights, columns_of, first_targets
 from tamis.distributed.summing.tree import Counted, Sums, Total, added
-from tamis.distributed.visits import Partition, _libraries
+from tamis.distributed.visits import Partition
 from tamis.methods.batch_confidence.bcw import BCWClassifier
 from tamis.methods.batch_confidence.belief import Belief, check_room
 from tamis.methods.batch_confidence.dual import SPARSE, Raw, Whitened, check_finite
@@ -63,7 +64,7 @@ def _prepared(partition: Partition, common: tuple) -> tuple[int, int, Any]:
     """A partition ready for sweeps: its number, rows, and dual variables of 0."""
     model, targets, belief, way = common
     blocks = Counted(partition)
-    with _libraries().limit(limits=1):
+    with one_thread():
         rows, signs, weights = _taken(blocks, model, targets)
         dual = model._dual(signs, weights)
         if way == "raw":
@@ -80,7 +81,7 @@ def _swept(held: tuple[int, int, Any], weights: np.ndarray, seed: int | None) ->
     made.alpha = before.alpha.copy()
     _set_weights(made, weights.copy())
     order = np.arange(count) if seed is None else np.random.RandomState(seed).permutation(count)
-    with _libraries().limit(limits=1):
+    with one_thread():
         made.sweep(order)
     return number, learnt, made
 
@@ -98,7 +99,7 @@ def _figured(held: tuple[int, int, Any], weights: np.ndarray, mean: np.ndarray) 
     """Losses and gains of the dual at the end of a sweep, and the sums of alpha y x."""
     number, learnt, made = held[0], held[1], copy.copy(held[2])
     _set_weights(made, weights)
-    with _libraries().limit(limits=1):
+    with one_thread():
         losses, gains = made.dual.losses(made.scores(mean)), made.dual.gains(made.alpha)
         sums = made.dual_sum() if isinstance(made, Raw) else np.zeros(0)
     return Total((losses, gains, sums), (number,), learnt)

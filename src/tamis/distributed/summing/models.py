@@ -7,11 +7,11 @@ from typing import Any
 from sklearn.base import clone
 
 from tamis.base.machine.disk import StrPath
+from tamis.base.machine.threads import one_thread
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.rounds import Places
 from tamis.distributed.summing import averaging, factoring, gram, low_rank
 from tamis.distributed.summing.tree import Sums
-from tamis.distributed.visits import _libraries
 from tamis.methods.batch_confidence.bcw import BCWClassifier
 from tamis.methods.low_rank.estimator import LowRankModel
 from tamis.methods.low_rank.factorization import LowRankFactorization
@@ -61,7 +61,7 @@ def learn(
 ) -> Any:
     """A fitted model from all partitions."""
     sums = Sums(places)
-    with _libraries().limit(limits=1):
+    with one_thread():
         for kind, _, way in AT_ONCE:
             if isinstance(model, kind):
                 return way(clone(model), sums)

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tamis.base.machine.threads import one_thread
 from tamis.distributed.rounds import AccountError, Places, replayed
-from tamis.distributed.visits import Block, Partition, _libraries
+from tamis.distributed.visits import Block, Partition
 from tamis.read.rows import ReadError
 
 Share = tuple[int, int]  # which part of how many
@@ -62,14 +63,14 @@ def _cut(block: Block, rows: slice) -> Block:
 def mapped(task: Callable, partition: Partition, common: tuple, share: Share) -> Total:
     """What a task finds in a partition."""
     blocks = Counted(partition, share)
-    with _libraries().limit(limits=1):
+    with one_thread():
         value = task(blocks, *common)
     return Total(value, (partition.number,), blocks.learnt)
 
 
 def joined(merge: Callable, left: Total, right: Total) -> Total:
     """Two branches as one."""
-    with _libraries().limit(limits=1):
+    with one_thread():
         value = merge(left.value, right.value)
     return Total(value, left.visited + right.visited, left.rows + right.rows)
 
@@ -81,7 +82,7 @@ def added(left: tuple, right: tuple) -> tuple:
 
 def called(task: Callable, given: tuple, own: tuple) -> Any:
     """A task that needs no partition."""
-    with _libraries().limit(limits=1):
+    with one_thread():
         return task(*given, *own)
 
 

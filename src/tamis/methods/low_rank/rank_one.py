@@ -238,8 +238,12 @@ class RankOneLasso(Regressor):
 
     def _unfactored(self) -> LowRankFactorization:
         """The factorisation, yet to be made."""
-        asked = {"center": self.fit_intercept, "random_state": self.random_state}
-        return LowRankFactorization(n_components=1, n_power_iter=6, **asked)
+        return LowRankFactorization(
+            n_components=1,
+            n_power_iter=6,
+            center=self.fit_intercept,
+            random_state=self.random_state,
+        )
 
     def _insured(self, factors: LowRankFactorization) -> float:
         """Norm of the perturbation that is insured against."""

@@ -17,7 +17,7 @@ from tamis.methods.sieve.errors import (
     rows_of,
 )
 from tamis.methods.sieve.ladder import Choice, Rule, ladder, settle, walked
-from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend
+from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, descend, path_keys
 from tamis.methods.sieve.result import Result, Trail, joined
 from tamis.methods.sieve.settings import Options, settings_for
 from tamis.methods.sieve.table.columns import Sample
@@ -208,6 +208,10 @@ class Run:
         """Groups of paths, each without one fold, down the whole ladder under each setting."""
         boards = [self._board(setting) for setting in settings]
         run([call for board in boards for call in board.calls()])
+        return self._tried(boards)
+
+    def _tried(self, boards: list["Board"]) -> list[Trial]:
+        """What the teams of all settings found."""
         self.together = 0.0
         if boards[0].teams:
             none = self._none(boards[0])
@@ -393,8 +397,3 @@ def polish(groups: list[Group], run) -> None:
     run([walk for group in groups for walk in group.walks(FINAL_PASSES)])
     for group in groups:
         group.pool()
-
-
-def path_keys(seed: int, group: int, paths: int) -> np.ndarray:
-    """A key for the orders of each path of a group."""
-    return np.random.SeedSequence([seed, group]).generate_state(paths, np.uint64)

@@ -49,9 +49,9 @@ class Orders(NamedTuple):
 
 # --------------------------------------------------------------------------- columns of a table
 @compiled
-def mean_square(data, indptr, weights, rows):
-    """Mean squared norm, the intercept's 1 included, of those rows that hold anything; 1 if none
-    does.
+def sum_norms(data, indptr, weights, rows):
+    """Sum of squared norms, the intercept's 1 included, of those rows that hold anything, and their
+    weight.
     """
     total, mass = 0.0, 0.0
     for r in range(np.uint64(rows.shape[0])):
@@ -64,7 +64,7 @@ def mean_square(data, indptr, weights, rows):
             square += data[k] * data[k]
         total += weight * square
         mass += weight
-    return total / mass if mass > 0.0 else 1.0
+    return total, mass
 
 
 @compiled

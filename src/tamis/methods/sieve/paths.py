@@ -16,8 +16,8 @@ from tamis.methods.sieve.loop import (
     Walked,
     keep_columns,
     keep_states,
-    mean_square,
     pool_states,
+    sum_norms,
     sum_squares,
     walk_many,
     walk_one,
@@ -185,8 +185,15 @@ class Group:
     def tune(self, relief: float = 1.0) -> None:
         """Set the step and the strength for the columns that are left."""
         data, _, indptr = self.csr
-        square = mean_square(data, indptr, self.table.weights, self.rows)
-        share = len(self.columns) / max(len(self.rows), 1)
+        total, mass = sum_norms(data, indptr, self.table.weights, self.rows)
+        self.pace_by(total, mass, len(self.rows), relief)
+
+    def pace_by(self, total: float, mass: float, rows: int, relief: float = 1.0) -> None:
+        """The same by the sum of squared norms of so many rows, and the weight of those that hold
+        anything.
+        """
+        square = total / mass if mass > 0.0 else 1.0
+        share = len(self.columns) / max(rows, 1)
         fewness = np.sqrt(min(1.0, share)) if self.setting.eases else 1.0
         self.rates = np.array(self.setting.steps) / np.sqrt(square)
         self.strengths = relief * fewness * np.array(self.setting.strengths)
@@ -307,6 +314,11 @@ def descend(group: Group, sizes: np.ndarray, run, seen=None, first: int = 0) -> 
         if level + 1 < len(sizes):
             group.keep(int(sizes[level + 1]))
             group.tune()
+
+
+def path_keys(seed: int, group: int, paths: int) -> np.ndarray:
+    """A key for the orders of each path of a group."""
+    return np.random.SeedSequence([seed, group]).generate_state(paths, np.uint64)
 
 
 def in_turn(calls: list) -> None:

@@ -8,7 +8,8 @@ from tamis.base.border import _from_csr
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.first import FirstReading
 from tamis.methods.sieve.stream.targets import MOST_MARKS, Meeting
-from tamis.methods.sieve.table.columns import fold_of, hashed
+from tamis.methods.sieve.table.columns import hashed
+from tamis.methods.sieve.table.folds import fold_of
 from tamis.read.rows import Labels, Rows
 
 pytestmark = pytest.mark.quick

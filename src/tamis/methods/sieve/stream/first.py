@@ -10,7 +10,8 @@ from tamis.base.rows import Csr
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.stream.targets import Meeting
-from tamis.methods.sieve.table.columns import fold_of, hashed
+from tamis.methods.sieve.table.columns import hashed
+from tamis.methods.sieve.table.folds import fold_of
 from tamis.read.rows import ReadError, Rows
 
 MOST_COLUMNS = 1 << 27  # of 96 bytes and more

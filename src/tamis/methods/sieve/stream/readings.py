@@ -12,7 +12,8 @@ from tamis.base.estimators.estimator import Left, Taken
 from tamis.methods.sieve.settings import whole_of
 from tamis.methods.sieve.stream.first import FirstReading, needed
 from tamis.methods.sieve.stream.second import Kept, Superset
-from tamis.methods.sieve.table.columns import Sample, fold_of, hashed, sample_of
+from tamis.methods.sieve.table.columns import Sample, hashed, sample_of
+from tamis.methods.sieve.table.folds import fold_of
 
 SAMPLE = 2_500  # most rows of the sample, which is there to find columns, not weights
 SAMPLE_PATHS = 2

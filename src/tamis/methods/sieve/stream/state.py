@@ -34,11 +34,11 @@ from tamis.methods.sieve.table.columns import (
     Sample,
     Units,
     always_last,
-    fold_of,
     hashed,
     marked,
     sample_of,
 )
+from tamis.methods.sieve.table.folds import fold_of
 
 LAST = np.uint64(2**64 - 1)
 

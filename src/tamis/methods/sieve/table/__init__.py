@@ -1,5 +1,6 @@
 """Rows as the sieve reads them.
 
-- `columns`: columns and targets in standard units, an order and folds by content
+- `columns`: columns and targets in standard units, an order by content
+- `folds`: folds by content, or by turns
 - `loop`: the passes over rows as given that this takes
 """

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.base.rows import NOTHING, Csr, hash_rows
+from tamis.methods.sieve.table.folds import deal_by_content, deal_one_by_one, few_distinct, fold_of
 from tamis.methods.sieve.table.loop import (
     hash_standard,
     spread_columns,
@@ -17,8 +18,6 @@ from tamis.methods.sieve.table.loop import (
 )
 
 FEW = 10  # rows with an entry, below which a column of a regression is left out
-DEALS = 3  # ways in which rows are dealt out to folds
-DISTINCT = 4  # distinct rows a fold, below which equal rows do not share a fold
 
 
 class Table(NamedTuple):
@@ -134,28 +133,37 @@ def sample_of(
     or by the words `dealt`, where others have learnt from them in such folds.
     """
     weights = NOTHING if (weights == 1.0).all() else weights
-    classes = options.classes
-    units = class_units(outputs) if classes else number_units(targets, weights, centred)
+    units = class_units(outputs) if options.classes else number_units(targets, weights, centred)
     hashes = hashed(rows)
     order = settled_order(hashes, targets, weights)
-    whole, scaled = options.whole, scaled_weights(weights, order)
-    labels = None if whole is None else whole.labels
-    measured = measure(rows, order.astype(np.uint64), scaled, centred, not classes, labels)
+    labels = None if options.whole is None else options.whole.labels
+    scaled, numbers = scaled_weights(weights, order), not options.classes
+    measured = measure(rows, order.astype(np.uint64), scaled, centred, numbers, labels)
+    given = (rows, targets, weights, outputs, options, units, measured)
+    return arranged(*given, hashes, order, dealt)[0]
+
+
+def arranged(
+    rows: Csr, targets, weights, outputs: int, options, units: Units, measured: Measured, hashes,
+    order, dealt=None, scale: float | None = None,
+) -> tuple[Sample, np.ndarray, np.ndarray]:  # fmt: skip
+    """The sample in standard units that are known, the order that its rows are in now, and words of
+    their content; `scale` makes the mean of all weights 1, where there are others.
+    """
     if dealt is None:
         # From here on content is that in standard units, so that the units are forgotten too.
         hashes[order] = _standard_hashes(rows, order, measured)
         order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
-    scaled = scaled_weights(weights, order)
+    scaled, whole = scaled_weights(weights, order, scale), options.whole
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
     if whole is not None:
         table = marked(table, whole, measured.columns.kept)
-    given = (table, measured.columns, units)
+    given, words = (table, measured.columns, units), hashes[order]
     if dealt is not None:
-        return Sample(*given, fold_of(dealt[order], options.folds)[None])
-    words = hashes[order]
+        return Sample(*given, fold_of(dealt[order], options.folds)[None]), order, words
     too_few = few_distinct(words, options.folds)
     deal = deal_one_by_one if too_few else deal_by_content
-    return Sample(*given, deal(words, targets[order], options.folds), too_few=too_few)
+    return Sample(*given, deal(words, targets[order], options.folds), None, too_few), order, words
 
 
 # --------------------------------------------------------------------------- order and folds
@@ -164,47 +172,6 @@ def hashed(rows: Csr) -> np.ndarray:
     words = np.empty(rows.n_rows, dtype=np.uint64)
     hash_rows(*rows[:3], words)
     return words
-
-
-def fold_of(hashes: np.ndarray, folds: int) -> np.ndarray:
-    """Fold of each row by its content."""
-    return ((hashes >> np.uint64(11)) * 2.0**-53 * folds).astype(np.int64)
-
-
-def deal_by_content(words: np.ndarray, targets: np.ndarray, folds: int) -> np.ndarray:
-    """Folds of rows by their content (deals, rows): equal rows share a fold, so that no row is
-    predicted by its like.
-    """
-    salted = [words * np.uint64(2 * split + 1) for split in range(1, DEALS)]
-    return np.stack([fold_of(own, folds) for own in (words, *map(mix, salted))])
-
-
-def few_distinct(words: np.ndarray, folds: int) -> int:
-    """How many of the rows, sorted by their words, are distinct, where these are few and most rows
-    are repeated; else 0. A single one says nothing, however it is dealt out.
-    """
-    distinct = 1 + int(np.count_nonzero(words[1:] != words[:-1])) if len(words) else 0
-    return distinct if 2 <= distinct < min(DISTINCT * folds, len(words) / 2) else 0
-
-
-def deal_one_by_one(words: np.ndarray, targets: np.ndarray, folds: int) -> np.ndarray:
-    """Folds of rows by turns (deals, rows), so that every fold has its part of each kind of row and
-    target.
-    """
-    alike = np.cumsum(np.append(False, words[1:] != words[:-1]))
-    kinds = np.unique(np.column_stack((alike, targets)), axis=0, return_inverse=True)[1].ravel()
-    places, dealt = np.arange(len(words)), np.empty((DEALS, len(words)), dtype=np.int64)
-    for split in range(DEALS):
-        turns = mix((places.astype(np.uint64) + np.uint64(1)) * np.uint64(2 * split + 1))
-        dealt[split, np.lexsort((turns, kinds))] = places % folds
-    return dealt
-
-
-def mix(words: np.ndarray) -> np.ndarray:
-    """Words whose bits all depend on all bits of the given ones."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
 
 
 def settled_order(hashes, targets, weights) -> np.ndarray:
@@ -240,9 +207,11 @@ def tabulate(
     return fill(rows, targets, weights, order, outputs, measured), measured.columns
 
 
-def scaled_weights(weights, order) -> np.ndarray:
-    """Weights of the rows in `order`, 1 on average."""
-    return weights[order] * (len(order) / weights[order].sum()) if len(weights) else NOTHING
+def scaled_weights(weights, order, scale: float | None = None) -> np.ndarray:
+    """Weights of the rows in `order`, 1 on average; or by a scale that is known."""
+    if not len(weights):
+        return NOTHING
+    return weights[order] * (len(order) / weights[order].sum() if scale is None else scale)
 
 
 def fill(rows: Csr, targets, weights, order, outputs: int, measured: Measured) -> Table:
@@ -274,10 +243,58 @@ def marked(table: Table, whole, kept: np.ndarray) -> Table:
     return table._replace(always=len(labels) - free, groups=groups if whole.grouped else None)
 
 
+class Passes:
+    """Sums over the rows in `order`, a column each."""
+
+    def __init__(self, rows: Csr, order: np.ndarray, weights: np.ndarray):
+        self.rows, self.order, self.weights = rows, order, weights
+
+    def columns(self) -> np.ndarray:
+        """Entries other than 0, squares, largest size."""
+        counts, squares, tops = found = np.zeros((3, self.rows.n_features))
+        sum_columns(*self.rows[:3], self.order, self.weights, counts, squares, tops)
+        return found
+
+    def leaders(self, full: np.ndarray) -> np.ndarray:
+        """Of some columns the only value that can be in more than half of the rows, by how many
+        votes it leads, and the sum.
+        """
+        leader, votes, sums = found = np.zeros((3, len(full)))
+        vote_columns(
+            *self.rows[:3], self.order, self.weights, self._place(full), leader, votes, sums
+        )
+        return found
+
+    def about(self, full: np.ndarray, leader: np.ndarray, means: np.ndarray) -> np.ndarray:
+        """Of some columns the rows with the leading value, the squares about the mean, and those
+        about the leading value.
+        """
+        led, about = np.zeros(len(full)), np.zeros((len(full), 2))
+        place = self._place(full)
+        spread_columns(
+            *self.rows[:3], self.order, self.weights, place, leader, means, led, about
+        )  # fmt: skip
+        return np.stack([led, *about.T])
+
+    def _place(self, full: np.ndarray) -> np.ndarray:
+        place = np.full(self.rows.n_features, len(full), dtype=np.uint32)
+        place[full] = np.arange(len(full), dtype=np.uint32)
+        return place
+
+
 def measure(
     rows: Csr, order, weights, centred: bool, numbers: bool = False, labels=None
 ) -> Measured:
-    """Scales and shifts of the columns, by what they are and not by their units.
+    """Scales and shifts of the columns of some rows."""
+    passes = Passes(rows, order, weights)
+    return measured_by(passes, len(order), rows.n_features, centred, numbers, labels)
+
+
+def measured_by(
+    passes, n: int, p: int, centred: bool, numbers: bool = False, labels=None
+) -> Measured:
+    """Scales and shifts of the columns, by what they are and not by their units; `passes` are over
+    n rows and p columns.
 
     A column with one value in more than half of the rows is measured from that value, in units of
     the root mean square of its other entries; any other is centred, in units of its standard
@@ -286,9 +303,7 @@ def measure(
     can get, and a number, unlike a class, is then missed by as much. Columns whose label is below 0
     come last.
     """
-    n, p = len(order), rows.n_features
-    counts, squares, tops = np.zeros((3, p))
-    sum_columns(*rows[:3], order, weights, counts, squares, tops)
+    counts, squares, tops = passes.columns()
     alive = squares > 0.0
     if numbers:
         known = (tops**2 * counts < 1.000001 * squares) & (counts > 2.0)
@@ -299,7 +314,7 @@ def measure(
     del squares
     full = np.flatnonzero((counts >= 0.5 * n) & alive) if centred else counts[:0].astype(np.int64)
     if len(full):
-        shift[full], density, unit = _measure_full(rows, order, weights, full, counts[full])
+        shift[full], density, unit = _measure_full(passes, n, full, counts[full])
         alive[full] = (unit > 1e-9 * np.abs(shift[full])) & (density > 1e-12)
         counts[full], scale[full] = n * density, 1.0 / np.where(alive[full], unit, 1.0)
     kept = np.flatnonzero(alive)
@@ -312,18 +327,14 @@ def measure(
     return Measured(Columns(p, kept, scale, shift), density, place, shifted)
 
 
-def _measure_full(rows: Csr, order, weights, full, counts):
+def _measure_full(passes, n: int, full, counts):
     """Origin, share of the rows elsewhere, and unit of columns that are not 0 in most rows."""
-    n = len(order)
-    place = np.full(rows.n_features, len(full), dtype=np.uint32)
-    place[full] = np.arange(len(full), dtype=np.uint32)
-    leader, votes, sums, led = np.zeros((4, len(full)))
-    vote_columns(*rows[:3], order, weights, place, leader, votes, sums)
-    means, about = sums / n, np.zeros((len(full), 2))
-    spread_columns(*rows[:3], order, weights, place, leader, means, led, about)
+    leader, _, sums = passes.leaders(full)
+    means = sums / n
+    led, *about = passes.about(full, leader, means)
     common, empty = led > 0.5 * n, np.maximum(n - counts, 0.0)
     origin = np.where(common, leader, means)
-    square = about[np.arange(len(full)), common.astype(int)] + empty * origin**2
+    square = np.where(common, about[1], about[0]) + empty * origin**2
     density = np.where(common, np.maximum(n - led, 0.0) / n, 1.0)
     unit = np.sqrt(square / np.maximum(n * density, 1e-300))
     return origin, density, unit

@@ -1,0 +1,164 @@
+"""Stabilized models and sieves as wholes, without a cluster: what one machine finds, on parts."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from clusters.ground import BLOCKS, CUTS, X, Y, bits, write_parts
+from clusters.test_rounds import Team
+from sklearn.base import clone
+
+import tamis.distributed as td
+from tamis import (
+    FTRLClassifier,
+    SieveClassifier,
+    SieveRegressor,
+    StabilizedSGDClassifier,
+    StabilizedSGDRegressor,
+    load,
+    save,
+)
+from tamis.distributed import fitting
+from tamis.distributed.rounds import AccountError
+from tamis.distributed.staged import descent, voting
+
+HALVES = [(X[:150], Y[:150]), (X[150:], Y[150:])]
+STABLE = StabilizedSGDClassifier(n_paths=3, random_state=0)
+SIEVE = SieveClassifier(n_paths=2, n_folds=2, random_state=0)
+NUMBERS = X @ np.arange(60.0)
+
+
+def staged(model, rows, client=None, **given):
+    """A fit in stages of a copy."""
+    return td.fit(clone(model), rows, client, how="stages", **given)
+
+
+# --------------------------------------------------------------------------- one partition is `fit`
+@pytest.mark.parametrize(
+    ("given", "stages"),
+    [({"purge": 0.0}, 1), ({"gravity": 0.02, "burn_in": 0.5}, 12), ({"shuffle": False}, 1)],
+    ids=["no purge", "all stages", "a stream"],
+)
+def test_a_stabilized_model_of_one_partition_is_that_of_a_fit(given, stages):
+    """300 rows are 12 stages of 5 bursts of 5 rows."""
+    given = {"max_iter": 3, "tol": None, "purge": 0.0, **given}
+    if "gravity" in given:
+        given["purge"] = 0.7
+    model = clone(STABLE).set_params(**given)
+    there, here = staged(model, [(X, Y)], sweeps=3, stages=stages), clone(model).fit(X, Y)
+    assert bits(there) == bits(here)
+    assert there.t_ == here.t_ == 900
+    assert there.history_[-1]["kept"] == here.history_[-1]["kept"]
+    if stages == 12:
+        assert there.history_[-1]["kept"] < 60
+        assert np.array_equal(there.selection_probability_, here.selection_probability_)
+        for one, other in zip(there.history_, here.history_, strict=True):
+            assert one == pytest.approx(other)
+
+
+@pytest.mark.parametrize("weight", [None, "balanced"])
+def test_a_sieve_of_one_partition_is_that_of_a_fit(weight):
+    model = clone(SIEVE).set_params(class_weight=weight)
+    there, here = staged(model, [(X, Y)]), clone(model).fit(X, Y)
+    assert bits(there) == bits(here)
+    assert there.error_ == here.error_
+    assert np.array_equal(there.sizes_["error"], here.sizes_["error"])
+    assert np.array_equal(there.selection_probability_, here.selection_probability_)
+    assert there.importance_ == pytest.approx(here.importance_)
+    assert there.history_ == here.history_
+    assert there.resize(3).support_.tolist() == here.resize(3).support_.tolist()
+
+
+# --------------------------------------------------------------------------- partitions
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("model", [STABLE, SIEVE], ids=lambda model: type(model).__name__)
+def test_workers_and_losses_change_no_bit(monkeypatch, model, workers):
+    rows = BLOCKS if model is STABLE else HALVES
+    whole = staged(model, rows)
+    team = Team(workers, lost=(2, 4, 7))
+    monkeypatch.setattr(fitting, "Inline", lambda: team)
+    assert bits(staged(model, rows)) == bits(whole)
+    assert len({home for _, home in team.at}) >= min(workers, 2)
+
+
+def test_models_are_ordinary(tmp_path):
+    y = np.array(["no", "yes"])[Y]
+    for model in (STABLE, SIEVE):
+        found = staged(model, [(X[a:b], y[a:b]) for a, b in CUTS[:2]])
+        assert found.classes_.tolist() == ["no", "yes"]
+        assert found.n_features_in_ == 60
+        save(found, tmp_path / "model.tamis")
+        assert bits(load(tmp_path / "model.tamis")) == bits(found)
+        found.partial_fit(X[220:], y[220:], classes=["no", "yes"])
+    stable = staged(STABLE, write_parts(tmp_path), sweeps=3)
+    assert stable.t_ == 900
+    assert stable.paths_.shape == (3, 1, 60)
+    assert stable.n_stages_ == 3 * 4 * 4
+    assert stable.score(X, Y) > 0.9
+
+
+def test_a_sieve_of_partitions_is_near_that_of_a_fit():
+    there, here = staged(SIEVE, BLOCKS), clone(SIEVE).fit(X, Y)
+    assert abs(there.error_ - here.error_) < 2.0 * here.standard_error_
+    assert np.corrcoef(there.coef_[0], here.coef_[0])[0, 1] > 0.95
+    assert abs(there.score(X, Y) - here.score(X, Y)) < 0.03
+
+
+def test_more_rows_than_are_judged():
+    few = clone(SIEVE).set_params(n_sample=100)
+    found = staged(few, HALVES)
+    assert np.isfinite(found.error_)
+    assert bits(found) != bits(staged(SIEVE, HALVES))
+
+
+def test_numbers_weights_and_dense_columns():
+    rng = np.random.default_rng(0)
+    dense, w = rng.normal(3.0, 1.0, (300, 8)), (np.arange(300) % 3).astype(float)
+    dense[:, 2] = np.where(rng.random(300) < 0.7, 5.0, dense[:, 2])  # one value in most rows
+    y = 2.0 * dense[:, 0] - dense[:, 2] + 0.1 * rng.normal(size=300)
+    blocks = [(dense[a:b], y[a:b], w[a:b]) for a, b in CUTS]
+    found = staged(SieveRegressor(n_paths=2, n_folds=2, random_state=0), blocks)
+    assert found.support_.tolist() == [0, 2]
+    assert found.coef_[[0, 2]] == pytest.approx([2.0, -1.0], abs=0.1)
+    stable = staged(StabilizedSGDRegressor(n_paths=2, random_state=0), blocks, sweeps=10)
+    assert stable.t_ == 2000
+    assert stable.coef_[0] == pytest.approx(2.0, abs=0.3)
+
+
+def test_several_classes_and_balance():
+    three = np.where(X[:, [0]].toarray()[:, 0] > 0, 2, Y)
+    blocks = [(X[a:b], three[a:b]) for a, b in CUTS]
+    for model in (STABLE, clone(SIEVE).set_params(per_class=True, n_paths=1)):
+        found = staged(clone(model).set_params(class_weight="balanced"), blocks)
+        assert found.coef_.shape == (3, 60)
+        assert found.score(X, three) > 0.6
+
+
+# --------------------------------------------------------------------------- accounts, refusals
+def test_who_has_not_learnt_all_rows_is_refused(monkeypatch):
+    walk = voting.stay
+
+    def one_too_many(crew, board, ground, *given):
+        after = walk(crew, board, ground, *given)
+        return replace(after, rows=after.rows + 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(voting, "stay", one_too_many)
+        with pytest.raises(AccountError, match=r"crew 0 has learnt 158 rows .* where 150 were due"):
+            staged(STABLE, BLOCKS)
+    monkeypatch.setattr(descent, "step", lambda walker, ground, leg: walker)
+    with pytest.raises(AccountError, match="path 0 of a sieve has walked 0 rows"):
+        staged(SIEVE, HALVES)
+
+
+def test_what_has_no_stages_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="not for FTRLClassifier"):
+        staged(FTRLClassifier(), BLOCKS)
+    with pytest.raises(ValueError, match="pass n_paths"):
+        staged(STABLE, BLOCKS, paths=2)
+    with pytest.raises(ValueError, match="keeps no checkpoints"):
+        staged(STABLE, BLOCKS, checkpoint=tmp_path)
+    with pytest.raises(ValueError, match="sweeps=2"):
+        staged(SIEVE, BLOCKS, sweeps=2)
+    with pytest.raises(ValueError, match="stages must be a whole number"):
+        staged(STABLE, BLOCKS, stages=0)

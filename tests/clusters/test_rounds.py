@@ -455,8 +455,7 @@ def test_checkpoints_of_another_task_or_altered_ones(tmp_path):
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
-        ({"how": "sum"}, ValueError, "how must be one of 'walk', 'mix'"),
-        ({"how": "run"}, ValueError, "how must be one of 'walk'"),
+        ({"how": "run"}, ValueError, "how must be one of 'walk', 'mix', 'sum', 'stages'"),
         ({"merge": "sum"}, ValueError, "merge must be one of 'mean'"),
         ({"sweeps": 0}, ValueError, "sweeps must be a whole number from 1 on"),
         ({"paths": 5}, ValueError, "paths=5 for 4 partitions"),

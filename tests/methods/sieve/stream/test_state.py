@@ -246,14 +246,15 @@ def test_a_stream_and_fit_choose_equal_bases_on_dense_rows(monkeypatch):
     rng = np.random.default_rng(7)
     rows = np.where(rng.random((600, 8)) < 0.12, rng.normal(size=(600, 8)), 5.0)
     for X, y in ((np.repeat(DENSE, 2, axis=0) + rng.normal(size=(600, 8)), LABELS.repeat(2)),
-                 (rows, (rows[:, 0] < 5.0).astype(int))):  # fmt: skip
-        stream(SieveClassifier(n_sample=400, n_paths=2), y, X=X)
+                 (rows, (rows.sum(axis=1) < 38.0).astype(int))):  # fmt: skip
+        model = stream(SieveClassifier(n_sample=300, n_paths=2), y, X=X)
+        assert model._stream.taken_in().evicted
         SieveClassifier(n_paths=2).fit(X, y)
         ours, theirs = tables[-2:]
         assert [s._replace(steps=(), strengths=()) for s in ours] == [
             s._replace(steps=(), strengths=()) for s in theirs
         ]
-        assert np.allclose([s.strengths for s in ours], [s.strengths for s in theirs], rtol=0.02)
+        assert np.allclose([s.strengths for s in ours], [s.strengths for s in theirs], rtol=0.1)
 
 
 def test_a_stream_of_an_older_file_knows_how_full_its_rows_are(tmp_path):

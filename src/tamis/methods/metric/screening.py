@@ -30,7 +30,7 @@ class Classes(NamedTuple):
 
     rows: np.ndarray
     share: np.ndarray
-    size: np.ndarray
+    effective: np.ndarray
 
     @classmethod
     def of(cls, codes, weights) -> "Classes":
@@ -194,8 +194,8 @@ def _contrast(means, second, classes: Classes) -> np.ndarray:
         rest = np.arange(len(means)) != at
         part = (classes.share[rest] / classes.share[rest].sum()).astype(means.dtype)
         other, square = np.tensordot(part, means[rest], 1), np.tensordot(part, second[rest], 1)
-        error = np.maximum(second[at] - means[at] ** 2, 0.0) / float(classes.size[at])
-        error += np.maximum(square - other**2, 0.0) / float(classes.size[rest].sum())
+        error = np.maximum(second[at] - means[at] ** 2, 0.0) / float(classes.effective[at])
+        error += np.maximum(square - other**2, 0.0) / float(classes.effective[rest].sum())
         gap = np.abs(means[at] - other)
         real = gap > 1e-12 * np.sqrt(np.maximum(second[at], square))
         with np.errstate(divide="ignore", invalid="ignore"):

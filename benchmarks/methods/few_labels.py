@@ -198,7 +198,9 @@ def _text(page: Page, quick: bool) -> None:
     )
     lost = right["svm", 0.1] - min(right[mode, "auto"] for mode in ("usvm", "3c"))
     goal = "the price that is chosen does not lose to the plain machine"
-    page.goals.append(Goal(goal, f"{-100 * lost:+.1f} points at worst", verdict(lost <= WITHIN)))
+    page.goals.append(
+        Goal(goal, f"{0.0 - 100 * lost:+.1f} points at worst", verdict(lost <= WITHIN))
+    )
     goal = (
         f"a linear machine of sparse text with {UNLABELLED:,} unlabelled rows in less than "
         f"{TEXT:.0f} s"

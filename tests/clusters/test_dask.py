@@ -29,6 +29,7 @@ from tamis import (
     StabilizedSGDClassifier,
 )
 from tamis.distributed.checkpoint import Rounds
+from tamis.distributed.summing import averaging
 from tamis.read.rows import ReadError
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'tamis[dask]'")
@@ -134,9 +135,10 @@ def test_other_models(client, model, given):
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_sums(client, tmp_path, model):
+def test_sums(client, tmp_path, model, monkeypatch):
     from sklearn.base import clone
 
+    monkeypatch.setattr(averaging, "STEPS", 8)
     here = td.fit(clone(model), BLOCKS, how="sum")
     there = td.fit(clone(model), write_parts(tmp_path), client, how="sum")
     assert bits(there) == bits(here)
@@ -294,6 +296,7 @@ def kill_at(monkeypatch, client, moments):
 def test_workers_killed_in_mid_round(monkeypatch, tmp_path, how):
     """Twice: among visits of the first rounds, and in a later segment, whose models lie there."""
     glob = write_parts(tmp_path)
+    monkeypatch.setattr(averaging, "STEPS", 8)
     model, sweeps = (RDAClassifier, 1) if how == "sum" else (FTRLClassifier, 4)
     here = td.fit(model(), glob, sweeps=sweeps, how=how)
     with started() as client:

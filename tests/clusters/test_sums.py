@@ -219,7 +219,8 @@ MODELS = [RDAClassifier(), BCWClassifier(random_state=0), LowRankClassifier(**RA
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_neither_workers_nor_their_loss_change_a_bit(model, team, tmp_path):
+def test_neither_workers_nor_their_loss_change_a_bit(model, team, tmp_path, monkeypatch):
+    monkeypatch.setattr(averaging, "STEPS", 8)
     whole = td.fit(clone(model), BLOCKS, how="sum")
     for workers, lost in ((1, ()), (3, ()), (7, (3,)), (2, (2, 5, 6))):
         team(workers, lost=lost)

@@ -109,8 +109,8 @@ def census(partition: Partition, model: Any) -> Counted:
 
 def counted_together(left: Counted, right: Counted) -> Counted:
     """The counts of both."""
-    sums = (one + other for one, other in zip(left[:3], right[:3], strict=True))
-    return Counted(*sums, left.targets)
+    pairs: Any = zip(left[:3], right[:3], strict=True)
+    return Counted(*(one + other for one, other in pairs), left.targets)
 
 
 def even_weights(counted: Counted) -> dict:

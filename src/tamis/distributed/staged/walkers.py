@@ -190,10 +190,9 @@ def _look(lot: Lot, look: Look) -> Looked:
 
 def looked_together(left: list[Looked], right: list[Looked]) -> list[Looked]:
     """Scores one after the other, sums added."""
-    return [
-        Looked(
-            np.concatenate([one.scores, other.scores]),
-            *(a + b for a, b in zip(one[1:], other[1:], strict=True)),
-        )
-        for one, other in zip(left, right, strict=True)
-    ]
+    return [_together(one, other) for one, other in zip(left, right, strict=True)]
+
+
+def _together(one: Looked, other: Looked) -> Looked:
+    pairs: Any = zip(one[1:], other[1:], strict=True)
+    return Looked(np.concatenate([one.scores, other.scores]), *(a + b for a, b in pairs))

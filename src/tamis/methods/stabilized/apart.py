@@ -6,7 +6,7 @@ what leaves, and what rejection and bursts are from there on.
 """
 
 from copy import copy, deepcopy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,8 @@ class Tally(NamedTuple):
 
     def plus(self, other: "Tally") -> "Tally":
         """Both together."""
-        return Tally(*(one + more for one, more in zip(self, other, strict=True)))
+        pairs: Any = zip(self, other, strict=True)
+        return Tally(*(one + more for one, more in pairs))
 
 
 def board_of(counts: np.ndarray, plan: Plan) -> Bundle:

@@ -144,7 +144,7 @@ class Voting:
         if getattr(model, "class_weight", None) == "balanced":
             weighed = type(model)(**{**model.get_params(), "class_weight": even_weights(counted)})
         self.grounds = Grounds(places, measured, weighed, outputs)
-        self.full, self.learnt = places.agreed.full, places.agreed.learnt  # type: ignore[union-attr]
+        self.full, self.learnt = self.grounds.full, self.grounds.agreed.learnt
         plan = model._plan(0, resampled=not model.shuffle)
         burn = round(model._setting().burn_in * len(self.full) * stages)
         plan = plan._replace(burn=float(max(1, burn) if plan.gravity < 0.0 else burn))
@@ -204,8 +204,9 @@ class Voting:
         after, nodes = [], []
         for c, crew in enumerate(crews):
             home, ground = spots[(c + visit) % len(spots)]
-            given = (stay, crew, board, ground, self.course, stage)
-            after.append(self.executor.submit(*given, home=home))
+            after.append(
+                self.executor.submit(stay, crew, board, ground, self.course, stage, home=home)
+            )
             nodes.append((home, self.executor.submit(tallies_of, after[-1], home=home)))
         home, tallies = reduced(self.executor, nodes, tallied)
         decided = (decide, board, tallies, self.model.n_paths, self.course.plan)

@@ -4,7 +4,8 @@
 - `parts.py`: what they give, as partitions that any worker can open;
 - `agreement.py`: what all partitions agree on before anyone learns;
 - `visits.py`: what workers do: survey, open, learn;
-- `rounds.py`: the schedule: places, rounds, segments, replays, accounts;
+- `placing.py`: where partitions lie, and where when a worker is gone, late or slow;
+- `rounds.py`: the schedule: rounds, segments, replays, accounts;
 - `merging.py`: several models as one: means of paths, and of what partitions have learnt apart;
 - `checkpoint.py`: rounds that outlive the scheduler;
 - `executors.py`: what an engine must offer, and the one that works here and now;

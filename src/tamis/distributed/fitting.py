@@ -14,7 +14,8 @@ from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.executors import Executor, Inline
 from tamis.distributed.merging import MERGES, has_mean, mean_of
 from tamis.distributed.parts import FILE, Part, blocks_of, named_files
-from tamis.distributed.rounds import Places, Schedule, replayed
+from tamis.distributed.placing import Places, replayed
+from tamis.distributed.rounds import Schedule
 from tamis.distributed.visits import Path, list_files, schema_of
 
 Model = TypeVar("Model")

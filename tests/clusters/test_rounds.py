@@ -248,15 +248,6 @@ def test_partitions_that_do_not_go_together(tmp_path):
         td.fit(FTRLClassifier(), str(tmp_path / "*.svm"))
 
 
-def test_tables_have_one_layout(tmp_path):
-    (tmp_path / "a.csv").write_text("city,n,y\n" + "rome,1,u\nbern,2,v\n" * 10)
-    (tmp_path / "b.csv").write_text("city,n,y\n" + "oslo,3,v\nbern,4,u\n" * 10)
-    model = td.fit(FTRLClassifier(), str(tmp_path / "*.csv"), paths=1)
-    whole = train(FTRLClassifier(), open_rows(tmp_path / "*.csv"))
-    assert bits(model) == bits(whole)
-    assert model.reading_ == whole.reading_
-
-
 def test_what_is_not_held_is_read_at_every_visit(team, tmp_path):
     glob = write_parts(tmp_path)
     whole = td.fit(FTRLClassifier(), glob, sweeps=2)

@@ -9,7 +9,7 @@ import numpy as np
 from tamis.base.border import warn_user
 from tamis.base.machine.disk import StrPath
 from tamis.base.machine.threads import alone
-from tamis.distributed.agreement import Agreed, agree
+from tamis.distributed.agreement import TABLES, Agreed, agree, schema_of_tables
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.executors import Executor, Inline
 from tamis.distributed.merging import MERGES, has_mean, mean_of
@@ -160,14 +160,18 @@ def _plan(
     names, schema = named_files(rows), None
     if names is not None:
         reading = {**reading} if target is None else {**reading, "target": target}
-        files, reading, schema = _first(executor, list_files, names, reading)
-        reading.pop("schema", None)
+        files, options = _first(executor, list_files, names, reading)
+        schema = reading.pop("schema", None)
+        reading |= {"format": options.format}
         parts = [Part(FILE, name, name) for name in files]
     elif reading:
         raise TypeError(f"{', '.join(reading)}: these are for files, and there are none.")
     else:
         parts = blocks_of(rows, target)
     places = Places(executor, parts)
+    if names is not None and options.format in TABLES:
+        reading["delimiter"] = options.delimiter  # one for all files
+        schema = schema or schema_of_tables(files, options, places.asked)
     seen = places.look(reading, schema, target, mark)
     agreed = agree(model, seen, [part.name for part in parts], names is not None)
     agreed.target, places.agreed = target, agreed

@@ -18,13 +18,12 @@ import scipy.sparse as sp
 
 from tamis.distributed.agreement import Agreed, Seen, coded, wants_classes
 from tamis.distributed.parts import FRAME
-from tamis.read.formats import format_of
-from tamis.read.opening import open_rows
+from tamis.read.opening import open_rows, options_of
+from tamis.read.options import Options
 from tamis.read.rows import ReadError
 from tamis.read.streams import expand, fingerprint
 from tamis.read.survey import Survey
 
-TABLES = ("csv", "tsv", "parquet", "arrow")
 WARM = 16  # rows that loops are compiled with
 
 
@@ -81,17 +80,10 @@ def bytes_in(thing: Any, seen: set[int] | None = None) -> int:
 
 
 # --------------------------------------------------------------------------- files
-def list_files(names: list[str], reading: dict) -> tuple[list[str], dict, dict | None]:
-    """Names of all files, what they are opened with, and the schema of tables, which is one for all
-    of them.
-    """
+def list_files(names: list[str], reading: dict) -> tuple[list[str], Options]:
+    """Names of all files, and how they are read."""
     files = expand(names)
-    kind = reading.get("format") or format_of(files)
-    reading = {**reading, "format": kind}
-    schema = reading.get("schema")
-    if kind in TABLES and schema is None:
-        schema = open_rows(files, **reading).schema
-    return files, reading, schema
+    return files, options_of(files, {**(open_rows.__kwdefaults__ or {}), **reading})
 
 
 def look_at_file(name: str, reading: dict, schema: dict | None) -> Seen:

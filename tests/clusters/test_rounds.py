@@ -53,12 +53,13 @@ def test_one_path_is_the_pass_of_one_machine(model, tmp_path):
     assert bits(blocks) == bits(whole)
 
 
-def test_paths_walk_in_a_latin_square():
-    model = td.fit(FTRLClassifier(), BLOCKS, sweeps=2, paths=3)
+@pytest.mark.parametrize("paths", [2, 3])
+def test_paths_walk_in_a_latin_square(paths):
+    model = td.fit(FTRLClassifier(), BLOCKS, sweeps=2, paths=paths)
     for m, path in enumerate(model.paths_):
         alone = FTRLClassifier()
         for r in range(8):
-            alone.partial_fit(*BLOCKS[(m + r) % 4], classes=[0, 1])
+            alone.partial_fit(*BLOCKS[(4 * m // paths + r) % 4], classes=[0, 1])
         assert bits(path) == bits(alone)
     assert model.t_ == 600
     scores = np.mean([path.decision_function(X) for path in model.paths_], axis=0)
@@ -77,6 +78,15 @@ def test_workers_change_no_bit(team, how):
         assert bits(td.fit(FTRLClassifier(), BLOCKS, sweeps=4, how=how)) == bits(whole)
         homes = {home for task, home in here.at if task == "open_block"}
         assert len(homes) == min(workers, 4)
+
+
+def test_few_paths_leave_no_worker_idle(team):
+    made = team(2)
+    td.fit(FTRLClassifier(), BLOCKS, paths=2)
+    homes = [home for task, home in made.at if task == "visit"]
+    assert [set(pair) for pair in zip(homes[::2], homes[1::2], strict=True)] == [
+        set(made.names)
+    ] * 4
 
 
 def test_partitions_lie_beside_their_neighbours():

@@ -47,9 +47,9 @@ def fit(
     partition to partition. What comes of it depends on the partitions and their order, not on how
     many workers there are, which of them die, or what is done first.
 
-    ``how="walk"``: in round r path m visits partition (m + r) modulo their number, so that all
-    paths learn every row `sweeps` times, each in another order; path 0 is the pass that one
-    machine would make. Several paths give one model of their mean score. ``how="mix"``: all
+    ``how="walk"``: in round r path m of M visits partition (mK // M + r) modulo their number K, so
+    that all paths learn every row `sweeps` times, each in another order; path 0 is the pass that
+    one machine would make. Several paths give one model of their mean score. ``how="mix"``: all
     partitions are learnt apart from one start, and the mean of what they have learnt is the next
     start; less work, and a larger error below four sweeps or so.
 

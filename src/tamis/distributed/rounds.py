@@ -11,7 +11,7 @@ from typing import Any
 from tamis.base.machine.progress import Progress
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.merging import finish, join, learn_apart
-from tamis.distributed.placing import Places, replayed
+from tamis.distributed.placing import Places, place, replayed
 from tamis.distributed.visits import Path, bytes_in, visit, warm
 
 
@@ -29,14 +29,14 @@ class Schedule:
         self.count = len(places.parts)
         self.segment = 1 if merge else segment
         self.rounds = sweeps * (1 if merge else self.count)
-        self.seats: list[str] = []  # homes of the models, as they were left
+        self.paths = 1
         self.trails: list[list[str]] = []  # homes of the visits of a segment, a path each
         self.stay = False  # whether models stay, and partitions travel
         self.ready: set[str] = set()  # homes whose loops are compiled
 
     def run(self, paths: list[Path], folder: Rounds | None, task: dict, shown: bool | str) -> Any:
         """Walk to the end, from the last checkpoint on."""
-        done, handles = 0, None
+        done, handles, self.paths = 0, None, len(paths)
         if folder is not None and (found := folder.found(task)) is not None:
             done, paths = found
         step = self._mix if self.merge else self._walk
@@ -66,8 +66,8 @@ class Schedule:
         def attempt() -> tuple[list[Path], list]:
             spots = self.places.open()
             if held[0] is None:
-                self.seats = [spots[m % self.count][0] for m in range(len(paths))]
-                held[0] = [self.executor.put(p, h) for p, h in zip(paths, self.seats, strict=True)]
+                begin = [spots[self._at(m, done)][0] for m in range(len(paths))]
+                held[0] = [self.executor.put(p, h) for p, h in zip(paths, begin, strict=True)]
             self._warm(held[0][0], spots)
             self.stay = self._outweighs(paths[0])
             ended = step(held[0], spots, done, stop)
@@ -89,21 +89,26 @@ class Schedule:
             self.ready |= homes
 
     def _walk(self, handles: list, spots: list, done: int, stop: int) -> list:
-        """In round r path m visits partition m + r; rounds are chained by what they pass on."""
+        """Every path visits a partition a round; rounds are chained by what they pass on."""
         full = set(self.agreed.full)
         handles = list(handles)
         self.trails = [[] for _ in handles]
+        seats = place(len(handles), self.places.order, self.places.shares) if self.stay else []
         for r in range(done, stop):
             for m, handle in enumerate(handles):
-                k = (m + r) % self.count
+                k = self._at(m, r)
                 if k in full:
                     home, partition = spots[k]
-                    if self.stay and self.seats[m] in self.places.order:
-                        home = self.seats[m]
+                    home = seats[m] if seats else home
                     handles[m] = self.executor.submit(visit, handle, partition, home=home)
-                    self.seats[m] = home
                     self.trails[m].append(home)
         return handles
+
+    def _at(self, m: int, r: int) -> int:
+        """The partition of a path in a round: paths begin far apart, or those that lie together on
+        one worker would leave the others idle.
+        """
+        return (m * self.count // self.paths + r) % self.count
 
     def _outweighs(self, path: Path) -> bool:
         """Whether a model is larger than a partition: then models stay, and partitions travel."""
@@ -160,7 +165,7 @@ class Schedule:
         full = set(self.agreed.full)
         if self.merge:
             return sorted(full) * done
-        return [k for r in range(done) if (k := (m + r) % self.count) in full]
+        return [k for r in range(done) if (k := self._at(m, r)) in full]
 
     @staticmethod
     def _counts_steps(model: Any) -> bool:

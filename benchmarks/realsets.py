@@ -49,13 +49,13 @@ SETS = {
 }
 
 
-def available() -> dict[str, Source]:
+def available(sets: dict[str, Source] = SETS) -> dict[str, Source]:
     """The sets whose files are there."""
     folder = os.environ.get("TAMIS_DATA")
     return (
         {
             name: source
-            for name, source in SETS.items()
+            for name, source in sets.items()
             if (Path(folder) / f"{source.file}.npz").exists()
         }
         if folder
@@ -63,9 +63,9 @@ def available() -> dict[str, Source]:
     )
 
 
-def read(name: str) -> Split:
+def read(name: str, source: Source | None = None) -> Split:
     """One set, split and scaled."""
-    source = SETS[name]
+    source = source or SETS[name]
     with np.load(Path(os.environ["TAMIS_DATA"]) / f"{source.file}.npz") as stored:
         if source.test:
             (X, y), (X_test, y_test) = _part(stored, "_train"), _part(stored, source.test)

@@ -1,7 +1,5 @@
 """Rounds without a cluster: schedules, accounts, replays and checkpoints, to the bit."""
 
-import json
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -21,48 +19,8 @@ from tamis import (
     save,
     train,
 )
-from tamis.distributed import fitting, rounds, visits
-from tamis.distributed.executors import Inline, Lost
+from tamis.distributed import fitting, placing
 from tamis.read.rows import ReadError, Rows
-from tamis.training.checkpoint import CheckpointError
-
-
-class Team(Inline):
-    """Several workers in this process, of whom one is lost now and then."""
-
-    def __init__(self, workers=3, lost=(), room=1 << 30):
-        self.names = [f"worker {k}" for k in range(workers)]
-        self.lost, self.gathered, self.rooms, self.at = set(lost), 0, room, []
-
-    def homes(self):
-        return list(self.names)
-
-    def room(self, home):
-        return self.rooms
-
-    def submit(self, task, *given, home):
-        assert home in self.names
-        self.at.append((task.__name__, home))
-        return super().submit(task, *given, home=home)
-
-    def gather(self, handles):
-        self.gathered += 1
-        if self.gathered in self.lost:
-            self.names = [*self.names[1:], f"worker {len(self.at)}"]
-            raise Lost("worker")
-        return super().gather(handles)
-
-
-@pytest.fixture
-def team(monkeypatch):
-    """Let `fit` find another executor than the one that works here and now."""
-
-    def use(*given, **named):
-        made = Team(*given, **named)
-        monkeypatch.setattr(fitting, "Inline", lambda: made)
-        return made
-
-    return use
 
 
 # --------------------------------------------------------------------------- walks
@@ -95,12 +53,13 @@ def test_one_path_is_the_pass_of_one_machine(model, tmp_path):
     assert bits(blocks) == bits(whole)
 
 
-def test_paths_walk_in_a_latin_square():
-    model = td.fit(FTRLClassifier(), BLOCKS, sweeps=2, paths=3)
+@pytest.mark.parametrize("paths", [2, 3])
+def test_paths_walk_in_a_latin_square(paths):
+    model = td.fit(FTRLClassifier(), BLOCKS, sweeps=2, paths=paths)
     for m, path in enumerate(model.paths_):
         alone = FTRLClassifier()
         for r in range(8):
-            alone.partial_fit(*BLOCKS[(m + r) % 4], classes=[0, 1])
+            alone.partial_fit(*BLOCKS[(4 * m // paths + r) % 4], classes=[0, 1])
         assert bits(path) == bits(alone)
     assert model.t_ == 600
     scores = np.mean([path.decision_function(X) for path in model.paths_], axis=0)
@@ -121,9 +80,18 @@ def test_workers_change_no_bit(team, how):
         assert len(homes) == min(workers, 4)
 
 
+def test_few_paths_leave_no_worker_idle(team):
+    made = team(2)
+    td.fit(FTRLClassifier(), BLOCKS, paths=2)
+    homes = [home for task, home in made.at if task == "visit"]
+    assert [set(pair) for pair in zip(homes[::2], homes[1::2], strict=True)] == [
+        set(made.names)
+    ] * 4
+
+
 def test_partitions_lie_beside_their_neighbours():
-    assert rounds.place(5, ["a", "b"]) == ["a", "a", "a", "b", "b"]
-    assert rounds.place(1, ["a", "b"]) == ["a"]
+    assert placing.place(5, ["a", "b"]) == ["a", "a", "a", "b", "b"]
+    assert placing.place(1, ["a", "b"]) == ["a"]
 
 
 def test_halves_of_other_targets():
@@ -290,15 +258,6 @@ def test_partitions_that_do_not_go_together(tmp_path):
         td.fit(FTRLClassifier(), str(tmp_path / "*.svm"))
 
 
-def test_tables_have_one_layout(tmp_path):
-    (tmp_path / "a.csv").write_text("city,n,y\n" + "rome,1,u\nbern,2,v\n" * 10)
-    (tmp_path / "b.csv").write_text("city,n,y\n" + "oslo,3,v\nbern,4,u\n" * 10)
-    model = td.fit(FTRLClassifier(), str(tmp_path / "*.csv"), paths=1)
-    whole = train(FTRLClassifier(), open_rows(tmp_path / "*.csv"))
-    assert bits(model) == bits(whole)
-    assert model.reading_ == whole.reading_
-
-
 def test_what_is_not_held_is_read_at_every_visit(team, tmp_path):
     glob = write_parts(tmp_path)
     whole = td.fit(FTRLClassifier(), glob, sweeps=2)
@@ -337,118 +296,6 @@ def test_a_file_that_changes_meanwhile(tmp_path, monkeypatch):
     monkeypatch.setattr(fitting, "_plan", changed)
     with pytest.raises(ReadError, match=r"part-1.svm: it has changed since it was surveyed"):
         td.fit(FTRLClassifier(), glob)
-
-
-# --------------------------------------------------------------------------- accounts
-class Lazy(FTRLClassifier):
-    """A model that leaves out rows, as one of a broken cluster might."""
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        return super().partial_fit(X[1:], y[1:], classes=classes)
-
-
-@pytest.mark.parametrize("how", ["walk", "mix"])
-def test_a_model_that_learnt_less_is_an_error(how):
-    with pytest.raises(rounds.AccountError, match=r"its model counts 2\d\d rows"):
-        td.fit(Lazy(), BLOCKS, how=how, sweeps=4, segment=4)
-
-
-@pytest.mark.parametrize("broken", ["twice", "never"])
-def test_a_partition_too_often_or_never_is_an_error(broken, monkeypatch):
-    def visit(path, partition):
-        if partition.number == 1:
-            if broken == "never":
-                return path
-            path = visits.visit(path, partition)
-        return visits.visit(path, partition)
-
-    monkeypatch.setattr(rounds, "visit", visit)
-    for model in (FTRLClassifier(), SGDClassifier()):  # of which one counts its rows
-        with pytest.raises(
-            rounds.AccountError, match=r"path 0 has learnt [\d,]+ rows of partitions"
-        ):
-            td.fit(model, [(sp.csr_matrix(rows), y) for rows, y in BLOCKS])
-
-
-def test_rows_of_a_class_without_weight_are_no_error():
-    model = td.fit(FTRLClassifier(class_weight={0: 0.0, 1: 1.0}), BLOCKS, paths=1)
-    assert model.t_ == Y.sum()
-
-
-# --------------------------------------------------------------------------- faults
-@pytest.mark.parametrize("how", ["walk", "mix"])
-@pytest.mark.parametrize("lost", [(1,), (2,), (3, 4), (2, 4, 5)])
-def test_a_lost_worker_changes_no_bit(team, how, lost):
-    whole = td.fit(FTRLClassifier(), BLOCKS, sweeps=4, how=how)
-    made = team(2, lost=lost)
-    assert bits(td.fit(FTRLClassifier(), BLOCKS, sweeps=4, how=how)) == bits(whole)
-    assert made.gathered > max(lost)
-
-
-def test_workers_that_are_lost_again_and_again(team):
-    team(2, lost=range(2, 99))
-    with pytest.raises(RuntimeError, match="workers were lost 5 times in a row"):
-        td.fit(FTRLClassifier(), BLOCKS)
-
-
-def test_a_scheduler_that_is_gone(team):
-    made = team(2)
-    made.gather = lambda handles: (_ for _ in ()).throw(Lost("scheduler"))
-    with pytest.raises(ConnectionError, match="with checkpoint= it goes on"):
-        td.fit(FTRLClassifier(), BLOCKS)
-
-
-# --------------------------------------------------------------------------- checkpoints
-class Stop(Exception):
-    """The end of a process, as far as a test needs it."""
-
-
-@pytest.mark.parametrize("how", ["walk", "mix"])
-def test_a_run_goes_on_from_its_checkpoint(tmp_path, monkeypatch, how):
-    whole = td.fit(FTRLClassifier(), BLOCKS, sweeps=4, how=how)
-    count, account = [0], rounds.Schedule.account
-
-    def stop(self, paths, done):
-        count[0] += 1
-        if count[0] == 3:
-            raise Stop
-        account(self, paths, done)
-
-    given = {"sweeps": 4, "how": how, "checkpoint": tmp_path / "run"}
-    monkeypatch.setattr(rounds.Schedule, "account", stop)
-    with pytest.raises(Stop):
-        td.fit(FTRLClassifier(), BLOCKS, **given)
-    monkeypatch.setattr(rounds.Schedule, "account", account)
-    record = json.loads((tmp_path / "run" / "checkpoint.json").read_text())
-    assert record["round"] == (2 if how == "mix" else 4)
-    again = td.fit(FTRLClassifier(), BLOCKS, **given)
-    assert bits(again) == bits(whole)
-    learnt = []
-    monkeypatch.setattr(rounds, "visit", lambda *given: learnt.append(given))
-    monkeypatch.setattr(rounds, "learn_apart", lambda *given: learnt.append(given))
-    assert bits(td.fit(FTRLClassifier(), BLOCKS, **given)) == bits(whole)
-    assert not learnt
-    assert len(list((tmp_path / "run").iterdir())) == 2 + len(record["paths"])
-
-
-def test_checkpoints_of_another_task_or_altered_ones(tmp_path):
-    td.fit(FTRLClassifier(), BLOCKS, checkpoint=tmp_path / "run")
-    others = [
-        ((FTRLClassifier(alpha=1.0), BLOCKS), {}, "parameters 'alpha' was 'auto'"),
-        ((FTRLClassifier(), BLOCKS[::-1]), {}, "parts 1 has changed"),
-        ((FTRLClassifier(), BLOCKS), {"sweeps": 2}, "sweeps was 1, now 2"),
-    ]
-    for given, named, said in others:
-        with pytest.raises(CheckpointError, match=said):
-            td.fit(*given, checkpoint=tmp_path / "run", **named)
-    place = tmp_path / "run" / "checkpoint.json"
-    place.write_text(place.read_text().replace('"round": 4', '"round": 2'))
-    with pytest.raises(CheckpointError, match="was altered since it was written"):
-        td.fit(FTRLClassifier(), BLOCKS, checkpoint=tmp_path / "run")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "mine.txt").write_text("")
-    with pytest.raises(CheckpointError, match=r"holds 'mine.txt'"):
-        td.fit(FTRLClassifier(), BLOCKS, checkpoint=tmp_path / "full")
 
 
 # --------------------------------------------------------------------------- what is asked

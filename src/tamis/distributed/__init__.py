@@ -4,8 +4,9 @@
 - `parts.py`: what they give, as partitions that any worker can open;
 - `agreement.py`: what all partitions agree on before anyone learns;
 - `visits.py`: what workers do: survey, open, learn;
-- `rounds.py`: the schedule: places, rounds, segments, replays, accounts;
-- `staged`: stabilized models and sieves as wholes, whose paths decide together;
+- `placing.py`: where partitions lie, and where when a worker is gone, late or slow;
+- `rounds.py`: the schedule: rounds, segments, replays, accounts;
+- `staged/`: stabilized models and sieves as wholes, whose paths decide together;
 - `merging.py`: several models as one: means of paths, and of what partitions have learnt apart;
 - `summing/`: models and statistics that are sums over partitions;
 - `checkpoint.py`: rounds that outlive the scheduler;

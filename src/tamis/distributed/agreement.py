@@ -1,15 +1,28 @@
-"""What all partitions agree on before anyone learns: columns, classes, rows."""
+"""What all partitions agree on before anyone learns: columns, their kinds and levels, classes,
+rows.
+"""
 
+import copy
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
 
+from tamis.read.columns.making import lay_out, reader_of
+from tamis.read.columns.merging import merge_profiles, merge_texts
+from tamis.read.columns.profile import First, Profile
+from tamis.read.columns.texts import RowCounts
+from tamis.read.options import Options
 from tamis.read.rows import ReadError
 from tamis.read.survey import Survey
+from tamis.read.tables.frames import Reading
+from tamis.read.tables.layout import WORDS, Column
 from tamis.training.judge import constant
+
+TABLES = ("csv", "tsv", "parquet", "arrow")
 
 
 @dataclass
@@ -112,3 +125,76 @@ def coded(model: Any, targets: Any, agreed: Agreed, name: str) -> Any:
             "words. Use a regressor for numbers."
         )
     return targets.astype(np.int64)
+
+
+# --------------------------------------------------------------------------- tables
+def schema_of_tables(files: list[str], options: Options, asked: Callable) -> dict[str, Any]:
+    """What the columns of all files of a table mean, as plain data: kinds and levels are merged.
+    `asked` brings what comes of a task for every file, done where it lies.
+    """
+    layout, *_ = lay_out(files, options, Apart(options, asked))
+    facts: dict[str, Any] = {"format": options.format, "zero_based": None}
+    facts |= {"hash_bits": options.hash_bits, "n_features": layout.width}
+    facts |= {"labels": None, "several": None, "layout": layout.to_dict()}
+    if options.encoding != "utf-8":
+        facts["encoding"] = options.encoding
+    return Reading(facts)
+
+
+class Apart:
+    """Files that are read where they lie."""
+
+    def __init__(self, options: Options, asked: Callable):
+        self.options, self.asked = options, asked
+
+    def look(self) -> list[First]:
+        """The first rows of every file that has some."""
+        found = self.asked(lambda k, part, home: (look_at_head, part.what, self.options))
+        if isinstance(found[0], ReadError):
+            raise found[0]
+        return [one for one in found if not isinstance(one, ReadError)]
+
+    def profile(self, columns: list[Column], may_turn: Callable[[str], bool]) -> Profile:
+        """Figures of all columns, each a number in all files or in none."""
+        free = [c.name for c in columns if may_turn(c.name)]
+        while True:
+            found = self.asked(
+                lambda k, part, home: (profile_file, part.what, self.options, columns, free)
+            )
+            turned = set().union(*(words for _, words in found))
+            late = [c for c in columns if c.name in turned and not c.words]
+            if not late:
+                return merge_profiles([profile for profile, _ in found])
+            for c in late:
+                c.role, c.words = WORDS, True
+
+    def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
+        """Words of texts."""
+        found = self.asked(
+            lambda k, part, home: (count_words, part.what, self.options, columns, names)
+        )
+        return merge_texts(found)
+
+
+def look_at_head(name: str, options: Options) -> First | ReadError:
+    """The first rows of a file, or why there are none."""
+    try:
+        return reader_of(options.format).look(name, options)
+    except ReadError as error:
+        return error
+
+
+def profile_file(
+    name: str, options: Options, columns: list[Column], free: list[str]
+) -> tuple[Profile, set[str]]:
+    """Figures of a file, and the columns that hold words in it."""
+    own = copy.deepcopy(columns)
+    found = reader_of(options.format).read_profile([name], options, own, free.__contains__)
+    return found, {c.name for c in own if c.words}
+
+
+def count_words(
+    name: str, options: Options, columns: list[Column], names: list[str]
+) -> dict[str, RowCounts]:
+    """Words of the texts of a file."""
+    return reader_of(options.format).read_texts([name], options, columns, names)

@@ -5,17 +5,16 @@ Only what `distributed` documents is used: submit, scatter, compute, release, sc
 partitions; without them a partition of 32 MB counts as nothing, and is moved about.
 """
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
-import numpy as np
-
-from tamis.distributed.executors import Held, Lost
-from tamis.distributed.visits import Partition, Path
+from tamis.distributed.executors import KEPT, Held, Lost
+from tamis.distributed.visits import Partition, Path, bytes_in
 
 distributed: Any = None
 with suppress(ImportError):
@@ -25,30 +24,8 @@ PAUSE = 0.5  # seconds between two looks at the workers
 SHARE = 0.5  # of a worker's memory that partitions may take
 
 
-def size_of(held: Any) -> int:
-    """Bytes of all arrays in a model or a partition."""
-    return arrays_in(vars(held), set())
-
-
-def arrays_in(thing: Any, seen: set[int]) -> int:
-    """Bytes of the arrays that can be reached, each once."""
-    if id(thing) in seen or isinstance(thing, str | int | float | bool | type | None):
-        return 0
-    seen.add(id(thing))
-    if isinstance(thing, np.ndarray):
-        return int(thing.nbytes)
-    inside: Any = ()
-    if isinstance(thing, dict):
-        inside = thing.values()
-    elif isinstance(thing, list | tuple | set):
-        inside = thing
-    elif hasattr(thing, "__dict__"):
-        inside = vars(thing).values()
-    return 64 + sum(arrays_in(one, seen) for one in inside)
-
-
 if distributed is not None:
-    import_module("dask.sizeof").sizeof.register((Path, Partition, Held), size_of)
+    import_module("dask.sizeof").sizeof.register((Path, Partition, Held), bytes_in)
 
 
 def run(task: Callable, *given: Any) -> Any:
@@ -70,6 +47,7 @@ class DaskExecutor:
         self.client, self.timeout = client, timeout
         self.known: dict[str, Any] = {}  # what the scheduler said last of its workers
         self.pinned: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # homes of handles
+        self.ended: WeakSet[Any] = WeakSet()  # handles that were seen to be done
 
     # ------------------------------------------------------------------ workers
     def _alive(self) -> bool:
@@ -81,8 +59,10 @@ class DaskExecutor:
 
         Nobody waits for what was under way, wherever its handles are still held.
         """
+        under = [one for one, home in self.pinned.items() if home not in self.known]
+        under = [one for one in under if one not in self.ended]
         self.pinned.clear()
-        return Lost("worker" if self._alive() else "scheduler")
+        return Lost("worker" if self._alive() else "scheduler", under=under)
 
     def _workers(self) -> dict[str, Any]:
         """What the scheduler says of its workers."""
@@ -105,7 +85,16 @@ class DaskExecutor:
 
     def room(self, home: str) -> int:
         """Half of the worker's memory, as it was known when `homes` was asked."""
-        return int(SHARE * (self.known.get(home, {}).get("memory_limit") or 0))
+        limit = self.known.get(home, {}).get("memory_limit")
+        return int(SHARE * limit) if limit else KEPT
+
+    def memory(self, home: str) -> int:
+        """The worker's memory, where it has a limit."""
+        return self.known.get(home, {}).get("memory_limit") or sys.maxsize
+
+    def host(self, home: str) -> str:
+        """The host that the scheduler knows it by."""
+        return str(self.known.get(home, {}).get("host", home))
 
     # ------------------------------------------------------------------ tasks
     def submit(self, task: Callable, *given: Any, home: str) -> Any:
@@ -174,6 +163,7 @@ class DaskExecutor:
             except distributed.CancelledError as error:
                 raise self._lost() from error
             self._look(handles)
+            self.ended.update(future for future in handles if future.done())
             done = sum(future.done() for future in handles)
             if done == len(handles):
                 return

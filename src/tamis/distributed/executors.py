@@ -1,5 +1,6 @@
 """What the rounds ask of an engine, and the engine that does everything here and now."""
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -7,11 +8,14 @@ KEPT = 1 << 30  # bytes of partitions that are held here rather than read again 
 
 
 class Lost(Exception):
-    """Work that nobody does any more: `what` is "worker" or "scheduler"."""
+    """Work that nobody does any more: `what` is "worker" or "scheduler", `under` the handles that
+    were not done at the worker, `names` the partitions that they are about.
+    """
 
-    def __init__(self, what: str, words: str = ""):
+    def __init__(self, what: str, words: str = "", under: Sequence[Any] = ()):
         super().__init__(words or f"a {what} was lost")
-        self.what = what
+        self.what, self.under = what, under
+        self.names: list[str] = []
 
 
 class Held:
@@ -26,6 +30,12 @@ class Executor(Protocol):
 
     def room(self, home: str) -> int:
         """Bytes that partitions may take at a home."""
+
+    def memory(self, home: str) -> int:
+        """Bytes that a home has for everything."""
+
+    def host(self, home: str) -> str:
+        """The machine of a home: its workers share compiled loops."""
 
     def submit(self, task: Callable, *given: Any, home: str) -> Any:
         """Do something there and nowhere else; a handle of what comes of it."""
@@ -50,6 +60,14 @@ class Inline:
     def room(self, home: str) -> int:
         """A gigabyte: more is read again at every visit."""
         return KEPT
+
+    def memory(self, home: str) -> int:
+        """What is here is here."""
+        return sys.maxsize
+
+    def host(self, home: str) -> str:
+        """This machine."""
+        return "here"
 
     def submit(self, task: Callable, *given: Any, home: str) -> Any:
         """Call it."""

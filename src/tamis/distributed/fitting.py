@@ -10,12 +10,13 @@ from sklearn.base import clone
 from tamis.base.border import warn_user
 from tamis.base.machine.disk import StrPath
 from tamis.base.machine.threads import alone
-from tamis.distributed.agreement import Agreed, agree
+from tamis.distributed.agreement import TABLES, Agreed, agree, schema_of_tables
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.executors import Executor, Inline
 from tamis.distributed.merging import MERGES, has_mean, mean_of
 from tamis.distributed.parts import FILE, Part, blocks_of, named_files
-from tamis.distributed.rounds import Places, Schedule, replayed
+from tamis.distributed.placing import Places, replayed
+from tamis.distributed.rounds import Schedule
 from tamis.distributed.staged import learn, objection
 from tamis.distributed.summing import models as summed
 from tamis.distributed.visits import Path, list_files, schema_of
@@ -50,9 +51,9 @@ def fit(
     partition to partition. What comes of it depends on the partitions and their order, not on how
     many workers there are, which of them die, or what is done first.
 
-    ``how="walk"``: in round r path m visits partition (m + r) modulo their number, so that all
-    paths learn every row `sweeps` times, each in another order; path 0 is the pass that one
-    machine would make. Several paths give one model of their mean score. ``how="mix"``: all
+    ``how="walk"``: in round r path m of M visits partition (mK // M + r) modulo their number K, so
+    that all paths learn every row `sweeps` times, each in another order; path 0 is the pass that
+    one machine would make. Several paths give one model of their mean score. ``how="mix"``: all
     partitions are learnt apart from one start, and the mean of what they have learnt is the next
     start; less work, and a larger error below four sweeps or so. ``how="sum"``: what partitions
     find is added by a tree. Models that learn from all rows at once become those of their own
@@ -188,14 +189,18 @@ def _plan(
     names, schema = named_files(rows), None
     if names is not None:
         reading = {**reading} if target is None else {**reading, "target": target}
-        files, reading, schema = _first(executor, list_files, names, reading)
-        reading.pop("schema", None)
+        files, options = _first(executor, list_files, names, reading)
+        schema = reading.pop("schema", None)
+        reading |= {"format": options.format}
         parts = [Part(FILE, name, name) for name in files]
     elif reading:
         raise TypeError(f"{', '.join(reading)}: these are for files, and there are none.")
     else:
         parts = blocks_of(rows, target)
     places = Places(executor, parts)
+    if names is not None and options.format in TABLES:
+        reading["delimiter"] = options.delimiter  # one for all files
+        schema = schema or schema_of_tables(files, options, places.asked)
     seen = places.look(reading, schema, target, mark)
     agreed = agree(model, seen, [part.name for part in parts], names is not None)
     agreed.target, places.agreed = target, agreed

@@ -99,6 +99,7 @@ def join(left: Node, right: Node) -> Node:
         left.path.visited + right.path.visited,
         left.path.rows + right.path.rows,
         left.path.steps + right.path.steps,
+        left.path.taken + right.path.taken,
     )
     node = Node(path, rows)
     if left.below is not None:
@@ -125,7 +126,7 @@ def finish(start: Path, node: Node) -> Path:
         before = 0.0 if begun is None else begun.state[:, engine.outputs :]
         engine.state[:, engine.outputs :] = before + node.gained
     visited, rows = start.visited + path.visited, start.rows + path.rows
-    return Path(path.model, visited, rows, start.steps + path.steps)
+    return Path(path.model, visited, rows, start.steps + path.steps, path.taken)
 
 
 def _mixed_targets(one: Any, other: Any, share: float) -> Any:

@@ -1,120 +1,22 @@
-"""The schedule: partitions at their places, rounds in a Latin square, segments to be replayed,
-and an account of what every model has learnt.
+"""The schedule: rounds in a Latin square, segments to be replayed, and an account of what every
+model has learnt.
 
 What is computed depends on the partitions and their order, never on workers or on time.
 """
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from tamis.base.machine.progress import Progress
-from tamis.distributed.agreement import Agreed, Seen
 from tamis.distributed.checkpoint import Rounds
-from tamis.distributed.executors import Executor, Lost
 from tamis.distributed.merging import finish, join, learn_apart
-from tamis.distributed.parts import FILE, Part
-from tamis.distributed.visits import (
-    Path,
-    look_at_block,
-    look_at_file,
-    open_block,
-    open_file,
-    visit,
-)
-
-REPLAYS = 5  # losses of workers in a row, without anything done between them, that are borne
-Found = TypeVar("Found")
+from tamis.distributed.placing import Places, place, replayed
+from tamis.distributed.visits import Path, bytes_in, visit, warm
 
 
 class AccountError(RuntimeError):
     """A model has not learnt what it should have."""
-
-
-def place(partitions: int, homes: list[str]) -> list[str]:
-    """Homes of the partitions, neighbours together."""
-    return [homes[k * len(homes) // partitions] for k in range(partitions)]
-
-
-def replayed(attempt: Callable[[], Found], forget: Callable[[], None]) -> Found:
-    """What comes of an attempt, made again where a worker was lost on the way."""
-    for left in reversed(range(REPLAYS)):
-        try:
-            return attempt()
-        except Lost as lost:
-            if lost.what != "worker":
-                raise ConnectionError(
-                    f"the scheduler is gone ({lost}). Connect anew and call fit again; with "
-                    "checkpoint= it goes on from its last round."
-                ) from lost
-            forget()
-            if not left:
-                raise RuntimeError(
-                    f"workers were lost {REPLAYS} times in a row. Most likely a partition, or the "
-                    "models that meet there, do not fit into a worker's memory: cut the data into "
-                    "smaller files or blocks, or look at the workers' logs."
-                ) from lost
-    raise AssertionError("unreachable")
-
-
-class Places:
-    """Partitions where they lie; those whose home is gone are opened at another one."""
-
-    def __init__(self, executor: Executor, parts: list[Part]):
-        self.executor, self.parts = executor, parts
-        self.agreed: Agreed | None = None
-        self.held: dict[int, tuple[str, Any]] = {}
-        self.raw: dict[int, tuple[str, Any]] = {}  # blocks as they came, computed once
-
-    def look(self, reading: dict, schema: dict | None, target: str | None, mark: bool):
-        """What the workers see of the partitions."""
-
-        def attempt() -> list[Seen]:
-            homes, found = place(len(self.parts), self.executor.homes()), []
-            for k, (part, home) in enumerate(zip(self.parts, homes, strict=True)):
-                if part.kind == FILE:
-                    given: tuple = (look_at_file, part.what, reading, schema)
-                else:
-                    given = (look_at_block, part.kind, self._put(k, home), part.name, target, mark)
-                found.append(self.executor.submit(*given, home=home))
-            return self.executor.gather(found)
-
-        return replayed(attempt, self.forget)
-
-    def _put(self, k: int, home: str) -> Any:
-        """A block as it came, at its home."""
-        if k not in self.raw or self.raw[k][0] != home:
-            self.raw[k] = home, self.executor.put(self.parts[k].what, home)
-        return self.raw[k][1]
-
-    def forget(self) -> None:
-        """Partitions may be gone with their worker."""
-        self.executor.cancel([h for _, h in (*self.held.values(), *self.raw.values())])
-        self.held, self.raw = {}, {}
-
-    def open(self) -> list[tuple[str, Any]]:
-        """Home and handle of every partition, by the workers that live now."""
-        assert self.agreed is not None
-        homes = self.executor.homes()
-        wanted = place(len(self.parts), homes)
-        load: Counter[str] = Counter()
-        for k, home in enumerate(wanted):
-            load[home] += self.agreed.bytes_of(k)
-        keeps = {home: load[home] <= self.executor.room(home) for home in homes}
-        for k, (part, home) in enumerate(zip(self.parts, wanted, strict=True)):
-            if k not in self.held or self.held[k][0] != home:
-                self.held[k] = home, self._opened(k, part, home, keeps[home])
-        self.raw = {}  # they go as soon as they are opened
-        return [self.held[k] for k in range(len(self.parts))]
-
-    def _opened(self, k: int, part: Part, home: str, keep: bool) -> Any:
-        assert self.agreed is not None
-        own = self.agreed.own(k)
-        if part.kind == FILE:
-            given: tuple = (open_file, k, part.what, own, keep)
-        else:
-            given = (open_block, k, part.kind, self._put(k, home), part.name, own)
-        return self.executor.submit(*given, home=home)
 
 
 class Schedule:
@@ -127,10 +29,14 @@ class Schedule:
         self.count = len(places.parts)
         self.segment = 1 if merge else segment
         self.rounds = sweeps * (1 if merge else self.count)
+        self.paths = 1
+        self.trails: list[list[str]] = []  # homes of the visits of a segment, a path each
+        self.stay = False  # whether models stay, and partitions travel
+        self.ready: set[str] = set()  # homes whose loops are compiled
 
     def run(self, paths: list[Path], folder: Rounds | None, task: dict, shown: bool | str) -> Any:
         """Walk to the end, from the last checkpoint on."""
-        done, handles = 0, None
+        done, handles, self.paths = 0, None, len(paths)
         if folder is not None and (found := folder.found(task)) is not None:
             done, paths = found
         step = self._mix if self.merge else self._walk
@@ -140,6 +46,7 @@ class Schedule:
                 stop = min(done + self.segment, self.rounds)
                 paths, handles = self._segment(step, paths, handles, done, stop)
                 self.account(paths, stop)
+                self._weigh(paths)
                 bar.advance(stop - done, self._words(paths, stop))
                 done = stop
                 if folder is not None:
@@ -159,31 +66,68 @@ class Schedule:
         def attempt() -> tuple[list[Path], list]:
             spots = self.places.open()
             if held[0] is None:
-                held[0] = [
-                    self.executor.put(path, spots[m % self.count][0])
-                    for m, path in enumerate(paths)
-                ]
+                begin = [spots[self._at(m, done)][0] for m in range(len(paths))]
+                held[0] = [self.executor.put(p, h) for p, h in zip(paths, begin, strict=True)]
+            self._warm(held[0][0], spots)
+            self.stay = self._outweighs(paths[0])
             ended = step(held[0], spots, done, stop)
-            return self.executor.gather(ended), ended
+            return self.places.gathered(ended, [handle for _, handle in spots]), ended
 
         return replayed(attempt, forget)
 
+    def _warm(self, handle: Any, spots: list) -> None:
+        """Compile on one worker of every machine; the others then find the loops on its disk."""
+        first = {spots[k][0]: spots[k][1] for k in reversed(self.agreed.full)}
+        if len(first) < 2:
+            return
+        hosts = {self.executor.host(home): home for home in first}
+        for homes in (set(hosts.values()), set(first)):
+            asked = sorted(homes - self.ready)
+            tasks = [self.executor.submit(warm, handle, first[h], home=h) for h in asked]
+            if tasks:
+                self.places.gathered(tasks, [one for _, one in spots])
+            self.ready |= homes
+
     def _walk(self, handles: list, spots: list, done: int, stop: int) -> list:
-        """In round r path m visits partition m + r; rounds are chained by what they pass on."""
+        """Every path visits a partition a round; rounds are chained by what they pass on."""
         full = set(self.agreed.full)
         handles = list(handles)
+        self.trails = [[] for _ in handles]
+        seats = place(len(handles), self.places.order, self.places.shares) if self.stay else []
         for r in range(done, stop):
             for m, handle in enumerate(handles):
-                k = (m + r) % self.count
+                k = self._at(m, r)
                 if k in full:
                     home, partition = spots[k]
+                    home = seats[m] if seats else home
                     handles[m] = self.executor.submit(visit, handle, partition, home=home)
+                    self.trails[m].append(home)
         return handles
+
+    def _at(self, m: int, r: int) -> int:
+        """The partition of a path in a round: paths begin far apart, or those that lie together on
+        one worker would leave the others idle.
+        """
+        return (m * self.count // self.paths + r) % self.count
+
+    def _outweighs(self, path: Path) -> bool:
+        """Whether a model is larger than a partition: then models stay, and partitions travel."""
+        sizes = [self.agreed.bytes_of(k) for k in self.agreed.full]
+        return bytes_in(path.model) * len(sizes) > sum(sizes)
+
+    def _weigh(self, paths: list[Path]) -> None:
+        """Look at what every visit of a segment took, and where."""
+        found: list[tuple[str, int, float]] = []
+        for homes, path in zip(self.trails, paths, strict=True):
+            n = len(homes)
+            found += zip(homes, path.visited[-n:], path.taken[-n:], strict=True) if n else []
+        self.places.weigh(found)
 
     def _mix(self, handles: list, spots: list, done: int, stop: int) -> list:
         """All partitions from one start, then a tree of fan 2 over their numbers."""
         (start,) = handles
         nodes = []
+        self.trails = [[spots[k][0] for k in self.agreed.full]]
         for k in self.agreed.full:
             home, partition = spots[k]
             given = (learn_apart, start, partition, self.merge)
@@ -221,7 +165,7 @@ class Schedule:
         full = set(self.agreed.full)
         if self.merge:
             return sorted(full) * done
-        return [k for r in range(done) if (k := (m + r) % self.count) in full]
+        return [k for r in range(done) if (k := self._at(m, r)) in full]
 
     @staticmethod
     def _counts_steps(model: Any) -> bool:

@@ -6,7 +6,9 @@ import copy
 import hashlib
 import os
 import socket
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -16,13 +18,13 @@ import scipy.sparse as sp
 from tamis.base.machine.threads import one_thread
 from tamis.distributed.agreement import Agreed, Seen, coded, wants_classes
 from tamis.distributed.parts import FRAME
-from tamis.read.formats import format_of
-from tamis.read.opening import open_rows
+from tamis.read.opening import open_rows, options_of
+from tamis.read.options import Options
 from tamis.read.rows import ReadError
 from tamis.read.streams import expand, fingerprint
 from tamis.read.survey import Survey
 
-TABLES = ("csv", "tsv", "parquet", "arrow")
+WARM = 16  # rows that loops are compiled with
 
 
 class Block(NamedTuple):
@@ -56,20 +58,32 @@ class Path:
     visited: tuple[int, ...] = ()
     rows: int = 0
     steps: int = 0
+    taken: tuple[float, ...] = ()  # seconds of the last visits; no part of what was learnt
+
+
+def bytes_in(thing: Any, seen: set[int] | None = None) -> int:
+    """Bytes of all arrays that can be reached, each once: of a model, a partition, a block."""
+    seen = set() if seen is None else seen
+    if id(thing) in seen or isinstance(thing, str | int | float | bool | type | None):
+        return 0
+    seen.add(id(thing))
+    if isinstance(thing, np.ndarray):
+        return int(thing.nbytes)
+    inside: Any = ()
+    if isinstance(thing, dict):
+        inside = thing.values()
+    elif isinstance(thing, list | tuple | set):
+        inside = thing
+    elif hasattr(thing, "__dict__"):
+        inside = vars(thing).values()
+    return 64 + sum(bytes_in(one, seen) for one in inside)
 
 
 # --------------------------------------------------------------------------- files
-def list_files(names: list[str], reading: dict) -> tuple[list[str], dict, dict | None]:
-    """Names of all files, what they are opened with, and the schema of tables, which is one for all
-    of them.
-    """
+def list_files(names: list[str], reading: dict) -> tuple[list[str], Options]:
+    """Names of all files, and how they are read."""
     files = expand(names)
-    kind = reading.get("format") or format_of(files)
-    reading = {**reading, "format": kind}
-    schema = reading.get("schema")
-    if kind in TABLES and schema is None:
-        schema = open_rows(files, **reading).schema
-    return files, reading, schema
+    return files, options_of(files, {**(open_rows.__kwdefaults__ or {}), **reading})
 
 
 def look_at_file(name: str, reading: dict, schema: dict | None) -> Seen:
@@ -187,16 +201,11 @@ def open_block(number: int, kind: str, raw: Any, name: str, agreed: Agreed) -> P
 # --------------------------------------------------------------------------- learning
 def visit(path: Path, partition: Partition) -> Path:
     """A model that has learnt a partition too; the one given stays as it is."""
-    model = copy.deepcopy(path.model)
-    jobs = getattr(model, "n_jobs", None)
-    if hasattr(model, "n_jobs"):
-        model.n_jobs = 1
+    begun, model = time.perf_counter(), copy.deepcopy(path.model)
     before, rows = _steps(model), 0
-    with one_thread():
+    with _one_thread(model):
         for block in partition:
             rows += _learn(model, block, partition)
-    if hasattr(model, "n_jobs"):
-        model.n_jobs = jobs
     (due,) = partition.agreed.learnt
     if rows != due:
         raise ReadError(
@@ -210,7 +219,36 @@ def visit(path: Path, partition: Partition) -> Path:
         visited=(*path.visited, partition.number),
         rows=path.rows + rows,
         steps=steps,
+        taken=(*path.taken, time.perf_counter() - begun),
     )
+
+
+def warm(path: Path, partition: Partition) -> None:
+    """Compile what a visit needs, by a few rows: what is found on disk then need not be compiled
+    by every worker of a machine at once.
+    """
+    model = copy.deepcopy(path.model)
+    for block in partition:
+        some = slice(min(WARM, block.X.shape[0]))
+        weights = None if block.weights is None else block.weights[some]
+        with _one_thread(model), suppress(ValueError):  # a few rows may be too few for a model
+            _learn(model, Block(block.X[some], block.y[some], weights), partition)
+        return
+
+
+@contextmanager
+def _one_thread(model: Any) -> Iterator[None]:
+    """A model that uses one thread, in its own loops, in those of its parts, and in BLAS: each
+    worker has its own core.
+    """
+    given = model.get_params(deep=True) if hasattr(model, "get_params") else {}
+    jobs = {name: n for name, n in given.items() if name.rpartition("__")[2] == "n_jobs"}
+    if jobs:
+        model.set_params(**dict.fromkeys(jobs, 1))
+    with one_thread():
+        yield
+    if jobs:
+        model.set_params(**jobs)
 
 
 def _learn(model: Any, block: Block, partition: Partition) -> int:

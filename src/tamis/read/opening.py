@@ -148,29 +148,37 @@ def open_rows(
     ...         print(chunk.X.toarray().tolist(), chunk.targets.tolist(), chunk.first_line)
     [[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]] [1.0, -1.0] 1
     """
+    wishes = {name: value for name, value in locals().items() if name != "source"}
     names, kept = brought(source)
     files = expand(names)
-    given: dict[str, Any] = {
-        "format": format,
-        "target": target,
-        "weight": weight,
-        "chunk_rows": chunk_rows,
-        "max_line_bytes": max_line_bytes,
-        "on_bad": on_bad,
-        "zero_based": zero_based,
-        "hash_bits": hash_bits,
-        "n_features": n_features,
-        "multilabel": multilabel,
-        "missing": missing,
-        "units": units,
-        "rare": rare,
-        "ngrams": ngrams,
-        "decimal": decimal,
-        "encoding": take_encoding(encoding or (schema or {}).get("encoding") or "utf-8"),
-    }
+    options = options_of(files, wishes)
+    rows = RowSource(files, options)
+    rows.kept = kept
+    if schema is not None:
+        rows.labels, rows.several = schema.get("labels"), schema.get("several")
+    if options.format in ("csv", "tsv", "parquet", "arrow"):
+        from tamis.read.columns.making import Here, lay_out
+        from tamis.read.tables.layout import Layout
+
+        if schema is not None:
+            rows.layout = Layout.from_dict(schema["layout"])
+        else:
+            rows.keep()
+            rows.layout, rows.told, rows.profile = lay_out(files, options, Here(files, options))
+            if delimiter is None and options.format == "csv" and options.delimiter != ",":
+                rows.told.insert(0, f"the fields are parted by {options.delimiter!r}")
+    return rows
+
+
+def options_of(files: list[str], wishes: Mapping[str, Any]) -> Options:
+    """The wishes of `open_rows`, all of its keywords, settled for some files."""
+    given = dict(wishes)
+    schema, delimiter, ignore = (given.pop(name) for name in ("schema", "delimiter", "ignore"))
+    kinds, categorical = given.pop("kinds"), given.pop("categorical")
+    encoding = given["encoding"] or (schema or {}).get("encoding") or "utf-8"
+    given["encoding"] = take_encoding(encoding)
     _check(given)
-    given["kinds"] = take_kinds(kinds)
-    kind = given["format"] = format or format_of(files)
+    kind = given["format"] = given["format"] or format_of(files)
     if STDIN in files and kind in ("parquet", "arrow", "npz"):
         raise ReadError(
             f"standard input: {kind} is not read as it comes, since its parts are found from its "
@@ -178,7 +186,8 @@ def open_rows(
         )
     parted = delimiter or ("\t" if kind == "tsv" else "," if kind != "csv" else None)
     given |= {
-        "hash_bits": hash_bits or (18 if kind == "vw" else 0),
+        "kinds": take_kinds(kinds),
+        "hash_bits": given["hash_bits"] or (18 if kind == "vw" else 0),
         "delimiter": parted or delimiter_of(files[0]),
         "categorical": categorical if isinstance(categorical, str) else tuple(categorical),
         "ignore": tuple(ignore),
@@ -186,22 +195,7 @@ def open_rows(
     if schema is not None:
         given |= _by_schema(kind, schema, given, files)
     # No chunk may be longer than the longest line, or it would hide one that is.
-    options = Options(**given, chunk_bytes=min(CHUNK_BYTES, max_line_bytes))
-    rows = RowSource(files, options)
-    rows.kept = kept
-    if schema is not None:
-        rows.labels, rows.several = schema.get("labels"), schema.get("several")
-    if kind in ("csv", "tsv", "parquet", "arrow"):
-        from tamis.read.columns.making import lay_out
-        from tamis.read.tables.layout import Layout
-
-        if schema is not None:
-            rows.layout = Layout.from_dict(schema["layout"])
-        else:
-            rows.layout = lay_out(files, options, rows)
-            if parted is None and options.delimiter != ",":
-                rows.told.insert(0, f"the fields are parted by {options.delimiter!r}")
-    return rows
+    return Options(**given, chunk_bytes=min(CHUNK_BYTES, given["max_line_bytes"]))
 
 
 def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:

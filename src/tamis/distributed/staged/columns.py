@@ -9,7 +9,7 @@ import numpy as np
 
 from tamis.base.rows import NOTHING, Csr
 from tamis.distributed.executors import Held
-from tamis.distributed.rounds import Places
+from tamis.distributed.placing import Places
 from tamis.distributed.staged.grounds import Counted, Ground, Grounds, even_weights, read
 from tamis.distributed.visits import Partition
 from tamis.methods.sieve.settings import Options

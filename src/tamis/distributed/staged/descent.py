@@ -12,7 +12,8 @@ import numpy as np
 
 from tamis.base.machine.progress import tell
 from tamis.base.random import GOLDEN
-from tamis.distributed.rounds import AccountError, replayed
+from tamis.distributed.placing import replayed
+from tamis.distributed.rounds import AccountError
 from tamis.distributed.staged.grounds import Grounds, reduced
 from tamis.distributed.staged.walkers import (
     EVERY,

@@ -13,7 +13,7 @@ from tamis.base.border import take_matrix, take_weights
 from tamis.base.rows import Csr
 from tamis.distributed.agreement import coded, wants_classes
 from tamis.distributed.executors import Executor, Held
-from tamis.distributed.rounds import Places, place, replayed
+from tamis.distributed.placing import Places, place, replayed
 from tamis.distributed.visits import Partition
 from tamis.read.rows import ReadError
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tamis.distributed.rounds import Places
+from tamis.distributed.placing import Places
 from tamis.distributed.staged.grounds import Grounds, census, counted_together
 from tamis.distributed.staged.sieving import fit_sieve
 from tamis.distributed.staged.voting import Voting

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 
 from tamis.base.machine.progress import Progress
-from tamis.distributed.rounds import Places
+from tamis.distributed.placing import Places
 from tamis.distributed.staged.columns import Surveyed, surveyed
 from tamis.distributed.staged.descent import Apart, Field
 from tamis.distributed.staged.grounds import Counted, Grounds

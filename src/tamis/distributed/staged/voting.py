@@ -20,7 +20,8 @@ import numpy as np
 from tamis.base.machine.progress import Progress
 from tamis.base.rows import Csr, frozen
 from tamis.distributed.executors import Held
-from tamis.distributed.rounds import AccountError, Places, replayed
+from tamis.distributed.placing import Places, replayed
+from tamis.distributed.rounds import AccountError
 from tamis.distributed.staged.grounds import (
     Counted,
     Given,

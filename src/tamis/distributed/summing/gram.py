@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from tamis.base.estimators.estimator import take
 from tamis.base.machine.threads import one_thread
 from tamis.distributed.agreement import coded
-from tamis.distributed.rounds import replayed
+from tamis.distributed.placing import replayed
 from tamis.distributed.summing.given import class_weights, columns_of, first_targets
 from tamis.distributed.summing.tree import Counted, Sums, Total, added
 from tamis.distributed.visits import Partition

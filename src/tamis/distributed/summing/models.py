@@ -9,7 +9,7 @@ from sklearn.base import clone
 from tamis.base.machine.disk import StrPath
 from tamis.base.machine.threads import one_thread
 from tamis.distributed.checkpoint import Rounds
-from tamis.distributed.rounds import Places
+from tamis.distributed.placing import Places
 from tamis.distributed.summing import averaging, factoring, gram, low_rank
 from tamis.distributed.summing.tree import Sums
 from tamis.methods.batch_confidence.bcw import BCWClassifier

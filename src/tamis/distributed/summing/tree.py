@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.base.machine.threads import one_thread
-from tamis.distributed.rounds import AccountError, Places, replayed
+from tamis.distributed.placing import Places, replayed
+from tamis.distributed.rounds import AccountError
 from tamis.distributed.visits import Block, Partition
 from tamis.read.rows import ReadError
 

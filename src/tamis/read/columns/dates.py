@@ -125,6 +125,14 @@ class Seen:
         if len(self.clocks) < 2:
             self.clocks.add(when.clock)
 
+    def merge(self, other: "Seen") -> None:
+        """All dates of another part."""
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        self.months |= other.months
+        self.weekdays |= other.weekdays
+        self.hours |= other.hours
+        self.clocks |= other.clocks
+
 
 def entries_of(word: str, facts: dict, places: dict[str, int]) -> list[tuple[float, int]] | None:
     """Value and place of the parts of a date, -1 for a part without a column; None for no date."""

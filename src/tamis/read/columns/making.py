@@ -2,10 +2,13 @@
 where numbers alone are there.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
 
 from tamis.read.columns import kinds as rules
 from tamis.read.columns.profile import Figures, First, Profile
+from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
 from tamis.read.rows import ReadError
 from tamis.read.streams import shown
@@ -23,9 +26,6 @@ from tamis.read.tables.layout import (
     Layout,
 )
 
-if TYPE_CHECKING:
-    from tamis.read.source import RowSource
-
 LISTED = 10  # columns with gaps that are named
 GAPS = "rows with a gap are left out:"
 UNITS = (
@@ -34,32 +34,84 @@ UNITS = (
 )
 
 
-def lay_out(files: list[str], options: Options, rows: "RowSource") -> Layout:
-    """The layout of files; what was decided is left in `rows.told`, figures in `rows.profile`."""
-    reading: Any
-    if options.format in ("csv", "tsv"):
-        from tamis.read.tables import csv as reading
-    else:
-        from tamis.read.tables import arrow as reading
-    rows.keep()
-    first = reading.look(files[0], options)
+class Reading(Protocol):
+    """Who reads a table before its first chunk: this process, or many, a file each."""
+
+    def look(self) -> list[First]:
+        """The first rows of every file."""
+
+    def profile(self, columns: list[Column], may_turn: Callable[[str], bool]) -> Profile:
+        """Figures of all columns; numbers that hold words after all are turned into words."""
+
+    def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
+        """How many rows have each word of columns of texts."""
+
+
+class Here:
+    """Files that are read one after the other."""
+
+    def __init__(self, files: list[str], options: Options):
+        self.files, self.options, self.reader = files, options, reader_of(options.format)
+
+    def look(self) -> list[First]:
+        """The first rows of every file."""
+        found = [self.reader.look(self.files[0], self.options)]
+        for name in self.files[1:]:
+            with suppress(ReadError):  # said when it is read
+                found.append(self.reader.look(name, self.options))
+        return found
+
+    def profile(self, columns: list[Column], may_turn: Callable[[str], bool]) -> Profile:
+        """Figures of all columns."""
+        return self.reader.read_profile(self.files, self.options, columns, may_turn)
+
+    def texts(self, columns: list[Column], names: list[str]) -> dict[str, RowCounts]:
+        """Words of texts."""
+        return self.reader.read_texts(self.files, self.options, columns, names)
+
+
+def reader_of(format: str) -> Any:
+    """The module that reads tables of a format."""
+    if format in ("csv", "tsv"):
+        from tamis.read.tables import csv
+
+        return csv
+    from tamis.read.tables import arrow
+
+    return arrow
+
+
+class Laid(NamedTuple):
+    """A layout, what was decided, and figures where all was read."""
+
+    layout: Layout
+    told: list[str]
+    profile: Profile | None
+
+
+def lay_out(files: list[str], options: Options, reading: Reading) -> Laid:
+    """The layout of files, which need not be here. A column that holds words in the first rows of
+    any file holds words in all.
+    """
+    firsts = reading.look()
+    first = firsts[0]
+    heads = [zip(one.names, one.wordy, strict=True) for one in firsts]
+    wordy = {name for head in heads for name, words in head if words}
+    first = first._replace(wordy=[name in wordy for name in first.names])
     asked = asked_roles(first.names, options, shown(files[0]))
     columns = []
-    for name, wordy in zip(first.names, first.wordy, strict=True):
-        role = asked.get(name, WORDS if wordy or options.categorical == "all" else NUMBER)
-        words = role in (WORDS, DATE, TEXT) or (role != IGNORED and wordy)
+    for name, worded in zip(first.names, first.wordy, strict=True):
+        role = asked.get(name, WORDS if worded or options.categorical == "all" else NUMBER)
+        words = role in (WORDS, DATE, TEXT) or (role != IGNORED and worded)
         columns.append(Column(name, role, words and role != WEIGHT))
     made = Making(columns, asked, options, shown(files[0]))
     made.look_at(first)
     if made.needs_all(first):
-        made.judge(reading.read_profile(files, options, columns, made.may_turn))
-        rows.profile = made.profile
+        made.judge(reading.profile(columns, made.may_turn))
         if texts := made.texts():
-            for name, counts in reading.read_texts(files, options, columns, texts).items():
+            for name, counts in reading.texts(columns, texts).items():
                 made.column(name).facts |= counts.facts()
-    layout = made.layout()
-    rows.told = [*first.notes, *made.notes()]
-    return layout
+    return Laid(made.layout(), [*first.notes, *made.notes()], made.profile)
 
 
 class Making:

@@ -374,14 +374,15 @@ def test_workers_killed_in_mid_round(client, monkeypatch, tmp_path, how):
     assert gone(killed)
 
 
-def test_workers_killed_while_paths_vote_and_sieve(client, monkeypatch):
+def test_workers_killed_while_paths_vote_and_sieve(monkeypatch):
     """In a round of votes, and in a rung of the ladder."""
     from sklearn.base import clone
 
     here = [td.fit(clone(model), HALVES, how="stages") for model in STAGED]
-    for model, whole, moment in zip(STAGED, here, (15, 150), strict=True):
-        with monkeypatch.context() as patch:
-            killed = kill_at(patch, client, (moment,))
-            there = td.fit(clone(model), HALVES, client, how="stages", timeout=60)
-        assert len(killed) == 1
-        assert bits(there) == bits(whole)
+    with started() as client:
+        for model, whole, moment in zip(STAGED, here, (15, 150), strict=True):
+            with monkeypatch.context() as patch:
+                killed = kill_at(patch, client, (moment,))
+                there = td.fit(clone(model), HALVES, client, how="stages", timeout=60)
+            assert len(killed) == 1
+            assert bits(there) == bits(whole)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from clusters.ground import BLOCKS, CUTS, X, Y, bits, write_parts
-from clusters.test_rounds import Team
+from clusters.ground import BLOCKS, CUTS, Team, X, Y, bits, write_parts
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 

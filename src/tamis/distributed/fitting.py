@@ -40,7 +40,7 @@ def fit(
     target: str | None = None,
     checkpoint: StrPath | None = None,
     segment: int = 2,
-    stages: int = 4,
+    stages: int | None = None,
     timeout: float = 600.0,
     progress: bool | Literal["auto"] = "auto",
     **reading: Any,
@@ -93,9 +93,10 @@ def fit(
         task, the run goes on from there.
     segment : int, default=2
         Rounds of a walk between two checkpoints; so many are replayed where a worker is lost.
-    stages : int, default=4
-        Stages of a stabilized model in a visit of a partition, with ``how="stages"``: more are
-        nearer to `fit`, where a stage is a few rows, and each is a round.
+    stages : int or None, default=None
+        Rounds of a stabilized model in a visit of a partition, with ``how="stages"``. None: as many
+        as make parts of 100 rows, which is near to `fit`; fewer cost less, and features leave under
+        a rejection that is out of date.
     timeout : float, default=600.0
         Seconds without any task done that are an error.
     progress : bool or "auto", default="auto"
@@ -163,10 +164,10 @@ def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: A
         if value not in choices:
             listed = ", ".join(map(repr, choices))
             raise ValueError(f"{name} must be one of {listed}. Got {value!r}.")
-    numbers = {"sweeps": sweeps, "segment": segment, "stages": stages} | (
-        {} if paths is None else {"paths": paths}
-    )
+    numbers = {"sweeps": sweeps, "segment": segment, "stages": stages, "paths": paths}
     for name, value in numbers.items():
+        if name in ("stages", "paths") and value is None:
+            continue
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1 on. Got {value!r}.")
     if how != "sum" and not hasattr(model, "partial_fit"):

@@ -26,7 +26,7 @@ def objection(model: Any, sweeps: int, paths: int | None, checkpoint: Any) -> st
     return ""
 
 
-def learn(model: Any, places: Places, sweeps: int, stages: int, segment: int, shown: Any) -> Any:
+def learn(model: Any, places: Places, sweeps: int, stages: int | None, segment: int, shown: Any):
     """A fresh model, learnt from all partitions."""
     model._validate_params()
     plain = model

@@ -6,6 +6,10 @@ every row. In a visit each path walks the partition in an order of its own, in `
 of which is a round: after it all crews' votes, whole numbers, are added up in a tree, and what
 leaves is told to all crews, with the rejection and the length of bursts from there on.
 
+A part has about 100 rows unless told otherwise. In parts of many more, features leave under a
+rejection that is out of date, and too many do; in parts of fewer than 25, a stage of `fit`, by
+too few votes.
+
 So what `fit` calls a stage is two things here. After `bursts_per_stage` bursts a crew sets its own
 gravity, by what its own paths have moved; features leave by the votes of a part of a visit, which
 are more than those of a few bursts: a rare feature that one path has truncated once may stay. The
@@ -37,6 +41,7 @@ from tamis.methods.stabilized.apart import Tally, board_of, judged, walked, whol
 from tamis.methods.stabilized.loop_columns import measure
 from tamis.methods.stabilized.paths import NO_COUNTS, Bundle, StabilizedEngine
 
+PART = 100  # rows of a round, where nothing else is asked for
 DRAW = 0x9E3779B97F4A7C15  # between the seeds of two crews
 
 
@@ -138,7 +143,7 @@ def decide(board: Board, tallies: list[Tally], paths: int, plan: loop.Plan) -> B
 class Voting:
     """All rounds of a stabilized model."""
 
-    def __init__(self, model: Any, places: Places, counted: Counted, sweeps: int, stages: int):
+    def __init__(self, model: Any, places: Places, counted: Counted, sweeps: int, stages):
         self.model, self.sweeps, self.targets = model, sweeps, counted.targets
         self.executor, outputs = places.executor, counted.targets.outputs
         weighed = model
@@ -146,6 +151,7 @@ class Voting:
             weighed = type(model)(**{**model.get_params(), "class_weight": even_weights(counted)})
         self.grounds = Grounds(places, measured, weighed, outputs)
         self.full, self.learnt = self.grounds.full, self.grounds.agreed.learnt
+        stages = stages or -(-max(self.learnt[k] for k in self.full) // PART)
         plan = model._plan(0, resampled=not model.shuffle)
         burn = round(model._setting().burn_in * len(self.full) * stages)
         plan = plan._replace(burn=float(max(1, burn) if plan.gravity < 0.0 else burn))

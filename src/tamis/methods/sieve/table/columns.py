@@ -137,18 +137,19 @@ def sample_of(
     hashes = hashed(rows)
     order = settled_order(hashes, targets, weights)
     labels = None if options.whole is None else options.whole.labels
-    scaled, numbers = scaled_weights(weights, order), not options.classes
+    scale = scale_of(weights, order)
+    scaled, numbers = scaled_weights(weights, order, scale), not options.classes
     measured = measure(rows, order.astype(np.uint64), scaled, centred, numbers, labels)
     given = (rows, targets, weights, outputs, options, units, measured)
-    return arranged(*given, hashes, order, dealt)[0]
+    return arranged(*given, hashes, order, scale, dealt)[0]
 
 
 def arranged(
     rows: Csr, targets, weights, outputs: int, options, units: Units, measured: Measured, hashes,
-    order, dealt=None, scale: float | None = None,
+    order, scale: float, dealt=None,
 ) -> tuple[Sample, np.ndarray, np.ndarray]:  # fmt: skip
     """The sample in standard units that are known, the order that its rows are in now, and words of
-    their content; `scale` makes the mean of all weights 1, where there are others.
+    their content; `scale` makes the mean of all weights 1.
     """
     if dealt is None:
         # From here on content is that in standard units, so that the units are forgotten too.
@@ -202,16 +203,19 @@ def tabulate(
     rows: Csr, targets, weights, order, outputs: int, centred: bool
 ) -> tuple[Table, Columns]:
     """The rows in standard units."""
-    weights = scaled_weights(weights, order)
+    weights = scaled_weights(weights, order, scale_of(weights, order))
     measured = measure(rows, order.astype(np.uint64), weights, centred)
     return fill(rows, targets, weights, order, outputs, measured), measured.columns
 
 
-def scaled_weights(weights, order, scale: float | None = None) -> np.ndarray:
-    """Weights of the rows in `order`, 1 on average; or by a scale that is known."""
-    if not len(weights):
-        return NOTHING
-    return weights[order] * (len(order) / weights[order].sum() if scale is None else scale)
+def scale_of(weights, order) -> float:
+    """What makes the mean weight of the rows in `order` 1."""
+    return len(order) / weights[order].sum() if len(weights) else 1.0
+
+
+def scaled_weights(weights, order, scale: float) -> np.ndarray:
+    """Weights of the rows in `order`, by a scale that makes their mean 1."""
+    return weights[order] * scale if len(weights) else NOTHING
 
 
 def fill(rows: Csr, targets, weights, order, outputs: int, measured: Measured) -> Table:

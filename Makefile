@@ -5,7 +5,7 @@ JOBS ?= 2
 PEER_TESTS := tests/against/test_vowpal.py tests/methods/groups/test_cones.py tests/methods/low_rank/test_words.py \
 	tests/report/test_browser.py
 
-.PHONY: demo test test-peers test-matrix lint docs bench dist clean
+.PHONY: demo test peers test-peers test-matrix lint docs bench dist clean
 
 # One stamp an extra: the virtual environment is made once and brought up to date when pyproject.toml changes.
 .venv/%.stamp: pyproject.toml
@@ -25,9 +25,12 @@ test: .venv/test.stamp lint
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 	$(BIN)/python tests/matrix.py --short --jobs $(JOBS)
 
-# Against libraries that tamis does not need, and in a browser: what does not install is said, and its tests are skipped.
-test-peers: .venv/test.stamp
+# Libraries of others that some tests compare with; where they are, make test runs these too.
+peers: .venv/test.stamp
 	$(BIN)/python -m benchmarks.peers peers
+
+# Against libraries that tamis does not need, and in a browser: what does not install is said, and its tests are skipped.
+test-peers: peers
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m peer -rs $(PEER_TESTS)
 
 # The delicate tests as on other machines, and a part of all tests with other Pythons and the lowest versions.

@@ -87,11 +87,11 @@ def test_levels_of_a_category_are_found_by_name(tmp_path):
 
 
 def test_labels_and_weights_are_read(rows, monkeypatch):
-    X, numbers = rows[0][:900], rows[1][:900]
+    X, numbers, _ = rows
     Y = sp.csr_array(np.column_stack([numbers > 0, numbers < 1.0]).astype(int))
-    weights = np.random.default_rng(0).integers(0, 3, 900).astype(float)
+    weights = np.random.default_rng(0).integers(0, 3, 3000).astype(float)
     monkeypatch.setattr(estimator, "MANY", 100)
-    chunks = [(X[k : k + 299], Y[k : k + 299], weights[k : k + 299]) for k in range(0, 900, 299)]
+    chunks = [(X[k : k + 999], Y[k : k + 999], weights[k : k + 999]) for k in range(0, 3000, 999)]
     read = FDRSelector().fit_rows(chunks, memory=FEW)
     arrays = FDRSelector(screen="ftrl").fit(X, Y.toarray(), sample_weight=weights)
     assert read.scores_ == pytest.approx(arrays.scores_, abs=1e-6)

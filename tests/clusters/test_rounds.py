@@ -1,5 +1,7 @@
 """Rounds without a cluster: schedules, accounts, replays and checkpoints, to the bit."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,6 +21,7 @@ from tamis import (
     save,
     train,
 )
+from tamis.base.machine.progress import Progress
 from tamis.distributed import fitting, placing
 from tamis.read.rows import ReadError, Rows
 
@@ -351,3 +354,10 @@ def test_a_client_without_dask_names_the_extra():
             raise SystemExit("no error")
         """
     )
+
+
+def test_the_bar_says_rounds_pace_workers_and_paths(monkeypatch):
+    said = []
+    monkeypatch.setattr(Progress, "advance", lambda self, steps, words="": said.append(words))
+    td.fit(FTRLClassifier(), BLOCKS)
+    assert re.fullmatch(r"round 4 of 4, [\d,]+ rows a second, 1 workers, 4 paths", said[-1])

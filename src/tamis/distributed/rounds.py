@@ -4,6 +4,7 @@ model has learnt.
 What is computed depends on the partitions and their order, never on workers or on time.
 """
 
+import time
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,7 @@ class Schedule:
         if folder is not None and (found := folder.found(task)) is not None:
             done, paths = found
         step = self._mix if self.merge else self._walk
+        begun, known = time.monotonic(), sum(path.rows for path in paths)
         with Progress("fit", self.rounds, shown) as bar:
             bar.advance(done)
             while done < self.rounds:
@@ -47,7 +49,9 @@ class Schedule:
                 paths, handles = self._segment(step, paths, handles, done, stop)
                 self.account(paths, stop)
                 self._weigh(paths)
-                bar.advance(stop - done, self._words(paths, stop))
+                rows = sum(path.rows for path in paths) - known
+                pace = rows / max(time.monotonic() - begun, 1e-9)
+                bar.advance(stop - done, self._words(len(paths), stop, pace))
                 done = stop
                 if folder is not None:
                     folder.put(done, paths)
@@ -176,7 +180,10 @@ class Schedule:
         some = not isinstance(weights, dict) or all(weights.values())
         return isinstance(model, Stream) and some
 
-    def _words(self, paths: list[Path], done: int) -> str:
-        """What the progress bar says."""
+    def _words(self, paths: int, done: int, pace: float) -> str:
+        """What the progress bar says; rows of all paths a second."""
         workers = len({home for home, _ in self.places.held.values()})
-        return f"round {done:,} of {self.rounds:,}, {workers} workers, {len(paths)} paths"
+        return (
+            f"round {done:,} of {self.rounds:,}, {pace:,.0f} rows a second, {workers} workers, "
+            f"{paths} paths"
+        )

@@ -43,7 +43,7 @@ SIZES = {
 
 def run(quick: bool) -> Page:
     """All measurements, as a page."""
-    page = Page("clusters", "Beyond one machine", OPENING)
+    page = Page("clusters", "Clusters: speed, bytes, memory", OPENING)
     try:
         import distributed  # noqa: F401
     except ImportError:

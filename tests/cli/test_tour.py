@@ -1,6 +1,7 @@
 """``tamis warm`` and ``tamis demo`` themselves, not stand-ins of them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -61,12 +62,15 @@ def test_the_demo(tmp_path, capsys):
     page = tmp_path / "demo.html"
     done = here("demo", "--threads", 1, "--report", page, capsys=capsys)
     assert done.code == 0, done.err
-    assert done.out.startswith("3,000 rows over 20,000 words. 40 words decide the class, ")
+    assert done.out.startswith("3,000 rows over 20,000 words, and 1,000 to judge by. 40 words ")
     lines = done.out.splitlines()
-    assert [line.split("│")[1].strip() for line in lines if "±" in line] == list(demo.COMPARED)
+    table = [line.split("│")[1].strip() for line in lines if "±" in line and "│" in line]
+    assert table == list(demo.COMPARED)
+    assert any(re.match(r"Error \d+\.\d % ± \d\.\d on 1,000 test rows", line) for line in lines)
     assert f"page: {page}" in lines
     sections = Page(page).check().sections()
     assert {"features", "methods", "data", "making"} <= set(sections)
+    assert "No rows were given" not in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.own_seeds
@@ -79,6 +83,7 @@ def test_the_demo_in_json(tmp_path, capsys, monkeypatch):
     errors = {row["model"]: row["error"] for row in found["record"]["rows"]}
     assert set(errors) == set(demo.COMPARED)
     assert errors["sieve"] == min(errors.values()) < 0.3
+    assert found["fit"]["error"] < 0.3
     assert 4 <= found["fit"]["planted"] <= found["fit"]["kept"] <= 24
     assert np.isfinite([line["weight"] for line in found["fit"]["top"]]).all()
     assert (tmp_path / "demo.html").exists()

@@ -122,8 +122,9 @@ def report(
     model: BaseEstimator | None = None,
     names: list[str] | None = None,
     history: list[dict] | None = None,
+    **unseen: Any,
 ) -> None:
-    """The page of a comparison."""
+    """The page of a comparison; `unseen` rows, X and y, are what a model is judged by."""
     from tamis.report.page.page import write_page
 
     facts = {
@@ -146,4 +147,5 @@ def report(
         record=record,
         history=history,
         facts=facts,
+        **unseen,
     )

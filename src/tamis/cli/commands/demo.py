@@ -13,9 +13,11 @@ from tamis.cli.methods import METHODS, build
 from tamis.cli.say import say
 from tamis.cli.show import kept, print_json, show_kept
 from tamis.datasets import make_text
+from tamis.report.verdict.report import report
 from tamis.training.walk import train
 
 ROWS, WORDS, PLANTED = 3000, 20_000, 40
+UNSEEN = 1000  # rows beside them that judge the model
 RARE = 0.02  # share of rows below which a word is rare
 COMPARED = ("sieve", "truncated", "rda", "ftrl")
 GRIDS = {
@@ -29,14 +31,16 @@ def run(given: argparse.Namespace) -> None:
     """Make, compare, fit, show, write."""
     fit._check_target(given.report)
     X, y, planted = make_text(
-        ROWS, WORDS, n_informative=PLANTED, noise=0.05, random_state=given.seed
+        ROWS + UNSEEN, WORDS, n_informative=PLANTED, noise=0.05, random_state=given.seed
     )
+    unseen = {"X": X[ROWS:], "y": y[ROWS:]}
+    X, y = X[:ROWS], y[:ROWS]
     share = np.bincount(X.indices, minlength=WORDS) / ROWS
     rare = planted[share[planted] < RARE]
     if not given.json:
         say(
-            f"{ROWS:,} rows over {WORDS:,} words. {PLANTED} words decide the class, {len(rare)} of "
-            f"them in fewer than one row in {1 / RARE:.0f}."
+            f"{ROWS:,} rows over {WORDS:,} words, and {UNSEEN:,} to judge by. {PLANTED} words "
+            f"decide the class, {len(rare)} of them in fewer than one row in {1 / RARE:.0f}."
         )
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder:
         path = Path(folder) / "demo.svm"
@@ -53,12 +57,14 @@ def run(given: argparse.Namespace) -> None:
         )
         shown = 20 if given.json else 10
         found = kept(model, lambda columns: [f"word {c}" for c in columns], shown)
+        verdict = report(model, **unseen)
         facts = {
             "kept": len(model.support_),
             "planted": int(np.isin(planted, model.support_).sum()),
         }
         facts["rare"] = int(np.isin(rare, model.support_).sum())
-        written = _page(given, record, rows, survey, model)
+        facts["error"] = verdict.error
+        written = _page(given, record, rows, survey, model, unseen)
     if given.json:
         print_json(
             {"record": record.to_dict(), "fit": {**facts, "top": found.lines}, "report": written}
@@ -67,6 +73,8 @@ def run(given: argparse.Namespace) -> None:
     given_report, given.report = given.report, None
     compare.show(record, given)
     given.report = given_report
+    for line in ("The sieve, learnt from all of them:", *verdict.sentences):
+        say(line)
     show_kept(found)
     found_words = (
         f"{facts['planted']} of the {PLANTED} that decide and {facts['rare']} of the "
@@ -82,10 +90,10 @@ def _reading() -> argparse.Namespace:
     )
 
 
-def _page(given, record, rows, survey, model) -> str:
+def _page(given, record, rows, survey, model, unseen) -> str:
     """Write the page; where it is."""
     names = [f"word {k}" for k in range(WORDS)]
-    compare.report(given, record, rows, survey, model, names, model.train_history_)
+    compare.report(given, record, rows, survey, model, names, model.train_history_, **unseen)
     return str(Path(given.report).resolve())
 
 

@@ -70,7 +70,10 @@ def test_the_demo(tmp_path, capsys):
     assert f"page: {page}" in lines
     sections = Page(page).check().sections()
     assert {"features", "methods", "data", "making"} <= set(sections)
-    assert "No rows were given" not in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "No rows were given" not in text
+    explained = re.search(r"right, row \d+</td>.*?</tr>", text)[0]
+    assert re.search(r"word \d+</bdi> [+−]\d", explained)  # by the names that were given
 
 
 @pytest.mark.own_seeds

@@ -146,6 +146,8 @@ def examples_section(sheet: Sheet, evidence: Evidence) -> None:
             found = evidence.model.explain(evidence.rows[[row for _, row in rows]])
     except TypeError:  # its score is no sum
         return
+    if hasattr(evidence.model, "coef_"):  # names that the page was given, not the model
+        found.names = [evidence.name(column) for column in found.columns]
     lines: list[list[str]] = []
     for (words, row), one in zip(rows, found, strict=True):
         told = ", ".join(

@@ -58,7 +58,7 @@ def run(given: argparse.Namespace) -> None:
         shown = 20 if given.json else 10
         found = kept(model, lambda columns: [f"word {c}" for c in columns], shown)
         verdict = report(model, **unseen)
-        facts = {
+        facts: dict[str, float] = {
             "kept": len(model.support_),
             "planted": int(np.isin(planted, model.support_).sum()),
         }

@@ -38,8 +38,10 @@ distributed = pytest.importorskip("distributed", reason="no distributed: pip ins
 pytestmark = pytest.mark.usefixtures("bounded")
 LOCAL = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
 QUICK = {
-    "distributed.comm.timeouts.connect": "2s",
+    "distributed.comm.timeouts.connect": "10s",  # of whoever is alive, however busy
     "distributed.worker.daemon": True,
+    # After 15 seconds a LocalCluster gives up a worker that a busy machine is slow to start again.
+    "distributed.deploy.lost-worker-timeout": "1h",
 }
 
 
@@ -224,8 +226,14 @@ def test_mixed_bases_empty_partitions_and_one_class(client, tmp_path):
 
 
 def test_errors_of_tasks_come_home(client, tmp_path):
-    with pytest.raises(ValueError, match="block 1 has 59 columns"):
+    """And nothing is left on the workers, though whoever looks at the error holds its frames."""
+    with pytest.raises(ValueError, match="block 1 has 59 columns") as error:
         td.fit(FTRLClassifier(), [BLOCKS[0], (X[:5, :59], Y[:5])], client)
+    end = time.monotonic() + 30
+    while left := client.who_has():
+        assert time.monotonic() < end, f"{len(left)} results of a failed fit are held"
+        time.sleep(0.05)
+    assert error.traceback
     (tmp_path / "a.svm").write_text("1 1:1\n0 2:x\n")
     with pytest.raises(ReadError, match=r"a.svm, line 2"):
         td.fit(FTRLClassifier(), tmp_path / "a.svm", client)
@@ -282,6 +290,34 @@ def test_nobody_is_waited_for_in_vain(client):
         td.fit(FTRLClassifier(), slow, client, timeout=1)
 
 
+def test_a_cluster_without_workers(client, monkeypatch):
+    monkeypatch.setattr(client, "scheduler_info", lambda **given: {"workers": {}})
+    with pytest.raises(TimeoutError, match=r"has had no worker for 0.2 seconds. Start some"):
+        td.fit(FTRLClassifier(), BLOCKS, client, timeout=0.2)
+
+
+def test_a_scheduler_that_does_not_answer(client, monkeypatch):
+    """Frozen, it keeps its connections: only the clock tells."""
+    monkeypatch.setattr(client, "scheduler_info", lambda **given: time.sleep(2))
+    with pytest.raises(ConnectionError, match=r"it has not answered for 0.2 seconds"):
+        td.fit(FTRLClassifier(), BLOCKS, client, timeout=0.2)
+
+
+def test_a_file_that_one_worker_does_not_see(client, tmp_path):
+    """Names are those of the workers: one of them is in another folder."""
+    write_parts(tmp_path)
+    _, other = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    before = client.run(os.getcwd)
+    try:
+        client.run(os.chdir, tmp_path)
+        client.run(os.chdir, "/", workers=[other])
+        with pytest.raises(ReadError, match=r"part-2.svm: the worker on .* sees no such file"):
+            td.fit(FTRLClassifier(), "part-*.svm", client)
+    finally:
+        for worker, folder in before.items():
+            client.run(os.chdir, folder, workers=[worker])
+
+
 CLUSTER = """
 import sys
 import dask, distributed
@@ -315,7 +351,7 @@ def another_cluster():
 def test_a_scheduler_killed_and_the_run_resumed(client, monkeypatch, tmp_path):
     """One that dies with its worker; another cluster goes on."""
     glob = write_parts(tmp_path)
-    given = {"sweeps": 2, "checkpoint": tmp_path / "run", "timeout": 60}
+    given = {"sweeps": 2, "checkpoint": tmp_path / "run", "timeout": 120}
     here = td.fit(FTRLClassifier(), glob, sweeps=2)
     put, count = Rounds.put, [0]
     with dask.config.set(QUICK), another_cluster() as (address, made):
@@ -368,7 +404,7 @@ def test_workers_killed_in_mid_round(client, monkeypatch, tmp_path, how):
     model, sweeps = (RDAClassifier, 1) if how == "sum" else (FTRLClassifier, 4)
     here = td.fit(model(), glob, sweeps=sweeps, how=how)
     killed = kill_at(monkeypatch, client, (16, 45))
-    there = td.fit(model(), glob, client, sweeps=sweeps, how=how, timeout=60)
+    there = td.fit(model(), glob, client, sweeps=sweeps, how=how, timeout=120)
     assert bits(there) == bits(here)
     assert len(killed) == 2
     assert gone(killed)
@@ -383,6 +419,6 @@ def test_workers_killed_while_paths_vote_and_sieve(monkeypatch):
         for model, whole, moment in zip(STAGED, here, (15, 150), strict=True):
             with monkeypatch.context() as patch:
                 killed = kill_at(patch, client, (moment,))
-                there = td.fit(clone(model), HALVES, client, how="stages", timeout=60)
+                there = td.fit(clone(model), HALVES, client, how="stages", timeout=120)
             assert len(killed) == 1
             assert bits(there) == bits(whole)

@@ -175,23 +175,29 @@ def test_a_mix_is_the_mean_of_what_partitions_learn():
     assert bits(model) == bits(left)
 
 
+def mixed_once(model, blocks, **given):
+    """A mix of one sweep, of which users are warned."""
+    with pytest.warns(UserWarning, match="larger error than how='walk'"):
+        return td.fit(model, blocks, how="mix", **given)
+
+
 def test_a_mix_of_what_is_owed_is_a_mean_of_weights():
     from tamis import FOBOSClassifier
 
     (one, two) = (FOBOSClassifier(alpha=1e-3).partial_fit(*block, [0, 1]) for block in BLOCKS[:2])
-    model = td.fit(FOBOSClassifier(alpha=1e-3), BLOCKS[:2], how="mix", sweeps=1)
+    model = mixed_once(FOBOSClassifier(alpha=1e-3), BLOCKS[:2])
     share = 70 / 150
     assert np.allclose(model.coef_, (1 - share) * one.coef_ + share * two.coef_, atol=1e-12)
 
 
 def test_precisions_add_up():
-    model = td.fit(AROWClassifier(), BLOCKS[:3], how="mix", merge="precision", sweeps=1)
+    model = mixed_once(AROWClassifier(), BLOCKS[:3], merge="precision")
     parts = [AROWClassifier().partial_fit(*block, [0, 1]) for block in BLOCKS[:3]]
     precisions = [1 / part.variance_ for part in parts]
     means = sum(p * part.coef_ for p, part in zip(precisions, parts, strict=True))
     assert np.allclose(model.coef_, means / sum(precisions), atol=1e-12)
     assert np.allclose(1 / model.variance_, sum(precisions) - 2.0, rtol=1e-12)
-    plain = td.fit(AROWClassifier(), BLOCKS[:3], how="mix", sweeps=1)
+    plain = mixed_once(AROWClassifier(), BLOCKS[:3])
     assert not np.allclose(plain.coef_, model.coef_)
 
 
@@ -208,11 +214,6 @@ def test_precisions_add_up():
 def test_what_cannot_be_mixed(model, given, said):
     with pytest.raises(ValueError, match=said):
         td.fit(model, BLOCKS, how="mix", sweeps=4, **given)
-
-
-def test_a_short_mix_warns():
-    with pytest.warns(UserWarning, match="larger error than how='walk'"):
-        td.fit(FTRLClassifier(), BLOCKS, how="mix")
 
 
 # --------------------------------------------------------------------------- the data agree

@@ -9,7 +9,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -69,17 +72,25 @@ class DaskExecutor:
         if not self._alive():
             raise Lost("scheduler")
         try:
-            self.known = dict(self.client.scheduler_info(n_workers=-1)["workers"])
-            return self.known
+            said = _within(self.timeout, lambda: self.client.scheduler_info(n_workers=-1))
+        except Empty:
+            words = f"it has not answered for {self.timeout:g} seconds"
+            raise Lost("scheduler", words) from None
         except (OSError, TimeoutError, RuntimeError) as error:
             raise Lost("scheduler") from error
+        self.known = dict(said["workers"])
+        return self.known
 
     def homes(self) -> list[str]:
         """Addresses of the workers; where there is none yet, waited for."""
         begun = time.monotonic()
         while not (found := sorted(self._workers())):
             if time.monotonic() - begun > self.timeout:
-                raise Lost("scheduler", f"no worker came within {self.timeout:g} seconds")
+                raise TimeoutError(
+                    f"the scheduler has had no worker for {self.timeout:g} seconds. Start some and "
+                    "call fit again, or pass a larger timeout; with checkpoint= it goes on from "
+                    "its last round."
+                )
             time.sleep(PAUSE)
         return found
 
@@ -119,9 +130,20 @@ class DaskExecutor:
                 lambda: self.client.compute(value, allow_other_workers=False, **there)
             )
             return self._pin(made, home)
-        sent = self._asked(
-            lambda: self.client.scatter([value], hash=False, timeout=self.timeout, **there)
-        )
+        # The timeout of `scatter` is for finding workers alone.
+        scatter = partial(self.client.scatter, [value], hash=False, timeout=self.timeout, **there)
+        try:
+            sent = self._asked(lambda: _within(self.timeout, scatter))
+        except Empty:
+            self._workers()
+            raise TimeoutError(
+                f"{home} has taken nothing for {self.timeout:g} seconds. Look at its log, pass "
+                "smaller blocks, or a larger timeout."
+            ) from None
+        except KeyError:  # so the scheduler says that it knows no such worker any more
+            if home in self._workers():
+                raise
+            raise self._lost() from None
         return self._pin(sent[0], home)
 
     def _pin(self, future: Any, home: str) -> Any:
@@ -203,6 +225,25 @@ class DaskExecutor:
                 pause *= 2.0
             except (distributed.CancelledError, OSError) as error:
                 raise self._lost() from error
+
+
+def _within(seconds: float, ask: Callable) -> Any:
+    """What is said to a question that may be waited for in vain (a scheduler that is frozen, not
+    gone, keeps its connections); `Empty` if nothing is. Its thread is then left behind.
+    """
+    answers: SimpleQueue = SimpleQueue()
+
+    def asked() -> None:
+        try:
+            answers.put((ask(), None))
+        except Exception as error:
+            answers.put((None, error))
+
+    Thread(target=asked, daemon=True).start()
+    found, error = answers.get(timeout=seconds)
+    if error is not None:
+        raise error
+    return found
 
 
 def _paired(*parts: Any) -> tuple:

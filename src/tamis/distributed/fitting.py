@@ -1,7 +1,8 @@
 """`fit`: learn where the partitions lie."""
 
 import copy
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -130,32 +131,41 @@ def fit(
         summed.check(model, sweeps, checkpoint)
     if how == "stages" and (said := objection(model, sweeps, paths, checkpoint)):
         raise ValueError(said)
-    executor: Executor = Inline()
-    if client is not None:
-        from tamis.distributed.cluster import DaskExecutor
-
-        executor = DaskExecutor(client, float(timeout))
-    # What begins anew, or goes on.
-    begun = {"sum": summed.begun, "stages": clone}.get(how, lambda given: given)(model)
-    places, agreed = _plan(begun, rows, executor, target, checkpoint is not None, reading)
-    if how == "stages":
-        found = learn(begun, places, sweeps, stages, segment, progress)
-        places.forget()
-        return _dressed(model, found, agreed, sweeps)
-    count = _count(model, paths, len(places.parts), how)
-    task = _task(model, places.parts, agreed, how, sweeps, count, merge)
-    if how == "sum":
-        found = summed.learn(model, places, sweeps, checkpoint, task, progress)
-    else:
+    with executing(client, timeout) as executor:
+        # What begins anew, or goes on.
+        begun = {"sum": summed.begun, "stages": clone}.get(how, lambda given: given)(model)
+        places, agreed = _plan(begun, rows, executor, target, checkpoint is not None, reading)
+        if how == "stages":
+            found = learn(begun, places, sweeps, stages, segment, progress)
+            return _dressed(model, found, agreed, sweeps)
+        count = _count(model, paths, len(places.parts), how)
+        task = _task(model, places.parts, agreed, how, sweeps, count, merge)
+        if how == "sum":
+            found = summed.learn(model, places, sweeps, checkpoint, task, progress)
+            return _dressed(model, found, agreed, sweeps)
         schedule = Schedule(places, sweeps, segment, merge if how == "mix" else None)
         start = [Path(copy.deepcopy(model)) for _ in range(count)]
         with nullcontext() if checkpoint is None else Rounds(checkpoint, count) as folder:
             ended = schedule.run(start, folder, task, progress)
-        found = mean_of([path.model for path in ended])
-        if hasattr(found, "refine") and count == 1:
-            found.refine()
-    places.forget()
+    found = mean_of([path.model for path in ended])
+    if hasattr(found, "refine") and count == 1:
+        found.refine()
     return _dressed(model, found, agreed, sweeps)
+
+
+@contextmanager
+def executing(client: Any, timeout: float) -> Iterator[Executor]:
+    """Who does the work; however it ends, nothing of it is held or under way afterwards."""
+    if client is None:
+        yield Inline()
+        return
+    from tamis.distributed.cluster import DaskExecutor
+
+    executor = DaskExecutor(client, float(timeout))
+    try:
+        yield executor
+    finally:
+        executor.cancel(list(executor.pinned))
 
 
 def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: Any, stages) -> None:
@@ -177,8 +187,8 @@ def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: A
         )
     if how == "mix" and sweeps < FEW:
         warn_user(
-            f"how='mix' with {sweeps} sweeps has a larger error than how='walk', most often below "
-            f"{FEW} sweeps.",
+            f"sweeps={sweeps}: below {FEW} sweeps how='mix' most often has a larger error than "
+            f"how='walk'. Pass sweeps={FEW}, or walk.",
             UserWarning,
         )
 

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from tamis.distributed.executors import Executor, Inline
-from tamis.distributed.fitting import _plan
+from tamis.distributed.fitting import _plan, executing
 from tamis.distributed.summing.statistics import ColumnStatistics, statistics_by_partitions
 from tamis.distributed.summing.tree import Sums
 
@@ -58,12 +57,6 @@ def column_statistics(
     >>> bool(abs(found.mean - X.mean(axis=0)).max() < 1e-15)
     True
     """
-    executor: Executor = Inline()
-    if client is not None:
-        from tamis.distributed.cluster import DaskExecutor
-
-        executor = DaskExecutor(client, float(timeout))
-    places, _ = _plan(None, rows, executor, target, False, reading)
-    found = statistics_by_partitions(Sums(places))
-    places.forget()
-    return found
+    with executing(client, timeout) as executor:
+        places, _ = _plan(None, rows, executor, target, False, reading)
+        return statistics_by_partitions(Sums(places))

@@ -1,5 +1,7 @@
 """Stabilized models and sieves as wholes, without a cluster: what one machine finds, on parts."""
 
+import warnings
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +19,7 @@ from tamis import (
     load,
     save,
 )
+from tamis.cli.main import main
 from tamis.distributed import fitting
 from tamis.distributed.rounds import AccountError
 from tamis.distributed.staged import descent, voting
@@ -133,6 +136,20 @@ def test_several_classes_and_balance():
         assert found.classes_.tolist() == [0, 1, 2]
         assert np.isfinite(found.coef_).all()
         assert bits(found) != bits(staged(model, blocks))
+
+
+def test_the_command_line_sieves_on_a_cluster(monkeypatch, tmp_path, capsys):
+    """By the method that it takes by itself: its fit, in stages."""
+    monkeypatch.setattr("tamis.cli.commands.fit.connected", lambda where: nullcontext())
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    glob, out = write_parts(tmp_path), str(tmp_path / "model.tamis")
+    words = ["fit", glob, "--cluster", "local:1", "--set", "n_paths=2", "--set", "n_folds=2"]
+    assert main([*words, "--out", out]) == 0
+    assert bits(load(out)) == bits(staged(SIEVE, glob))
+    assert "Error on rows held out" in capsys.readouterr().out
+    for flag in (["--memory", "9"], ["--passes", "2"], ["--checkpoint", str(tmp_path / "run")]):
+        assert main([*words, *flag]) == 2
+        assert flag[0] in capsys.readouterr().err
 
 
 # --------------------------------------------------------------------------- accounts, refusals

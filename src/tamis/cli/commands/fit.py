@@ -69,10 +69,9 @@ def _twice(given) -> bool:
     """Whether the file is read twice and then fitted; refuses options without a meaning."""
     asks = reads_twice(given.method)
     twice = asks and not given.stream
-    if twice and given.cluster:
+    if given.memory is not None and given.cluster:
         raise UsageError(
-            f"--cluster is for methods that learn in passes: method {given.method!r} reads the "
-            "file twice and then fits it. Pass --stream, or another --method, such as ftrl."
+            "--memory is for one machine; with --cluster rows lie in the memory of its workers."
         )
     if given.stream and not asks:
         raise UsageError(f"--stream: method {given.method!r} learns in passes in any case.")
@@ -87,7 +86,7 @@ def _twice(given) -> bool:
                 f"{flag} has no meaning for method {given.method!r}, which reads the file twice "
                 "and then fits it. Leave it out, or pass --stream to learn in passes."
             )
-    return twice
+    return twice and not given.cluster
 
 
 def _learnt(rows, folder, given) -> dict:
@@ -133,6 +132,8 @@ def _learn_there(model, rows, given) -> None:
         target = reading.pop("target", None)
         where = [os.path.abspath(name) for name in rows.files]
         given_on = {"sweeps": given.passes, "checkpoint": given.checkpoint, "target": target}
+        if reads_twice(given.method) and not given.stream:
+            given_on["how"] = "stages"  # its fit, on rows that lie apart
         fit(model, where, client, **given_on, **reading)
 
 

@@ -21,12 +21,15 @@ from tamis import (
     BCWClassifier,
     FTRLClassifier,
     FTRLRegressor,
+    GroupLassoClassifierCV,
     LowRankClassifier,
     LowRankFactorization,
     RDAClassifier,
     SieveClassifier,
     StabilitySelector,
     StabilizedSGDClassifier,
+    StabilizedSGDClassifierCV,
+    compare,
 )
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.summing import averaging
@@ -243,15 +246,39 @@ def test_errors_of_tasks_come_home(client, tmp_path):
         td.fit(FTRLClassifier(), BLOCKS, object())
 
 
+def selected():
+    judge = StabilitySelector(FTRLClassifier(random_state=0), n_pairs=3, random_state=0, n_jobs=2)
+    return judge.fit(X, Y).selection_probability_
+
+
+def grouped():
+    model = GroupLassoClassifierCV(groups=np.arange(12) // 3, alphas=4, cv=3, n_jobs=2)
+    return model.fit(X[:, :12].toarray(), Y).cv_results_["split_test_loss"]
+
+
+def tuned():
+    grid = {"eta_factors": (0.5, 1.0), "burn_ins": (2,), "rejections": (0.7,), "purges": (0.5,)}
+    given = {"n_paths": 2, "max_iter": 2, "tol": None, "cv": 3, "random_state": 0, "n_jobs": 2}
+    return StabilizedSGDClassifierCV(**grid, **given).fit(X, Y).coef_
+
+
+def compared():
+    models = {"FTRL": FTRLClassifier(max_iter=2, tol=None), "RDA": RDAClassifier()}
+    tune = {"FTRL": {"alpha": [1e-4, 1e-2]}}
+    record = compare(models, X, Y, tune=tune, folds=2, runs=2, random_state=0, n_jobs=2)
+    return [[row["error"], row["kept"], row["kappa"]] for row in record.rows]
+
+
 @pytest.mark.parametrize("engine", ["dask", "loky"])
-def test_independent_fits_run_under_joblib(client, engine):
+@pytest.mark.parametrize("what", [selected, grouped, tuned, compared])
+@pytest.mark.filterwarnings("ignore:.*kept no feature", "ignore::UserWarning:tamis")
+def test_independent_fits_run_under_joblib(client, engine, what):
     import joblib
 
-    given = {"n_pairs": 3, "random_state": 0, "n_jobs": 2}
-    here = StabilitySelector(FTRLClassifier(random_state=0), **given).fit(X, Y)
+    with joblib.parallel_config("threading"):
+        here = what()
     with joblib.parallel_config(engine):
-        there = StabilitySelector(FTRLClassifier(random_state=0), **given).fit(X, Y)
-    assert np.array_equal(there.selection_probability_, here.selection_probability_)
+        assert np.array_equal(what(), here)
 
 
 @pytest.mark.parametrize("where", ["address", "local:1"])

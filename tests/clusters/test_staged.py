@@ -1,5 +1,6 @@
 """Stabilized models and sieves as wholes, without a cluster: what one machine finds, on parts."""
 
+import pickle
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
@@ -81,6 +82,27 @@ def test_workers_and_losses_change_no_bit(monkeypatch, model, workers):
     monkeypatch.setattr(fitting, "Inline", lambda: team)
     assert bits(staged(model, rows)) == bits(whole)
     assert len({home for _, home in team.at}) >= min(workers, 2)
+
+
+def brought(thing):
+    """Something that came from elsewhere, its arrays read-only, as some engines bring them."""
+    buffers = []
+    words = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(words, buffers=[bytes(one.raw()) for one in buffers])
+
+
+class Strict(Team):
+    """A team whose results may not be written to."""
+
+    def gather(self, handles):
+        return [brought(one) for one in super().gather(handles)]
+
+
+@pytest.mark.parametrize("model", [STABLE, SIEVE], ids=lambda model: type(model).__name__)
+def test_what_an_engine_brings_may_be_read_only(monkeypatch, model):
+    whole = staged(model, HALVES)
+    monkeypatch.setattr(fitting, "Inline", lambda: Strict(2))
+    assert bits(staged(model, HALVES)) == bits(whole)
 
 
 def test_models_are_ordinary(tmp_path):

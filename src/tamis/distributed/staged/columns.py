@@ -189,22 +189,25 @@ def judged_together(left: Judged, right: Judged) -> Judged:
 
 # --------------------------------------------------------------------------- here
 class Together:
-    """`Passes` over all partitions."""
+    """`Passes` over all partitions; what an engine brings may be read-only, and is copied."""
 
     def __init__(self, grounds: Grounds, scale: float):
         self.grounds, self.scale = grounds, scale
 
     def columns(self) -> np.ndarray:
         """Entries, squares, tops."""
-        return self.grounds.summed(column_sums, sums_together, self.scale)
+        return self.grounds.summed(column_sums, sums_together, self.scale).copy()
 
     def leaders(self, full: np.ndarray) -> np.ndarray:
         """Leading values, their lead, sums."""
-        return self.grounds.summed(column_leaders, leaders_together, self.scale, full)
+        return self.grounds.summed(column_leaders, leaders_together, self.scale, full).copy()
 
     def about(self, full: np.ndarray, leader: np.ndarray, means: np.ndarray) -> np.ndarray:
         """Rows with the leading value, squares about the mean and about it."""
-        return self.grounds.summed(column_spread, plus, self.scale, full, leader, means)
+        found: np.ndarray = self.grounds.summed(
+            column_spread, plus, self.scale, full, leader, means
+        )
+        return found.copy()
 
 
 class Surveyed(Sample):

@@ -44,7 +44,7 @@ class Executor(Protocol):
         """A handle of a value, or of what a lazy value (a dask collection) computes to there."""
 
     def gather(self, handles: Sequence[Any]) -> list:
-        """What came of it, with the first error of a task, or `Lost`."""
+        """What came of it, with the first error of a task, or `Lost`. It may be read-only."""
 
     def cancel(self, handles: Sequence[Any]) -> None:
         """Forget about it."""

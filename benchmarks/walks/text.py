@@ -37,21 +37,28 @@ def walk(session: Session, quick: bool) -> list[Goal]:
         "tamis fit blog.csv --test blog_test.parquet --missing zero --hash-bits 16 --top 10"
     )
     session.run("tamis explain hundred.tamis blog_test.parquet --row 3 --top 8")
-    session.say("Texts leave Python as a description only; a frame is read as the file was:")
-    session.run("tamis export hundred.tamis --out hundred.py", expected=1)
-    session.run("tamis export hundred.tamis --out hundred.json && wc -c hundred.json")
+    session.say(
+        "A file that scores texts without tamis; SQL does not split texts, and says what does:"
+    )
+    session.run("tamis export hundred.tamis --out hundred.py && wc -c hundred.py")
+    session.run("tamis export hundred.tamis --to sql", expected=1)
+    session.say("A frame is read as the file was, by the model and by the exported file:")
     session.python(PYTHON)
     return [session.made_up("text", "blog.tamis", ("day", "author", "id"))]
 
 
 PYTHON = """
-import pandas, tamis
+import numpy as np, pandas, runpy, tamis
 
 blog = pandas.read_parquet("blog_test.parquet")
 model = tamis.load("hundred.tamis")
 print("error of a frame:", round((model.predict(blog) != blog["about_iraq"]).mean(), 4))
 war = {"day": "2004-05-01", "author": "dana", "entry": "troops and weapons in the war"}
 print("one entry:", model.predict([war])[0])
+alone = runpy.run_path("hundred.py")["predict_proba"]
+rows = blog.astype(object).where(blog.notna(), None).to_dict("records")
+away = np.abs([alone(row) for row in rows] - model.predict_proba(blog)).max()
+print("exported file and model agree:", away < 1e-9)
 """
 
 

@@ -49,6 +49,18 @@ def test_live_says_the_same(model):
         assert dict(one.contributions) == pytest.approx(dict(other.contributions))
 
 
+def test_the_first_of_two_classes_has_the_other_sign(model):
+    yes, no = model.explain(FRAME).row(3, "yes"), model.explain(FRAME).row(3, "no")
+    assert (no.label, no.score, no.intercept) == ("no", -yes.score, -yes.intercept)
+    assert no.contributions == [(name, -share) for name, share in yes.contributions]
+    assert yes == model.explain(FRAME)[3]
+    told = tamis.live(model).explain(FRAME.iloc[3].to_dict(), label="no")
+    assert dict(told.contributions) == pytest.approx(dict(no.contributions))
+    assert (told.label, told.score) == ("no", pytest.approx(no.score))
+    with pytest.raises(ValueError, match="label='maybe' is none of"):
+        model.explain(FRAME).row(3, "maybe")
+
+
 def test_printed_forms(model):
     found = model.explain(FRAME)
     assert repr(found).startswith("row 0: ")

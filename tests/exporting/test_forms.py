@@ -259,6 +259,70 @@ def test_a_scorecard_without_rows_states_a_bound():
     assert "decisions change" in exported(model, "scorecard", X=sp.csr_array(X)).decode()
 
 
+def read_card(text, records):
+    """Points of records by a card alone, as a person adds them, and the threshold on it."""
+    gaps = dict(re.findall(r"(?:as|,) (\w+) (-?\d+(?:\.\d+)?)", text))
+    points = np.zeros(len(records))
+    for name, unit, worth in re.findall(
+        r"\| (.*?)(?:, for every ([\d.,]+))? \| ([+-]\d+) \|", text
+    ):
+        field, _, word = name.partition("=")
+        for row, record in enumerate(records):
+            day = pd.Timestamp(record["when"])
+            if "days since" in name:
+                value = (day - pd.Timestamp(name.split()[-1])).days
+            elif field == "when.month":
+                value = str(day.month) == word
+            elif field == "when.weekday":
+                value = day.day_name()[:3] == word
+            elif word:
+                value = record[field] == word
+            else:
+                value = gaps.get(name, np.nan) if record[name] is None else record[name]
+            points[row] += int(worth) * float(value) / float((unit or "1").replace(",", ""))
+    return points, float(re.search(r"More than (-?[\d.]+) points: yes", text)[1])
+
+
+@pytest.mark.parametrize("given", [False, True], ids=["bound", "rows"])
+def test_a_scorecard_counts_in_numbers_of_the_table(given):
+    rng = np.random.default_rng(0)
+    days = pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 365, 300), unit="D")
+    table = pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, 300) + 0.0,
+            "city": rng.choice(["Bonn", "Ulm"], 300),
+            "when": days,
+        }
+    )
+    votes = (table["age"] - 40) / 10 + (table["city"] == "Bonn") + days.month / 4 - 2
+    y = np.where(votes + rng.normal(0, 0.3, 300) > 0, "yes", "no")
+    table["age"] = table["age"].where(rng.random(300) > 0.1)
+    table["when"] = table["when"].astype(str)
+    kinds = {"age": "number", "city": "category", "when": "date"}
+    steps = make_pipeline(
+        tamis.Table(kinds=kinds, missing="zero"), FTRLClassifier(1e-4, random_state=0)
+    ).fit(table, y)
+    records = table.astype(object).where(table.notna(), None).to_dict("records")
+    text = exported(steps, "scorecard", points=50, X=table if given else None).decode()
+    points, threshold = read_card(text, records)
+    changed = int(((points > threshold) != (steps.predict(table) == "yes")).sum())
+    assert "age, for every 10 |" in text
+    if given:
+        assert f"{changed:,} decisions change" in text
+    assert changed < 15
+    assert np.corrcoef(points, steps.decision_function(table))[0, 1] > 0.99
+
+
+def test_a_scorecard_says_of_texts_that_they_need_a_program():
+    texts = ["good film", "bad film"] * 30
+    model = make_pipeline(TfidfVectorizer(), FTRLClassifier(random_state=0)).fit(texts, [1, 0] * 30)
+    text = exported(model, "scorecard", X=texts).decode()
+    assert "A word of a text (text) counts by its weight in the text" in text
+    assert "Rounding, on 60 rows" in text
+    counted = make_pipeline(CountVectorizer(), FTRLClassifier(random_state=0))
+    assert "program" not in exported(counted.fit(texts, [1, 0] * 30), "scorecard").decode()
+
+
 # --------------------------------------------------------------------------- who, where, how many
 def test_few_columns_of_many_leave():
     rows = np.concatenate((RNG.integers(0, 300, 600), np.arange(300), np.arange(300)))

@@ -57,6 +57,10 @@ def test_one_prediction_explained(folder, capsys):
     shown = here("explain", *given, "--row", 17, capsys=capsys).out
     assert "the score of yes" in shown
     assert all(name in shown for name in names)
+    other = json.loads(
+        here("explain", *given, "--row", 17, "--class", "no", "--json", capsys=capsys).out
+    )
+    assert (other["class"], other["score"]) == ("no", -told["score"])
 
 
 def test_rows_that_are_not_there_and_models_that_say_nothing(folder, tmp_path, capsys):

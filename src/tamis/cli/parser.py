@@ -144,7 +144,11 @@ def _explain(commands) -> None:
     one.add_argument("model", metavar="MODEL", help="a file that tamis fit --out wrote")
     one.add_argument("file", nargs="+", metavar="FILE", help=_FILES)
     one.add_argument("--row", type=int, default=1, help="number of the row, from 1; default: 1")
-    one.add_argument("--class", dest="label", help="class to explain; default: the predicted one")
+    one.add_argument(
+        "--class",
+        dest="label",
+        help="class to explain; default: the predicted one, of two the second",
+    )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")
     one.add_argument("--json", action="store_true", help="as JSON")
     reading(one, schema=True)

@@ -4,12 +4,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tamis.base.border import take_matrix
 from tamis.base.machine.disk import StrPath, replacing
 from tamis.exporting.forms.onnx import onnx_of
 from tamis.exporting.forms.plain import json_of
 from tamis.exporting.forms.python import python_of
 from tamis.exporting.forms.scorecard import scorecard_of
 from tamis.exporting.forms.sql import sql_of
+from tamis.exporting.inputs.pipelines import steps_of
 from tamis.exporting.linear import linear_of
 
 SUFFIXES = {
@@ -67,8 +69,8 @@ def export(
     points : int, default=10
         Most points of a feature on a scorecard.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows by which the points of a scorecard are chosen, and on which the cost of rounding is
-        told. Without them only a bound is.
+        Rows, as the model's `predict` takes them, by which the points of a scorecard are chosen,
+        and on which the cost of rounding is told. Without them only a bound is.
 
     See Also
     --------
@@ -143,5 +145,17 @@ def exported(
     if form == "sql":
         return sql_of(linear, dialect, table).encode()
     if form == "scorecard":
-        return scorecard_of(linear, points, X).encode()
+        return scorecard_of(linear, points, _taken(model, X)).encode()
     return (json_of if form == "json" else python_of)(linear).encode()
+
+
+def _taken(model: Any, X: Any) -> Any:
+    """Rows as the kept columns are counted: records go through what reads them before the model."""
+    steps, last = steps_of(model)
+    if X is None or (steps is not None and steps.first is None):
+        return X
+    if steps is not None:
+        X = steps.first.transform(X)
+        return X if steps.weighing is None else steps.weighing.transform(X)
+    asked = getattr(last, "_asked", None)
+    return (take_matrix(last, X, reset=False) if asked is None else asked(X)[1]).scipy()

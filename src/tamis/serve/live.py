@@ -129,7 +129,8 @@ class Live:
             Values of the columns; a mapping has them inside.
         label : object, default=None
             Class, or number of the output, whose score is explained. None is the predicted one of
-            several, and of two classes the second, whose side a score above 0 is on.
+            several, and of two classes the second, whose side a score above 0 is on; the first has
+            the same numbers with the other sign.
 
         Returns
         -------
@@ -141,9 +142,9 @@ class Live:
         with self._lock:
             scores = self._scores(row, values)[0].copy()
             names, shares = self._served.shares(row, values)
-            at, label = output_of(self.model._targets, scores, label)
+            at, sign, label = output_of(self.model._targets, scores, label)
             intercept = self._served.engine.intercepts()[at]
-        return explained(label, scores[at], intercept, names, shares[:, at])
+        return explained(label, sign * scores[at], sign * intercept, names, sign * shares[:, at])
 
     def save(self, path: StrPath) -> None:
         """Save the model, as `tamis.save` does, between two rows.

@@ -35,20 +35,19 @@ def explained(label, score, intercept, names: Sequence, shares: np.ndarray) -> E
     return Explanation(label, float(score), float(intercept), listed)
 
 
-def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, Any]:
-    """Number of the output of one row that is explained, and its label: the predicted one of
-    several, and of two classes the second, whose side a score above 0 is on.
+def output_of(targets, scores: np.ndarray, label: Any) -> tuple[int, float, Any]:
+    """Number of the output of one row that is explained, its sign and its label: the predicted one
+    of several, and of two classes the second, whose side a score above 0 is on. The first speaks
+    with the other sign.
     """
     classes = getattr(targets, "classes", np.arange(len(scores))).tolist()
-    if len(scores) == 1:
-        return 0, classes[-1]
-    if label is None:
-        at = int(scores.argmax())
-    elif label in classes:
-        at = classes.index(label)
-    else:
+    if label is not None and label not in classes:
         raise ValueError(f"label={label!r} is none of {classes[:10]}. Pass one of them.")
-    return at, classes[at]
+    if len(scores) == 1:
+        first = label is not None and len(classes) == 2 and label == classes[0]
+        return (0, -1.0, classes[0]) if first else (0, 1.0, classes[-1])
+    at = int(scores.argmax()) if label is None else classes.index(label)
+    return at, 1.0, classes[at]
 
 
 class Explanations:
@@ -95,7 +94,8 @@ class Explanations:
             Number of the row.
         label : object, default=None
             Class, or number of the output. None is the predicted one of several, and of two
-            classes the second, whose side a score above 0 is on.
+            classes the second, whose side a score above 0 is on; the first has the same numbers
+            with the other sign.
 
         Returns
         -------
@@ -106,10 +106,10 @@ class Explanations:
         if not -len(self) <= row < len(self):
             raise IndexError(f"row {row} is outside 0..{len(self) - 1}: so many were explained.")
         scores = self._scores[row]
-        at, label = output_of(self._targets, scores, label)
+        at, sign, label = output_of(self._targets, scores, label)
         part = self.contributions[at][[row]]
-        names = [self.names[k] for k in part.indices]
-        return explained(label, scores[at], self.intercept[row, at], names, part.data)
+        names, begun = [self.names[k] for k in part.indices], sign * self.intercept[row, at]
+        return explained(label, sign * scores[at], begun, names, sign * part.data)
 
     def top(self, row: int = 0, n: int = 10, label: Any = None) -> list[tuple[str, float]]:
         """The largest contributions to the score of a row.

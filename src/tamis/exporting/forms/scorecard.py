@@ -1,5 +1,10 @@
-"""A linear model as a card of whole points, and what the rounding costs."""
+"""A linear model as a card of whole points, and what the rounding costs.
 
+A card is read by people, so numbers stand on it as the table has them: what a model takes in units
+of a column's spread counts in units of the column itself.
+"""
+
+import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -7,15 +12,17 @@ import scipy.sparse as sp
 from scipy.stats import spearmanr
 
 import tamis
+from tamis.exporting.inputs.fields import Field
 from tamis.exporting.linear import LOGISTIC, Linear
 
 TRIED = 400  # scales that are tried
 BARS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # probabilities of the table
+DAY = 86400.0
 
 
 class Card(NamedTuple):
-    """Points a feature, by the `units` of its values; the score is nearly the points' sum divided
-    by `scale`, and the intercept.
+    """Points a feature, by the `units` of its values; the score is nearly the points' sum less the
+    threshold, divided by `scale`.
     """
 
     points: np.ndarray  # whole numbers, one a kept column
@@ -23,6 +30,33 @@ class Card(NamedTuple):
     scale: float
     threshold: float  # points above which the score is above 0
     error: dict  # what the rounding costs
+
+
+class Written(NamedTuple):
+    """The kept columns as people write them: a value is centre + spread times what the model
+    takes.
+    """
+
+    names: list[str]
+    centres: np.ndarray
+    spreads: np.ndarray
+
+
+def written(linear: Linear) -> Written:
+    """Names, centres and spreads of the kept columns; a trend counts in days."""
+    names, place = list(linear.names), {int(c): k for k, c in enumerate(linear.columns)}
+    centres, spreads = np.zeros(len(names)), np.ones(len(names))
+    for field in linear.fields.listed:
+        if field.number is not None and field.number in place:
+            at = place[field.number]
+            centres[at], spreads[at] = field.centre, field.spread
+        trend = -1 if field.date is None else field.date.parts.get("trend", -1)
+        if field.date is not None and trend in place:
+            at = place[trend]
+            since = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=field.date.first)
+            spreads[at] = (field.date.last - field.date.first) / DAY or 1.0
+            names[at] = f"{field.name}: days since {since:%Y-%m-%d}"
+    return Written(names, centres, spreads)
 
 
 def scorecard_of(linear: Linear, points: int = 10, X: Any = None) -> str:
@@ -34,14 +68,14 @@ def scorecard_of(linear: Linear, points: int = 10, X: Any = None) -> str:
         )
     if points < 1:
         raise ValueError(f"points={points!r} must be a whole number of at least 1.")
-    card = made(linear, points, X)
-    order = sorted(range(len(linear.names)), key=lambda k: (-abs(card.points[k]), k))
+    card, names = made(linear, points, X), written(linear).names
+    order = sorted(range(len(names)), key=lambda k: (-abs(card.points[k]), k))
     lines = [f"# Scorecard: {linear.title}", "", "| feature | points |", "| --- | ---: |"]
     for k in order:
-        unit = "" if card.units[k] == 1.0 else f", for every {card.units[k]:g}"
+        unit = "" if card.units[k] == 1.0 else f", for every {card.units[k]:,.12g}"
         if card.points[k]:
-            lines.append(f"| {_cell(linear.names[k])}{unit} | {card.points[k]:+d} |")
-    lines += ["", "Multiply each feature by its points, and add.", *_meaning(linear, card)]
+            lines.append(f"| {_cell(names[k])}{unit} | {card.points[k]:+d} |")
+    lines += ["", _way(linear, card), "", *_meaning(linear, card)]
     lines += ["", *_cost(card, int(np.count_nonzero(card.points == 0)))]
     return "\n".join([*lines, "", f"Made by tamis {tamis.__version__}.", ""])
 
@@ -51,40 +85,44 @@ def made(linear: Linear, most: int, X: Any = None) -> Card:
 
     Without rows it is the one whose score is nearest, per unit of the features.
     """
-    weights, columns = linear.weights[:, 0], linear.columns
+    weights, columns, spreads = linear.weights[:, 0], linear.columns, written(linear).spreads
     rows = None
     if X is not None:
         rows = sp.csr_array(X)[:, columns] if sp.issparse(X) else np.asarray(X)[:, columns]
-    units = _known_units(linear) if rows is None else _units(rows)
-    sized = weights * units
+    units = _known_units(linear, spreads) if rows is None else _units(rows, spreads)
+    sizes = units / spreads  # of the units, in numbers as the model takes them
+    sized = weights * sizes
     largest = float(np.abs(sized).max(initial=0.0))
     if not largest:
-        return _judged(linear, np.zeros(len(columns), int), units, 1.0, rows)
+        return _judged(linear, np.zeros(len(columns), int), sizes, 1.0, rows)
     tried = most / largest * np.linspace(1.0 / TRIED, 1.0, TRIED)
     found, best = tried[-1], np.inf
     for scale in tried[::-1]:
         rounded = np.rint(sized * scale)
-        away = _distance(sized, rounded, scale, units, rows)
+        away = _distance(sized, rounded, scale, sizes, rows)
         if away < best * (1.0 - 1e-12):
             found, best = scale, away
-    return _judged(linear, np.rint(sized * found).astype(int), units, float(found), rows)
+    return _judged(linear, np.rint(sized * found).astype(int), sizes, float(found), rows)
 
 
-def _known_units(linear: Linear) -> np.ndarray:
-    """Units without a look at rows: of wide columns their spread, where the model knows it."""
-    if linear.spread is None:
-        return np.ones(len(linear.columns))
-    return np.maximum(_round(linear.spread), 1.0)
+def _known_units(linear: Linear, spreads: np.ndarray) -> np.ndarray:
+    """Units without a look at rows: near the spread of a column of a table, and of other wide ones,
+    where the model knows it.
+    """
+    known = np.ones(len(linear.columns)) if linear.spread is None else linear.spread
+    units = np.ones(len(known)) if linear.spread is None else np.maximum(_round(known), 1.0)
+    return np.where(spreads == 1.0, units, _round(spreads * np.where(known > 0.0, known, 1.0)))
 
 
-def _units(rows) -> np.ndarray:
+def _units(rows, spreads: np.ndarray) -> np.ndarray:
     """A round unit near the spread of each column; 1 of columns that are 0 and 1."""
     square = rows.multiply(rows) if sp.issparse(rows) else rows**2
     mean = np.ravel(rows.mean(axis=0))
     spread = np.sqrt(np.maximum(np.ravel(square.mean(axis=0)) - mean**2, 0.0))
     # A number is its own square where it is 0 or 1.
     other = np.ravel(np.abs(square - rows).sum(axis=0))
-    return np.where((other == 0.0) | (spread == 0.0), 1.0, _round(spread))
+    plain = ((other == 0.0) | (spread == 0.0)) & (spreads == 1.0)
+    return np.where(plain, 1.0, _round(np.where(spread > 0.0, spread, 1.0) * spreads))
 
 
 def _round(sizes: np.ndarray) -> np.ndarray:
@@ -95,26 +133,27 @@ def _round(sizes: np.ndarray) -> np.ndarray:
     return power * steps[np.abs(sizes[:, None] / power[:, None] - steps).argmin(axis=1)]
 
 
-def _distance(sized, rounded, scale: float, units, rows) -> float:
+def _distance(sized, rounded, scale: float, sizes, rows) -> float:
     """How far a card is from the model: squared error of the scores of rows about their mean, as a
     share of their spread, or the largest error per unit.
     """
     if rows is None:
         return float(np.abs(sized - rounded / scale).sum())
-    own, other = rows @ (sized / units), rows @ (rounded / units)
+    own, other = rows @ (sized / sizes), rows @ (rounded / sizes)
     if not own.std() or not other.std():
         return float("inf")
     return float(1.0 - np.corrcoef(own, other)[0, 1])
 
 
-def _judged(linear: Linear, points, units, scale: float, rows) -> Card:
-    """A card with what its rounding costs."""
-    weights, begun = linear.weights[:, 0], float(linear.intercepts[0])
-    away = np.abs(weights * units - points / scale)
+def _judged(linear: Linear, points, sizes, scale: float, rows) -> Card:
+    """A card with what its rounding costs. At the centres of columns its score is the model's, for
+    rows lie about them.
+    """
+    weights, begun, known = linear.weights[:, 0], float(linear.intercepts[0]), written(linear)
+    away, units = np.abs(weights * sizes - points / scale), sizes * known.spreads
     error: dict[str, Any] = {"bound": float(away.sum()), "rows": 0}
-    threshold = -begun * scale
     if rows is not None and rows.shape[0] > 1:
-        own, other = rows @ weights + begun, (rows @ (points / units) - threshold) / scale
+        own, other = rows @ weights + begun, rows @ (points / sizes) / scale + begun
         flat = not np.ptp(own) or not np.ptp(other)
         error |= {
             "rows": int(rows.shape[0]),
@@ -122,13 +161,40 @@ def _judged(linear: Linear, points, units, scale: float, rows) -> Card:
             "rank_correlation": None if flat else float(spearmanr(own, other).statistic),
             "changed": int(((own > 0) != (other > 0)).sum()),
         }
+    threshold = float(points @ (known.centres / units)) - begun * scale
     return Card(points, units, scale, threshold, error)
+
+
+# --------------------------------------------------------------------------- sentences
+def _way(linear: Linear, card: Card) -> str:
+    """How a card is used."""
+    listed = linear.fields.listed
+    lines = ["Multiply each feature by its points, and add."]
+    if ((card.units != 1.0) & (card.points != 0)).any():
+        lines = ["Divide each feature by its unit, multiply by its points, and add."]
+    kept = {int(column) for column in linear.columns}
+    numbers = [field for field in listed if field.number in kept]
+    gaps = [(f.name, f.centre if f.fill is None else f.fill) for f in numbers if _takes_gaps(f)]
+    if gaps:
+        told = (f"{_cell(name)} {value:.6g}" for name, value in gaps)
+        lines.append(f"A gap counts as {', '.join(told)}.")
+    if weighed := [_cell(f.name) for f in listed if f.text and (f.text.norm or f.text.factors)]:
+        lines.append(
+            f"A word of a text ({', '.join(weighed)}) counts by its weight in the text, which "
+            "takes a program to find."
+        )
+    return " ".join(lines)
+
+
+def _takes_gaps(field: Field) -> bool:
+    """Whether a field may be missing."""
+    return field.gap is not None or field.fill is not None
 
 
 def _meaning(linear: Linear, card: Card) -> list[str]:
     """What a sum of points says."""
     if linear.classes is None:
-        begun = float(linear.intercepts[0])
+        begun = -card.threshold / card.scale
         return [f"The number is {begun:.6g} and the points divided by {card.scale:.6g}."]
     first, second = (_cell(name) for name in linear.classes)
     lines = [f"More than {card.threshold:.2f} points: {second}; else {first}."]
@@ -149,8 +215,8 @@ def _cost(card: Card, gone: int) -> list[str]:
     if not error["rows"]:
         lines.append(
             f"Rounding changes the score by at most {error['bound']:.3g} where no feature is "
-            "larger in size than its unit. Give rows, and the change of ranks and decisions is "
-            "told."
+            "farther from 0, or from the mean of its column, than its unit. Give rows, and the "
+            "change of ranks and decisions is told."
         )
         return lines
     ranks = error["rank_correlation"]

@@ -4,6 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tamis
 from tamis import (
@@ -124,7 +128,25 @@ def test_shares_of_kernels():
     assert len(found.names) <= len(model.kernel_names_)
 
 
+def test_a_pipeline_is_explained_by_its_last_step():
+    texts = ["good film", "bad film", "good play", "bad play"] * 20
+    steps = make_pipeline(CountVectorizer(), FTRLClassifier(alpha=0.01, random_state=0))
+    steps.fit(texts, ["good" in text for text in texts])
+    found = tamis.explain(steps, ["good good film"])
+    assert found.score == pytest.approx(steps.decision_function(["good good film"]))
+    assert found.top(0, 1)[0][0] == "good"
+    assert {"good", "bad"} <= set(found.names) <= {"good", "bad", "film", "play"}
+    hashed = make_pipeline(HashingVectorizer(n_features=64), FTRLClassifier(random_state=0))
+    hashed.fit(texts, ["good" in text for text in texts])
+    assert tamis.explain(hashed, texts[:1]).names[0].startswith("x")
+    metric = make_pipeline(StandardScaler(), SDistClassifier(random_state=0)).fit(X, Y)
+    assert tamis.explain(metric, X[:2]).names == metric[-1].get_term_names()
+
+
 def test_what_cannot_be_explained_says_why():
+    with pytest.raises(TypeError, match="a LogisticRegression does not say"):
+        tamis.explain(make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y), X)
+
     with pytest.raises(TypeError, match="are no sums over columns"):
         TriClassSVC(kernel="rbf").fit(X, Y == "yes").explain(X)
 

@@ -1,5 +1,6 @@
 """Where scores come from: what every feature adds to the score of a row."""
 
+import contextlib
 import html
 import importlib
 from collections.abc import Iterator, Sequence
@@ -225,9 +226,10 @@ def explain(model: Any, X: Any) -> Explanations:
     Parameters
     ----------
     model : estimator
-        A fitted model of tamis whose score is a sum.
+        A fitted model of tamis whose score is a sum, or a Pipeline that ends in one: what the
+        columns that the model meets add, by the names that the steps before give them.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The rows.
+        The rows, as `predict` takes them.
 
     Returns
     -------
@@ -244,12 +246,22 @@ def explain(model: Any, X: Any) -> Explanations:
     >>> bool(abs(found[0].score - model.decision_function(X[:1])[0]) < 1e-9)
     True
     """
+    names = None
+    if len(getattr(model, "steps", ())) > 1:
+        before, model = model[:-1], model[-1]
+        X = before.transform(X)
+        with contextlib.suppress(AttributeError):  # of a step that does not name its columns
+            names = before.get_feature_names_out()
     if not hasattr(model, "explain"):
         raise TypeError(
             f"a {type(model).__name__} does not say where its scores come from. Models of tamis "
             "that predict do."
         )
-    return model.explain(X)
+    found = model.explain(X)
+    # What a metric or a kernel model tells are terms, not columns.
+    if names is not None and found.names == names_of(model, found.columns):
+        found.names = [str(names[column]) for column in found.columns]
+    return found
 
 
 class Explains(Left):

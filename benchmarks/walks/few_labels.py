@@ -24,22 +24,27 @@ def walk(session: Session, quick: bool) -> None:
         "--report scans.html --top 6"
     )
     session.report("scans.html")
-    session.say("Machines that ignore the rows without a label, or use them:")
+    session.say(
+        "Machines that ignore the rows without a label, or use them: as they are by default, which "
+        "asks the labels first whether the others help, and at a price that nobody asked about."
+    )
     session.python(MACHINES)
 
 
 MACHINES = """
-import numpy as np, pandas, tamis
+import numpy as np, pandas, tamis, warnings
 
+warnings.simplefilter("once")
 scans, test = pandas.read_csv("scans.csv"), pandas.read_csv("scans_test.csv")
 X, y = scans.drop(columns="digit").to_numpy(), scans["digit"].fillna("?").to_numpy()
 X_test, y_test = test.drop(columns="digit").to_numpy(), test["digit"].to_numpy()
 known = y != "?"
 print(known.sum(), "labels,", (~known).sum(), "rows without one")
 for mode in ("svm", "usvm", "s3vm", "3c"):
-    model = tamis.TriClassSVC(mode, C=0.1, C_unlabeled=0.01, unlabeled="?", balance=False)
-    model.fit(X, y)
-    print(f"{mode}: error {1 - model.score(X_test, y_test):.1%}")
+    model = tamis.TriClassSVC(mode, unlabeled="?", balance=False).fit(X, y)
+    paid = tamis.TriClassSVC(mode, C_unlabeled=0.01, unlabeled="?", balance=False).fit(X, y)
+    errors = [f"{1 - one.score(X_test, y_test):.1%}" for one in (model, paid)]
+    print(f"{mode}: error {errors[0]}; at C_unlabeled=0.01 {errors[1]}")
 ftrl = tamis.FTRLClassifier(random_state=0).fit(X[known], y[known])
 print(f"FTRL on the labels alone: error {1 - ftrl.score(X_test, y_test):.1%}")
 """

@@ -144,10 +144,11 @@ def _of_text(graph: Graph, text: Text, tokens: str, weights: Weights) -> str:
     counts = graph.add("TfIdfVectorizer", tokens, **_pool(text, order))
     double = graph.onnx.TensorProto.DOUBLE
     values = graph.add("Cast", counts, to=double)
-    zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
     if text.binary:
+        zero = graph.constant(np.array(0.0))
         values = graph.add("Cast", graph.add("Greater", values, zero), to=double)
     if text.sublinear:
+        zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
         logged = graph.add("Add", graph.add("Log", graph.add("Max", values, one)), one)
         values = graph.add("Where", graph.add("Greater", values, zero), logged, zero)
     if text.factors:
@@ -161,6 +162,7 @@ def _of_text(graph: Graph, text: Text, tokens: str, weights: Weights) -> str:
         return found
     operator = "ReduceL2" if text.norm == "l2" else "ReduceL1"
     length = graph.add(operator, values, axes=[1], keepdims=1)
+    zero, one = graph.constant(np.array(0.0)), graph.constant(np.array(1.0))
     length = graph.add("Where", graph.add("Greater", length, zero), length, one)
     return graph.add("Div", found, length)
 

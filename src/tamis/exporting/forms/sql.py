@@ -6,6 +6,7 @@ import numpy as np
 
 import tamis
 from tamis.exporting.forms.sql_fields import number, quoted, summand, text
+from tamis.exporting.inputs.fields import ONE_TEXT
 from tamis.exporting.linear import IDENTITY, LINKS, SOFTMAX, Linear
 
 DIALECTS = ("sqlite", "postgresql", "duckdb")
@@ -40,10 +41,11 @@ def _refuse(linear: Linear) -> None:
         return
     way = "Export it to python, whose functions SQLite and DuckDB call once create_function has "
     if texts:
+        column = linear.fields.kind != ONE_TEXT  # that could be left out
+        other = f", or fit without: kinds={{{texts[0]!r}: 'skip'}}" if column else ""
         raise ValueError(
             f"the model splits texts into words ({', '.join(texts[:5])}), and databases differ in "
-            f"what is a word or a lower-case letter. {way}them, or fit without: "
-            f"kinds={{{texts[0]!r}: 'skip'}}."
+            f"what is a word or a lower-case letter. {way}them{other}."
         )
     raise ValueError(f"the model hashes names, which SQL has no function for. {way}them.")
 

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import precision_score, recall_score, roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -18,6 +18,8 @@ from tamis.judge.verdict import columns
 from tamis.judge.verdict.checks import CHECKS, FOUND, PASSED, SILENCED, UNKNOWN, run_checks
 from tamis.judge.verdict.evidence import MOST_ROWS, Evidence
 from tamis.judge.verdict.sentences import verdict_of
+from tamis.report.page.svg import Panel
+from tamis.report.verdict.figures import curve_charts
 
 pytestmark = pytest.mark.quick
 
@@ -388,6 +390,18 @@ def test_a_page_of_a_report(tmp_path):
     assert found.sentences[0].replace("'", "&#x27;") in page
     for key in ("verdict", "judged", "features", "examples"):
         assert f'<section id="{key}">' in page
+
+
+def test_the_point_of_a_curve_is_where_the_model_decides(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Panel, "dot", lambda panel, x, y, *more: drawn.append((panel.title, x, y)))
+    curve_charts(Evidence(MODEL, X[300:], Y[300:]))
+    guess, truth = MODEL.predict(X[300:]), Y[300:]
+    recall = recall_score(truth, guess)
+    assert drawn == [
+        ("ROC curve", pytest.approx(np.mean(guess[truth == 0])), pytest.approx(recall)),
+        ("Precision and recall", pytest.approx(recall), precision_score(truth, guess)),
+    ]
 
 
 def test_a_page_tells_labels_apart(tmp_path):

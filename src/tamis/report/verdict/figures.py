@@ -1,5 +1,7 @@
 """Charts of judged rows: curves of two classes, calibration, confusion, residuals."""
 
+from typing import Any
+
 import numpy as np
 
 from tamis.judge.verdict.columns import area_under
@@ -34,7 +36,8 @@ def figures_of(evidence: Evidence) -> list[tuple[list[str], str]]:
 CURVES_SAID = (
     "Left: share of the rows of a class that are found, against the share of other rows that are "
     "taken for it, as the bar is lowered (ROC; the diagonal is chance). Right: share of the rows "
-    "taken for the class that are of it, against the share found (dashed: the class's own share)."
+    "taken for the class that are of it, against the share found (dashed: the class's own share). "
+    "Points: what the model decides."
 )
 CALIBRATION = (
     "Left: how often the model is right when it says so: rows in ten groups of rising "
@@ -52,16 +55,16 @@ RESIDUALS = (
 
 
 # --------------------------------------------------------------------------- curves
-def _scores(evidence: Evidence) -> list[tuple[str, np.ndarray, np.ndarray]]:
-    """Name, score and membership of each class that gets a curve: the second of two, or several."""
+def _scores(evidence: Evidence) -> list[tuple[Any, np.ndarray, np.ndarray]]:
+    """Label, score and rows of each class that gets a curve: the second of two, or several."""
     classes = getattr(evidence.model, "classes_", np.unique(evidence.y))
     if evidence.score is not None:
-        return [(str(classes[1]), evidence.score, evidence.y == classes[1])]
+        return [(classes[1], evidence.score, evidence.y == classes[1])]
     if evidence.chances is None or evidence.chances.shape[1] != len(classes):
         return []
     counts = np.array([(evidence.y == one).sum() for one in classes])
     first = np.argsort(-counts, kind="stable")[:CURVES]
-    return [(str(classes[k]), evidence.chances[:, k], evidence.y == classes[k]) for k in first]
+    return [(classes[k], evidence.chances[:, k], evidence.y == classes[k]) for k in first]
 
 
 def curve_charts(evidence: Evidence) -> list[str]:
@@ -75,16 +78,16 @@ def curve_charts(evidence: Evidence) -> list[str]:
         panel.axes(Scale(0.0, 1.02, *panel.x_ends), Scale(0.0, 1.04, *panel.y_ends))
     roc.line([0.0, 1.0], [0.0, 1.0], "faint")
     kind = "accent" if len(given) == 1 else "accent several"
-    for name, score, positive in given:
+    for label, score, positive in given:
         false, true, precision = _curve(score, positive)
         roc.line(false, true, kind)
         sharp.line(true[1:], precision[1:], kind)
-        middle = len(false) // 2
-        area = area_under(score, positive)
+        told, name = evidence.guess == label, str(label)
+        area, found = area_under(score, positive), float(told[positive].mean())
         tip = f"{name}: area under the curve {fixed(area, 3)}"
-        roc.dot(false[middle], true[middle], "dot kept", tip)
-        sharp.dot(true[middle], precision[max(middle, 1)], "dot kept", name)
-    name, score, positive = given[0]
+        roc.dot(float(told[~positive].mean()), found, "dot kept", tip)
+        sharp.dot(found, float(positive[told].mean()) if told.any() else 1.0, "dot kept", name)
+    _, score, positive = given[0]
     words = f"area {fixed(area_under(score, positive), 3)}" if len(given) == 1 else ""
     roc.text(roc.x_ends[1], roc.y_ends[0] - 8, words, "end", "note")
     if len(given) == 1:

@@ -9,10 +9,14 @@ from pathlib import Path
 # as shares of the figure. A thumbnail of all of it would show lines and no words.
 PANELS = {
     "plot_associations": (0.49, 0.0, 1.0, 1.0),
+    "plot_believe": (0.665, 0.0, 1.0, 1.0),
     "plot_confidence": (0.675, 0.0, 1.0, 1.0),
+    "plot_groups": (0.0, 0.0, 0.54, 0.56),
+    "plot_harm": (0.0, 0.5, 0.5, 1.0),
     "plot_kernels": (0.345, 0.0, 0.655, 1.0),
     "plot_metric_digits": (0.0, 0.0, 0.55, 1.0),
     "plot_metric_interactions": (0.0, 0.12, 0.52, 0.88),
+    "plot_metric_surface": (0.0, 0.0, 0.5, 1.0),
     "plot_price": (0.0, 0.0, 0.49, 1.0),
     "plot_stabilized": (0.0, 0.5, 0.49, 1.0),
     "plot_thresholding": (0.5, 0.5, 1.0, 1.0),

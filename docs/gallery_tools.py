@@ -11,7 +11,7 @@ PANELS = {
     "plot_associations": (0.49, 0.0, 1.0, 1.0),
     "plot_believe": (0.665, 0.0, 1.0, 1.0),
     "plot_confidence": (0.675, 0.0, 1.0, 1.0),
-    "plot_groups": (0.0, 0.0, 0.54, 0.56),
+    "plot_groups": (0.0, 0.0, 0.51, 0.56),
     "plot_harm": (0.0, 0.5, 0.5, 1.0),
     "plot_kernels": (0.345, 0.0, 0.655, 1.0),
     "plot_metric_digits": (0.0, 0.0, 0.55, 1.0),
@@ -20,7 +20,7 @@ PANELS = {
     "plot_price": (0.0, 0.0, 0.49, 1.0),
     "plot_stabilized": (0.0, 0.5, 0.49, 1.0),
     "plot_thresholding": (0.5, 0.5, 1.0, 1.0),
-    "plot_trust": (0.0, 0.0, 0.45, 0.48),
+    "plot_trust": (0.0, 0.0, 0.45, 0.465),
 }
 ORDER = ("sieve_words.py", "plot_trust.py", "plot_chunks.py", "plot_price.py", "plot_growing.py")
 

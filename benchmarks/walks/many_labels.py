@@ -38,16 +38,18 @@ LOW_RANK = """
 import tamis
 from sklearn.metrics import f1_score
 
+
 def labels(path):
     (rows,) = tamis.open_rows(path, multilabel=True, chunk_rows=30_000, n_features=500)
     return rows.X, rows.targets.toarray()
+
 
 (X, Y), (X_test, Y_test) = labels("reports.svm"), labels("reports_test.svm")
 model = tamis.LowRankClassifier(n_components=100, random_state=0).fit(X, Y)
 sieve = tamis.load("reports.tamis")
 for name, found in (("low rank", model.predict(X_test)), ("sieve", sieve.predict(X_test))):
-    print(f"{name}: {(found != Y_test).mean():.1%} of the labels wrong, macro F1 "
-          f"{f1_score(Y_test, found, average='macro', zero_division=0):.3f}")
+    f1 = f1_score(Y_test, found, average="macro", zero_division=0)
+    print(f"{name}: {(found != Y_test).mean():.1%} of the labels wrong, macro F1 {f1:.3f}")
 """
 TASKS = """
 import numpy as np, tamis
@@ -59,8 +61,9 @@ for penalty in ("individual", "shared", "shared+sparse"):
     model = tamis.MultiTaskRegressor(alpha=0.05, penalty=penalty)
     model.fit(X[train], y[train] / spread, task[train])
     error = y[test] - spread * model.predict(X[test], task[test])
-    print(f"{penalty}: {len(model.support_)} of {X.shape[1]} features, "
-          f"{1 - np.mean(error ** 2) / y[test].var():.1%} of the variance explained")
+    told = 1 - np.mean(error**2) / y[test].var()
+    kept = f"{len(model.support_)} of {X.shape[1]} features"
+    print(f"{penalty}: {kept}, {told:.1%} of the variance explained")
 """
 
 

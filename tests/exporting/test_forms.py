@@ -12,6 +12,7 @@ from exporting.queries import run_query
 from sklearn.decomposition import PCA
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import tamis
 from tamis import FTRLClassifier, FTRLRegressor, GMKLClassifier, MultiTaskClassifier
@@ -311,6 +312,15 @@ def test_a_scorecard_counts_in_numbers_of_the_table(given):
         assert f"{changed:,} decisions change" in text
     assert changed < 15
     assert np.corrcoef(points, steps.decision_function(table))[0, 1] > 0.99
+
+
+def test_a_scorecard_without_rows_takes_the_units_of_a_scaler():
+    X = RNG.normal(size=(200, 2)) * [1.0, 8000.0]
+    y = X[:, 0] + X[:, 1] / 8000 > 0
+    model = make_pipeline(StandardScaler(), FTRLClassifier(1e-4, random_state=0)).fit(X, y)
+    text = exported(model, "scorecard").decode()
+    assert "| x1, for every 10,000 | +" in text
+    assert "| x0 | +" in text
 
 
 def test_a_scorecard_says_of_texts_that_they_need_a_program():

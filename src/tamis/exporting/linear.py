@@ -65,8 +65,10 @@ def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
     if steps is not None:
         given = weights
         columns, weights, intercepts, width = folded(steps, columns, weights, intercepts, width)
-        if spread is not None and len(columns):
-            spread = spread * np.abs(given).max(axis=1) / np.abs(weights).max(axis=1)
+        if len(columns):  # what scalers divide by is a spread too
+            divided = np.abs(given).max(axis=1) / np.abs(weights).max(axis=1)
+            if spread is not None or (divided != 1.0).any():
+                spread = divided if spread is None else spread * divided
     if names is not None and len(names) != width:
         raise ValueError(f"names has {len(names)} entries, but the model has {width:,} columns.")
     known = names_before(steps, width) if steps is not None and names is None else names

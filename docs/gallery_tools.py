@@ -12,7 +12,7 @@ PANELS = {
     "plot_believe": (0.665, 0.0, 1.0, 1.0),
     "plot_confidence": (0.675, 0.0, 1.0, 1.0),
     "plot_groups": (0.0, 0.0, 0.51, 0.56),
-    "plot_harm": (0.0, 0.5, 0.5, 1.0),
+    "plot_harm": (0.0, 0.485, 0.5, 1.0),
     "plot_kernels": (0.345, 0.0, 0.655, 1.0),
     "plot_metric_digits": (0.0, 0.0, 0.55, 1.0),
     "plot_metric_interactions": (0.0, 0.12, 0.52, 0.88),

@@ -11,9 +11,9 @@ from benchmarks.papers.guarantees.runs import (
     DESIGN,
     PERMUTED,
     REAL,
-    Runs,
     all_designs,
     data_folder,
+    fill,
 )
 from benchmarks.papers.sieve.store import Store
 
@@ -230,7 +230,7 @@ def run(quick: bool) -> Page:
     build = ROOT / "build" / "papers"
     build.mkdir(parents=True, exist_ok=True)
     store = Store(build / f"guarantees{mark}.jsonl")
-    Runs(store, quick).all()
+    fill(store, quick)
     title = "Selection with a stated false discovery rate"
     page = Page("guarantees", title, OPENING, room="papers")
     made = all_designs()

@@ -1,14 +1,21 @@
 """The runs: every method on every design, on permuted targets, and on real sets; results are kept
 as they come, so that a run that was stopped goes on.
+
+`TAMIS_BENCH_SECONDS` ends a run early, `TAMIS_BENCH_JOBS` shares it among so many processes.
 """
 
 import os
+import subprocess
+import sys
 import time
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.clock import ROOT
+from benchmarks.pages import machine
 from benchmarks.papers.guarantees import designs, null, rivals
 from benchmarks.papers.guarantees.designs import CLASSES, Design
 from benchmarks.papers.guarantees.measures import judged, kappa
@@ -34,27 +41,29 @@ def all_designs() -> dict[str, Design]:
 
 
 class Runs:
-    """What is run, and where it is kept."""
+    """What is run, and where it is kept; one `share` of so many of it."""
 
-    def __init__(self, store: Store, quick: bool = False):
-        self.store, self.quick, self.code = store, quick, code()
+    def __init__(self, store: Store, quick: bool = False, share: tuple[int, int] = (0, 1)):
+        self.store, self.quick, self.share = store, quick, share
+        self.code, self.machine = code(), machine()
         # A run may be cut short: the same command goes on.
         self.until = time.monotonic() + float(os.environ.get("TAMIS_BENCH_SECONDS", "inf"))
         self.warmed: set = set()
         self.sets: dict = {}
 
     def missing(self, key: tuple, ours: bool) -> bool:
-        """Whether a result is not there, or was made by other code of ours; no longer when time is
-        up.
+        """Whether a result of this share is not there, or was made by other code of ours; no longer
+        when time is up.
         """
-        if time.monotonic() > self.until:
+        number, shares = self.share
+        if time.monotonic() > self.until or zlib.crc32(repr(key).encode()) % shares != number:
             return False
         found = self.store.get(*key)
         return found is None or (ours and found["code"] != self.code)
 
     def keep(self, key: tuple, **figures) -> None:
         """Add a result."""
-        self.store.keep(*key, code=self.code, **figures)
+        self.store.keep(*key, code=self.code, machine=self.machine, **figures)
 
     def design(self, one: Design, methods: dict, seeds, pairs: bool) -> None:
         """Methods on seeds of a design; with `pairs`, agreement of two samples too."""
@@ -147,3 +156,27 @@ class Runs:
                 self.design(one, {name: select}, [seed], pairs=False)
                 if not classes and seed == 0:
                     self.permuted(one, {name: select}, [seed])
+
+
+def fill(store: Store, quick: bool) -> None:
+    """Run what is missing: here, or shared among processes that add to the same file."""
+    jobs = int(os.environ.get("TAMIS_BENCH_JOBS", "1"))
+    if jobs > 1:
+        call = "from benchmarks.papers.guarantees.runs import part; part"
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", f"{call}({str(store.path)!r}, {quick}, {k}, {jobs})"],
+                cwd=ROOT,
+            )
+            for k in range(jobs)
+        ]
+        failed = [one.args for one in started if one.wait()]
+        store.read()
+        if failed:
+            raise RuntimeError(f"{len(failed)} of {jobs} processes failed; what they did is kept.")
+    Runs(store, quick).all()
+
+
+def part(path: str, quick: bool, number: int, shares: int) -> None:
+    """One share of all runs, in a process of its own."""
+    Runs(Store(Path(path)), quick, (number, shares)).all()

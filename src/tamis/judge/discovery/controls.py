@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from tamis.judge.discovery.columns import Columns
+from tamis.judge.discovery.products import Trial
 
 CELLS = 8_000_000  # numbers of a block of correlations
 COMPONENTS = 8  # most common factors
@@ -62,6 +63,23 @@ def sort_company(
         rest, size = large[~grouped & (size > least)], size[~grouped & (size > least)]
         near = rest[np.argsort(-size, kind="stable")[:n_near]]
         found.append(Company(group, own[group], near))
+    return found
+
+
+def given_others(
+    tests: list[Trial], claimed: int, apart: list[np.ndarray], most: int
+) -> list[Trial]:
+    """Tests that have the first ones, which are claimed, as controls too, up to so many: a change
+    of odds is nearer to 1 the more of what tells is left out. Those `apart`, in a test's own group,
+    stay out.
+    """
+    found = []
+    for own, group in zip(tests, apart, strict=True):
+        taken = {own.column, *own.controls.tolist(), *group.tolist()}
+        others = [one.column for one in tests[:claimed] if one.output == own.output]
+        more = [place for place in others if place not in taken]
+        room = max(0, most - len(own.controls))
+        found.append(own._replace(controls=np.append(own.controls, more[:room]).astype(np.int64)))
     return found
 
 

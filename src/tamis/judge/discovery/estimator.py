@@ -244,6 +244,7 @@ class FDRSelector(Discoveries, Claiming):
             self.n_controls,
             self.correction,
             self.n_jobs,
+            self.q,
         )
 
     def _also(self, also) -> np.ndarray:

@@ -190,6 +190,7 @@ OWN = {
                c=2.5),
         Design("products of columns 300/1,000, numbers", columns.products, n=300),
         Design("products of columns 400/1,000, classes", columns.products, CLASSES, n=400, c=2.5),
+        Design("independent 200/20,000, numbers", columns.independent, n=200, p=20_000),
         Design("independent 300/100,000, numbers", columns.independent, n=300, p=100_000, seeds=5),
     )
 }  # fmt: skip

@@ -1,10 +1,12 @@
 """The page: requirements first, then every design, rivals, permuted targets, speed."""
 
+from collections import Counter
+
 import numpy as np
 
 from benchmarks.clock import ROOT
 from benchmarks.pages import Goal, Page, Table, verdict
-from benchmarks.papers.guarantees import designs, null, rivals, speed
+from benchmarks.papers.guarantees import designs, differences, effects, null, rivals, speed
 from benchmarks.papers.guarantees.measures import mean_error
 from benchmarks.papers.guarantees.methods import EXACT, GROUPS, MARGINAL, OURS, PAIRS, STABILITY, Q
 from benchmarks.papers.guarantees.runs import (
@@ -247,6 +249,8 @@ def run(quick: bool) -> Page:
         beside(store),
         nothing(store),
         null_table,
+        effects.table(store),
+        differences.table(lambda *key: figures(store, *key)),
         speed_table,
     ]
     page.tables = [table for table in page.tables if table.rows]
@@ -256,6 +260,9 @@ def run(quick: bool) -> Page:
         kept(store, own, "designs of our own"),
     ]
     goals += [goal for goal in kept_goals if goal]
+    where = Counter(one["machine"] for one in store.found.values())
+    said = [f"{count:,} of the runs on {name}." for name, count in where.most_common()]
+    page.sections = [("Where the runs were made", " ".join(said))]
     page.goals = [*goals, *repeated(store), *null_goals, *speed_goals]
     return page
 

@@ -5,6 +5,7 @@ as they come, so that a run that was stopped goes on.
 """
 
 import os
+import platform
 import subprocess
 import sys
 import time
@@ -16,14 +17,14 @@ import numpy as np
 
 from benchmarks.clock import ROOT
 from benchmarks.pages import machine
-from benchmarks.papers.guarantees import designs, null, rivals
+from benchmarks.papers.guarantees import designs, differences, effects, null, rivals
 from benchmarks.papers.guarantees.designs import CLASSES, Design
 from benchmarks.papers.guarantees.measures import judged, kappa
 from benchmarks.papers.guarantees.methods import OF_CLASSES, OURS, PLAIN, code
 from benchmarks.papers.sieve.store import Store
 
 DESIGN, PERMUTED, REAL = "design", "permuted", "real"
-MINE = {**OURS, **OF_CLASSES}
+MINE = {**OURS, **OF_CLASSES, **differences.METHODS}
 SLOW_SEEDS = 5  # of a rival; its seconds are not those of a selection of ours
 
 
@@ -45,7 +46,8 @@ class Runs:
 
     def __init__(self, store: Store, quick: bool = False, share: tuple[int, int] = (0, 1)):
         self.store, self.quick, self.share = store, quick, share
-        self.code, self.machine = code(), machine()
+        self.code = code()
+        self.machine = f"{machine()}, Python {platform.python_version()}, numpy {np.__version__}"
         # A run may be cut short: the same command goes on.
         self.until = time.monotonic() + float(os.environ.get("TAMIS_BENCH_SECONDS", "inf"))
         self.warmed: set = set()
@@ -109,6 +111,14 @@ class Runs:
                     chosen = self.timed(name, select, data.X, y, one.kind == CLASSES, seed)[0]
                     self.keep(key, size=len(chosen))
 
+    def effects(self, one: Design, seeds) -> None:
+        """Intervals of effects."""
+        for name in OURS:
+            for seed in seeds:
+                key = (effects.EFFECTS, one.name, name, seed)
+                if self.missing(key, True):
+                    self.keep(key, **effects.held(one, name, seed))
+
     def real(self, folder: Path, name: str, run: int) -> None:
         """Our methods on a real set whose targets are in another order."""
         for method, select in OURS.items():
@@ -133,6 +143,11 @@ class Runs:
                 self.design(one, OF_CLASSES, seeds, pairs=False)
         for one in small.values():
             self.permuted(one, OURS, seeds)
+        for name, one in differences.asked():
+            if not self.quick or one.name in small:
+                self.design(one, {name: differences.METHODS[name]}, seeds, pairs=False)
+        for one in small.values() if self.quick else effects.asked():
+            self.effects(one, seeds)
         folder = data_folder()
         names = [n for n in null.names(folder) if not self.quick or n in ("pima", "dexter")]
         for run in range(len(seeds) if self.quick else null.PERMUTATIONS):

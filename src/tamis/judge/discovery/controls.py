@@ -66,6 +66,14 @@ def sort_company(
     return found
 
 
+def outside(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Columns that are not in a group, whose columns ascend."""
+    if not len(group):
+        return columns
+    at = np.minimum(np.searchsorted(group, columns), len(group) - 1)
+    return columns[group[at] != columns]
+
+
 def given_others(
     tests: list[Trial], claimed: int, apart: list[np.ndarray], most: int
 ) -> list[Trial]:

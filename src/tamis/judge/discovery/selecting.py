@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from tamis.base.machine.threads import count_threads
 from tamis.judge.discovery.claims import heads_of, of_pairs
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.controls import Company, company, components, given_others
+from tamis.judge.discovery.controls import Company, company, components, given_others, outside
 from tamis.judge.discovery.products import (
     Block,
     Found,
@@ -98,12 +98,11 @@ def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
     for output, screen in enumerate(screened):
         for column in screen.candidates.tolist():
             mine = of[column]
-            apart = np.append(mine.substitutes, column)
-            shared = screen.controls[~np.isin(screen.controls, apart)]
+            shared = outside(screen.controls[screen.controls != column], mine.substitutes)
             outputs.append(output)
             columns.append(column)
-            controls.append(np.union1d(shared, mine.near))
-            ranked.append(np.append(shared, mine.near[~np.isin(mine.near, shared)]))
+            ranked.append(np.append(shared, outside(mine.near, np.sort(shared))))
+            controls.append(np.sort(ranked[-1]))
             companies.append(mine)
     union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
     return Plan(

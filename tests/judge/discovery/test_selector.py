@@ -49,6 +49,21 @@ def test_intervals_of_effects_cover(wide):
     assert np.mean(held) > 0.85
 
 
+def test_odds_of_a_column_of_one_class_alone_are_finite():
+    """As if it had been met in one more row, half in each class: (30 + 1/2) / (1/2)."""
+    X = np.zeros((400, 30))
+    X[:, 1:] = np.random.default_rng(0).normal(size=(400, 29))
+    X[:30, 0] = 1.0
+    y = np.arange(400) % 2 == 0
+    y[:30] = True
+    for table in (X, sp.csr_array(X)):
+        row = FDRSelector().fit(table, y).table_[0]
+        assert row["column"] == 0
+        assert 20.0 < row["odds_ratio"] < 200.0
+        assert 1.0 < np.exp(row["low"]) < 10.0
+        assert 500.0 < np.exp(row["high"]) < 5000.0
+
+
 def test_several_classes_have_a_family_each(wide):
     X, noise = wide
     y = np.array(["a", "b", "c"])[np.digitize(2.0 * X[:, 3] + 0.5 * noise, [-1.0, 1.0])]

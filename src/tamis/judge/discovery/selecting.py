@@ -9,14 +9,20 @@ from joblib import Parallel, delayed
 from tamis.base.machine.threads import count_threads
 from tamis.judge.discovery.claims import heads_of, of_pairs
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.controls import Company, company, components, given_others, outside
+from tamis.judge.discovery.controls import (
+    Company,
+    company,
+    components,
+    determined_by,
+    given_others,
+    outside,
+)
 from tamis.judge.discovery.products import (
     Block,
     Found,
     Sheet,
     Trial,
     common_start,
-    determined_by,
     try_classes,
     try_numbers,
 )

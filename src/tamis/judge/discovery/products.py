@@ -97,7 +97,7 @@ def try_classes(
     The regressions start from weights (outputs, places).
     """
     everything = [_controls(sheet, test, own) for test in tests]
-    sizes = _sizes(sheet, tests) if own else np.zeros(0)
+    sizes = _sizes(sheet, tests) if own else None
     weights = _newton(sheet, tests, everything, starts, sizes)
     fits = _bent_fits(sheet, tests, everything, weights)
     sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
@@ -110,7 +110,7 @@ def try_classes(
             _add(sums, k, x, left, y - likely, of_rows, bend)
     free = (sheet.total - np.array([len(test.controls) + 1.0 for test in tests])) / sheet.total
     scores, pvalues = _scores(sums, free)
-    if not own:
+    if sizes is None:
         return Found(scores, pvalues, np.full(len(tests), np.nan), np.full(len(tests), np.nan))
     lost = np.maximum(free - 1.0 / sheet.total, 1.0 / sheet.total)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -203,7 +203,7 @@ def _newton(
     tests: Sequence[Trial],
     everything: list[np.ndarray],
     starts: np.ndarray,
-    sizes: Sequence[float] = (),
+    sizes: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Weights of logistic regressions on the controls; where `sizes` are given, with one more row
     in which the last column alone has its size, half in each class.
@@ -229,12 +229,13 @@ def _newton(
                 if k in fresh:
                     bend = weights * likely * (1.0 - likely)
                     bends[k] += controls.T @ (controls * bend[:, None])
-        for k in left if len(sizes) else ():
-            likely = expit(sizes[k] * found[k][-1])
-            losses[k] -= 0.5 * float(np.log(np.maximum(likely * (1.0 - likely), 1e-300)))
-            slopes[k][-1] += sizes[k] * (0.5 - likely)
-            if k in fresh:
-                bends[k][-1, -1] += sizes[k] ** 2 * likely * (1.0 - likely)
+        if sizes is not None:
+            for k in left:
+                likely = expit(sizes[k] * found[k][-1])
+                losses[k] -= 0.5 * float(np.log(np.maximum(likely * (1.0 - likely), 1e-300)))
+                slopes[k][-1] += sizes[k] * (0.5 - likely)
+                if k in fresh:
+                    bends[k][-1, -1] += sizes[k] ** 2 * likely * (1.0 - likely)
         for k in list(left):
             turns[k] += 1
             if turns[k] > TURNS:

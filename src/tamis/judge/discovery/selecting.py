@@ -171,7 +171,7 @@ def judge(
     qvalues[own] = of_pairs(found.pvalues[own], planned.columns[own], sizes, rules.correction)
     told = np.flatnonzero(qvalues < 1.0)
     told = told[np.argsort(found.pvalues[told], kind="stable")]
-    claimed = np.count_nonzero(qvalues[told] <= rules.q)  # the first of them
+    claimed = int(np.count_nonzero(qvalues[told] <= rules.q))  # the first of them
     full = [tests[k] for k in told]
     if rules.logistic:
         apart = [np.intersect1d(groups[k], planned.union) for k in told]

@@ -199,33 +199,6 @@ def real(store: Store) -> tuple[Table, list[Goal]]:
     return Table("y permuted, real sets", head, rows, note), goals
 
 
-def fast(quick: bool) -> tuple[Table, list[Goal]]:
-    """Seconds and memory."""
-    times, wide = speed.small(quick), speed.wide(quick)
-    rows = [
-        ["200 x 1,000", f"{name.split(', ')[1]}, {kind}", f"{seconds:.3f}", ""]
-        for (name, kind), seconds in times.items()
-    ]
-    size = "2,000 x 100,000" if quick else "20,000 x 1,000,000"
-    for name in OURS:
-        found = wide[name]
-        said = f"{found['true']} of 30 found, {found['kept'] - found['true']} false"
-        rows.append(
-            [f"{size}, {wide['cells']:,} nonzeros", f"{name.split(', ')[1]}, classes; {said}",
-             f"{found['cpu']:.1f}", f"{found['grown'] / 2**20:,.0f}"]
-        )  # fmt: skip
-    slowest, cpu = max(times.values()), max(wide[name]["cpu"] for name in OURS)
-    most = max(wide[name]["grown"] for name in OURS)
-    goals = [
-        Goal("200 x 1,000: at most 0.05 s", f"{slowest:.3f} s",
-             verdict(slowest <= speed.SMALL_SECONDS)),
-        Goal(f"{size}: at most 10 s", f"{cpu:.1f} s", verdict(cpu <= speed.WIDE_SECONDS)),
-        Goal(f"{size}: at most 1 GB beside X", f"{most / 1e9:.2f} GB",
-             verdict(most <= speed.WIDE_BYTES)),
-    ]  # fmt: skip
-    return Table("Time and memory", ["rows", "claim", "CPU s", "grown, MiB"], rows), goals
-
-
 def run(quick: bool) -> Page:
     """Run what is missing, and make the page."""
     mark = "_quick" if quick else ""
@@ -240,7 +213,7 @@ def run(quick: bool) -> Page:
     others = [name for name in made if name not in designs.SMALL and name not in own]
     first, goals = required(store)
     null_table, null_goals = real(store)
-    speed_table, speed_goals = fast(quick)
+    speed_table, speed_goals = speed.table(quick)
     page.tables = [
         first,
         every(store, designs.SMALL, "The twelve designs at 200 x 1,000"),

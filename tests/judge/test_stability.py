@@ -204,6 +204,24 @@ def test_the_interval_covers_the_truth(measure, runs):
     assert 0.93 <= covered <= 0.98
 
 
+def test_the_interval_covers_the_truth_where_swaps_of_twins_are_credited():
+    """Ten runs, each of which takes one by chance of the four columns of a module."""
+    random = np.random.default_rng(5)
+    shares = np.concatenate([np.linspace(1.0, 0.2, 12), np.full(28, 0.01)])
+    alike = sp.csr_array(np.kron(np.eye(40), np.where(np.eye(4), 1.0, 0.8)))
+
+    def draw(runs):
+        kept = np.zeros((runs, 160), dtype=bool)
+        run, module = np.nonzero(random.random((runs, 40)) < shares)
+        kept[run, 4 * module + random.integers(0, 4, len(run))] = True
+        return sp.csr_array(kept)
+
+    truth = selection_stability(draw(2000), similarity=alike).value
+    found = [selection_stability(draw(10), similarity=alike) for _ in range(200)]
+    assert truth > selection_stability(draw(2000)).value + 0.3
+    assert 0.91 <= np.mean([f.low <= truth <= f.high for f in found]) <= 0.99
+
+
 def test_ten_million_features_are_no_matter():
     found = selection_stability([[0, 5, 9_999_999], [0, 5, 77], [0, 5]], 10_000_000)
     assert 0.6 < found.value < 0.8

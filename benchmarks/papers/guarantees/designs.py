@@ -27,6 +27,7 @@ class Data(NamedTuple):
     y: np.ndarray
     truth: np.ndarray
     near: np.ndarray  # (true features, columns)
+    effects: np.ndarray | None = None  # of the true features: slopes, or changes of the logit
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Design:
         y = self._target(rng, X[:, truth] @ beta)
         near = np.abs(correlations(truth) if correlations else _sample_correlations(X, truth))
         if y.ndim == 1:
-            return Data(X, y, truth, near > SOFT)
+            slopes = beta if self.kind == NUMBERS else 2.0 * beta
+            return Data(X, y, truth, near > SOFT, slopes if self.outputs == 1 else None)
         # Of several targets pairs are judged: the column k of target t is number t p + k.
         own = np.arange(self.count) % self.outputs
         apart = (own[:, None] == np.arange(self.outputs))[:, :, None] & (near > SOFT)[:, None, :]
@@ -188,6 +190,7 @@ OWN = {
                c=2.5),
         Design("products of columns 300/1,000, numbers", columns.products, n=300),
         Design("products of columns 400/1,000, classes", columns.products, CLASSES, n=400, c=2.5),
+        Design("independent 200/20,000, numbers", columns.independent, n=200, p=20_000),
         Design("independent 300/100,000, numbers", columns.independent, n=300, p=100_000, seeds=5),
     )
 }  # fmt: skip

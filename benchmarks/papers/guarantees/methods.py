@@ -69,6 +69,7 @@ def code() -> str:
     """A digest of what computes the selections: results of other code are made anew."""
     here = Path(__file__).parent
     home = Path(tamis.__file__).parent / "judge" / "discovery"
-    parts = [*sorted(home.rglob("*.py")), *(here / name for name in ("columns.py", "designs.py"))]
+    beside = ("columns.py", "designs.py", "differences.py", "effects.py")
+    parts = [*sorted(home.rglob("*.py")), *(here / name for name in beside)]
     words = b"".join(str(path.relative_to(ROOT)).encode() + path.read_bytes() for path in parts)
     return hashlib.sha1(words).hexdigest()[:12]

@@ -1,19 +1,21 @@
 """The page: requirements first, then every design, rivals, permuted targets, speed."""
 
+from collections import Counter
+
 import numpy as np
 
 from benchmarks.clock import ROOT
 from benchmarks.pages import Goal, Page, Table, verdict
-from benchmarks.papers.guarantees import designs, null, rivals, speed
+from benchmarks.papers.guarantees import designs, differences, effects, null, rivals, speed
 from benchmarks.papers.guarantees.measures import mean_error
 from benchmarks.papers.guarantees.methods import EXACT, GROUPS, MARGINAL, OURS, PAIRS, STABILITY, Q
 from benchmarks.papers.guarantees.runs import (
     DESIGN,
     PERMUTED,
     REAL,
-    Runs,
     all_designs,
     data_folder,
+    fill,
 )
 from benchmarks.papers.sieve.store import Store
 
@@ -197,40 +199,13 @@ def real(store: Store) -> tuple[Table, list[Goal]]:
     return Table("y permuted, real sets", head, rows, note), goals
 
 
-def fast(quick: bool) -> tuple[Table, list[Goal]]:
-    """Seconds and memory."""
-    times, wide = speed.small(quick), speed.wide(quick)
-    rows = [
-        ["200 x 1,000", f"{name.split(', ')[1]}, {kind}", f"{seconds:.3f}", ""]
-        for (name, kind), seconds in times.items()
-    ]
-    size = "2,000 x 100,000" if quick else "20,000 x 1,000,000"
-    for name in OURS:
-        found = wide[name]
-        said = f"{found['true']} of 30 found, {found['kept'] - found['true']} false"
-        rows.append(
-            [f"{size}, {wide['cells']:,} nonzeros", f"{name.split(', ')[1]}, classes; {said}",
-             f"{found['cpu']:.1f}", f"{found['grown'] / 2**20:,.0f}"]
-        )  # fmt: skip
-    slowest, cpu = max(times.values()), max(wide[name]["cpu"] for name in OURS)
-    most = max(wide[name]["grown"] for name in OURS)
-    goals = [
-        Goal("200 x 1,000: at most 0.05 s", f"{slowest:.3f} s",
-             verdict(slowest <= speed.SMALL_SECONDS)),
-        Goal(f"{size}: at most 10 s", f"{cpu:.1f} s", verdict(cpu <= speed.WIDE_SECONDS)),
-        Goal(f"{size}: at most 1 GB beside X", f"{most / 1e9:.2f} GB",
-             verdict(most <= speed.WIDE_BYTES)),
-    ]  # fmt: skip
-    return Table("Time and memory", ["rows", "claim", "CPU s", "grown, MiB"], rows), goals
-
-
 def run(quick: bool) -> Page:
     """Run what is missing, and make the page."""
     mark = "_quick" if quick else ""
     build = ROOT / "build" / "papers"
     build.mkdir(parents=True, exist_ok=True)
     store = Store(build / f"guarantees{mark}.jsonl")
-    Runs(store, quick).all()
+    fill(store, quick)
     title = "Selection with a stated false discovery rate"
     page = Page("guarantees", title, OPENING, room="papers")
     made = all_designs()
@@ -238,7 +213,7 @@ def run(quick: bool) -> Page:
     others = [name for name in made if name not in designs.SMALL and name not in own]
     first, goals = required(store)
     null_table, null_goals = real(store)
-    speed_table, speed_goals = fast(quick)
+    speed_table, speed_goals = speed.table(quick)
     page.tables = [
         first,
         every(store, designs.SMALL, "The twelve designs at 200 x 1,000"),
@@ -247,6 +222,8 @@ def run(quick: bool) -> Page:
         beside(store),
         nothing(store),
         null_table,
+        effects.table(store),
+        differences.table(lambda *key: figures(store, *key)),
         speed_table,
     ]
     page.tables = [table for table in page.tables if table.rows]
@@ -256,6 +233,9 @@ def run(quick: bool) -> Page:
         kept(store, own, "designs of our own"),
     ]
     goals += [goal for goal in kept_goals if goal]
+    where = Counter(one["machine"] for one in store.found.values())
+    said = [f"{count:,} of the runs on {name}." for name, count in where.most_common()]
+    page.sections = [("Where the runs were made", " ".join(said))]
     page.goals = [*goals, *repeated(store), *null_goals, *speed_goals]
     return page
 

@@ -1,22 +1,30 @@
 """The runs: every method on every design, on permuted targets, and on real sets; results are kept
 as they come, so that a run that was stopped goes on.
+
+`TAMIS_BENCH_SECONDS` ends a run early, `TAMIS_BENCH_JOBS` shares it among so many processes.
 """
 
 import os
+import platform
+import subprocess
+import sys
 import time
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.papers.guarantees import designs, null, rivals
+from benchmarks.clock import ROOT
+from benchmarks.pages import machine
+from benchmarks.papers.guarantees import designs, differences, effects, null, rivals
 from benchmarks.papers.guarantees.designs import CLASSES, Design
 from benchmarks.papers.guarantees.measures import judged, kappa
 from benchmarks.papers.guarantees.methods import OF_CLASSES, OURS, PLAIN, code
 from benchmarks.papers.sieve.store import Store
 
 DESIGN, PERMUTED, REAL = "design", "permuted", "real"
-MINE = {**OURS, **OF_CLASSES}
+MINE = {**OURS, **OF_CLASSES, **differences.METHODS}
 SLOW_SEEDS = 5  # of a rival; its seconds are not those of a selection of ours
 
 
@@ -34,27 +42,30 @@ def all_designs() -> dict[str, Design]:
 
 
 class Runs:
-    """What is run, and where it is kept."""
+    """What is run, and where it is kept; one `share` of so many of it."""
 
-    def __init__(self, store: Store, quick: bool = False):
-        self.store, self.quick, self.code = store, quick, code()
+    def __init__(self, store: Store, quick: bool = False, share: tuple[int, int] = (0, 1)):
+        self.store, self.quick, self.share = store, quick, share
+        self.code = code()
+        self.machine = f"{machine()}, Python {platform.python_version()}, numpy {np.__version__}"
         # A run may be cut short: the same command goes on.
         self.until = time.monotonic() + float(os.environ.get("TAMIS_BENCH_SECONDS", "inf"))
         self.warmed: set = set()
         self.sets: dict = {}
 
     def missing(self, key: tuple, ours: bool) -> bool:
-        """Whether a result is not there, or was made by other code of ours; no longer when time is
-        up.
+        """Whether a result of this share is not there, or was made by other code of ours; no longer
+        when time is up.
         """
-        if time.monotonic() > self.until:
+        number, shares = self.share
+        if time.monotonic() > self.until or zlib.crc32(repr(key).encode()) % shares != number:
             return False
         found = self.store.get(*key)
         return found is None or (ours and found["code"] != self.code)
 
     def keep(self, key: tuple, **figures) -> None:
         """Add a result."""
-        self.store.keep(*key, code=self.code, **figures)
+        self.store.keep(*key, code=self.code, machine=self.machine, **figures)
 
     def design(self, one: Design, methods: dict, seeds, pairs: bool) -> None:
         """Methods on seeds of a design; with `pairs`, agreement of two samples too."""
@@ -100,6 +111,14 @@ class Runs:
                     chosen = self.timed(name, select, data.X, y, one.kind == CLASSES, seed)[0]
                     self.keep(key, size=len(chosen))
 
+    def effects(self, one: Design, seeds) -> None:
+        """Intervals of effects."""
+        for name in OURS:
+            for seed in seeds:
+                key = (effects.EFFECTS, one.name, name, seed)
+                if self.missing(key, True):
+                    self.keep(key, **effects.held(one, name, seed))
+
     def real(self, folder: Path, name: str, run: int) -> None:
         """Our methods on a real set whose targets are in another order."""
         for method, select in OURS.items():
@@ -124,6 +143,11 @@ class Runs:
                 self.design(one, OF_CLASSES, seeds, pairs=False)
         for one in small.values():
             self.permuted(one, OURS, seeds)
+        for name, one in differences.asked():
+            if not self.quick or one.name in small:
+                self.design(one, {name: differences.METHODS[name]}, seeds, pairs=False)
+        for one in small.values() if self.quick else effects.asked():
+            self.effects(one, seeds)
         folder = data_folder()
         names = [n for n in null.names(folder) if not self.quick or n in ("pima", "dexter")]
         for run in range(len(seeds) if self.quick else null.PERMUTATIONS):
@@ -147,3 +171,27 @@ class Runs:
                 self.design(one, {name: select}, [seed], pairs=False)
                 if not classes and seed == 0:
                     self.permuted(one, {name: select}, [seed])
+
+
+def fill(store: Store, quick: bool) -> None:
+    """Run what is missing: here, or shared among processes that add to the same file."""
+    jobs = int(os.environ.get("TAMIS_BENCH_JOBS", "1"))
+    if jobs > 1:
+        call = "from benchmarks.papers.guarantees.runs import part; part"
+        started = [
+            subprocess.Popen(
+                [sys.executable, "-c", f"{call}({str(store.path)!r}, {quick}, {k}, {jobs})"],
+                cwd=ROOT,
+            )
+            for k in range(jobs)
+        ]
+        failed = [one.args for one in started if one.wait()]
+        store.read()
+        if failed:
+            raise RuntimeError(f"{len(failed)} of {jobs} processes failed; what they did is kept.")
+    Runs(store, quick).all()
+
+
+def part(path: str, quick: bool, number: int, shares: int) -> None:
+    """One share of all runs, in a process of its own."""
+    Runs(Store(Path(path)), quick, (number, shares)).all()

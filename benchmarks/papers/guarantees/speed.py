@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from benchmarks.clock import fresh, interleaved
 from benchmarks.memory import forget_peak
+from benchmarks.pages import Goal, Table, verdict
 from benchmarks.papers.guarantees.designs import CLASSES, SMALL
 from benchmarks.papers.guarantees.methods import EXACT, GROUPS, OURS
 from tamis.base.machine.memory import peak_memory
@@ -84,3 +85,30 @@ def wide(quick: bool) -> dict:
     for name in (EXACT, GROUPS):
         timed[name]["grown"] = weighed[name]["grown"]
     return timed
+
+
+def table(quick: bool) -> tuple[Table, list[Goal]]:
+    """Seconds and memory."""
+    times, million = small(quick), wide(quick)
+    rows = [
+        ["200 x 1,000", f"{name.split(', ')[1]}, {kind}", f"{seconds:.3f}", ""]
+        for (name, kind), seconds in times.items()
+    ]
+    size = "2,000 x 100,000" if quick else "20,000 x 1,000,000"
+    for name in OURS:
+        found = million[name]
+        said = f"{found['true']} of 30 found, {found['kept'] - found['true']} false"
+        rows.append(
+            [f"{size}, {million['cells']:,} nonzeros", f"{name.split(', ')[1]}, classes; {said}",
+             f"{found['cpu']:.1f}", f"{found['grown'] / 2**20:,.0f}"]
+        )  # fmt: skip
+    slowest, cpu = max(times.values()), max(million[name]["cpu"] for name in OURS)
+    most = max(million[name]["grown"] for name in OURS)
+    goals = [
+        Goal("200 x 1,000: at most 0.05 s", f"{slowest:.3f} s",
+             verdict(slowest <= SMALL_SECONDS)),
+        Goal(f"{size}: at most 10 s", f"{cpu:.1f} s", verdict(cpu <= WIDE_SECONDS)),
+        Goal(f"{size}: at most 1 GB beside X", f"{most / 1e9:.2f} GB",
+             verdict(most <= WIDE_BYTES)),
+    ]  # fmt: skip
+    return Table("Time and memory", ["rows", "claim", "CPU s", "grown, MiB"], rows), goals

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.special import expit
 
 from benchmarks.papers.guarantees import plain
-from benchmarks.papers.guarantees.columns import chain, factors, independent
+from benchmarks.papers.guarantees.columns import blocks, chain, factors, independent
 from benchmarks.papers.guarantees.designs import CLASSES, NUMBERS, Design
 from tamis import FDRSelector
 
@@ -34,6 +35,44 @@ def test_z_is_that_of_a_hand_computation_with_the_same_controls(kind, substitute
         z, p = plain.test(Z[:, j], data.y, C, kind == CLASSES)
         assert model.scores_[j] == pytest.approx(z, rel=1e-6, abs=1e-8)
         assert model.pvalues_[j] == pytest.approx(p, rel=1e-5)
+
+
+@pytest.mark.parametrize("law", [independent, blocks(2, 0.55)], ids=["independent", "twins"])
+def test_odds_are_those_of_a_regression_on_controls_and_on_what_else_is_claimed(law):
+    """With one more row for the column itself, half in each class; but not on substitutes, and on
+    at most one column in ten rows.
+    """
+    data = Design("small", law, CLASSES, n=400, p=300, count=20, c=2.5).sample(0)
+    model = _fitted(data, CLASSES, n_controls=3)
+    assert model.n_components_ == 0
+    Z = (data.X - data.X.mean(axis=0)) / data.X.std(axis=0)
+    tests = {int(j): k for k, j in enumerate(model.candidates_)}
+    claimed = [row["column"] for row in model.table_ if row["qvalue"] <= 0.1]
+    assert len(claimed) >= 3
+    more = 0
+    for row in model.table_:
+        j = row["column"]
+        controls = model.controls_[tests[j]].tolist()
+        apart = {j, *controls, *model.substitutes_[[tests[j]]].indices.tolist()}
+        others = [k for k in claimed if k not in apart][: 40 - len(controls)]
+        more += len(others)
+        A = np.column_stack([Z[:, controls + others], np.ones(400), Z[:, j]])
+        size = 2.0 * (Z[:, j] ** 2).mean() / np.abs(Z[:, j]).mean()
+        w = np.zeros(A.shape[1])
+        for _ in range(20):
+            likely, own = expit(A @ w), expit(size * w[-1])
+            gram = A.T @ (A * (likely * (1.0 - likely))[:, None])
+            gram[-1, -1] += size**2 * own * (1.0 - own)
+            slope = A.T @ (data.y - likely)
+            slope[-1] += size * (0.5 - own)
+            w = w + np.linalg.solve(gram, slope)
+        assert row["estimate"] == pytest.approx(w[-1] / data.X[:, j].std(), rel=1e-5)
+        likely = expit(A @ w)
+        spread = np.linalg.inv(gram)
+        meat = A.T @ (A * np.square(data.y - likely)[:, None]) * 400 / (400 - A.shape[1])
+        least = max(spread[-1, -1], (spread @ meat @ spread)[-1, -1])
+        assert row["error"] == pytest.approx(np.sqrt(least) / data.X[:, j].std(), rel=0.02)
+    assert more > 0
 
 
 @pytest.mark.parametrize("kind", [NUMBERS, CLASSES])

@@ -62,7 +62,7 @@ def test_constants_are_those_of_the_trials():
     assert (by_path.TURNS, by_path.MOST, by_pass.SPREAD) == (6, 4, 0.5)
     assert by_pass.FACTORS == (2.0, 1.4, 1.0, 0.7, 0.5, 0.35)
     assert (columns.LEAST, controls.COMPONENTS, controls.EDGE) == (5, 8, 1.1)
-    assert (products.LEAST_BEND, products.TWIN, products.NOTHING) == (1e-5, 0.99, 1e-6)
+    assert (products.LEAST_BEND, controls.TWIN, products.NOTHING) == (1e-5, 0.99, 1e-6)
     assert (evidence.BLOCK, evidence.SHARPEST, stream.SAMPLE) == (100, 12.0, 4096)
 
 

@@ -49,6 +49,21 @@ def test_intervals_of_effects_cover(wide):
     assert np.mean(held) > 0.85
 
 
+def test_odds_of_a_column_of_one_class_alone_are_finite():
+    """As if it had been met in one more row, half in each class: (30 + 1/2) / (1/2)."""
+    X = np.zeros((400, 30))
+    X[:, 1:] = np.random.default_rng(0).normal(size=(400, 29))
+    X[:30, 0] = 1.0
+    y = np.arange(400) % 2 == 0
+    y[:30] = True
+    for table in (X, sp.csr_array(X)):
+        row = FDRSelector().fit(table, y).table_[0]
+        assert row["column"] == 0
+        assert 20.0 < row["odds_ratio"] < 200.0
+        assert 1.0 < np.exp(row["low"]) < 10.0
+        assert 500.0 < np.exp(row["high"]) < 5000.0
+
+
 def test_several_classes_have_a_family_each(wide):
     X, noise = wide
     y = np.array(["a", "b", "c"])[np.digitize(2.0 * X[:, 3] + 0.5 * noise, [-1.0, 1.0])]
@@ -250,6 +265,23 @@ def test_kept_features_and_discoveries_are_two_columns(tmp_path):
     assert ">q-value<" in page
     assert ">claimed with<" in page
     assert ">q-value<" not in tamis.report(model, X[500:], y[500:])._repr_html_()
+
+
+@pytest.mark.parametrize("substitutes", [0.5, None])
+def test_twins_among_the_kept_are_told_by_the_groups_and_claims_counted_once(substitutes):
+    """From rows that are gone by the groups alone; single claims have none, so rows are asked."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 30))
+    X[:, 1] = X[:, 0] + 0.1 * rng.normal(size=500)
+    y = X[:, 0] - X[:, 7] + rng.normal(size=500)
+    model = tamis.RDARegressor(alpha=1e-2, random_state=0).fit(X, y)
+    assert {0, 1, 7} <= set(model.support_)
+    claims = FDRSelector(q=0.001, substitutes=substitutes).fit(X, y, also=model.support_)
+    told = tamis.report(model, discoveries=claims)
+    twins = next(check for check in told.checks if check.code == "TAM005")
+    assert twins.state == ("found" if substitutes else "not checked")
+    said = "stand for 2 groups that may be claimed" if substitutes else "1 of them may be claimed"
+    assert any(said in one for one in told.sentences)
 
 
 def test_columns_that_are_asked_for_are_tested(wide):

@@ -1,12 +1,14 @@
 """Selections of rows that are read a few times: the same as of arrays, whatever the chunks."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from tamis import FDRSelector, open_rows
-from tamis.judge.discovery import estimator
+from tamis.judge.discovery import estimator, stream
 
 FEW = 1  # megabytes: too few for the rows below
 
@@ -43,21 +45,63 @@ def test_readings_select_what_arrays_select(rows, kind, size, monkeypatch):
     assert read.n_rare_ == arrays.n_rare_
 
 
-def test_what_does_not_fit_is_read_again(rows, monkeypatch):
-    X, _, y = rows
+class Counted(list):
+    """Chunks that count how often they are gone over."""
+
+    times = 0
+
+    def __iter__(self):
+        self.times += 1
+        return super().__iter__()
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes"])
+def test_what_does_not_fit_is_read_again(rows, kind, monkeypatch):
+    """Correlations by a reading a candidate; what tests look at waits in a file, of which nothing
+    is left.
+    """
+    X, numbers, classes = rows
+    y = numbers if kind == "numbers" else classes
     monkeypatch.setattr(estimator, "MANY", 100)
-    much = FDRSelector().fit_rows(pairs(X, y, 500), memory=1000)
-    seen = []
+    monkeypatch.setattr(stream, "ROWS", 150)
+    folders, make = [], stream.tempfile.TemporaryDirectory
 
-    class Counted(list):
-        def __iter__(self):
-            seen.append(1)
-            return super().__iter__()
+    def made(**options):
+        folders.append(make(**options))
+        return folders[-1]
 
-    some = Counted(pairs(X, y, 500))
-    little = FDRSelector().fit_rows(some, memory=0)
-    assert len(seen) > 60  # a candidate a reading, and the tests
+    monkeypatch.setattr(stream.tempfile, "TemporaryDirectory", made)
+    some, again = Counted(pairs(X, y, 500)), Counted(pairs(X, y, 500))
+    much = FDRSelector(n_jobs=2).fit_rows(some, memory=1000)
+    # Once it is only asked for an iterator; how far numbers spread takes a reading.
+    assert (some.times - 1, folders) == (4 if kind == "classes" else 5, [])
+    little = FDRSelector(n_jobs=2).fit_rows(again, memory=0)
+    assert again.times == some.times - 1 + len(little.candidates_)
     assert little.scores_ == pytest.approx(much.scores_, abs=1e-9)
+    assert little.effects_["halves"] == pytest.approx(much.effects_["halves"], abs=1e-9)
+    assert len(folders) == 1
+    assert not Path(folders[0].name).exists()
+
+
+def test_parts_are_the_same_from_memory_and_from_a_file():
+    rng = np.random.default_rng(0)
+    given = [
+        stream.Part(
+            sp.random_array((n, 7), density=0.4, rng=rng, format="csr"),
+            *(rng.normal(size=(n, k)) for k in (2, 1)),
+            rng.random(n),
+        )
+        for n in (5, 9, 3, 8)
+    ]
+    size = sum(array.nbytes for array in given[0].arrays())
+    with stream.Parts(size, 7) as parts:
+        for part in given:
+            parts.add(part)
+        assert (len(parts.held), parts.filed) == (1, 3)
+        for _ in range(2):
+            for part, found in zip(given, parts, strict=True):
+                assert (part.own != found.own).nnz == 0
+                assert all(map(np.array_equal, part[1:], found[1:]))
 
 
 def test_few_rows_of_a_file_are_selected_as_arrays(rows, tmp_path):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from tamis.judge.discovery.columns import Columns
+from tamis.judge.discovery.products import NOTHING, TINY, Trial, solved
 
 CELLS = 8_000_000  # numbers of a block of correlations
 COMPONENTS = 8  # most common factors
@@ -17,6 +18,8 @@ EDGE = 1.1  # a factor's singular value over the largest that noise has
 EXACT, PRODUCTS = 800, 10**9
 SURE, DEPTH = 4, 12  # blocks of a Krylov space, at least and at most
 SPARE = 4  # directions beside the wanted ones
+TWIN = 0.99  # correlation of columns that cannot be told apart
+PART = 1e-3  # weight of a column that takes part in making another, in units of their spread
 STEADY = 1e-10  # a relative change of squared singular values that ends the search
 
 
@@ -62,6 +65,45 @@ def sort_company(
         rest, size = large[~grouped & (size > least)], size[~grouped & (size > least)]
         near = rest[np.argsort(-size, kind="stable")[:n_near]]
         found.append(Company(group, own[group], near))
+    return found
+
+
+def determined_by(gram, test: Trial, width: int) -> np.ndarray:
+    """Controls that together leave nothing of a test's column, none of them its twin; by the
+    products of a sheet's columns.
+    """
+    at = np.append(test.controls, width - 1)
+    own, wanted, squares = gram[test.column, test.column], gram[at, test.column], np.diagonal(gram)
+    twins = np.abs(wanted[:-1]) > TWIN * np.sqrt(own * squares[test.controls])
+    if own == 0.0 or twins.any():
+        return test.controls[:0]
+    fit = solved(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
+    left = own - float(wanted @ fit)
+    return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
+
+
+def outside(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Columns that are not in a group, whose columns ascend."""
+    if not len(group):
+        return columns
+    at = np.minimum(np.searchsorted(group, columns), len(group) - 1)
+    return columns[group[at] != columns]
+
+
+def given_others(
+    tests: list[Trial], claimed: int, apart: list[np.ndarray], most: int
+) -> list[Trial]:
+    """Tests that have the first ones, which are claimed, as controls too, up to so many: a change
+    of odds is nearer to 1 the more of what tells is left out. Those `apart`, in a test's own group,
+    stay out.
+    """
+    found = []
+    for own, group in zip(tests, apart, strict=True):
+        taken = {own.column, *own.controls.tolist(), *group.tolist()}
+        others = [one.column for one in tests[:claimed] if one.output == own.output]
+        more = [place for place in others if place not in taken]
+        room = max(0, most - len(own.controls))
+        found.append(own._replace(controls=np.append(own.controls, more[:room]).astype(np.int64)))
     return found
 
 

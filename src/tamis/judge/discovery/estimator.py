@@ -150,8 +150,8 @@ class FDRSelector(Discoveries, Claiming):
 
         Fewer than 100,000 rows that fit into memory are read and selected as `fit` does. Of more,
         one reading measures the columns, one screens by learners in one pass, one finds
-        correlations, and one keeps the few columns that tests look at; common factors are sought in
-        4,096 rows.
+        correlations, and one keeps the few columns that tests look at, in a temporary file where
+        they are more than half of `memory`; common factors are sought in 4,096 rows.
 
         Parameters
         ----------
@@ -160,7 +160,8 @@ class FDRSelector(Discoveries, Claiming):
         also : array-like of int, default=()
             Columns to test whatever the screen says, such as those that a model kept.
         memory : int, default=1000
-            Megabytes for what is kept; with less, there are more readings.
+            Megabytes for correlations and for the columns that tests look at. With less there are
+            more readings for the former, and a temporary file for the latter.
         progress : bool or "auto", default="auto"
             Whether to show a bar.
 
@@ -243,6 +244,7 @@ class FDRSelector(Discoveries, Claiming):
             self.n_controls,
             self.correction,
             self.n_jobs,
+            self.q,
         )
 
     def _also(self, also) -> np.ndarray:

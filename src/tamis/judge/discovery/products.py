@@ -18,8 +18,6 @@ SHRINKS = 0.25  # a move over the last one, up to which a Gram matrix is good en
 RIDGE = 1e-8  # of the rows, on the diagonal of a Newton step
 TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
 LEAST_BEND = 1e-5  # curvature of a row
-TWIN = 0.99  # correlation of columns that cannot be told apart
-PART = 1e-3  # weight of a column that takes part in making another, in units of their spread
 NOTHING = 1e-6  # of a column's square: where less is left of it there is nothing to test
 
 Block = tuple[np.ndarray, np.ndarray, np.ndarray]  # columns with a constant last, targets, weights
@@ -68,20 +66,6 @@ class Sums(NamedTuple):
     bent: np.ndarray
 
 
-def determined_by(gram, test: Trial, width: int) -> np.ndarray:
-    """Controls that together leave nothing of a test's column, none of them its twin; by the
-    products of a sheet's columns.
-    """
-    at = np.append(test.controls, width - 1)
-    own, wanted, squares = gram[test.column, test.column], gram[at, test.column], np.diagonal(gram)
-    twins = np.abs(wanted[:-1]) > TWIN * np.sqrt(own * squares[test.controls])
-    if own == 0.0 or twins.any():
-        return test.controls[:0]
-    fit = _solved(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
-    left = own - float(wanted @ fit)
-    return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
-
-
 def try_numbers(sheet: Sheet, tests: Sequence[Trial]) -> Found:
     """Tests of targets that are numbers; effects are slopes."""
     fits = _least_squares(sheet, tests)
@@ -113,7 +97,8 @@ def try_classes(
     The regressions start from weights (outputs, places).
     """
     everything = [_controls(sheet, test, own) for test in tests]
-    weights = _newton(sheet, tests, everything, starts)
+    sizes = _sizes(sheet, tests) if own else None
+    weights = _newton(sheet, tests, everything, starts, sizes)
     fits = _bent_fits(sheet, tests, everything, weights)
     sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
     for table, targets, of_rows in sheet.blocks():
@@ -125,12 +110,29 @@ def try_classes(
             _add(sums, k, x, left, y - likely, of_rows, bend)
     free = (sheet.total - np.array([len(test.controls) + 1.0 for test in tests])) / sheet.total
     scores, pvalues = _scores(sums, free)
-    if not own:
+    if sizes is None:
         return Found(scores, pvalues, np.full(len(tests), np.nan), np.full(len(tests), np.nan))
     lost = np.maximum(free - 1.0 / sheet.total, 1.0 / sheet.total)
     with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.sqrt(sums.square / lost) / sums.bent
-    return Found(scores, pvalues, np.array([w[-1] for w in weights]), errors)
+        effects = np.array([w[-1] for w in weights])
+        likely = expit(sizes * effects)
+        bent = sums.bent + sizes**2 * likely * (1.0 - likely)
+        # Where a column parts the classes no spread is left to be seen, but little curvature too.
+        errors = np.sqrt(np.maximum(sums.square / lost, bent)) / bent
+    return Found(scores, pvalues, effects, errors)
+
+
+def _sizes(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
+    """How large a column's numbers are: of one of 0 and 1 the step between them, of a normal one
+    two and a half deviations. Twice the mean square about the mean over the mean distance.
+    """
+    columns = np.array([test.column for test in tests], dtype=np.int64)
+    means = sum(weights @ table[:, columns] for table, _, weights in sheet.blocks()) / sheet.total
+    sums = np.zeros((2, len(tests)))
+    for table, _, weights in sheet.blocks():
+        far = np.abs(table[:, columns] - means)
+        sums += [weights @ far**2, weights @ far]
+    return 2.0 * sums[0] / np.maximum(sums[1], 1e-300)
 
 
 def _controls(sheet: Sheet, test: Trial, own: bool) -> np.ndarray:
@@ -170,7 +172,7 @@ def _least_squares(sheet: Sheet, tests: Sequence[Trial]) -> tuple[np.ndarray, np
     for k, test in enumerate(tests):
         at = _controls(sheet, test, False)
         wanted = np.column_stack([gram[at, test.column], slopes[at, test.output]])
-        fits[:, at, k] = _solved(gram[np.ix_(at, at)], wanted, TINY * sheet.total).T
+        fits[:, at, k] = solved(gram[np.ix_(at, at)], wanted, TINY * sheet.total).T
     return fits[0], fits[1]
 
 
@@ -197,9 +199,15 @@ def common_start(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
 
 
 def _newton(
-    sheet: Sheet, tests: Sequence[Trial], everything: list[np.ndarray], starts: np.ndarray
+    sheet: Sheet,
+    tests: Sequence[Trial],
+    everything: list[np.ndarray],
+    starts: np.ndarray,
+    sizes: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Weights of unpenalised logistic regressions on the controls."""
+    """Weights of logistic regressions on the controls; where `sizes` are given, with one more row
+    in which the last column alone has its size, half in each class.
+    """
     found = [starts[test.output, at] for test, at in zip(tests, everything, strict=True)]
     before = [weights.copy() for weights in found]
     bends: dict[int, np.ndarray] = {}
@@ -221,6 +229,13 @@ def _newton(
                 if k in fresh:
                     bend = weights * likely * (1.0 - likely)
                     bends[k] += controls.T @ (controls * bend[:, None])
+        if sizes is not None:
+            for k in left:
+                likely = expit(sizes[k] * found[k][-1])
+                losses[k] -= 0.5 * float(np.log(np.maximum(likely * (1.0 - likely), 1e-300)))
+                slopes[k][-1] += sizes[k] * (0.5 - likely)
+                if k in fresh:
+                    bends[k][-1, -1] += sizes[k] ** 2 * likely * (1.0 - likely)
         for k in list(left):
             turns[k] += 1
             if turns[k] > TURNS:
@@ -229,7 +244,7 @@ def _newton(
                 found[k] = 0.5 * (found[k] + before[k])
                 del bends[k]
             else:
-                move = _solved(bends[k], slopes[k], RIDGE * sheet.total)
+                move = solved(bends[k], slopes[k], RIDGE * sheet.total)
                 far, gain = float(np.abs(move).max()), least[k] - losses[k]
                 least[k], before[k] = losses[k], found[k]
                 found[k] = found[k] + move * min(1.0, FARTHEST / max(far, 1e-300))
@@ -259,12 +274,12 @@ def _bent_fits(
             grams[k] += controls.T @ bent
             wanted[k] += bent.T @ table[:, test.column]
     return [
-        _solved(gram, goal, TINY * float(np.trace(gram)))
+        solved(gram, goal, TINY * float(np.trace(gram)))
         for gram, goal in zip(grams, wanted, strict=True)
     ]
 
 
-def _solved(gram: np.ndarray, wanted: np.ndarray, ridge: float) -> np.ndarray:
+def solved(gram: np.ndarray, wanted: np.ndarray, ridge: float) -> np.ndarray:
     """Solution of a symmetric system with a little on its diagonal."""
     gram = gram.copy()
     gram.flat[:: len(gram) + 1] += ridge

@@ -9,14 +9,20 @@ from joblib import Parallel, delayed
 from tamis.base.machine.threads import count_threads
 from tamis.judge.discovery.claims import heads_of, of_pairs
 from tamis.judge.discovery.columns import Columns
-from tamis.judge.discovery.controls import Company, company, components
+from tamis.judge.discovery.controls import (
+    Company,
+    company,
+    components,
+    determined_by,
+    given_others,
+    outside,
+)
 from tamis.judge.discovery.products import (
     Block,
     Found,
     Sheet,
     Trial,
     common_start,
-    determined_by,
     try_classes,
     try_numbers,
 )
@@ -37,6 +43,7 @@ class Rules(NamedTuple):
     n_controls: int
     correction: str
     n_jobs: int | None
+    q: float
 
 
 class Selection(NamedTuple):
@@ -97,12 +104,11 @@ def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
     for output, screen in enumerate(screened):
         for column in screen.candidates.tolist():
             mine = of[column]
-            apart = np.append(mine.substitutes, column)
-            shared = screen.controls[~np.isin(screen.controls, apart)]
+            shared = outside(screen.controls[screen.controls != column], mine.substitutes)
             outputs.append(output)
             columns.append(column)
-            controls.append(np.union1d(shared, mine.near))
-            ranked.append(np.append(shared, mine.near[~np.isin(mine.near, shared)]))
+            ranked.append(np.append(shared, outside(mine.near, np.sort(shared))))
+            controls.append(np.sort(ranked[-1]))
             companies.append(mine)
     union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
     return Plan(
@@ -165,7 +171,13 @@ def judge(
     qvalues[own] = of_pairs(found.pvalues[own], planned.columns[own], sizes, rules.correction)
     told = np.flatnonzero(qvalues < 1.0)
     told = told[np.argsort(found.pvalues[told], kind="stable")]
-    shown = show(sheet, [tests[k] for k in told], told, found, rules, starts, sides)
+    claimed = int(np.count_nonzero(qvalues[told] <= rules.q))  # the first of them
+    full = [tests[k] for k in told]
+    if rules.logistic:
+        apart = [np.intersect1d(groups[k], planned.union) for k in told]
+        places = [np.searchsorted(planned.union, group) for group in apart]
+        full = given_others(full, claimed, places, int(sheet.total / 10.0))
+    shown = show(sheet, [tests[k] for k in told], full, told, found, rules, starts, sides)
     return Selection(
         planned.outputs,
         planned.columns,
@@ -201,17 +213,24 @@ def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
 
 
 def show(
-    sheet: Sheet, tests: list[Trial], told, found: Found, rules: Rules, starts, sides
+    sheet: Sheet,
+    tests: list[Trial],
+    full: list[Trial],
+    told,
+    found: Found,
+    rules: Rules,
+    starts,
+    sides,
 ) -> Shown:
-    """Effects of some tests, and their z in two halves of the rows."""
-    full = run(sheet, tests, rules, starts, own=True) if rules.logistic else found.of(told)
+    """Effects of some tests (for classes by their `full` models), and z in two halves of rows."""
+    fits = run(sheet, full, rules, starts, own=True) if rules.logistic else found.of(told)
     halves = np.zeros((len(tests), 2))
     if sides is not None and len(tests):
         for side in (False, True):
             half = _halved(sheet, sides, side)
             if half.total > 0.0:
                 halves[:, int(side)] = run(half, tests, rules, starts).scores
-    return Shown(told, full.effects, full.errors, halves)
+    return Shown(told, fits.effects, fits.errors, halves)
 
 
 def sides_of(hashes: np.ndarray) -> np.ndarray:

@@ -4,7 +4,9 @@ One reading measures the columns, one screens them by learners in one pass, one 
 candidates with all columns, and one keeps the few columns that the tests look at.
 """
 
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,6 +93,65 @@ class Measured:
         self.units = np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, square)))
 
 
+class Part(NamedTuple):
+    """What tests look at of a chunk: a few columns, common factors, targets and weights."""
+
+    own: sp.csr_array
+    factors: np.ndarray
+    outcomes: np.ndarray
+    weights: np.ndarray
+
+    def arrays(self) -> tuple[np.ndarray, ...]:
+        """All that there is to keep."""
+        return self.own.data, self.own.indices, self.own.indptr, *self[1:]
+
+
+class Parts:
+    """What tests look at, which is gone over some fifty times: in memory up to so many bytes, the
+    rest in a temporary file.
+    """
+
+    def __init__(self, memory: int, width: int):
+        self.left, self.width, self.filed = memory, width, 0
+        self.held: list[Part] = []
+        self.folder: tempfile.TemporaryDirectory | None = None
+
+    def add(self, part: Part) -> None:
+        """Keep another part."""
+        self.left -= sum(array.nbytes for array in part.arrays())
+        if self.left >= 0:
+            self.held.append(part)
+            return
+        self.folder = self.folder or tempfile.TemporaryDirectory(prefix="tamis-")
+        with open(self._file(), "ab") as file:
+            for array in part.arrays():
+                np.save(file, array, allow_pickle=False)
+        self.filed += 1
+
+    def _file(self) -> Path:
+        assert self.folder is not None
+        return Path(self.folder.name) / "parts"
+
+    def __iter__(self) -> Iterator[Part]:
+        yield from self.held
+        if not self.filed:
+            return
+        with open(self._file(), "rb") as file:
+            for _ in range(self.filed):
+                data, indices, indptr, factors, outcomes, weights = (
+                    np.load(file, allow_pickle=False) for _ in range(6)
+                )
+                own = sp.csr_array((data, indices, indptr), (len(weights), self.width))
+                yield Part(own, factors, outcomes, weights)
+
+    def __enter__(self) -> "Parts":
+        return self
+
+    def __exit__(self, *failed) -> None:
+        if self.folder is not None:
+            self.folder.cleanup()
+
+
 def select_rows(
     chunks: Callable[[], Iterator[Chunk]],
     moments: Moments,
@@ -100,7 +161,7 @@ def select_rows(
     memory: int,
 ) -> tuple[Measured, Selection]:
     """Screen, test and claim by readings of the chunks; `memory` bounds the bytes that the
-    correlations take, and the columns that are kept for the tests.
+    correlations take, and the columns that are kept in memory for the tests.
     """
     measured = Measured(moments)
     screened = [one.with_more(also) for one in _screened(chunks, measured, rules, how)]
@@ -108,9 +169,10 @@ def select_rows(
     companies = _companies(chunks, measured, distinct, rules, memory)
     planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
     loadings = moments.loadings()
-    sheet, sides = _sheet(chunks, measured, planned, loadings, memory)
-    sizes = measured.n_columns, len(screened)
-    return measured, judge(sheet, planned, sizes, rules, loadings, sides)
+    with Parts(memory, len(planned.union)) as parts:
+        sheet, sides = _sheet(chunks, measured, planned, loadings, memory, parts)
+        sizes = measured.n_columns, len(screened)
+        return measured, judge(sheet, planned, sizes, rules, loadings, sides)
 
 
 def _screened(chunks, measured: Measured, rules: Rules, how: str) -> list[Screened]:
@@ -154,23 +216,20 @@ def _companies(
 
 
 def _sheet(
-    chunks, measured: Measured, planned: Plan, loadings: np.ndarray, memory: int
+    chunks, measured: Measured, planned: Plan, loadings: np.ndarray, memory: int, parts: Parts
 ) -> tuple[Sheet, np.ndarray]:
-    """The columns that tests look at: kept from one reading, or where that takes too much memory
-    read again whenever they are asked for. And the half that each row is in.
-    """
+    """The columns that tests look at, kept from one reading; and the half that each row is in."""
     union, width = planned.union, len(planned.union) + loadings.shape[1] + 1
     means, units = measured.means[union], measured.units[union]
     scaled = measured.units[:, None] * loadings
     middle = measured.means @ scaled
-    kept: list[tuple] | None = []
-    sides, held, square = [], 0, np.zeros(loadings.shape[1])
-    for part in _parts(chunks, measured.n_columns, union, scaled, middle):
-        sides.append(sides_of(part[-1]))
-        square += part[3] @ part[1] ** 2
-        held += 16 * part[0].nnz + 8 * part[1].size + part[2].nbytes + part[3].nbytes
-        if kept is not None:
-            kept = None if held > memory else [*kept, part]
+    sides, square = [], np.zeros(loadings.shape[1])
+    for X, outcomes, weights in chunks():
+        X = widened(X, measured.n_columns)
+        factors = np.asarray(X @ scaled) - middle
+        parts.add(Part(sp.csr_array(X[:, union]), factors, outcomes, weights))
+        sides.append(sides_of(hashes_of(X)))
+        square += weights @ factors**2
     factor = 1.0 / np.sqrt(np.maximum(square / measured.total, 1e-300))
 
     # Sparse columns stay where they are, since every test has a constant; full ones are centred,
@@ -190,24 +249,17 @@ def _sheet(
         return table, outcomes, weights
 
     def blocks() -> Iterable[Block]:
-        parts = _parts(chunks, measured.n_columns, union, scaled, middle) if kept is None else kept
-        for own, factors, outcomes, weights, _ in parts:
+        for own, factors, outcomes, weights in parts:
             for start in range(0, own.shape[0], ROWS):
                 rows = slice(start, start + ROWS)
                 yield block(own[rows], factors[rows], outcomes[rows], weights[rows])
 
+    found = np.concatenate(sides)
     if 8 * measured.n_rows * width <= memory:
-        dense, kept = list(blocks()), None
-        return Sheet(lambda: dense, measured.total, width), np.concatenate(sides)
-    return Sheet(blocks, measured.total, width), np.concatenate(sides)
-
-
-def _parts(chunks, width: int, union: np.ndarray, scaled: np.ndarray, middle: np.ndarray):
-    """What tests look at of every chunk: columns, factors, targets, weights and hashes of rows."""
-    for X, outcomes, weights in chunks():
-        X = widened(X, width)
-        factors = np.asarray(X @ scaled) - middle
-        yield sp.csr_array(X[:, union]), factors, outcomes, weights, hashes_of(X)
+        dense = list(blocks())
+        parts.held = []
+        return Sheet(lambda: dense, measured.total, width), found
+    return Sheet(blocks, measured.total, width), found
 
 
 def widened(X: Any, width: int) -> sp.csr_array:

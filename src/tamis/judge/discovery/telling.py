@@ -67,9 +67,10 @@ class Discoveries(Left):
         table_ : list of dict
             A row for every head with a q-value below 1, the smallest p-value first: name, column
             and class, estimate of its effect given the controls (for one unit of the column: the
-            change of the target, or of the log odds), its standard error and an interval of 95 %,
-            `odds_ratio` for classes, z, p- and q-value, substitutes, and z of its test in two
-            halves of the rows. ``pandas.DataFrame(selector.table_)`` is a table.
+            change of the target, or of the log odds; for classes given what else is claimed too, up
+            to one control in ten rows), its standard error and an interval of 95 %, `odds_ratio`
+            for classes, z, p- and q-value, substitutes, and z of its test in two halves of the
+            rows. ``pandas.DataFrame(selector.table_)`` is a table.
         candidates_, candidate_outputs_, controls_ : ndarray, ndarray, list of ndarray
             Of every test its column, the number of its class, label or target, and its controls.
         substitutes_ : csr_array of shape (n_tests, n_features)

@@ -166,7 +166,7 @@ def seldom_selected(evidence: Evidence) -> Finding:
 # --------------------------------------------------------------------------- columns
 def twins(evidence: Evidence) -> Finding:
     """Whether other columns could stand for kept ones."""
-    if evidence.rows is None or evidence.moments is None:
+    if not evidence.grouped and (evidence.rows is None or evidence.moments is None):
         return Unknown("no rows were given, or they have too many columns.")
     if evidence.kept is None:
         return Unknown("the model does not say what it kept.")

@@ -14,7 +14,7 @@ from tamis.base.estimators.column_names import names_of
 from tamis.base.looks import by_reading
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.supports import kept_by
-from tamis.judge.verdict.columns import moments_of, substitutes, twins_of
+from tamis.judge.verdict.columns import TWIN, moments_of, substitutes, twins_of
 
 MOST_ROWS = 20_000  # that figures of columns are taken from
 MOST_CLASSES = 20  # that are looked at one by one
@@ -138,11 +138,17 @@ class Evidence:
         """For kept columns the others that could stand for them, with their correlations."""
         if self.kept is None:
             return {}
-        if self.claims is not None:
+        if self.grouped:
             return twins_of(self.claims, self.ranked)
         if self.rows is None or self.moments is None:
             return {}
         return substitutes(self.rows, self.ranked, *self.moments[:2])
+
+    @property
+    def grouped(self) -> bool:
+        """Whether a selector has told the near copies of what was kept among its groups."""
+        bar = None if self.claims is None else self.claims.substitutes
+        return bar is not None and bar <= TWIN
 
     @functools.cached_property
     def claims(self) -> Any:

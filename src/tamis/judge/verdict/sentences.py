@@ -152,9 +152,11 @@ def claimed_sentence(evidence: Evidence) -> str:
     if evidence.claims is None or evidence.kept is None or not len(evidence.kept):
         return ""
     rate = float(evidence.claims.q)
-    found = sum(evidence.claim(int(j))[0] <= rate for j in evidence.kept)
-    many = len(evidence.kept)
+    claims = [evidence.claim(int(j)) for j in evidence.kept]
+    heads = [head for qvalue, head in claims if qvalue <= rate]
+    found, groups, many = len(heads), len(set(heads)), len(evidence.kept)
     if not found:
         return f"None of them is a discovery at a false discovery rate of {rate:g}."
     rest = "" if found == many else "; the others are kept because they predict"
-    return f"{found:,} of them may be claimed at a false discovery rate of {rate:g}{rest}."
+    stand = "" if groups == found else f"stand for {groups:,} group{'s'[: groups > 1]} that "
+    return f"{found:,} of them {stand}may be claimed at a false discovery rate of {rate:g}{rest}."

@@ -1,14 +1,17 @@
-"""Run: ``python -m benchmarks.papers.kernels [--data FOLDER] [--quick] [--seconds N] [--rewrite]
-[part ...]``.
+"""Run: ``python -m benchmarks.papers.kernels [--data FOLDER] [--quick] [--seconds N]
+[--processes N] [--rewrite] [part ...]``; cells that are there are not run again.
 """
 
 import argparse
 import importlib
 import importlib.util
+import json
 import os
+import warnings
 from pathlib import Path
 
-from benchmarks import clock, pages
+from benchmarks import clock
+from benchmarks.papers import processes
 
 PARTS = ("gmkl", "triclass", "default")
 TITLE = "# Kernels and few labels"
@@ -43,6 +46,7 @@ def main() -> None:
     parser.add_argument(
         "--rewrite", action="store_true", help="only write the page anew, from the cells at hand"
     )
+    processes.option(parser)
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
@@ -57,12 +61,8 @@ def main() -> None:
         module = importlib.import_module(f"benchmarks.papers.kernels.{part}")
         stored = build / f"kernels_{part}{'_quick' if given.quick else ''}.json"
         if not given.rewrite and part in (given.parts or PARTS):
-            whole = module.run(
-                Path(given.data) if given.data else None,
-                stored,
-                quick=given.quick,
-                seconds=given.seconds,
-            )
+            processes.made_here("kernels", given.processes)
+            whole = fill(module, stored, given)
             print(
                 f"{part}: "
                 f"{'all cells are there' if whole else 'cells are missing; call again to go on'}",
@@ -72,11 +72,35 @@ def main() -> None:
             sections.append(module.section(stored))
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     command = f"python -m benchmarks.papers.kernels{' --quick' if given.quick else ''}"
-    made = f"Made by `{command}` on {pages.machine()}.\n\n{pages.versions()}.\n"
+    made = f"## How this was made\n\n`{command}`, on:\n\n{processes.made_on('kernels')}\n"
     (place / "kernels.md").write_text(
         "\n\n".join([TITLE, *(text.strip() for text in sections), made])
     )
     print(f"written to {(place / 'kernels.md').relative_to(clock.ROOT)}")
+
+
+def fill(module, stored: Path, given) -> bool:
+    """Make the cells of a part that are missing, while there is time; whether all are there."""
+    cells = json.loads(stored.read_text()) if stored.exists() else {}
+    folder = Path(given.data) if given.data else None
+    jobs = ["|".join(map(str, job)) for job in module.jobs(folder, given.quick)]
+    left = [
+        (module.__name__, folder, job)
+        for job, key in zip(module.jobs(folder, given.quick), jobs, strict=True)
+        if key not in cells
+    ]
+    for (_, _, job), cell in processes.each(_cell, left, given.processes, given.seconds):
+        cells["|".join(map(str, job))] = cell
+        stored.write_text(json.dumps(cells, indent=0))
+    return all(key in cells for key in jobs)
+
+
+def _cell(job: tuple) -> dict:
+    """One cell of a part."""
+    name, folder, given = job
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return importlib.import_module(name).cell(*given, folder)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,96 @@
+"""Cells of a page's tables, each for itself, in one process or in several, until the time is over;
+and the machines that they were made on.
+"""
+
+import json
+import multiprocessing
+import os
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+
+from benchmarks import clock
+
+GRACE = 45.0  # seconds that cells have to end once the time is over
+MACHINES = clock.ROOT / "build" / "papers" / "machines.json"
+
+
+def each(
+    work: Callable,
+    jobs: Iterable,
+    processes: int = 1,
+    seconds: float = float("inf"),
+    begin: Callable | None = None,
+) -> Iterator[tuple]:
+    """Pairs of a job and `work(job)` as they are done; no job begins after so many seconds.
+
+    With several processes, what has not ended shortly after is left, and is not told. `begin` is
+    called first in each process.
+    """
+    end = time.time() + seconds
+    if processes == 1:
+        if begin is not None:
+            begin()
+        for job in jobs:
+            if time.time() > end:
+                return
+            yield job, work(job)
+        return
+    os.environ["NUMBA_NUM_THREADS"] = "1"  # read by the children as they begin
+    with multiprocessing.get_context("spawn").Pool(processes, begin) as pool:
+        done = pool.imap_unordered(_Work(work, end), jobs)
+        while True:
+            try:
+                job, began, result = done.next(max(0.1, end + GRACE - time.time()))
+            except (StopIteration, multiprocessing.TimeoutError):
+                return
+            if began:
+                yield job, result
+
+
+class _Work:
+    """What a process does with a job: nothing once the time is over."""
+
+    def __init__(self, work: Callable, end: float):
+        self.work, self.end = work, end
+
+    def __call__(self, job) -> tuple:
+        if time.time() > self.end:
+            return job, False, None
+        try:
+            return job, True, self.work(job)
+        except Exception:  # one cell that fails stops no other
+            traceback.print_exc()
+            return job, False, None
+
+
+def made_here(page: str, processes: int) -> None:
+    """Remember that cells of this page were made on this machine."""
+    from benchmarks.pages import machine, versions
+
+    side = f", {processes} processes side by side" if processes > 1 else ""
+    line = f"{machine()}{side}; {versions()}"
+    known = json.loads(MACHINES.read_text()) if MACHINES.exists() else {}
+    if line not in known.setdefault(page, []):
+        known[page].append(line)
+        MACHINES.parent.mkdir(parents=True, exist_ok=True)
+        MACHINES.write_text(json.dumps(known, indent=1))
+
+
+def made_on(page: str) -> str:
+    """The machines and versions that made the cells of this page; this one, if none is known."""
+    from benchmarks.pages import machine, versions
+
+    known = json.loads(MACHINES.read_text()) if MACHINES.exists() else {}
+    lines = known.get(page) or [f"{machine()}; {versions()}"]
+    return "\n".join(f"{'and ' if k else ''}{line}." for k, line in enumerate(lines))
+
+
+def option(parser) -> None:
+    """Add ``--processes`` to a command line."""
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        help="cells run side by side (times are then those of a busy machine)",
+    )

@@ -81,6 +81,7 @@ def _run(given, stored: Path) -> None:
         if stored.exists()
         else {"table": [], "figure": [], "seconds": 0.0}
     )
+    stored.write_text(json.dumps(found))
     processes.made_here("confidence", given.processes)
     order = runs.wanted(folder, given.quick, given.sets)
     there = [] if given.sets else [(kind, e["set"]) for kind in KINDS for e in found[kind]]

@@ -3,11 +3,11 @@
 """
 
 import argparse
+import functools
 import importlib
 import importlib.util
 import json
 import os
-import warnings
 from pathlib import Path
 
 from benchmarks import clock
@@ -83,24 +83,18 @@ def fill(module, stored: Path, given) -> bool:
     """Make the cells of a part that are missing, while there is time; whether all are there."""
     cells = json.loads(stored.read_text()) if stored.exists() else {}
     folder = Path(given.data) if given.data else None
-    jobs = ["|".join(map(str, job)) for job in module.jobs(folder, given.quick)]
+    jobs = {"|".join(map(str, job)): job for job in module.jobs(folder, given.quick)}
     left = [
-        (module.__name__, folder, job)
-        for job, key in zip(module.jobs(folder, given.quick), jobs, strict=True)
+        (key, functools.partial(module.cell, *job, folder))
+        for key, job in jobs.items()
         if key not in cells
     ]
-    for (_, _, job), cell in processes.each(_cell, left, given.processes, given.seconds):
-        cells["|".join(map(str, job))] = cell
+    for (key, _), (cell, _) in processes.each(
+        processes.called, left, given.processes, given.seconds, module.warmed
+    ):
+        cells[key] = cell
         stored.write_text(json.dumps(cells, indent=0))
-    return all(key in cells for key in jobs)
-
-
-def _cell(job: tuple) -> dict:
-    """One cell of a part."""
-    name, folder, given = job
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return importlib.import_module(name).cell(*given, folder)
+    return cells.keys() >= jobs.keys()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 
 import json
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -39,6 +40,18 @@ def jobs(folder: Path | None, quick: bool):
     yield from (
         (name, size, run) for run in range(2 if quick else RUNS) for size in sizes for name in names
     )
+
+
+def warmed() -> None:
+    """Load compiled code, so that no cell is charged for it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    y = np.where(np.arange(40) < 20, y, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in MACHINES.values():
+            for kernel in ("linear", "rbf"):
+                TriClassSVC(kernel=kernel, **given).fit(X, y).predict(X)
 
 
 def cell(name: str, size: int, number: int, folder: Path | None) -> dict:

@@ -64,6 +64,14 @@ def jobs(folder: Path | None, quick: bool):
     )
 
 
+def warmed() -> None:
+    """Load compiled code, so that no cell is charged for it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    for given in METHODS.values():
+        GMKLClassifier(**given).fit(X, y).predict(X)
+
+
 def cell(part: str, name: str, method: str, number: int, folder: Path | None) -> dict:
     """Accuracy, kernels and seconds of one fit."""
     data = half(name, number, folder)

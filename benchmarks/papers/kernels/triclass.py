@@ -4,6 +4,7 @@
 """
 
 import json
+import warnings
 from itertools import product
 from pathlib import Path
 
@@ -68,6 +69,17 @@ def jobs(folder: Path | None, quick: bool):
             for name in names
             if name in TOYS
         )
+
+
+def warmed() -> None:
+    """Load compiled code, so that no cell is charged for it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    y = np.where(np.arange(40) < 20, y, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in METHODS.values():
+            TriClassSVC(unlabeled=None, **given).fit(X, y).predict(X)
 
 
 def cell(name: str, labelled: int, number: int, folder: Path | None) -> dict:

@@ -11,8 +11,6 @@ import importlib
 import importlib.util
 import json
 import os
-import time
-import warnings
 from pathlib import Path
 
 from benchmarks import clock
@@ -107,21 +105,13 @@ def _run(modules: dict, given, found: dict, stored: Path) -> int:
         if key not in found.setdefault(name, {})
     ]
     for (name, key, _), (cell, seconds) in processes.each(
-        _cell, wanted, given.processes, given.seconds
+        processes.called, wanted, given.processes, given.seconds
     ):
         found[name][key] = cell
         found["seconds"] += seconds
         stored.write_text(json.dumps(found, indent=1))
         print(f"{name}, {key}: {seconds:.1f} s", flush=True)
     return sum(key not in found[name] for name, key, _ in wanted)
-
-
-def _cell(job: tuple) -> tuple[dict, float]:
-    """A cell, and its CPU seconds."""
-    begin = time.process_time()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return job[2](), time.process_time() - begin
 
 
 def page(modules: dict, found: dict, quick: bool) -> str:

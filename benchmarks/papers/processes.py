@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 
 from benchmarks import clock
+from benchmarks.pages import machine, versions
 
 GRACE = 45.0  # seconds that cells have to end once the time is over
-MACHINES = clock.ROOT / "build" / "papers" / "machines.json"
+STORES = clock.ROOT / "build" / "papers"
 
 
 def each(
@@ -75,24 +76,23 @@ def called(job: tuple) -> tuple:
 
 def made_here(page: str, processes: int) -> None:
     """Remember that cells of this page were made on this machine."""
-    from benchmarks.pages import machine, versions
-
     side = f", {processes} processes side by side" if processes > 1 else ""
     line = f"{machine()}{side}; {versions()}"
-    known = json.loads(MACHINES.read_text()) if MACHINES.exists() else {}
-    if line not in known.setdefault(page, []):
-        known[page].append(line)
-        MACHINES.parent.mkdir(parents=True, exist_ok=True)
-        MACHINES.write_text(json.dumps(known, indent=1))
+    known = _machines(page)
+    if line not in known:
+        STORES.mkdir(parents=True, exist_ok=True)
+        (STORES / f"machines_{page}.json").write_text(json.dumps([*known, line], indent=1))
 
 
 def made_on(page: str) -> str:
     """The machines and versions that made the cells of this page; this one, if none is known."""
-    from benchmarks.pages import machine, versions
+    lines = _machines(page) or [f"{machine()}; {versions()}"]
+    return "\n\n".join(f"{'and ' if k else ''}{line}." for k, line in enumerate(lines))
 
-    known = json.loads(MACHINES.read_text()) if MACHINES.exists() else {}
-    lines = known.get(page) or [f"{machine()}; {versions()}"]
-    return "\n".join(f"{'and ' if k else ''}{line}." for k, line in enumerate(lines))
+
+def _machines(page: str) -> list[str]:
+    stored = STORES / f"machines_{page}.json"
+    return json.loads(stored.read_text()) if stored.exists() else []
 
 
 def option(parser) -> None:

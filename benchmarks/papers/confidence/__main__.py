@@ -87,7 +87,7 @@ def _run(given, stored: Path) -> None:
     there = [] if given.sets else [(kind, e["set"]) for kind in KINDS for e in found[kind]]
     jobs = [(*job, folder, given.quick) for job in order if job not in there]
     for (kind, name, *_), (entry, seconds) in processes.each(
-        runs.entry, jobs, given.processes, given.seconds
+        runs.entry, jobs, given.processes, given.seconds, runs.warmed
     ):
         kept = [old for old in found[kind] if old["set"] != name]
         names = [one for what, one in order if what == kind]

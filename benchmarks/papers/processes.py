@@ -43,7 +43,8 @@ def each(
         done = pool.imap_unordered(_Work(work, end), jobs)
         while True:
             try:
-                job, began, result = done.next(max(0.1, end + GRACE - time.time()))
+                left = max(0.1, min(end + GRACE - time.time(), 1e6))
+                job, began, result = done.next(left)
             except (StopIteration, multiprocessing.TimeoutError):
                 return
             if began:

@@ -155,8 +155,10 @@ def test_auto_screens_few_rows_or_many_columns():
 
 
 # --------------------------------------------------------------------------- scores
+@pytest.mark.parametrize("numbers", [screening.NUMBERS, 24], ids=["whole", "pieces"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_scores_are_welchs(form):
+def test_scores_are_welchs(monkeypatch, form, numbers):
+    monkeypatch.setattr(screening, "NUMBERS", numbers)
     X, y = fixed2("rings", 80, 4, 0)
     X = X + 3.0
     classes, center, scale = Classes.of(y, np.ones(80)), X.mean(axis=0), X.std(axis=0)

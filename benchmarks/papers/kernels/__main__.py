@@ -1,11 +1,11 @@
 """Run: ``python -m benchmarks.papers.kernels [--data FOLDER] [--quick] [--seconds N]
-[--processes N] [--rewrite] [part ...]``; cells that are there are not run again.
+[--processes N] [--rewrite] [part ...]``; cells that are there are not
+run again, and a part that has none keeps what the page says of it.
 """
 
 import argparse
 import functools
 import importlib
-import importlib.util
 import json
 import os
 from pathlib import Path
@@ -13,7 +13,11 @@ from pathlib import Path
 from benchmarks import clock
 from benchmarks.papers import processes
 
-PARTS = ("gmkl", "triclass", "default")
+PARTS = {
+    "gmkl": "## Sparse generalized multiple kernel learning",
+    "triclass": "## Tri-class SVM",
+    "default": "## Tri-class SVM: the default against the plain SVM",
+}
 TITLE = "# Kernels and few labels"
 
 
@@ -54,14 +58,13 @@ def main() -> None:
     clock.one_thread()
     build = clock.ROOT / "build" / "papers"
     build.mkdir(parents=True, exist_ok=True)
-    sections = []
-    for part in PARTS:
-        if importlib.util.find_spec(f"benchmarks.papers.kernels.{part}") is None:
-            continue
+    place = (build if given.quick else clock.ROOT / "docs" / "papers") / "kernels.md"
+    before, sections = place.read_text() if place.exists() else "", []
+    for part, heading in PARTS.items():
         module = importlib.import_module(f"benchmarks.papers.kernels.{part}")
         stored = build / f"kernels_{part}{'_quick' if given.quick else ''}.json"
         if not given.rewrite and part in (given.parts or PARTS):
-            processes.made_here("kernels", given.processes)
+            processes.made_here(f"kernels_{part}", given.processes)
             whole = fill(module, stored, given)
             print(
                 f"{part}: "
@@ -69,14 +72,20 @@ def main() -> None:
                 flush=True,
             )
         if stored.exists():
-            sections.append(module.section(stored))
-    place = build if given.quick else clock.ROOT / "docs" / "papers"
+            made = f"Made on: {processes.made_on(f'kernels_{part}')}"
+            sections.append(f"{module.section(stored).strip()}\n\n{made}")
+        else:
+            sections.append(kept(before, heading))
     command = f"python -m benchmarks.papers.kernels{' --quick' if given.quick else ''}"
-    made = f"## How this was made\n\n`{command}`, on:\n\n{processes.made_on('kernels')}\n"
-    (place / "kernels.md").write_text(
-        "\n\n".join([TITLE, *(text.strip() for text in sections), made])
-    )
-    print(f"written to {(place / 'kernels.md').relative_to(clock.ROOT)}")
+    made = f"## How this was made\n\n`{command}`; each part names its machine at its end.\n"
+    place.write_text("\n\n".join(text for text in (TITLE, *sections, made) if text))
+    print(f"written to {place.relative_to(clock.ROOT)}")
+
+
+def kept(page: str, heading: str) -> str:
+    """A part as it stands on the page, where the cells that it was made of are not at hand."""
+    _, found, rest = f"\n{page}".partition(f"\n{heading}\n")
+    return f"{heading}\n{rest.partition(chr(10) + '## ')[0]}".strip() if found else ""
 
 
 def fill(module, stored: Path, given) -> bool:

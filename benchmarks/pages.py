@@ -16,8 +16,8 @@ from rich.table import Table as Grid
 from benchmarks import clock, index, peers
 from benchmarks.clock import ROOT
 
-PACKAGES = ("tamis", "numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
-PEERS = tuple(name for name in peers.listed() if name not in PACKAGES)
+PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "pandas", "matplotlib")
+PEERS = tuple(name for name in peers.listed() if name not in ("tamis", *PACKAGES))
 PERFORMANCE = "performance"
 MET, MISSED = index.MET, "not met"
 LONG_TABLE = 40  # measurements; more of them go to a file
@@ -98,7 +98,9 @@ def machine() -> str:
 
 def versions() -> str:
     """Versions of Python, of what tamis stands on and of all peers; those that are absent, last."""
-    found, absent = [f"Python {platform.python_version()}"], []
+    from tamis import __version__  # of the tree that runs, which need not be installed
+
+    found, absent = [f"Python {platform.python_version()}", f"tamis {__version__}"], []
     for name in PACKAGES + PEERS:
         try:
             found.append(f"{name} {version(name)}")

@@ -1,12 +1,16 @@
-"""``python -m benchmarks.papers.confidence [--data FOLDER] [--quick] [--rewrite] [set ...]``."""
+"""``python -m benchmarks.papers.confidence [--data FOLDER] [--quick] [--rewrite] [--seconds S]
+[--processes N] [set ...]``.
+"""
 
 import argparse
 import json
 import os
-import time
 from pathlib import Path
 
 from benchmarks import clock
+from benchmarks.papers import processes
+
+KINDS = ("table", "figure")
 
 
 def main() -> None:
@@ -18,7 +22,7 @@ def main() -> None:
         "sets",
         nargs="*",
         metavar="set",
-        help="only these sets; the others keep the figures of their last run",
+        help="only these sets, anew; else all that have no figures yet",
     )
     parser.add_argument(
         "--data",
@@ -34,6 +38,10 @@ def main() -> None:
         action="store_true",
         help="only write the page anew, from the figures of the last run",
     )
+    parser.add_argument(
+        "--seconds", type=float, default=float("inf"), help="begin no set after so many"
+    )
+    processes.option(parser)
     given = parser.parse_args()
     clock.one_thread()
     from benchmarks.papers.confidence import page
@@ -62,7 +70,7 @@ def _run(given, stored: Path) -> None:
     """Run all, and store what there is after each set."""
     from benchmarks.papers.confidence import runs
 
-    folder, begin = Path(given.data) if given.data else None, time.perf_counter()
+    folder = Path(given.data) if given.data else None
     if folder is None:
         print(
             "No folder of data: set TAMIS_DATA or pass --data. Sets that need no file are run.",
@@ -70,19 +78,26 @@ def _run(given, stored: Path) -> None:
         )
     found = (
         json.loads(stored.read_text())
-        if given.sets and stored.exists()
+        if stored.exists()
         else {"table": [], "figure": [], "seconds": 0.0}
     )
-    spent = found["seconds"]
-
-    def store(kind, entry):
-        found[kind] = [*(old for old in found[kind] if old["set"] != entry["set"]), entry]
-        found["seconds"] = spent + time.perf_counter() - begin
+    stored.write_text(json.dumps(found))
+    processes.made_here("confidence", given.processes)
+    order = runs.wanted(folder, given.quick, given.sets)
+    there = [] if given.sets else [(kind, e["set"]) for kind in KINDS for e in found[kind]]
+    jobs = [(*job, folder, given.quick) for job in order if job not in there]
+    for (kind, name, *_), (entry, seconds) in processes.each(
+        runs.entry, jobs, given.processes, given.seconds, runs.warmed
+    ):
+        kept = [old for old in found[kind] if old["set"] != name]
+        names = [one for what, one in order if what == kind]
+        found[kind] = sorted(
+            [*kept, entry],
+            key=lambda one: names.index(one["set"]) if one["set"] in names else -1,
+        )
+        found["seconds"] += seconds
         stored.write_text(json.dumps(found, indent=1))
-        print(f"{entry['set']}: {found['seconds']:.0f} s so far", flush=True)
-
-    runs.table(folder, given.quick, given.sets, store)
-    runs.figure(folder, given.quick, given.sets, store)
+        print(f"{name}: {seconds:.0f} s, {found['seconds']:.0f} s so far", flush=True)
 
 
 if __name__ == "__main__":

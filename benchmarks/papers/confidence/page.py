@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from benchmarks.pages import machine, versions
 from benchmarks.papers.confidence.beside import table_2, text_sets
 from benchmarks.papers.confidence.verdict import against, better_pass, judge
+from benchmarks.papers.processes import made_on
 from benchmarks.papers.stabilized.page import pipe
 
 OPENING = """\
@@ -138,7 +138,9 @@ def write(found: dict, place: Path, command: str) -> str:
     lines += [
         "## How this was made",
         "",
-        f"`{command}`, {found['seconds']:.0f} s on {machine()}.",
+        f"`{command}`, {found['seconds']:.0f} CPU seconds, on:",
+        "",
+        made_on("confidence"),
         "",
     ]
-    return "\n".join([*lines, f"{versions()}.", ""])
+    return "\n".join(lines)

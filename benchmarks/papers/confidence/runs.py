@@ -8,6 +8,7 @@ import time
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.model_selection import train_test_split
 from sklearn.svm import LinearSVC
 
@@ -20,18 +21,25 @@ SIZES = (30, 75, 150, 300, 600)
 COSTS = (1.0, 10.0, 100.0)
 
 
-def table(folder, quick: bool, only, store) -> None:
-    """Table 2, set by set."""
-    names = [name for name in sets.available(sets.DENSE, folder) if not only or name in only]
-    for name in names[:2] if quick else names:
-        split = sets.DENSE[name][1](folder)
-        rows = [
-            _order_runs(key, method, split, 3 if quick else ORDERS)
-            for key, method in table_methods().items()
-        ]
-        store(
-            "table", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows}
-        )
+def wanted(folder, quick: bool, only) -> list[tuple]:
+    """Kinds and names of the sets to run."""
+    dense, wide = (
+        [name for name in sets.available(homes, folder) if not only or name in only]
+        for homes in (sets.DENSE, sets.WIDE)
+    )
+    if quick:
+        dense, wide = dense[:2], wide[1:2]
+    return [("table", name) for name in dense] + [("figure", name) for name in wide]
+
+
+def table(name: str, folder, quick: bool) -> dict:
+    """Table 2 for one set."""
+    split = sets.DENSE[name][1](folder)
+    rows = [
+        _order_runs(key, method, split, 3 if quick else ORDERS)
+        for key, method in table_methods().items()
+    ]
+    return {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows}
 
 
 def _order_runs(name, method, split, orders: int) -> dict:
@@ -91,23 +99,39 @@ def _timed(action):
     return found, time.process_time() - begin
 
 
-def figure(folder, quick: bool, only, store) -> None:
-    """Figure 1, set by set."""
-    names = [name for name in sets.available(sets.WIDE, folder) if not only or name in only]
-    for name in names[1:2] if quick else names:
-        split = sets.WIDE[name][1](folder)
-        rows = []
-        for key, make in selector_methods().items():
-            for size in SIZES[:: 2 if quick else 1]:
-                rows.append({"method": key, "size": size, **_select(key, make, size, split)})
-            print(
-                f"  {name}, {key}: "
-                f"{[round(row['accuracy'], 3) for row in rows if row['method'] == key]}",
-                flush=True,
-            )
-        store(
-            "figure", {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows}
+def figure(name: str, folder, quick: bool) -> dict:
+    """Figure 1 for one set."""
+    split = sets.WIDE[name][1](folder)
+    rows = []
+    for key, make in selector_methods().items():
+        for size in SIZES[:: 2 if quick else 1]:
+            rows.append({"method": key, "size": size, **_select(key, make, size, split)})
+        print(
+            f"  {name}, {key}: "
+            f"{[round(row['accuracy'], 3) for row in rows if row['method'] == key]}",
+            flush=True,
         )
+    return {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows}
+
+
+def warmed() -> None:
+    """Load compiled code, so that no set is charged for it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 40)), np.arange(60) % 2
+    for method in table_methods().values():
+        first = {name: values[0] for name, values in method.grid.items()}
+        _quietly(lambda made: made.fit(X, y), method.make(**first))
+    for make in selector_methods().values():
+        _quietly(make, sp.csr_array(X), y, 5, 1.0)
+
+
+def entry(job: tuple) -> tuple[dict, float]:
+    """One set, and its CPU seconds."""
+    kind, name, folder, quick = job
+    begin = time.process_time()
+    return {"table": table, "figure": figure}[kind](name, folder, quick), (
+        time.process_time() - begin
+    )
 
 
 def _select(name, make, size, split) -> dict:

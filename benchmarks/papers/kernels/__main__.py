@@ -1,16 +1,23 @@
-"""Run: ``python -m benchmarks.papers.kernels [--data FOLDER] [--quick] [--seconds N] [--rewrite]
-[part ...]``.
+"""Run: ``python -m benchmarks.papers.kernels [--data FOLDER] [--quick] [--seconds N]
+[--processes N] [--rewrite] [part ...]``; cells that are there are not
+run again, and a part that has none keeps what the page says of it.
 """
 
 import argparse
+import functools
 import importlib
-import importlib.util
+import json
 import os
 from pathlib import Path
 
-from benchmarks import clock, pages
+from benchmarks import clock
+from benchmarks.papers import processes
 
-PARTS = ("gmkl", "triclass", "default")
+PARTS = {
+    "gmkl": "## Sparse generalized multiple kernel learning",
+    "triclass": "## Tri-class SVM",
+    "default": "## Tri-class SVM: the default against the plain SVM",
+}
 TITLE = "# Kernels and few labels"
 
 
@@ -43,6 +50,7 @@ def main() -> None:
     parser.add_argument(
         "--rewrite", action="store_true", help="only write the page anew, from the cells at hand"
     )
+    processes.option(parser)
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
@@ -50,33 +58,52 @@ def main() -> None:
     clock.one_thread()
     build = clock.ROOT / "build" / "papers"
     build.mkdir(parents=True, exist_ok=True)
-    sections = []
-    for part in PARTS:
-        if importlib.util.find_spec(f"benchmarks.papers.kernels.{part}") is None:
-            continue
+    place = (build if given.quick else clock.ROOT / "docs" / "papers") / "kernels.md"
+    before, sections = place.read_text() if place.exists() else "", []
+    for part, heading in PARTS.items():
         module = importlib.import_module(f"benchmarks.papers.kernels.{part}")
         stored = build / f"kernels_{part}{'_quick' if given.quick else ''}.json"
         if not given.rewrite and part in (given.parts or PARTS):
-            whole = module.run(
-                Path(given.data) if given.data else None,
-                stored,
-                quick=given.quick,
-                seconds=given.seconds,
-            )
+            processes.made_here(f"kernels_{part}", given.processes)
+            whole = fill(module, stored, given)
             print(
                 f"{part}: "
                 f"{'all cells are there' if whole else 'cells are missing; call again to go on'}",
                 flush=True,
             )
         if stored.exists():
-            sections.append(module.section(stored))
-    place = build if given.quick else clock.ROOT / "docs" / "papers"
+            made = f"Made on: {processes.made_on(f'kernels_{part}')}"
+            sections.append(f"{module.section(stored).strip()}\n\n{made}")
+        else:
+            sections.append(kept(before, heading))
     command = f"python -m benchmarks.papers.kernels{' --quick' if given.quick else ''}"
-    made = f"Made by `{command}` on {pages.machine()}.\n\n{pages.versions()}.\n"
-    (place / "kernels.md").write_text(
-        "\n\n".join([TITLE, *(text.strip() for text in sections), made])
-    )
-    print(f"written to {(place / 'kernels.md').relative_to(clock.ROOT)}")
+    made = f"## How this was made\n\n`{command}`; each part names its machine at its end.\n"
+    place.write_text("\n\n".join(text for text in (TITLE, *sections, made) if text))
+    print(f"written to {place.relative_to(clock.ROOT)}")
+
+
+def kept(page: str, heading: str) -> str:
+    """A part as it stands on the page, where the cells that it was made of are not at hand."""
+    _, found, rest = f"\n{page}".partition(f"\n{heading}\n")
+    return f"{heading}\n{rest.partition(chr(10) + '## ')[0]}".strip() if found else ""
+
+
+def fill(module, stored: Path, given) -> bool:
+    """Make the cells of a part that are missing, while there is time; whether all are there."""
+    cells = json.loads(stored.read_text()) if stored.exists() else {}
+    folder = Path(given.data) if given.data else None
+    jobs = {"|".join(map(str, job)): job for job in module.jobs(folder, given.quick)}
+    left = [
+        (key, functools.partial(module.cell, *job, folder))
+        for key, job in jobs.items()
+        if key not in cells
+    ]
+    for (key, _), (cell, _) in processes.each(
+        processes.called, left, given.processes, given.seconds, module.warmed
+    ):
+        cells[key] = cell
+        stored.write_text(json.dumps(cells, indent=0))
+    return cells.keys() >= jobs.keys()
 
 
 if __name__ == "__main__":

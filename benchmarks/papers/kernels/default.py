@@ -1,6 +1,6 @@
 """The tri-class SVM as it is out of the box, against the plain SVM of the same settings.
 
-`run` fills a file of cells and may be stopped and called again; `section` makes the text of them.
+`jobs` says which cells there are, `cell` makes one, `section` makes the text of them.
 """
 
 import json
@@ -42,21 +42,16 @@ def jobs(folder: Path | None, quick: bool):
     )
 
 
-def run(folder: Path | None, stored: Path, *, quick: bool = False, seconds: float = np.inf) -> bool:
-    """Fill the cells that are missing, for at most so many seconds; whether all are there."""
-    cells = json.loads(stored.read_text()) if stored.exists() else {}
-    begin = time.perf_counter()
-    for job in jobs(folder, quick):
-        key = "|".join(map(str, job))
-        if key in cells:
-            continue
-        if time.perf_counter() - begin > seconds:
-            return False
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cells[key] = cell(*job, folder)
-        stored.write_text(json.dumps(cells, indent=0))
-    return True
+def warmed() -> None:
+    """Load compiled code, so that no cell is charged for it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    y = np.where(np.arange(40) < 20, y, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in MACHINES.values():
+            for kernel in ("linear", "rbf"):
+                TriClassSVC(kernel=kernel, **given).fit(X, y).predict(X)
 
 
 def cell(name: str, size: int, number: int, folder: Path | None) -> dict:

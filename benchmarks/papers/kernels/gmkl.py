@@ -1,7 +1,7 @@
 """Sparse generalized multiple kernel learning: the slides' toys and UCI table, effect of l1_ratio,
 and C chosen inside the training rows.
 
-`run` fills a file of cells and may be stopped and called again; `section` makes the text of them.
+`jobs` says which cells there are, `cell` makes one, `section` makes the text of them.
 """
 
 import json
@@ -64,19 +64,12 @@ def jobs(folder: Path | None, quick: bool):
     )
 
 
-def run(folder: Path | None, stored: Path, *, quick: bool = False, seconds: float = np.inf) -> bool:
-    """Fill the cells that are missing, for at most so many seconds; whether all are there."""
-    cells = json.loads(stored.read_text()) if stored.exists() else {}
-    begin = time.perf_counter()
-    for job in jobs(folder, quick):
-        key = "|".join(map(str, job))
-        if key in cells:
-            continue
-        if time.perf_counter() - begin > seconds:
-            return False
-        cells[key] = cell(*job, folder)
-        stored.write_text(json.dumps(cells, indent=0))
-    return True
+def warmed() -> None:
+    """Load compiled code, so that no cell is charged for it."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    for given in METHODS.values():
+        GMKLClassifier(**given).fit(X, y).predict(X)
 
 
 def cell(part: str, name: str, method: str, number: int, folder: Path | None) -> dict:

@@ -1,12 +1,14 @@
-"""Run: ``python -m benchmarks.papers.metric [--data FOLDER] [--seconds S] [--rewrite] [--quick]``;
-stopped runs are taken up again.
+"""Run: ``python -m benchmarks.papers.metric [--data FOLDER] [--seconds S] [--processes N]
+[--rewrite] [--quick]``; stopped runs are taken up again.
 """
 
 import argparse
+import itertools
 import os
 from pathlib import Path
 
 from benchmarks import clock
+from benchmarks.papers import processes
 
 
 def main() -> None:
@@ -22,7 +24,7 @@ def main() -> None:
         "--seconds",
         type=float,
         default=float("inf"),
-        help="CPU seconds after which this run ends; the next goes on",
+        help="begin no cell after so many; the next run goes on",
     )
     parser.add_argument("--rivals", type=int, default=20, help="repeats of the dense rivals")
     parser.add_argument(
@@ -31,6 +33,7 @@ def main() -> None:
     parser.add_argument(
         "--quick", action="store_true", help="one repeat; the page goes to build/papers"
     )
+    processes.option(parser)
     given = parser.parse_args()
     clock.one_thread()
     from benchmarks.papers.metric import fourier, page, runs, text
@@ -41,10 +44,14 @@ def main() -> None:
     if not given.rewrite:
         folder = Path(given.data) if given.data else None
         repeats = 1 if given.quick else runs.REPEATS
-        runs.tables(store, folder, repeats, min(given.rivals, repeats), given.quick)
-        fourier.runs(store, 1 if given.quick else 10)
-        text.runs(store, folder)
-        runs.figures(store, 1 if given.quick else 5)
+        processes.made_here("metric", given.processes)
+        jobs = itertools.chain(
+            fourier.jobs(1 if given.quick else 10),
+            text.jobs(folder),
+            runs.figures(1 if given.quick else 5),
+            runs.tables(folder, repeats, min(given.rivals, repeats), given.quick),
+        )
+        store.fill(jobs, given.processes)
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     place.mkdir(parents=True, exist_ok=True)
     (place / "metric.md").write_text(

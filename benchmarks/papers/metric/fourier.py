@@ -3,7 +3,7 @@ before and after a refresh.
 """
 
 import time
-import warnings
+from collections.abc import Iterator
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
@@ -22,29 +22,20 @@ matter and of the others. *Warned* counts the runs whose chains did not agree (s
 log-likelihood above 1.2). Bayes errors: rings {rings}, XOR {xor}."""
 
 
-def runs(store, repeats: int) -> None:
+def jobs(repeats: int) -> Iterator[tuple]:
     """All of it, one fit at a time."""
     for repeat in range(repeats):
         for shape in BAYES:
             for refreshes in (0, 1):
-                name = f"fourier/{shape}/{refreshes}/{repeat}"
-                if name not in store.found and not store.full():
-                    store.keep(
-                        name,
-                        _one(simulate("fixed5", shape, ROWS, COLUMNS, repeat), refreshes, repeat),
-                    )
-    store.write()
+                yield (f"fourier/{shape}/{refreshes}/{repeat}",), judged, (shape, refreshes, repeat)
 
 
-def _one(split, refreshes: int, seed: int) -> dict:
+def judged(shape: str, refreshes: int, seed: int) -> list[dict]:
     """Errors, shares and seconds of one core."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        begin = time.process_time()
-        model = SparseFourierFeatures(n_refreshes=refreshes, random_state=seed).fit(
-            split.X, split.y
-        )
-        seconds = time.process_time() - begin
+    split = simulate("fixed5", shape, ROWS, COLUMNS, seed)
+    begin = time.process_time()
+    model = SparseFourierFeatures(n_refreshes=refreshes, random_state=seed).fit(split.X, split.y)
+    seconds = time.process_time() - begin
     kernel = model.transform(split.X_test) @ model.transform(split.X).T
     errors = {}
     for count in (1, 5):
@@ -52,7 +43,7 @@ def _one(split, refreshes: int, seed: int) -> dict:
         errors[count] = float(np.mean((near[1] > near[0]) != split.y_test))
     plain = KNeighborsClassifier(3).fit(split.X, split.y)
     inside = np.isin(np.arange(COLUMNS), split.informative)
-    return {
+    found = {
         "one": errors[1],
         "five": errors[5],
         "knn": float(np.mean(plain.predict(split.X_test) != split.y_test)),
@@ -61,6 +52,7 @@ def _one(split, refreshes: int, seed: int) -> dict:
         "warned": float(model.diagnostics_["r_hat"]["log_likelihood"] > 1.2),
         "seconds": seconds,
     }
+    return [found]
 
 
 def section(found: dict) -> list[str]:

@@ -136,24 +136,31 @@ class PGDM(Mapped):
         R = (vectors / np.sqrt(values)) @ vectors.T
         i, j = rng.integers(0, len(y), (2, 3 * self.pairs))
         unlike = np.flatnonzero(y[i] != y[j])[: self.pairs]
-        D = (X[i[unlike]] - X[j[unlike]]) @ R
+        i, j, Z = i[unlike], j[unlike], X @ R
         V, step = np.eye(len(R)) / len(R), 1.0
-        value = np.sqrt(np.einsum("ij,jk,ik->i", D, V, D)).mean()
+        lengths = self._lengths(Z, V, i, j)
         for _ in range(self.iterations):
-            root = np.sqrt(np.maximum(np.einsum("ij,ij->i", D @ V, D), 1e-12))
-            gradient = (D / (2 * root[:, None] * len(D))).T @ D
+            load = 0.5 / (lengths * len(i))
+            gradient = form(Z, sp.csr_array((load, (i, j)), shape=(len(y), len(y))))
             while step > 1e-8:
                 trial = _trace_one(V + step * gradient)
-                found = np.sqrt(np.maximum(np.einsum("ij,ij->i", D @ trial, D), 0.0)).mean()
-                if found > value:
+                longer = self._lengths(Z, trial, i, j)
+                if longer.mean() > lengths.mean():
                     break
                 step *= 0.5
-            if step <= 1e-8 or found - value < 1e-6 * value:
+            if step <= 1e-8 or longer.mean() - lengths.mean() < 1e-6 * lengths.mean():
                 break
-            V, value, step = trial, found, 2 * step
+            V, lengths, step = trial, longer, 2 * step
         values, vectors = np.linalg.eigh(R @ V @ R)
         self.map_ = vectors * np.sqrt(np.maximum(values, 0.0))
         return self
+
+    @staticmethod
+    def _lengths(Z, V, i, j):
+        """Distances of pairs, by the products of all rows."""
+        products = Z @ V @ Z.T
+        square = products.diagonal()
+        return np.sqrt(np.maximum(square[i] + square[j] - 2.0 * products[i, j], 1e-12))
 
 
 def _trace_one(V):

@@ -1,16 +1,18 @@
 """The runs, one number at a time: every (cell, method, repeat) is stored once it is there, so that
-a run can be stopped and taken up again.
+a run can be stopped and taken up again, or be done by several processes.
 """
 
 import json
 import time
 import warnings
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.papers.metric.designs import REAL, simulate
 from benchmarks.papers.metric.methods import METHODS, PUBLISHED, RIVALS, SHORT, SIZES
+from benchmarks.papers.processes import each
 from tamis import SDistClassifier
 
 REPEATS = 20
@@ -24,7 +26,7 @@ WAVES = (
         "control: variance",
         "control: correlation",
     ),
-    ("sDist, order 2", "sDist, margin rule", "sDist, tuned"),
+    ("sDist, order 2", "sDist, votes", "sDist, tuned"),
     ("sDist as published", "sDist, no screen", "control: labels permuted"),
 )
 SENSITIVITY = {
@@ -38,95 +40,95 @@ class Store:
     """Results in a file of JSON, by name."""
 
     def __init__(self, path: Path, seconds: float):
-        self.path, self.seconds, self.begin, self.written = (
-            path,
-            seconds,
-            time.process_time(),
-            time.process_time(),
-        )
+        self.path, self.end, self.written = path, time.time() + seconds, time.time()
         self.found = json.loads(path.read_text()) if path.exists() else {}
 
-    def full(self) -> bool:
-        """Whether the time is up."""
-        return time.process_time() - self.begin > self.seconds
-
-    def keep(self, name: str, result: dict) -> None:
-        """Add a result."""
-        self.found[name] = result
-        if time.process_time() - self.written > 5.0:
+    def keep(self, results: dict) -> None:
+        """Add results."""
+        self.found |= results
+        if time.time() - self.written > 5.0:
             self.write()
 
     def write(self) -> None:
         """Write what there is."""
         self.path.write_text(json.dumps(self.found))
-        self.written = time.process_time()
+        self.written = time.time()
+
+    def fill(self, jobs: Iterable[tuple], processes: int) -> None:
+        """Do jobs (names, function, what it is given) that lack a result, while there is time."""
+        left = (job for job in jobs if not set(job[0]) <= self.found.keys())
+        for _, results in each(_done, left, processes, self.end - time.time(), warmed):
+            self.keep(results)
+        self.write()
 
 
-def jobs(folder, repeats: int, rivals: int, quick: bool):
-    """All (repeat, cell, method, how to split): ten repeats of every cell first, what is quick
-    before what is slow, so that a run that is cut has whole rows of the tables.
+def _done(job: tuple) -> dict:
+    """The results of one job, by name."""
+    names, function, given = job
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return dict(zip(names, function(*given), strict=True))
+
+
+def warmed() -> None:
+    """Load compiled code, so that no cell is charged for it."""
+    split = simulate("fixed2", "rings", 60, 6, 0)
+    for given in ({"max_order": 2, "screen": "moments"}, {"rule": "knn", "oob_z": None}):
+        SDistClassifier(max_iter=20, random_state=0, **given).fit(split.X, split.y).predict(split.X)
+
+
+def tables(folder, repeats: int, rivals: int, quick: bool) -> Iterator[tuple]:
+    """Tables 2.1, 2.2 and 2.4: ten repeats of every cell first, what is quick before what is slow,
+    so that a run that is cut has whole rows of the tables.
     """
-    real = {
-        name: read
-        for name, (file, read) in REAL.items()
-        if folder is not None and (folder / file).exists()
-    }
+    real = [] if folder is None else [n for n, (f, _) in REAL.items() if (folder / f).exists()]
     sizes = [size for size in SIZES if size[0] <= 500] if quick else SIZES
     first = min(repeats, ENOUGH)
     for span in (range(first), range(first, repeats)):
         for methods in WAVES:
             for repeat in span:
-                for name, read in real.items():
-                    yield from _real(name, read, folder, repeat, methods)
-                for size in sizes:
-                    yield from _simulations(*size, repeat, methods)
+                for cell in (*real, *_simulations(sizes)):
+                    yield _job(cell, folder, repeat, [m for m in methods if _fits(m, cell)])
         for columns in (50,) if quick else (50, 500, 1000):
             for repeat in span[: max(0, rivals - span.start)]:
-                if columns == 50:
-                    for name, read in real.items():
-                        yield from _real(name, read, folder, repeat, RIVALS)
-                for rows in (100, 500):
-                    yield from _simulations(rows, columns, repeat, RIVALS)
+                narrow = [(rows, columns) for rows in (100, 500)]
+                for cell in (*(real if columns == 50 else ()), *_simulations(narrow)):
+                    yield from (_job(cell, folder, repeat, [method]) for method in RIVALS)
 
 
-def _real(name, read, folder, repeat, methods):
-    for method in methods:
-        if name == "madelon" or method != "3-NN on the true columns":
-            yield repeat, name, method, lambda: read(folder, repeat)
+def _simulations(sizes) -> list[str]:
+    """The cells of some sizes, over designs and shapes."""
+    kinds = [f"{design} {shape}" for design in ("fixed2", "fixed5") for shape in ("rings", "xor")]
+    return [f"{kind} {rows} {columns}" for rows, columns in sizes for kind in kinds]
 
 
-def _simulations(rows: int, columns: int, repeat: int, methods):
-    """The jobs of one size, over designs and shapes."""
-    for design in ("fixed2", "fixed5"):
-        for shape in ("rings", "xor"):
-            for method in methods:
-                if method not in ("sDist, tuned", "sDist, margin rule"):
-                    make = lambda d=design, s=shape: simulate(d, s, rows, columns, repeat)  # noqa: E731
-                    yield repeat, f"{design} {shape} {rows} {columns}", method, make
+def _fits(method: str, cell: str) -> bool:
+    """Whether a method is run in a cell."""
+    if cell in REAL:
+        return cell == "madelon" or method != "3-NN on the true columns"
+    return method not in ("sDist, tuned", "sDist, votes")
 
 
-def tables(store: Store, folder, repeats=REPEATS, rivals=REPEATS, quick=False) -> None:
-    """Tables 2.1, 2.2 and 2.4."""
-    last: tuple = (None, None)
-    for repeat, cell, method, make in jobs(folder, repeats, rivals, quick):
-        name = f"{cell}/{method}/{repeat}"
-        if name in store.found:
-            continue
-        if store.full():
-            break
-        if last[0] != (cell, repeat):
-            last = ((cell, repeat), make())
-        store.keep(name, judge(METHODS[method], last[1], repeat))
-    store.write()
+def _job(cell: str, folder, repeat: int, methods: list[str]) -> tuple:
+    names = tuple(f"{cell}/{method}/{repeat}" for method in methods)
+    return names, judged, (cell, folder, repeat, methods)
+
+
+def judged(cell: str, folder, repeat: int, methods: list[str]) -> list[dict]:
+    """Some methods on one split of a cell."""
+    if cell in REAL:
+        split = REAL[cell][1](folder, repeat)
+    else:
+        design, shape, rows, columns = cell.split()
+        split = simulate(design, shape, int(rows), int(columns), repeat)
+    return [judge(METHODS[method], split, repeat) for method in methods]
 
 
 def judge(method, split, seed: int) -> dict:
     """Error, balanced error, share of the columns used, and seconds of one core."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        begin = time.process_time()
-        guesses, used = method(split, seed)
-        seconds = time.process_time() - begin
+    begin = time.process_time()
+    guesses, used = method(split, seed)
+    seconds = time.process_time() - begin
     wrong = guesses != split.y_test
     balanced = np.mean([wrong[split.y_test == c].mean() for c in np.unique(split.y_test)])
     return {
@@ -137,37 +139,24 @@ def judge(method, split, seed: int) -> dict:
     }
 
 
-def figures(store: Store, repeats=5) -> None:
+def figures(repeats: int) -> Iterator[tuple]:
     """Figure 2.2 (f_W against votes, along the steps), and figure 2.5 (sensitivity) on fixed2 rings
     and XOR of 500 x 50.
     """
     for repeat in range(repeats):
         for shape in ("rings", "xor"):
             for steps in (25, 50, 100, 200, 400, 800):
-                _figure(
-                    store,
-                    f"figure 2.2/{shape}/{steps}/{repeat}",
-                    shape,
-                    repeat,
-                    {"max_iter": steps, "screen": None},
-                )
+                name, given = f"2.2/{shape}/{steps}", {"max_iter": steps, "screen": None}
+                yield (f"figure {name}/{repeat}",), figure, (shape, repeat, given)
             for parameter, values in SENSITIVITY.items():
                 for value in values:
+                    name = f"2.5/{shape}/{parameter}={value}"
                     given = {**PUBLISHED, "oob_z": "auto", "max_iter": 300, parameter: value}
-                    _figure(
-                        store,
-                        f"figure 2.5/{shape}/{parameter}={value}/{repeat}",
-                        shape,
-                        repeat,
-                        given,
-                    )
-    store.write()
+                    yield (f"figure {name}/{repeat}",), figure, (shape, repeat, given)
 
 
-def _figure(store, name, shape, seed, given) -> None:
+def figure(shape: str, seed: int, given: dict) -> list[dict]:
     """Errors of both rules."""
-    if name in store.found or store.full():
-        return
     split = simulate("fixed2", shape, 500, 50, seed)
     begin = time.process_time()
     model = SDistClassifier(random_state=seed, **{**SHORT, **given}).fit(split.X, split.y)
@@ -176,6 +165,4 @@ def _figure(store, name, shape, seed, given) -> None:
         rule: float(np.mean(model.set_params(rule=rule).predict(split.X_test) != split.y_test))
         for rule in ("knn", "margin")
     }
-    store.keep(
-        name, {**errors, "seconds": seconds, "share": len(model.support_) / split.X.shape[1]}
-    )
+    return [{**errors, "seconds": seconds, "share": len(model.support_) / split.X.shape[1]}]

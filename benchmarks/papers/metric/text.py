@@ -3,6 +3,7 @@ neighbours on all words.
 """
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ import scipy.sparse as sp
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import normalize
 
-from benchmarks.papers.metric.methods import SHORT
 from benchmarks.papers.stabilized.page import pipe
 from tamis import SDistClassifier
 
@@ -42,25 +42,21 @@ def sets(folder: Path):
         yield " against ".join(PAIR), *kept[0], *kept[1]
 
 
-def runs(store, folder: Path | None) -> None:
+def jobs(folder: Path | None) -> Iterator[tuple]:
     """One fit a set."""
     for name, X, y, X_test, y_test in sets(folder) if folder else ():
-        if f"text/{name}" not in store.found:
-            begin = time.process_time()
-            model = SDistClassifier(standardize=False, random_state=0, **SHORT).fit(X, y)
-            seconds = time.process_time() - begin
-            plain = KNeighborsClassifier(3).fit(X, y)
-            error, knn = (float(np.mean(each.predict(X_test) != y_test)) for each in (model, plain))
-            facts = {
-                "rows": X.shape[0],
-                "words": X.shape[1],
-                "kept": len(model.support_),
-                "error": error,
-                "knn": knn,
-                "seconds": seconds,
-            }
-            store.keep(f"text/{name}", facts)
-    store.write()
+        yield (f"text/{name}",), judged, (X, y, X_test, y_test)
+
+
+def judged(X, y, X_test, y_test) -> list[dict]:
+    """Errors, words kept, and seconds of the fit."""
+    begin = time.process_time()
+    model = SDistClassifier(standardize=False, random_state=0).fit(X, y)
+    seconds = time.process_time() - begin
+    plain = KNeighborsClassifier(3).fit(X, y)
+    error, knn = (float(np.mean(each.predict(X_test) != y_test)) for each in (model, plain))
+    shown = {"rows": X.shape[0], "words": X.shape[1], "kept": len(model.support_)}
+    return [{**shown, "error": error, "knn": knn, "seconds": seconds}]
 
 
 def section(found: dict) -> list[str]:

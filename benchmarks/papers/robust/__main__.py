@@ -1,5 +1,5 @@
 """Run: ``python -m benchmarks.papers.robust [--data FOLDER] [--quick] [--rewrite] [--seconds S]
-[part ...]``.
+[--processes N] [part ...]``.
 
 A part is a module of this folder with ``cells(folder, quick)``, a dict of named functions that
 return plain data, and ``write(found)`` and ``judge(found)``, which make Markdown lines from the
@@ -11,11 +11,10 @@ import importlib
 import importlib.util
 import json
 import os
-import time
-import warnings
 from pathlib import Path
 
 from benchmarks import clock
+from benchmarks.papers import processes
 
 PARTS = (
     "thresholding",
@@ -62,6 +61,7 @@ def main() -> None:
         default=float("inf"),
         help="begin no cell after so many; the same command goes on",
     )
+    processes.option(parser)
     given = parser.parse_args()
     clock.one_thread()
     build = clock.ROOT / "build" / "papers"
@@ -90,35 +90,34 @@ def main() -> None:
 
 def _run(modules: dict, given, found: dict, stored: Path) -> int:
     """Run the cells that are not there yet, and store each; returns how many are left."""
-    begin, folder, left = time.perf_counter(), Path(given.data) if given.data else None, 0
+    folder = Path(given.data) if given.data else None
     if folder is None:
         print(
             "No folder of data: set TAMIS_DATA or pass --data. Only cells that need no file are "
             "run.",
             flush=True,
         )
-    for name, module in modules.items():
-        cells = found.setdefault(name, {})
-        for key, action in module.cells(folder, given.quick).items():
-            if key in cells:
-                continue
-            if time.perf_counter() - begin > given.seconds:
-                left += 1
-                continue
-            start = time.perf_counter()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                cells[key] = action()
-            found["seconds"] += time.perf_counter() - start
-            stored.write_text(json.dumps(found, indent=1))
-            print(f"{name}, {key}: {time.perf_counter() - start:.1f} s", flush=True)
-    return left
+    from benchmarks.papers.robust import lowrank
+
+    processes.made_here("robust", given.processes)
+    wanted = [
+        (name, key, action)
+        for name, module in modules.items()
+        for key, action in module.cells(folder, given.quick).items()
+        if key not in found.setdefault(name, {})
+    ]
+    for (name, key, _), (cell, seconds) in processes.each(
+        processes.called, wanted, given.processes, given.seconds, lowrank.warmed
+    ):
+        found[name][key] = cell
+        found["seconds"] += seconds
+        stored.write_text(json.dumps(found, indent=1))
+        print(f"{name}, {key}: {seconds:.1f} s", flush=True)
+    return sum(key not in found[name] for name, key, _ in wanted)
 
 
 def page(modules: dict, found: dict, quick: bool) -> str:
     """The whole page, from the cells that are there."""
-    from benchmarks.pages import machine, versions
-
     there = {name: module for name, module in modules.items() if found.get(name)}
     said = [module.judge(found[name]) for name, module in there.items()]
     shown = [module.write(found[name]) for name, module in there.items()]
@@ -132,9 +131,9 @@ def page(modules: dict, found: dict, quick: bool) -> str:
         [
             "## How this was made",
             "",
-            f"`{command}`, {found['seconds']:.0f} s on {machine()}.",
+            f"`{command}`, {found['seconds']:.0f} CPU seconds, on:",
             "",
-            f"{versions()}.",
+            processes.made_on("robust"),
         ]
     ]
     return "\n\n".join("\n".join(piece).strip() for piece in pieces) + "\n"

@@ -86,6 +86,16 @@ def factored(name: str, folder: Path, rank: int, whole: bool):
     return LowRankFactorization(rank, random_state=0).fit(rows), time.process_time() - begin
 
 
+def warmed() -> None:
+    """Load compiled code, so that no cell is charged for it."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(60, 8)), (rng.normal(size=(60, 2)) > 0).astype(float)
+    for rows in (X, sp.csr_array(X)):
+        given = LowRankFactorization(3, random_state=0).fit(rows)
+        for radius, share in ((3.0, 0.1), (np.inf, 0.0)):
+            LowRankClassifier(3, radius, share, random_state=0).fit(rows, Y, factorization=given)
+
+
 def low_rank(name: str, folder: Path, rank: int, share: float) -> dict:
     """Radius chosen on a quarter of the training rows, then all of them; F1 of both kinds on the
     test rows.

@@ -1,13 +1,13 @@
 """Run: ``python -m benchmarks.papers.structured [--data FOLDER] [--quick] [--rewrite] [--anew]
-[--seconds N] [part ...]``.
+[--seconds N] [--processes N] [part ...]``.
 """
 
 import argparse
 import os
-import warnings
 from pathlib import Path
 
 from benchmarks import clock
+from benchmarks.papers import processes
 
 PARTS = ("synthetic", "tasks", "splice", "effects", "times")
 CELLS = {"tasks": ("school", "computer")}  # names of a part's cells, where they are not its own
@@ -44,6 +44,7 @@ def main() -> None:
         default=float("inf"),
         help="end after about so many seconds; run again to go on",
     )
+    processes.option(parser)
     given = parser.parse_args()
     unknown = [part for part in given.parts if part not in PARTS]
     if unknown:
@@ -54,8 +55,9 @@ def main() -> None:
     build = clock.ROOT / "build" / "papers"
     stored = build / f"structured{'_quick' if given.quick else ''}"
     stored.mkdir(parents=True, exist_ok=True)
-    held = cells.Cells(stored, given.seconds)
+    held = cells.Cells(stored, given.seconds, given.processes)
     if not given.rewrite:
+        processes.made_here("structured", given.processes)
         _run(given, held)
     place = build if given.quick else clock.ROOT / "docs" / "papers"
     place.mkdir(parents=True, exist_ok=True)
@@ -92,10 +94,10 @@ def _run(given, held) -> None:
     ):
         actions[name] = lambda room=room: room.run(held, folder, given.quick)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            for part in wanted:
-                actions[part]()
+        for part in wanted:
+            actions[part]()
+        if held.processes > 1:
+            held.work()
     except cells.Enough:
         print("The time is over; run again to go on.", flush=True)
     finally:

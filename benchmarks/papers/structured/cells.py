@@ -4,8 +4,11 @@ on where it stood.
 
 import json
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
+
+from benchmarks.papers.processes import each
 
 EVERY = 3.0  # seconds between two writings of the file
 
@@ -18,11 +21,13 @@ class Cells:
     """What was found so far, by names like ``school/batch/aMTFS/3``; one file for each first word,
     so that parts can run side by side.
 
-    `seconds` is the time granted to this run.
+    `seconds` is the time granted to this run. With several `processes`, cells that are needed are
+    written down, and `work` makes them.
     """
 
-    def __init__(self, folder: Path, seconds: float = float("inf")):
-        self.folder, self.end = folder, time.perf_counter() + seconds
+    def __init__(self, folder: Path, seconds: float = float("inf"), processes: int = 1):
+        self.folder, self.end, self.processes = folder, time.perf_counter() + seconds, processes
+        self.waiting: list[tuple] = []
         self.found = {
             name: cell
             for place in sorted(folder.glob("*.json"))
@@ -34,11 +39,24 @@ class Cells:
         """Make a cell that is not there yet; its own CPU seconds are kept with it."""
         if name in self.found:
             return
+        if self.processes > 1:
+            self.waiting.append((name, make, given))
+            return
         if time.perf_counter() > self.end:
             raise Enough
-        begin = time.process_time()
-        cell = make(*given)
-        self.found[name] = {**cell, "cost": time.process_time() - begin}
+        self._keep(name, _made((name, make, given)))
+
+    def work(self) -> None:
+        """Make the cells that were written down, in several processes."""
+        left, self.waiting = self.waiting, []
+        for job, cell in each(_made, left, self.processes, self.end - time.perf_counter()):
+            self._keep(job[0], cell)
+        self.write()
+        if any(name not in self.found for name, _, _ in left):
+            raise Enough
+
+    def _keep(self, name: str, cell: dict) -> None:
+        self.found[name] = cell
         self.changed.add(name.split("/")[0])
         if time.perf_counter() - self.written > EVERY:
             self.write()
@@ -55,6 +73,16 @@ class Cells:
             (self.folder / f"{word}.json").write_text(json.dumps(mine))
             print(f"  {word}: {len(mine)} cells", flush=True)
         self.written, self.changed = time.perf_counter(), set()
+
+
+def _made(job: tuple) -> dict:
+    """A cell with its CPU seconds."""
+    _, make, given = job
+    begin = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cell = make(*given)
+    return {**cell, "cost": time.process_time() - begin}
 
 
 def under(found: dict, *parts) -> list[dict]:

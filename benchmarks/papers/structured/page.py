@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from benchmarks.pages import machine, versions
+from benchmarks.papers.processes import made_on
 from benchmarks.papers.structured import figures, tables
 from benchmarks.papers.structured.slides import ACCURACY, F1
 from benchmarks.papers.structured.verdict import judge
@@ -145,7 +145,9 @@ def write(found: dict, place: Path, command: str) -> str:
     lines += [
         "## How this was made",
         "",
-        f"`{command}`, {cost:.0f} CPU seconds on {machine()}.",
+        f"`{command}`, {cost:.0f} CPU seconds, on:",
+        "",
+        made_on("structured"),
         "",
     ]
-    return "\n".join([*lines, f"{versions()}.", ""])
+    return "\n".join(lines)

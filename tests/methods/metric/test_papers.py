@@ -10,7 +10,7 @@ from benchmarks.papers.metric.designs import simulate
 from benchmarks.papers.metric.methods import METHODS, RIVALS, by_correlation, by_variance
 from benchmarks.papers.metric.page import missing
 from benchmarks.papers.metric.rivals import LMNN, PGDM, SMLlp, SMLsm, impostors_of, targets_of
-from benchmarks.papers.metric.runs import Store, jobs, judge
+from benchmarks.papers.metric.runs import Store, judge, tables
 
 
 def test_label_free_screens_find_fixed5_and_are_at_chance_on_fixed2():
@@ -50,16 +50,32 @@ def test_rivals_find_a_shift(make):
     assert (metric @ metric.T).diagonal().argmax() == 2
 
 
+def test_pgdm_by_products_of_rows_has_the_lengths_of_pairs():
+    rng = np.random.default_rng(0)
+    Z, half = rng.normal(size=(30, 5)), rng.normal(size=(5, 5))
+    i, j = np.arange(29), np.arange(1, 30)
+    apart = Z[i] - Z[j]
+    wanted = np.sqrt(np.einsum("ij,jk,ik->i", apart, half @ half.T, apart))
+    np.testing.assert_allclose(PGDM._lengths(Z, half @ half.T, i, j), wanted, rtol=1e-12)
+
+
 def test_results_are_kept_between_runs(tmp_path):
+    jobs = [(("a/b/0", "a/c/0"), _two, (k,)) for k in (1, 5)]
     store = Store(tmp_path / "found.json", 10.0)
-    store.keep("a/b/0", {"error": 0.1})
-    store.write()
-    assert Store(tmp_path / "found.json", 0.0).found == {"a/b/0": {"error": 0.1}}
-    assert Store(tmp_path / "found.json", -1.0).full()
+    store.fill(jobs, 1)
+    kept = {"a/b/0": {"error": 1}, "a/c/0": {"error": 2}}
+    assert Store(tmp_path / "found.json", 0.0).found == kept
+    late = Store(tmp_path / "found.json", -1.0)
+    late.fill([(("x",), _two, (1,))], 1)
+    assert late.found == kept
+
+
+def _two(first: int) -> list[dict]:
+    return [{"error": first}, {"error": first + 1}]
 
 
 def test_every_cell_has_ten_repeats_before_any_has_more_and_the_page_says_what_is_missing():
-    names = [f"{cell}/{method}/{repeat}" for repeat, cell, method, _ in jobs(None, 20, 15, False)]
+    names = [name for named, _, _ in tables(None, 20, 15, False) for name in named]
     assert len(set(names)) == len(names)
     repeats = [int(name.rsplit("/", 1)[1]) for name in names]
     assert max(repeats[: repeats.index(10)]) == 9

@@ -107,6 +107,43 @@ def test_a_weak_pair_is_judged_on_all_rows(monkeypatch):
     assert passing(X[:1600], y[:1600]) != [7, 30]
 
 
+def spoken_for(X, y, standardize=True):
+    weights = np.ones(len(y))
+    scaling = Scaling(X, weights, standardize)
+    rng = np.random.default_rng(0)
+    return passing_columns(X, y, weights, np.arange(len(y)), scaling, rng).tolist()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_columns_of_pairs_stay_out_where_neighbours_are_worse_with_them(form):
+    """As frequent words do: large, and together in another way in each class."""
+    X, y = noise(1200, 30, 6)
+    X[:, :3] += 1.5 * y[:, None]
+    linked(X, y, 8, 9, 0.3)
+    frequent = X * np.where(np.isin(np.arange(30), (8, 9)), 9.0, 1.0)
+    assert spoken_for(form(frequent), y, standardize=False) == [0, 1, 2]
+    assert spoken_for(form(X), y) in ([0, 1, 2], [0, 1, 2, 8, 9])
+
+
+def test_columns_of_pairs_join_where_neighbours_gain_by_them():
+    X, y = noise(600, 30, 7)
+    X[:, 2] += 0.5 * y
+    linked(X, y, 8, 9, 0.9)
+    assert spoken_for(X, y) == [2, 8, 9]
+
+
+def test_harm_is_to_have_worse_neighbours_by_more_columns():
+    X, y = noise(400, 4, 8)
+    X[:, 0] += 3.0 * y
+    X[:, 1] *= 20.0
+    scaling = Scaling(X, np.ones(400), False)
+    given = X, y, np.ones(400), scaling
+    assert screening._do_harm(*given, np.array([0]), np.array([0, 1]))
+    assert not screening._do_harm(*given, np.array([1]), np.array([0, 1]))
+    assert not screening._do_harm(*given, np.array([0]), np.array([0]))
+    assert not screening._do_harm(*given, np.array([], int), np.array([0, 1]))
+
+
 # --------------------------------------------------------------------------- rows and columns used
 def test_rows_of_pairs_grow_with_the_rows_and_nothing_jumps():
     used = [pair_extent(5000, rows)[1] for rows in (500, 2000, 8000, 32000, 128000)]
@@ -155,8 +192,10 @@ def test_auto_screens_few_rows_or_many_columns():
 
 
 # --------------------------------------------------------------------------- scores
+@pytest.mark.parametrize("numbers", [screening.NUMBERS, 24], ids=["whole", "pieces"])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_scores_are_welchs(form):
+def test_scores_are_welchs(monkeypatch, form, numbers):
+    monkeypatch.setattr(screening, "NUMBERS", numbers)
     X, y = fixed2("rings", 80, 4, 0)
     X = X + 3.0
     classes, center, scale = Classes.of(y, np.ones(80)), X.mean(axis=0), X.std(axis=0)

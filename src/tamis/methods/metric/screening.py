@@ -7,7 +7,9 @@ differ) and XOR (correlations that differ). Effects of three columns alone they 
 
 Every column is judged by itself on all rows, at the cost of reading them. All pairs of columns are
 looked at on as many rows as the work allows, in single precision and with the variances of normal
-columns; the best partners of each column are then judged on all rows.
+columns; the best partners of each column are then judged on all rows. Columns that only pairs speak
+for stay out where rows plainly have worse neighbours with them: frequent words, say, come together
+in other ways in every class, and in a distance they drown the words that tell.
 """
 
 from typing import NamedTuple
@@ -16,11 +18,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import t as student
 
+from tamis.methods.metric.edges import margins_of
+from tamis.solvers.neighbours import class_edges
+
 LEVEL = 0.05  # noise columns that pass in the mean: half of it alone, half in pairs
 WORK = 5e6  # products of pairs a row of the data
 FEWEST = 1000  # rows that pairs are looked for on, where there are so many
 PARTNERS = 4  # of a column, whose products with it are judged on all rows
 NUMBERS = 1 << 20  # of a piece of rows or of pairs
+NEIGHBOURS, JUDGES = 3, 1000  # of a row, and of how many rows, that say whether pairs do harm
 
 
 class Classes(NamedTuple):
@@ -68,8 +74,30 @@ def passing_columns(matrix, codes, weights, order, scaling, random) -> np.ndarra
         )
         limit = _limit(len(columns) * (len(columns) - 1) // 2, codes, classes)
         real = _product_scores(part, center, scale, first, second, classes) > limit
-        kept[chosen[first[real]]] = kept[chosen[second[real]]] = True
+        both = kept.copy()
+        both[chosen[first[real]]] = both[chosen[second[real]]] = True
+        judges = _drawn(codes, order, JUDGES, random.spawn(1)[0])
+        sets = columns[kept], columns[both]
+        if not _do_harm(matrix[judges], codes[judges], weights[judges], scaling, *sets):
+            kept = both
     return columns[kept] if kept.any() else columns
+
+
+def _do_harm(matrix, codes, weights, scaling, few, many) -> bool:
+    """Whether, all classes alike, fewer rows are nearer to their own class than to the others by
+    many columns than by the few among them, beyond two standard errors.
+    """
+    if not 0 < len(few) < len(many):
+        return False
+    right = []
+    for columns in (few, many):
+        points = _scaled(matrix[:, columns], scaling.center[columns], scaling.scale[columns])
+        right.append(margins_of(class_edges(points, codes, NEIGHBOURS), points) > 0.0)
+    rows = Classes.of(codes, weights).rows
+    share = rows.sum(axis=0) / len(rows)
+    lost = right[0].astype(float) - right[1]
+    mean = share @ lost
+    return bool(mean > 2.0 * np.sqrt(share**2 @ (lost - mean) ** 2))
 
 
 def pair_extent(columns: int, rows: int) -> tuple[int, int]:

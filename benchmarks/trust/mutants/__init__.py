@@ -1,26 +1,30 @@
 """Mutants: one token of a module is changed, and its own tests must notice.
 
 ``python -m benchmarks mutants``; ``TAMIS_MUTANTS=judge/bounds,distributed`` takes some modules or
-folders only, ``TAMIS_BENCH_SECONDS=600`` ends the run, and the next one goes on where it ended.
-All happens in a copy of the tree. A mutant meets the tests that ran its line first, the fastest
-first, then all of its module; compiled code runs as Python (`NUMBA_DISABLE_JIT=1`).
+folders only, ``TAMIS_MUTANTS_JOBS=2`` so many at a time (a core each, if nothing is said), and
+``TAMIS_BENCH_SECONDS=600`` ends the run; the next one goes on where it ended. What was found lies
+in ``TAMIS_MUTANTS_STORE`` (``build/mutants.json``), in which ``TAMIS_MUTANTS_MERGE=a.json,b.json``
+puts what was found elsewhere. All happens in copies of the tree. A mutant meets the tests that ran
+its line first, the fastest first, then all of its module; compiled code runs as Python
+(`NUMBA_DISABLE_JIT=1`). The test that caught it must pass on the source right after.
 """
 
 import hashlib
 import itertools
 import json
 import os
+import queue
 import random
-import shutil
-import subprocess
-import sys
 import tempfile
+import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.clock import ROOT
-from benchmarks.pages import Goal, Page, Table, verdict
+from benchmarks.pages import Goal, Page, Table, machine, verdict
+from benchmarks.trust.mutants.copies import Copy, copy_tree, runs_as_python
 from benchmarks.trust.mutants.modules import MODULES, its_tests
 from benchmarks.trust.mutants.places import Mutant, changed, mutants_of
 from benchmarks.trust.mutants.survivors import reason_for
@@ -28,12 +32,9 @@ from benchmarks.trust.mutants.survivors import reason_for
 STORE = Path(os.environ.get("TAMIS_MUTANTS_STORE", ROOT / "build" / "mutants.json"))
 MUTANTS, QUICK, SEED = 8, 3, 20  # a module
 SECONDS = float(os.environ.get("TAMIS_BENCH_SECONDS", 3 * 3600))
-SLOW = 4.0  # seconds of CPU; slower tests are left out
 ENOUGH = 10.0  # seconds; tests after the fastest that take so long together are left out
 NEAREST = 30  # tests that ran the line, before all of them
 ALLOWED = 0.05
-COMPILED = ("base", "terms", "solvers", "methods")
-COPIED = ("src", "tests", "benchmarks", "pyproject.toml", "README.md", "docs", "examples")
 CAUGHT, SURVIVED, EQUIVALENT = "caught", "survived", "equivalent"
 HEAD = ["module", "mutants", "caught", "of these after a test was written", "equivalent", "alive"]
 OPENING = """
@@ -46,69 +47,81 @@ OPENING = """
     the last table says why."""
 
 
-class Copy:
-    """A copy of the tree, in which one module at a time is changed, and a process that tests it."""
-
-    def __init__(self, folder: Path, module: str):
-        self.folder, self.file = folder, f"src/tamis/{module}.py"
-        for name in COPIED:
-            if not (folder / name).exists():
-                source = ROOT / name
-                (shutil.copytree if source.is_dir() else shutil.copy)(source, folder / name)
-        surroundings = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join([str(folder / "src"), str(folder)]),
-            "NUMBA_DISABLE_JIT": str(int(module.startswith(COMPILED))),
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.trust.mutants.nursery"],
-            cwd=folder,
-            env=surroundings,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def __enter__(self) -> "Copy":
-        return self
-
-    def __exit__(self, *_) -> None:
-        self.process.stdin.close()
-        self.process.wait()
-
-    def ask(self, tests: list[str], seconds: float, watch: bool = False) -> dict:
-        """Run tests on the copy as it is."""
-        file = self.file if watch else None
-        limit = SLOW if watch else 3.0 * SLOW
-        asked = {"tests": tests, "file": file, "limit": limit, "seconds": seconds}
-        print(json.dumps(asked), file=self.process.stdin, flush=True)
-        return json.loads(self.process.stdout.readline())
-
-    def write(self, source: str) -> None:
-        """Change the module; Python must not find the old one compiled."""
-        path = self.folder / self.file
-        path.write_text(source)
-        for stale in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
-            stale.unlink()
+def judge(copy: Copy, source: str, mutant: Mutant, known: dict, end: float) -> dict | None:
+    """Whether any test notices a mutant, and how many seconds that took; None if time is up."""
+    begin, trusted = time.monotonic(), dict(known)
+    while True:
+        copy.write(changed(source, mutant))
+        try:
+            found = met(copy, mutant, trusted, end)
+        finally:
+            copy.write(source)
+        by = found and found.get("by")
+        # A test that fails on the source too, as on a busy machine, says nothing.
+        if by not in trusted or copy.ask([by], _until(end, 120.0)).get("code") == 0:
+            return found and {**found, "seconds": round(time.monotonic() - begin, 1)}
+        if time.monotonic() > end:
+            return None
+        del trusted[by]
 
 
-def judge(copy: Copy, source: str, mutant: Mutant, known: dict) -> dict:
-    """Whether any test notices a mutant, and how many seconds that took."""
-    copy.write(changed(source, mutant))
-    begin, order = time.monotonic(), sorted(known, key=lambda test: known[test][0])
+def met(copy: Copy, mutant: Mutant, known: dict, end: float) -> dict | None:
+    """What the tests say to a copy that holds a mutant."""
+    order = sorted(known, key=lambda test: known[test][0])
     taken = itertools.accumulate(known[test][0] for test in order)
     order = [test for test, seconds in zip(order, taken, strict=True) if seconds < ENOUGH]
     near = [test for test in order if mutant.line in known[test][1]]
-    try:
-        for tests in (near[:NEAREST], order):
-            usual = sum(known[test][0] for test in tests)
-            found = copy.ask(tests, 120.0 + 20.0 * usual) if tests else {"failed": []}
-            if found.get("failed") or "failed" not in found or found.get("code", 0) not in (0, 1):
-                by = (found.get("failed") or [next(iter(found))])[0]
-                return {"how": CAUGHT, "by": by, "seconds": time.monotonic() - begin}
-    finally:
-        copy.write(source)
-    return {"how": SURVIVED, "ran": bool(near), "seconds": time.monotonic() - begin}
+    for tests in (near[:NEAREST], order):
+        usual = sum(known[test][0] for test in tests)
+        found = copy.ask(tests, _until(end, 120.0 + 20.0 * usual)) if tests else {"failed": []}
+        if "late" in found and time.monotonic() > end - 1.0:
+            return None
+        if found.get("failed") or "failed" not in found or found.get("code", 0) not in (0, 1):
+            return {"how": CAUGHT, "by": (found.get("failed") or [next(iter(found))])[0]}
+    return {"how": SURVIVED, "ran": bool(near)}
+
+
+def _until(end: float, seconds: float) -> float:
+    """So many seconds, or those that are left."""
+    return max(min(seconds, end - time.monotonic()), 1.0)
+
+
+class Store:
+    """What was found, by module, in a file that is whole at any moment."""
+
+    def __init__(self, path: Path):
+        self.path, self.lock = path, threading.RLock()
+        self.path.parent.mkdir(exist_ok=True, parents=True)
+        self.found = json.loads(path.read_text()) if path.exists() else {}
+
+    def merge(self, path: Path) -> None:
+        """Take in the modules of another store, as far as they are as they were."""
+        for module, theirs in json.loads(path.read_text()).items():
+            kept = self.of(module)
+            if theirs["digest"] == kept["digest"]:
+                mutants = {**theirs["mutants"], **kept["mutants"]}
+                cpu = theirs.get("cpu", 0.0) + kept.get("cpu", 0.0)
+                self.found[module] = {**theirs, **kept, "mutants": mutants, "cpu": cpu}
+        self.keep()
+
+    def of(self, module: str) -> dict:
+        """What was found of a module as it is; nothing of an older one."""
+        digest = digest_of(source_of(module))
+        if self.found.get(module, {}).get("digest") != digest:
+            self.found[module] = {"digest": digest, "mutants": {}}
+        return self.found[module]
+
+    def keep(self) -> None:
+        """Write the file."""
+        with self.lock:
+            draft = self.path.with_suffix(".new")
+            draft.write_text(json.dumps(self.found, indent=1))
+            draft.replace(self.path)
+
+
+def source_of(module: str) -> str:
+    """The text of a module."""
+    return (ROOT / f"src/tamis/{module}.py").read_text()
 
 
 def drawn(module: str, source: str, count: int) -> list[Mutant]:
@@ -128,13 +141,16 @@ def digest_of_tests(module: str) -> str:
     return digest_of("".join(file.read_text() for file in files))
 
 
-def known_of(copy: Copy, module: str, kept: dict) -> dict:
+def known_of(copy: Copy, module: str, store: Store, end: float) -> dict:
     """Seconds and lines of each test of a module; measured anew when tests have changed."""
-    digest = digest_of_tests(module)
+    kept, digest = store.of(module), digest_of_tests(module)
     if kept.get("tests") != digest:
-        found = copy.ask(its_tests(module), 1200.0, watch=True)
+        found = copy.ask(its_tests(module), _until(end, 1200.0), watch=True)
         print(module, "left out:", found.get("failed"), flush=True)
-        kept["tests"], kept["known"] = digest, found.get("passed", {})
+        if not found.get("passed"):
+            return {}
+        with store.lock:
+            kept["tests"], kept["known"] = digest, found["passed"]
     return kept["known"]
 
 
@@ -143,34 +159,81 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def look_at(module: str, place: Path, store: dict, count: int, end: float) -> None:
-    """Judge the mutants of a module that nobody judged, and those that lived under other tests."""
-    source = (ROOT / f"src/tamis/{module}.py").read_text()
-    digest = digest_of(source)
-    kept = store.get(module, {})
-    if kept.get("digest") != digest:
-        kept = store[module] = {"digest": digest, "mutants": {}}
-    tests = digest_of_tests(module)
-    wanted = [
+def wanted(module: str, store: Store, count: int) -> list[Mutant]:
+    """The mutants of a module that nobody judged, and those that lived under other tests."""
+    source, tests, known = source_of(module), digest_of_tests(module), store.of(module)["mutants"]
+    return [
         mutant
         for mutant in drawn(module, source, count)
-        if kept["mutants"].get(str(mutant), {}).get("how") != CAUGHT
-        and kept["mutants"].get(str(mutant), {}).get("tests") != tests
+        if known.get(str(mutant), {}).get("how") != CAUGHT
+        and known.get(str(mutant), {}).get("tests") != tests
         and not reason_for(module, source, mutant)
     ]
-    if not wanted or time.monotonic() > end:
-        return
+
+
+def look_at(module: str, place: Path, store: Store, count: int, end: float) -> None:
+    """Judge the mutants of a module that are wanted, in a copy of the tree."""
+    source, kept, tests = source_of(module), store.of(module), digest_of_tests(module)
     with Copy(place, module) as copy:
-        known = known_of(copy, module, kept)
-        STORE.write_text(json.dumps(store, indent=1))
-        for mutant in wanted if known else []:
-            if time.monotonic() > end:
+        known = known_of(copy, module, store, end)
+        for mutant in wanted(module, store, count) if known else []:
+            found = judge(copy, source, mutant, known, end) if time.monotonic() < end else None
+            if found is None:
                 break
-            found, before = judge(copy, source, mutant, known), kept["mutants"].get(str(mutant), {})
+            before = kept["mutants"].get(str(mutant), {})
             first = before.get("first", before.get("how", found["how"]))
-            kept["mutants"][str(mutant)] = {**found, "tests": tests, "first": first}
-            print(f"{module} {mutant}: {kept['mutants'][str(mutant)]}", flush=True)
-            STORE.write_text(json.dumps(store, indent=1))
+            found = {**found, "tests": tests, "first": first}
+            print(f"{module} {mutant}: {found}", flush=True)
+            with store.lock:
+                kept["mutants"][str(mutant)] = found
+                store.keep()
+    with store.lock:
+        kept["cpu"], kept["where"] = kept.get("cpu", 0.0) + copy.cpu, machine()
+        store.keep()
+
+
+def compiled_ahead(modules: list[str], tree: Path, jobs: int, end: float) -> dict[str, float]:
+    """Run the tests of modules that are not run as Python, so that the copies of this copy find
+    machine code; seconds of CPU of each file or folder of tests.
+    """
+    users = {test: m for m in modules if not runs_as_python(m) for test in its_tests(m)}
+
+    def taken(test: str) -> float:
+        with Copy(tree, users[test]) as copy:
+            copy.ask([test], _until(end, 1200.0), compile=True)
+            return copy.cpu
+
+    with ThreadPoolExecutor(jobs) as pool:
+        return dict(zip(users, pool.map(taken, users), strict=True))
+
+
+def look_at_all(modules: list[str], store: Store, count: int, end: float) -> None:
+    """Judge modules side by side, the longest first; each job has a copy of its own."""
+    modules = [module for module in modules if wanted(module, store, count)]
+    jobs = min(int(os.environ.get("TAMIS_MUTANTS_JOBS", os.cpu_count() or 1)), len(modules))
+    if not jobs:
+        return
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        places: queue.SimpleQueue = queue.SimpleQueue()
+        (tree := Path(folder) / "tree").mkdir()
+        copy_tree(ROOT, tree)
+        seconds = compiled_ahead(modules, tree, jobs, end)
+        print("seconds of tests:", {t: round(s) for t, s in seconds.items()}, flush=True)
+        for job in range(jobs):
+            (place := Path(folder) / str(job)).mkdir()
+            copy_tree(tree, place)
+            places.put(place)
+
+        def one(module: str) -> None:
+            place = places.get()
+            if time.monotonic() < end:
+                look_at(module, place, store, count, end)
+            places.put(place)
+
+        def long(module: str) -> float:
+            return -sum(seconds.get(test, 60.0) for test in its_tests(module))
+
+        list(pool.map(one, sorted(modules, key=long)))
 
 
 def chosen() -> list[str]:
@@ -180,14 +243,13 @@ def chosen() -> list[str]:
 
 
 def run(quick: bool) -> Page:
-    """Look at modules one after the other, as long as there is time."""
+    """Look at modules as long as there is time."""
     end, count = time.monotonic() + SECONDS, QUICK if quick else MUTANTS
-    STORE.parent.mkdir(exist_ok=True)
-    store = json.loads(STORE.read_text()) if STORE.exists() else {}
-    with tempfile.TemporaryDirectory() as folder:
-        for module in chosen()[:1] if quick else chosen():
-            look_at(module, Path(folder), store, count, end)
-    return page(store, count)
+    store = Store(STORE)
+    for path in filter(None, os.environ.get("TAMIS_MUTANTS_MERGE", "").split(",")):
+        store.merge(Path(path))
+    look_at_all(chosen()[:1] if quick else chosen(), store, count, end)
+    return page(store.found, count)
 
 
 def page(store: dict, count: int) -> Page:

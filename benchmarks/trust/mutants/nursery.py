@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import json
 import os
+import resource
 import signal
 import sys
 import threading
@@ -18,7 +19,7 @@ LOADED = (
     "numpy", "scipy.sparse", "scipy.optimize", "scipy.stats", "sklearn.linear_model",
     "sklearn.utils.estimator_checks", "numba", "pandas", "pytest", "hypothesis",
 )  # fmt: skip
-ANSWER = Path("answer.json")
+ANSWER, SAID = Path(f"answer_{os.getpid()}.json"), f"said_{os.getpid()}.txt"
 
 
 class Watch:
@@ -74,8 +75,8 @@ def child(asked: dict) -> None:
 
     sys.dont_write_bytecode = not asked["file"]
     watch = Watch(asked["file"], asked["limit"])
-    more = [] if asked["file"] else ["-x"]
-    with open("said.txt", "w") as said, contextlib.redirect_stdout(said):
+    more = [] if asked["all"] else ["-x"]
+    with open(SAID, "w") as said, contextlib.redirect_stdout(said):
         os.dup2(said.fileno(), 1)
         os.dup2(said.fileno(), 2)
         code = pytest.main(["-p", "no:xdist", "--tb=line", *more, *asked["tests"]], plugins=[watch])
@@ -87,6 +88,7 @@ def child(asked: dict) -> None:
 def answer(asked: dict) -> dict:
     """Fork, wait no longer than asked, and collect."""
     ANSWER.unlink(missing_ok=True)
+    before = _spent()
     pid = os.fork()
     if not pid:
         os.setpgid(0, 0)
@@ -94,15 +96,29 @@ def answer(asked: dict) -> dict:
             child(asked)
         finally:
             os._exit(1)
-    end = time.monotonic() + asked["seconds"]
+    end, found = time.monotonic() + asked["seconds"], {"late": True}
     while os.waitpid(pid, os.WNOHANG) == (0, 0):
         if time.monotonic() > end:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
+            _kill(pid)
             os.waitpid(pid, 0)
-            return {"late": True}
+            break
         time.sleep(0.02)
-    return json.loads(ANSWER.read_text()) if ANSWER.exists() else {"died": True}
+    else:
+        found = json.loads(ANSWER.read_text()) if ANSWER.exists() else {"died": True}
+    _kill(pid)
+    return {**found, "cpu": _spent() - before}
+
+
+def _kill(group: int) -> None:
+    """End what a child started, and the child where it is there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _spent() -> float:
+    """CPU seconds of the children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def main() -> None:

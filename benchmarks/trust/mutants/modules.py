@@ -5,12 +5,16 @@ DISCOVERY = [
     f"{JUDGE}/discovery/test_{name}.py" for name in ("readings", "parts", "against", "laws")
 ]
 ANYTIME = [*DISCOVERY[:1], f"{JUDGE}/anytime", f"{JUDGE}/discovery/test_stream.py"]
+CLUSTERS = [
+    f"tests/clusters/test_{name}.py"
+    for name in ("sums", "rounds", "staged", "table_files", "faults")
+]
 # A folder's tests, where a module of it has none of its own.
 FOLDERS = {
     "judge/discovery": DISCOVERY,
     "judge/anytime": ANYTIME,
     "judge/verdict": [f"{JUDGE}/test_verdict.py", *DISCOVERY[:1]],
-    "distributed": ["tests/clusters"],
+    "distributed": CLUSTERS,
     "exporting": ["tests/exporting", "tests/against/test_runtimes.py"],
     "methods/thresholding": ["tests/methods/thresholding/test_bounds.py"],
     "methods/metric": ["tests/methods/metric/test_parts.py"],
@@ -24,6 +28,7 @@ OWN = {
     "judge/protocol": [f"{JUDGE}/test_protocol.py"],
     "judge/halves": [f"{JUDGE}/test_selector.py"],
     "judge/discovery/stream": ANYTIME,
+    "distributed/executors": [*CLUSTERS, "tests/clusters/test_dask.py"],
     "methods/groups/finding": ["tests/methods/groups/test_groups.py"],
 }
 MODULES = [

@@ -11,6 +11,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 import check_pages
 
 
+@pytest.mark.filterwarnings("ignore:SparseFourierFeatures: the chains do not agree yet")
+@pytest.mark.filterwarnings("ignore:TriClassSVC makes no use of 200 rows")
 @pytest.mark.own_seeds  # what the pages print
 @pytest.mark.parametrize(
     "page", check_pages.PAGES, ids=lambda page: f"{page.parent.name}-{page.stem}"

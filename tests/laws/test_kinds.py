@@ -115,6 +115,7 @@ def assert_indifferent(model):
     return wanted
 
 
+@pytest.mark.filterwarnings("ignore:No features were selected")
 @pytest.mark.parametrize("choice", CHOICES, ids=named)
 def test_fitted_dense_and_asked_sparse_and_the_reverse(choice):
     wanted = assert_indifferent(fitted(choice, X))

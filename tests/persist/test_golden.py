@@ -13,6 +13,7 @@ KILOBYTES = 300
 pytestmark = pytest.mark.own_seeds
 
 
+@pytest.mark.filterwarnings("ignore:No features were selected")
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_golden_file_loads_and_answers_as_it_did(path, tmp_path):
     said, content = unpacked(path.read_text())

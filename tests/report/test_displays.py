@@ -475,6 +475,7 @@ def test_regions_and_points_are_what_the_machine_says(classes):
     assert display.ax_.get_xlabel() == "column 1"
 
 
+@pytest.mark.filterwarnings("ignore:TriClassSVC makes no use of 40 rows")
 def test_a_frame_of_few_labels_keeps_its_names():
     import pandas as pd
 

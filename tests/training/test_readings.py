@@ -177,6 +177,7 @@ def test_few_entries_are_kept_in_any_case():
     assert found.chosen.sum() == np.unique(X.indices).size
 
 
+@pytest.mark.filterwarnings("ignore:the columns that may matter need")
 @pytest.mark.parametrize("memory", [150_000, 300_000])
 def test_chunks_change_no_bit(path, narrow, memory):
     whole = in_memory_of(path, memory)

@@ -47,6 +47,7 @@ def path(tmp_path_factory):
     return path
 
 
+@pytest.mark.filterwarnings("ignore:SparseBCWClassifier made all 1 sweeps")
 @pytest.mark.parametrize("cls", list(streaming()), ids=lambda cls: cls.__name__)
 def test_the_file_walk_is_the_array_walk(cls, path):
     """Law: rows of a file, in whatever chunks, give the bits that the arrays give in one call."""

@@ -32,8 +32,9 @@ from benchmarks.trust.mutants.survivors import reason_for
 STORE = Path(os.environ.get("TAMIS_MUTANTS_STORE", ROOT / "build" / "mutants.json"))
 MUTANTS, QUICK, SEED = 8, 3, 20  # a module
 SECONDS = float(os.environ.get("TAMIS_BENCH_SECONDS", 3 * 3600))
-ENOUGH = 10.0  # seconds; tests after the fastest that take so long together are left out
-NEAREST = 30  # tests that ran the line, before all of them
+# Seconds: tests after the fastest that take so long together are left out; twice as long of those
+# that ran the line.
+ENOUGH = 10.0
 ALLOWED = 0.05
 CAUGHT, SURVIVED, EQUIVALENT = "caught", "survived", "equivalent"
 HEAD = ["module", "mutants", "caught", "of these after a test was written", "equivalent", "alive"]
@@ -67,11 +68,9 @@ def judge(copy: Copy, source: str, mutant: Mutant, known: dict, end: float) -> d
 
 def met(copy: Copy, mutant: Mutant, known: dict, end: float) -> dict | None:
     """What the tests say to a copy that holds a mutant."""
-    order = sorted(known, key=lambda test: known[test][0])
-    taken = itertools.accumulate(known[test][0] for test in order)
-    order = [test for test, seconds in zip(order, taken, strict=True) if seconds < ENOUGH]
-    near = [test for test in order if mutant.line in known[test][1]]
-    for tests in (near[:NEAREST], order):
+    near = _first({test: at for test, at in known.items() if mutant.line in at[1]}, 2.0 * ENOUGH)
+    order = _first(known, ENOUGH)
+    for tests in (near, order):
         usual = sum(known[test][0] for test in tests)
         found = copy.ask(tests, _until(end, 120.0 + 20.0 * usual)) if tests else {"failed": []}
         if "late" in found and time.monotonic() > end - 1.0:
@@ -79,6 +78,13 @@ def met(copy: Copy, mutant: Mutant, known: dict, end: float) -> dict | None:
         if found.get("failed") or "failed" not in found or found.get("code", 0) not in (0, 1):
             return {"how": CAUGHT, "by": (found.get("failed") or [next(iter(found))])[0]}
     return {"how": SURVIVED, "ran": bool(near)}
+
+
+def _first(known: dict, seconds: float) -> list[str]:
+    """The fastest tests, as many as take so long together."""
+    order = sorted(known, key=lambda test: known[test][0])
+    taken = itertools.accumulate(known[test][0] for test in order)
+    return [test for test, so_far in zip(order, taken, strict=True) if so_far < seconds]
 
 
 def _until(end: float, seconds: float) -> float:

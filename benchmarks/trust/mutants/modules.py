@@ -2,18 +2,19 @@
 
 JUDGE = "tests/judge"
 DISCOVERY = [
-    f"{JUDGE}/discovery/test_{name}.py" for name in ("readings", "parts", "against", "laws")
+    f"{JUDGE}/discovery/test_{name}.py"
+    for name in ("figures", "readings", "parts", "against", "laws", "selector")
 ]
-ANYTIME = [*DISCOVERY[:1], f"{JUDGE}/anytime", f"{JUDGE}/discovery/test_stream.py"]
+ANYTIME = [*DISCOVERY[:2], f"{JUDGE}/anytime", f"{JUDGE}/discovery/test_stream.py"]
 CLUSTERS = [
     f"tests/clusters/test_{name}.py"
-    for name in ("sums", "rounds", "staged", "table_files", "faults")
+    for name in ("pieces", "sums", "rounds", "staged", "table_files", "faults")
 ]
 # A folder's tests, where a module of it has none of its own.
 FOLDERS = {
     "judge/discovery": DISCOVERY,
     "judge/anytime": ANYTIME,
-    "judge/verdict": [f"{JUDGE}/test_verdict.py", *DISCOVERY[:1]],
+    "judge/verdict": [f"{JUDGE}/test_{name}.py" for name in ("columns", "verdict")],
     "distributed": CLUSTERS,
     "exporting": ["tests/exporting", "tests/against/test_runtimes.py"],
     "methods/thresholding": ["tests/methods/thresholding/test_bounds.py"],
@@ -27,8 +28,19 @@ OWN = {
     "judge/supports": [f"{JUDGE}/test_supports.py"],
     "judge/protocol": [f"{JUDGE}/test_protocol.py"],
     "judge/halves": [f"{JUDGE}/test_selector.py"],
+    "judge/verdict/compared": [f"{JUDGE}/test_{name}.py" for name in ("compared", "protocol")],
+    "judge/discovery/given": [
+        f"{JUDGE}/discovery/test_{name}.py" for name in ("figures", "stream", "readings")
+    ],
     "judge/discovery/stream": ANYTIME,
     "distributed/executors": [*CLUSTERS, "tests/clusters/test_dask.py"],
+    "distributed/parts": [*CLUSTERS, "tests/clusters/test_dask.py"],
+    "methods/metric/rules": [
+        f"tests/methods/metric/test_{name}.py" for name in ("rules", "parts", "sdist")
+    ],
+    "methods/thresholding/certificate": [
+        f"tests/methods/thresholding/test_{name}.py" for name in ("bounds", "models")
+    ],
     "methods/groups/finding": ["tests/methods/groups/test_groups.py"],
 }
 MODULES = [

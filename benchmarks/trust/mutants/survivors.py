@@ -14,6 +14,98 @@ REASONS: dict[tuple[str, str, str], str] = {
         "0.0 -> 1.0",
     ): "covariances of a constant are 0 but for rounding",
     ("methods/thresholding/bounds", "problem.signs > 0,", "> -> >="): "signs are -1 and 1",
+    (
+        "methods/metric/steps",
+        "gram = used @ used.T if used.shape[0] < used.shape[1] else used.T @ used",
+        "< -> >",
+    ): "both have the same roots but for zeros; the other one is larger",
+    (
+        "methods/metric/steps",
+        "w, last = (newton if low < newton < high else 0.5 * (low + high)), w",
+        "< -> <=",
+    ): "a slope of exactly 0: both end at that place",
+    ("judge/discovery/claiming", "60,", "60 -> 61"): "a default",
+    (
+        "judge/discovery/controls",
+        "wide = max(1, CELLS // max(columns.n_columns, columns.n_rows))",
+        "max -> min",
+    ): "how many are done at once",
+    (
+        "judge/discovery/controls",
+        "if small <= EXACT and small * columns.n_rows * columns.n_columns <= PRODUCTS:",
+        "* -> /",
+    ): "which of two ways to the same vectors",
+    (
+        "judge/discovery/controls",
+        "above = values[-COMPONENTS:][values[-COMPONENTS:] > edge**2]",
+        "> -> >=",
+    ): "no value is exactly at the edge",
+    (
+        "judge/discovery/products",
+        "idle = (sums.left < NOTHING * sums.whole) | (free <= 0.0) | (sums.square <= 0.0)",
+        "<= -> <",
+    ): "without a degree of freedom the score is 0 either way",
+    (
+        "judge/discovery/products",
+        "for gram, goal in zip(grams, wanted, strict=True)",
+        "True -> False",
+    ): "lists of one length",
+    (
+        "judge/discovery/stream",
+        "wide = max(1, memory // (16 * measured.n_columns))",
+        "16 -> 17",
+    ): "how many are done at once",
+    (
+        "judge/discovery/stream",
+        "flat = (square <= FLAT**2 * (square + self.means**2)) | (self.ones < LEAST)",
+        "<= -> <",
+    ): "a column of zeros, which is too rare as well",
+    (
+        "judge/discovery/screening/path",
+        "whole = True",
+        "True -> False",
+    ): "a sweep of nothing, and then of all",
+    (
+        "judge/anytime/estimator",
+        "empty = sp.csr_array((0, rows.shape[1]))",
+        "1 -> 0",
+    ): "no rows, in whose place the first ones are put",
+    (
+        "distributed/checkpoint",
+        "for name, path in zip(names, paths, strict=True)",
+        "True -> False",
+    ): "lists of one length",
+    (
+        "distributed/executors",
+        "KEPT = 1 << 30  # bytes of partitions that are held here rather than read again at every "
+        "visit",
+        "30 -> 31",
+    ): "a limit of memory",
+    (
+        "distributed/merging",
+        "share = right.rows / rows if rows else 0.0",
+        "0.0 -> 1.0",
+    ): "neither has learnt anything",
+    (
+        "distributed/rounds",
+        "return bytes_in(path.model) * len(sizes) > sum(sizes)",
+        "> -> >=",
+    ): "a model as large as a partition may stay or travel",
+    (
+        "exporting/forms/onnx_fields",
+        "longest = max(sizes, default=1)",
+        "1 -> 0",
+    ): "a text without words is no field",
+    (
+        "exporting/forms/onnx_fields",
+        "return self.rows.get(-1 if column is None else column, self.nothing)",
+        "- -> ",
+    ): "no field asks for a column that it does not have",
+    (
+        "exporting/forms/python",
+        "return pformat(value, width=96, compact=True, sort_dicts=False)",
+        "True -> False",
+    ): "where lines break",
 }
 
 

@@ -144,6 +144,8 @@ def test_sentences():
         FDRStream(n_screen=3).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore:FDRStream keeps the first 20 rows to screen on")
+@pytest.mark.filterwarnings("ignore:No features were selected")
 @parametrize_with_checks([FDRStream(n_screen=20)])
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

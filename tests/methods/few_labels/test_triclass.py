@@ -412,6 +412,7 @@ def test_probabilities_of_two_labelled_rows_are_finite():
         assert ((P > 0.0) & (P < 1.0)).all()
 
 
+@pytest.mark.filterwarnings("ignore:TriClassSVC stopped before it converged")
 def test_probabilities_are_refused_where_they_were_not_asked_for():
     model = machine().fit(X, Y)
     assert not hasattr(model, "predict_proba")

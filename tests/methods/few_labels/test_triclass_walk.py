@@ -65,6 +65,7 @@ def test_a_price_by_validation_in_a_pipeline():
     assert np.mean(list(scores.values())) > 0.6
 
 
+@pytest.mark.filterwarnings("ignore:TriClassSVC makes no use of 280 rows")
 @pytest.mark.parametrize(
     ("given", "rows"),
     [

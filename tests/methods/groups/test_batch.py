@@ -68,6 +68,7 @@ def assert_optimal(model, X, y, weight, l1, tol, s=None):
         assert (np.abs(g[w == 0]) <= r + tol).all()
 
 
+@pytest.mark.filterwarnings("ignore:GroupLassoRegressor stopped after .* This is rounding")
 @pytest.mark.parametrize("solver", ["blocks", "fista"])
 @pytest.mark.parametrize("ratio", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("kind", ["dense", "sparse"])

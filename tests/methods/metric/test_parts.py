@@ -226,6 +226,18 @@ def test_the_line_search_stops_at_the_root_and_no_later(monkeypatch):
         root = brentq(lambda w: slopes(mass, gains, w)[0], 0.0, 1.0 / np.abs(gains).mean())
         assert w == pytest.approx(root, rel=2e-6)
         assert 3 <= len(calls) <= 7
+        # Precise in units of the step, however small that is.
+        assert 1e4 * line_search(mass, 1e4 * gains)[0] == pytest.approx(root, rel=2e-6)
+
+
+def test_the_largest_components_come_first_and_no_more_than_asked_for():
+    loadings = np.random.default_rng(0).normal(size=(6, 4))
+    every = components_of(loadings)
+    sizes = np.linalg.svd(loadings)[1]
+    assert np.linalg.norm(every, axis=1) == pytest.approx(sizes)
+    assert every.T @ every == pytest.approx(loadings @ loadings.T)
+    for most, rows in ((2, 2), (4, 4), (9, 4)):
+        assert components_of(loadings, most) == pytest.approx(every[:rows])
 
 
 def test_masses_do_not_overflow():

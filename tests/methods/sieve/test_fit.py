@@ -164,6 +164,7 @@ def test_the_scale_of_the_weights_does_not_matter():
     )
 
 
+@pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_the_bold_base_follows_the_share_of_the_rarer_class():
     rare = (X.toarray()[:, 0] >= 3).astype(int)
     assert rare.mean() < 0.2
@@ -335,6 +336,7 @@ def test_poor_data(D, y):
         assert len(np.unique(SieveClassifier().fit(D, y).predict(D))) == 1
 
 
+@pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_one_class_left_by_the_weights():
     model = SieveClassifier(random_state=0).fit(X, Y, sample_weight=Y * 1.0)
     assert set(model.predict(X)) == {1}

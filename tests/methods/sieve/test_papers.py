@@ -45,6 +45,7 @@ def test_wins_ties_and_losses_are_counted(store):
     assert "| L1, least error | 1 | 1/0/0 |" in page.write(store, ["secom"], 2, {}, "command")
 
 
+@pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_noise_is_run_once_and_only_what_is_missing(tmp_path, monkeypatch):
     monkeypatch.setattr("benchmarks.papers.sieve.runs.NOISES", {"30 x 20": (30, 20, 3)})
     kept = Store(tmp_path / "found.jsonl")

@@ -22,6 +22,7 @@ from tamis.methods.thresholding.bounds import (
     relative_bound,
     safe_threshold,
 )
+from tamis.methods.thresholding.certificate import Certificate
 from tamis.methods.thresholding.loop_rows import settle_duals
 from tamis.methods.thresholding.solver import repaired, solve
 from tamis.methods.thresholding.thresholds import (
@@ -284,3 +285,20 @@ def test_a_repair_by_the_matrix_of_the_model_is_that_by_sweeps(intercept, monkey
     best = solve(problem, X, 1e-10, 300)
     assert found[0] == pytest.approx(found[1], abs=1e-6)
     assert found[0] == pytest.approx(best.alphas, abs=1e-5)
+
+
+def test_a_certificate_holds_where_one_of_its_bounds_does():
+    """Up to the bound itself, and in the units that were asked for."""
+    plain = dict.fromkeys(Certificate.__annotations__, 9.0) | {"dual_bound": 2.0}
+    for name, mode, limit in (
+        ("rel_gap", "relative", 0.5),
+        ("apriori_rel", "relative", 0.5),
+        ("aposteriori", "relative", 0.25),
+        ("gap", "absolute", 0.5),
+        ("apriori_abs", "absolute", 0.5),
+        ("aposteriori", "absolute", 0.5),
+    ):
+        proof = Certificate(**(plain | {name: 0.5}))
+        assert proof.holds(limit, mode)
+        assert proof.holds(2.0 * limit, mode)
+        assert not proof.holds(0.99 * limit, mode)

@@ -192,6 +192,7 @@ def test_one_class_so_far():
     assert set(model.predict(X)) == {1}
 
 
+@pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_folds_of_a_stream_are_those_of_its_first_call():
     """Other parameters may change in mid-stream; rows were dealt out to folds already."""
     rng = np.random.default_rng(0)
@@ -237,6 +238,7 @@ def test_a_stream_walks_under_the_bases_of_fit(kind):
         assert np.array_equal(walked[at], stream(given, y, X=rows)._stream.states[at])
 
 
+@pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_a_stream_and_fit_choose_equal_bases_on_dense_rows(monkeypatch):
     """Whatever zeros and common values the columns have, and though the sample is a part only."""
     tables, run = [], fit.settings_for

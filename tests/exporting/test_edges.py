@@ -1,0 +1,181 @@
+"""Forms of handmade models at their edges: the first column, gaps, words that have no column of
+their own, one day alone, and cards of rows that say nothing.
+"""
+
+import numpy as np
+import pytest
+from exporting.queries import run_query
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+
+from tamis import FTRLClassifier, FTRLRegressor, Table, export
+from tamis.exporting.export import exported
+from tamis.exporting.forms.onnx import onnx_of
+from tamis.exporting.forms.python import python_of
+from tamis.exporting.forms.scorecard import _meaning, _round, made
+from tamis.exporting.forms.sql import sql_of
+from tamis.exporting.inputs.encoders import _chosen, fills_all, of_keys
+from tamis.exporting.inputs.fields import LISTED, Date, Field, Fields, fields_of_table
+from tamis.exporting.linear import IDENTITY, LOGISTIC, Linear, linear_of
+from tamis.read.columns.dates import WEEKDAYS
+from tamis.read.tables.layout import Layout
+
+DAY = 86400.0
+
+
+def handmade(weights, listed=(), **more):
+    """A model of numbers whose columns 0, 1, ... have these weights; its intercept is 0.5."""
+    given = {
+        "model": "Handmade",
+        "columns": np.arange(len(weights)),
+        "names": [f"c{k}" for k in range(len(weights))],
+        "weights": np.array(weights, float)[:, None],
+        "intercepts": np.array([0.5]),
+        "n_features": len(weights),
+        "classes": None,
+        "labels": False,
+        "link": IDENTITY,
+        "lines": None,
+        "spread": None,
+        "reading": None,
+        "fields": Fields(LISTED, list(listed), gaps=(), records=True),
+    }
+    return Linear(**(given | more))
+
+
+def by_python(linear, records):
+    alone = {}
+    exec(python_of(linear), alone)
+    return [alone["score"](record) for record in records]
+
+
+def by_sql(linear, records):
+    names = list(records[0])
+    rows = [[record[name] for name in names] for record in records]
+    found = run_query(sql_of(linear), names, rows)
+    return list(found[next(name for name in found if name.startswith("tamis"))])
+
+
+def by_onnx(linear, records):
+    pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed (extra test)")
+    session = runtime.InferenceSession(onnx_of(linear, "fields"))
+    asked = {}
+    for one in session.get_inputs():
+        column = [record[one.name] for record in records]
+        words = "string" in one.type
+        gap = "" if words else np.nan
+        filled = [gap if value is None else value for value in column]
+        asked[one.name] = np.array(filled, dtype=object if words else float)[:, None]
+    return session.run(["scores"], asked)[0].ravel().tolist()
+
+
+FORMS = pytest.mark.parametrize("form", [by_python, by_sql, by_onnx])
+
+
+@FORMS
+def test_a_field_whose_gap_alone_has_a_weight(form):
+    linear = handmade([2.0, 3.0], [Field("a", 0, gap=-1), Field("lost", -1, gap=1)])
+    records = [{"a": 1.0, "lost": 5.0}, {"a": 1.0, "lost": None}, {"a": None, "lost": 5.0}]
+    assert form(linear, records) == pytest.approx([2.5, 5.5, 0.5])
+
+
+@FORMS
+def test_the_first_column_may_be_that_of_other_words(form):
+    listed = [Field("city", words={"bonn": 1}, rest=0, gap=-1)]
+    records = [{"city": "bonn"}, {"city": "ulm"}, {"city": None}]
+    assert form(handmade([2.0, 3.0], listed), records) == pytest.approx([3.5, 2.5, 0.5])
+
+
+def test_words_that_all_share_a_column():
+    linear = handmade([2.0], [Field("city", words={}, rest=0, gap=-1)])
+    assert by_python(linear, [{"city": "ulm"}, {"city": None}]) == [2.5, 0.5]
+    strict = handmade([2.0], [Field("city", words={}, rest=0)])
+    assert by_python(strict, [{"city": "ulm"}]) == [2.5]
+
+
+@pytest.mark.parametrize("form", [by_sql, by_onnx])
+def test_a_date_of_one_day_has_no_trend_and_other_days_no_weight(form):
+    date = Date("ymd", DAY, DAY, {"trend": 0, f"weekday={WEEKDAYS[4]}": 1})
+    linear = handmade([2.0, 3.0], [Field("when", gap=-1, date=date)])
+    # The first of January 1970 was a Thursday.
+    given = [DAY, 4 * DAY] if form is by_onnx else ["1970-01-02", "1970-01-05"]
+    assert form(linear, [{"when": day} for day in given]) == pytest.approx([3.5, 0.5])
+
+
+def test_single_tokens_leave_by_any_pattern():
+    texts = ["ab cd", "ab ef", "cd ef", "ef gh"] * 5
+    vectoriser = CountVectorizer(token_pattern=r"[a-z]+ ?")
+    steps = make_pipeline(vectoriser, FTRLClassifier(1e-4, random_state=0))
+    pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
+    assert exported(steps.fit(texts, [0, 0, 1, 1] * 5), "onnx", inputs="fields")
+
+
+# --------------------------------------------------------------------------- what becomes a field
+def test_gaps_of_keys_and_texts_add_nothing():
+    found = of_keys(np.arange(2), ["age", "city=bonn"], "=")
+    assert [field.gap for field in found.listed] == [-1, -1]
+    texts = make_pipeline(CountVectorizer(), FTRLRegressor(random_state=0))
+    (field,) = linear_of(texts.fit(["ab cd", "ab ef"], [0.0, 1.0])).fields.listed
+    assert field.gap == -1
+
+
+def test_a_number_that_is_known_by_its_gaps_has_no_column():
+    table = Table(kinds={"age": "number", "size": "number"}, missing="indicator")
+    table.fit({"age": [1.0, None, 3.0, 2.0], "size": [4.0, 5.0, None, 1.0]})
+    layout = Layout.from_dict(table.layout_)
+    gap = layout.places["size"] + layout.sizes["size"]
+    (field,) = fields_of_table(layout, {gap}).listed
+    assert (field.name, field.number, field.gap) == ("size", -1, gap)
+
+
+def test_a_slice_by_names_takes_the_last_one_too():
+    assert _chosen(slice("b", "c"), list("abcd")) == ["b", "c"]
+    assert _chosen(slice(None, "b"), list("abcd")) == ["a", "b"]
+    assert _chosen(slice(1, 3), list("abcd")) == ["b", "c"]
+
+
+def test_imputers_of_other_values_than_gaps_are_none():
+    X = np.array([[1.0, 2.0], [0.0, 3.0]])
+    assert fills_all(SimpleImputer().fit(X))
+    assert not fills_all(SimpleImputer(missing_values=0).fit(X))
+    assert fills_all(SimpleImputer(missing_values=None, strategy="most_frequent").fit([["a"]]))
+
+
+# --------------------------------------------------------------------------- cards
+def test_units_are_round():
+    assert _round(np.array([5.2, 0.021, 1.4, 88.0, 0.0])).tolist() == [5.0, 0.02, 1.0, 100.0, 1.0]
+
+
+def test_rows_that_say_nothing_leave_the_largest_card():
+    card = made(handmade([0.5, -2.0]), 10, np.ones((4, 2)))
+    assert card.points.tolist() == [2, -10]
+    assert card.error["rank_correlation"] is None
+
+
+def test_a_score_of_0_is_one_decision_and_stays_it():
+    linear = handmade([1.0, -0.33], intercepts=np.zeros(1), classes=["no", "yes"], link=LOGISTIC)
+    rows = np.array([[0.0, 0.0], [33.0, 100.0], [1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    card = made(linear, 3, rows)
+    own, other = rows @ linear.weights[:, 0], rows @ (card.points / card.units)
+    assert other[0] == own[0] == own[1] == 0.0
+    assert card.error["changed"] == int(((own > 0) != (other - card.threshold > 0)).sum())
+    even = made(linear._replace(weights=np.array([[1.0], [-0.5]])), 2, rows[[0, 2, 3]])
+    assert even.error["changed"] == 0
+
+
+def test_even_odds_are_at_the_threshold():
+    linear = handmade([1.0], classes=["no", "yes"], link=LOGISTIC)
+    card = made(linear, 10)
+    (line,) = (row for row in _meaning(linear, card) if row.endswith("| 50% |"))
+    assert float(line.split("|")[1]) == pytest.approx(card.threshold, abs=0.05)
+
+
+def test_a_card_has_ten_points_at_most_unless_told(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = FTRLRegressor(random_state=0).fit(X, X @ [1.0, -2.0, 0.3])
+    export(model, tmp_path / "card.md")
+    ten, more = (exported(model, "scorecard", points=most) for most in (10, 11))
+    assert (tmp_path / "card.md").read_bytes() == ten != more

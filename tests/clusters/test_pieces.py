@@ -6,14 +6,14 @@ from clusters.ground import BLOCKS, X, Y, bits
 
 import tamis.distributed as td
 from tamis import FTRLClassifier, TruncatedGradientClassifier
-from tamis.read.rows import ReadError
-from tamis.read.survey import Survey
 from tamis.distributed import visits
-from tamis.distributed.agreement import Apart, Agreed, coded
+from tamis.distributed.agreement import Agreed, Apart, coded
 from tamis.distributed.executors import Inline, Lost
 from tamis.distributed.parts import blocks_of, named_files
 from tamis.distributed.visits import bytes_in
 from tamis.read.options import Options
+from tamis.read.rows import ReadError
+from tamis.read.survey import Survey
 
 
 class Lazy:
@@ -58,7 +58,7 @@ def test_targets_of_several_columns_are_left_as_they_are():
     labels = np.array([[0.0, 1.0], [1.0, 1.0]])
     assert coded(model, labels, agreed, "part") is labels
     assert coded(model, labels[:, 0], agreed, "part").dtype == np.int64
-    with pytest.raises(ReadError, match="part: target 0.5 is no class"):
+    with pytest.raises(ReadError, match=r"part: target 0\.5 is no class"):
         coded(model, np.array([0.0, 0.5]), agreed, "part")
 
 

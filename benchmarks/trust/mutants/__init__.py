@@ -18,16 +18,16 @@ import random
 import tempfile
 import threading
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks.clock import ROOT
-from benchmarks.pages import Goal, Page, Table, machine, verdict
+from benchmarks.pages import Page, machine
 from benchmarks.trust.mutants.copies import Copy, copy_tree, runs_as_python
 from benchmarks.trust.mutants.modules import MODULES, its_tests
 from benchmarks.trust.mutants.places import Mutant, changed, mutants_of
 from benchmarks.trust.mutants.survivors import reason_for
+from benchmarks.trust.mutants.telling import CAUGHT, SURVIVED, page
 
 STORE = Path(os.environ.get("TAMIS_MUTANTS_STORE", ROOT / "build" / "mutants.json"))
 MUTANTS, QUICK, SEED = 8, 3, 20  # a module
@@ -35,17 +35,6 @@ SECONDS = float(os.environ.get("TAMIS_BENCH_SECONDS", 3 * 3600))
 # Seconds: tests after the fastest that take so long together are left out; twice as long of those
 # that ran the line.
 ENOUGH = 10.0
-ALLOWED = 0.05
-CAUGHT, SURVIVED, EQUIVALENT = "caught", "survived", "equivalent"
-HEAD = ["module", "mutants", "caught", "of these after a test was written", "equivalent", "alive"]
-OPENING = """
-    {count} changes of one token each, drawn at random: a comparison, an operator, a number, `and`
-    for `or`, the largest for the least. Each is made in a copy of the tree, and the module's own
-    tests are run: first those that ran the changed line, then all, as far as they are fast.
-    Compiled code runs as Python. A mutant is *caught* if a test fails, dies or does not end. Those
-    that live are read: for some a test was written, which is then not a sample any more, and the
-    table counts them; others do the same as the source, or the same within what is promised, and
-    the last table says why."""
 
 
 def judge(copy: Copy, source: str, mutant: Mutant, known: dict, end: float) -> dict | None:
@@ -255,51 +244,9 @@ def run(quick: bool) -> Page:
     for path in filter(None, os.environ.get("TAMIS_MUTANTS_MERGE", "").split(",")):
         store.merge(Path(path))
     look_at_all(chosen()[:1] if quick else chosen(), store, count, end)
-    return page(store.found, count)
-
-
-def page(store: dict, count: int) -> Page:
-    """What was found, of modules that are still as they were."""
-    rows, lived, totals = [], [], Counter()
-    for module in MODULES:
-        source = (ROOT / f"src/tamis/{module}.py").read_text()
-        kept = store.get(module, {})
-        if kept.get("digest") != digest_of(source):
-            continue
-        figures: Counter = Counter()
-        for mutant in drawn(module, source, count):
-            found = kept["mutants"].get(str(mutant))
-            if found is None:
-                continue
-            why = reason_for(module, source, mutant)
-            how = EQUIVALENT if why else found["how"]
-            figures[how] += 1
-            figures["mended"] += how == CAUGHT and found.get("first") == SURVIVED
-            if how != CAUGHT:
-                line = source.splitlines()[mutant.line - 1].strip()
-                change = f"`{mutant.old}` to `{mutant.new or ' '}`"
-                lived.append([f"{module}:{mutant.line}", f"`{line}`", change, why or "no test"])
-        if figures:
-            rows.append([module, *_figures(figures)])
-            totals += figures
-    tables = [Table("By module", HEAD, [*rows, ["all", *_figures(totals)]])]
-    if lived:
-        tables.append(Table("Those that lived", ["where", "line", "change", "why"], lived))
-    real = totals[SURVIVED] + totals[CAUGHT]
-    share = totals[SURVIVED] / max(real, 1)
-    whole = len(rows) == len(MODULES)
-    goal = Goal(
-        f"at most {ALLOWED:.0%} of the mutants that are no equivalents live",
-        f"{totals[SURVIVED]} of {real}, {share:.1%}, in {len(rows)} of {len(MODULES)} modules",
-        verdict(share <= ALLOWED) if whole else "not finished",
+    kept = {module: store.found[module] for module in MODULES if module in store.found}
+    sources = {module: source_of(module) for module in kept}
+    wholly = {module: drawn(module, sources[module], count) for module in kept}
+    return page(
+        {m: k for m, k in kept.items() if k["digest"] == digest_of(sources[m])}, wholly, sources
     )
-    opening = OPENING.format(count=totals[SURVIVED] + totals[CAUGHT] + totals[EQUIVALENT])
-    return Page("mutants", "Mutants", opening, tables, [goal])
-
-
-def _figures(found: Counter) -> list[str]:
-    """Cells of a row of the table."""
-    every = found[CAUGHT] + found[EQUIVALENT] + found[SURVIVED]
-    return [
-        str(n) for n in (every, found[CAUGHT], found["mended"], found[EQUIVALENT], found[SURVIVED])
-    ]

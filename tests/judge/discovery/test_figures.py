@@ -1,6 +1,8 @@
-"""Figures of tests by hand: standard errors, claims of pairs, controls that make a column, the order
-of screens, and readings at their edges.
+"""Figures of tests by hand: standard errors, claims of pairs, controls that make a column, order of
+screens, and readings at their edges.
 """
+
+import contextlib
 
 import numpy as np
 import pytest
@@ -170,6 +172,9 @@ def test_chunks_may_be_empty_and_numbers_have_one_output():
     y = X[:, 2] + rng.normal(size=80)
     read = FDRSelector().fit_rows([(X[:0], y[:0]), *pairs(X, y)])
     assert read.scores_.shape == (5,)
+    rows = given.Given(pairs(X, y), False)
+    assert rows.coded("numbers").flat
+    assert (rows.coded("numbers").outputs, rows.coded("auto").outputs) == (1, 1)
     assert read.scores_ == pytest.approx(FDRSelector().fit(X, y).scores_, abs=1e-6)
 
 
@@ -182,22 +187,26 @@ def test_so_many_targets_may_be_classes_and_no_more(monkeypatch):
         given.Given([(X, np.array([0, 1, 2, 3, 1, 2]))], False).coded("classes")
 
 
-def test_readings_are_counted_and_say_how_many_rows(monkeypatch):
+def bars(monkeypatch):
+    """What the bars of readings are called, how far each is, and what they say."""
     said = []
 
-    class Bar:
+    class Bar(contextlib.nullcontext):
         def __init__(self, label, total, shown):
-            said.append(label)
+            super().__init__(self)
             self.done = 0
-
-        __enter__ = lambda self: self
-        __exit__ = lambda self, *_: None
+            said.append(label)
 
         def advance(self, rows, note=""):
             self.done += rows
             said.append((self.done, note))
 
     monkeypatch.setattr(given, "Progress", Bar)
+    return said
+
+
+def test_readings_are_counted_and_say_how_many_rows(monkeypatch):
+    said = bars(monkeypatch)
     rows = given.Given(pairs(np.ones((100, 2)), np.arange(100.0), 60), False)
     list(rows.chunks(rows.coded("numbers")))
     assert said == ["reading 2", (0, "60 rows"), (0, "100 rows")]
@@ -214,7 +223,7 @@ def test_common_factors_of_a_stream_are_in_units_of_their_spread():
 
 
 def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
-    moves = []
+    said = bars(monkeypatch)
 
     class Rows(given.RowSource):
         total, done, surveyed = 10, 0, None
@@ -229,17 +238,5 @@ def test_bars_of_files_move_to_what_is_done(tmp_path, monkeypatch):
             for done in (4, 7, 10):
                 tell(done)
 
-    class Bar:
-        def __init__(self, *_):
-            self.done = 0
-
-        __enter__ = lambda self: self
-        __exit__ = lambda self, *_: None
-
-        def advance(self, rows, note=""):
-            self.done += rows
-            moves.append(self.done)
-
-    monkeypatch.setattr(given, "Progress", Bar)
     given.Given(Rows(), False)
-    assert moves == [4, 7, 10]
+    assert said == ["reading 1", (4, ""), (7, ""), (10, "")]

@@ -8,26 +8,26 @@ import pytest
 from tamis.methods.metric.rules import Rules, Watch
 
 RNG = np.random.default_rng(0)
-POINTS, CODES = RNG.normal(size=(40, 3)), np.arange(40) % 3
+POINTS, codes = RNG.normal(size=(40, 3)), np.arange(40) % 3
 WEIGHTS = RNG.uniform(0.5, 2.0, 40)
 ASKED = RNG.normal(size=(9, 3))
 APART = ((ASKED[:, None] - POINTS) ** 2).sum(axis=2)
 
 
 def rules(rule="knn", k=4):
-    return Rules(POINTS, CODES, WEIGHTS, 3, k, rule)
+    return Rules(POINTS, codes, WEIGHTS, 3, k, rule)
 
 
 def test_votes_are_shares_of_the_weights_of_the_nearest():
     found = rules().scores(ASKED)
     for i, near in enumerate(np.argsort(APART, axis=1)[:, :4]):
-        votes = np.bincount(CODES[near], WEIGHTS[near], minlength=3)
+        votes = np.bincount(codes[near], WEIGHTS[near], minlength=3)
         assert found[i] == pytest.approx(votes / votes.sum())
 
 
 @pytest.mark.parametrize("k", [4, 99])
 def test_distances_are_means_of_squares_within_a_class(k):
-    wanted = [np.sort(APART[:, CODES == c], axis=1)[:, :k].mean(axis=1) for c in range(3)]
+    wanted = [np.sort(APART[:, codes == c], axis=1)[:, :k].mean(axis=1) for c in range(3)]
     assert rules("margin", k).scores(ASKED) == pytest.approx(-np.column_stack(wanted))
 
 
@@ -35,8 +35,9 @@ def test_distances_are_sums_over_terms():
     turn, _ = np.linalg.qr(RNG.normal(size=(3, 3)))
     by_term = rules("margin").distances_by_term(ASKED, turn)
     assert by_term.shape == (3, 9, 3)
-    assert by_term.sum(axis=2).T == pytest.approx(rules("margin").distances(ASKED))
-    near = np.argsort(np.where(CODES == 1, APART, np.inf), axis=1)[:, :4]
+    found = by_term.sum(axis=2).T
+    assert found == pytest.approx(rules("margin").distances(ASKED))
+    near = np.argsort(np.where(codes == 1, APART, np.inf), axis=1)[:, :4]
     wanted = (((ASKED[:, None] - POINTS[near]) @ turn) ** 2).mean(axis=1)
     assert by_term[1] == pytest.approx(wanted)
 
@@ -51,11 +52,11 @@ def test_a_watch_keeps_the_length_of_the_least_error_and_waits():
     for number, scale in enumerate(scales, 1):
         options = SimpleNamespace(n_neighbors=4, n_jobs=1)
         boost = SimpleNamespace(
-            codes=CODES, weights=WEIGHTS, options=options, steps=[{} for _ in range(number)]
+            codes=codes, weights=WEIGHTS, options=options, steps=[{} for _ in range(number)]
         )
         boost.points = lambda rows=None, scale=scale: (POINTS if rows is None else rows) * scale
         stopped.append(watch(boost))
-        guesses = Rules(POINTS * scale, CODES, WEIGHTS, 3, 4, "knn").votes(ASKED * scale)
+        guesses = Rules(POINTS * scale, codes, WEIGHTS, 3, 4, "knn").votes(ASKED * scale)
         errors.append(np.average(guesses.argmax(axis=1) != held, weights=weights))
         assert boost.steps[-1]["validation_error"] == pytest.approx(errors[-1])
     assert watch.error == pytest.approx(min(errors))

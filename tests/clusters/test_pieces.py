@@ -62,6 +62,13 @@ def test_targets_of_several_columns_are_left_as_they_are():
         coded(model, np.array([0.0, 0.5]), agreed, "part")
 
 
+def test_a_block_without_rows_is_a_partition_without_blocks():
+    agreed = Agreed([], Survey())
+    assert visits.open_block(0, "block", (X[:0], Y[:0]), "none", agreed).blocks == []
+    (block,) = visits.open_block(0, "block", (X[:3], Y[:3]), "some", agreed).blocks
+    assert block.X.shape == (3, 60)
+
+
 def test_a_warm_start_compiles_by_a_few_rows(monkeypatch):
     met = []
     monkeypatch.setattr(visits, "_learn", lambda model, block, partition: met.append(block.X.shape))

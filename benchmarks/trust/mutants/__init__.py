@@ -4,9 +4,12 @@
 folders only, ``TAMIS_MUTANTS_JOBS=2`` so many at a time (a core each, if nothing is said), and
 ``TAMIS_BENCH_SECONDS=600`` ends the run; the next one goes on where it ended. What was found lies
 in ``TAMIS_MUTANTS_STORE`` (``build/mutants.json``), in which ``TAMIS_MUTANTS_MERGE=a.json,b.json``
-puts what was found elsewhere. All happens in copies of the tree. A mutant meets the tests that ran
-its line first, the fastest first, then all of its module; compiled code runs as Python
-(`NUMBA_DISABLE_JIT=1`). The test that caught it must pass on the source right after.
+puts what was found elsewhere. ``TAMIS_MUTANTS_TESTS=tests/a.py,tests/b.py`` lets those that lived
+meet some of their module's tests alone, as new ones, and keeps what these catch.
+
+All happens in copies of the tree. A mutant meets the tests that ran its line first, the fastest
+first, then all of its module; a module of compiled code runs as Python (`NUMBA_DISABLE_JIT=1`).
+The test that caught it must pass on the source right after.
 """
 
 import hashlib
@@ -30,6 +33,7 @@ from benchmarks.trust.mutants.survivors import reason_for
 from benchmarks.trust.mutants.telling import CAUGHT, SURVIVED, page
 
 STORE = Path(os.environ.get("TAMIS_MUTANTS_STORE", ROOT / "build" / "mutants.json"))
+ONLY = [test for test in os.environ.get("TAMIS_MUTANTS_TESTS", "").split(",") if test]
 MUTANTS, QUICK, SEED = 8, 3, 20  # a module
 SECONDS = float(os.environ.get("TAMIS_BENCH_SECONDS", 3 * 3600))
 # Seconds: tests after the fastest that take so long together are left out; twice as long of those
@@ -166,6 +170,31 @@ def wanted(module: str, store: Store, count: int) -> list[Mutant]:
     ]
 
 
+def look_again(module: str, place: Path, store: Store, count: int, end: float) -> None:
+    """Let mutants that lived meet the tests that TAMIS_MUTANTS_TESTS names."""
+    source, kept = source_of(module), store.of(module)
+    tests = [test for test in ONLY if test.startswith(tuple(its_tests(module)))]
+    lived = [m for m in wanted(module, store, count) if str(m) in kept["mutants"]]
+    if not tests or not lived:
+        return
+    with Copy(place, module) as copy:
+        for mutant in lived:
+            copy.write(changed(source, mutant))
+            try:
+                failed = copy.ask(tests, _until(end, 300.0)).get("failed")
+            finally:
+                copy.write(source)
+            if failed and copy.ask(failed[:1], _until(end, 120.0)).get("code") == 0:
+                with store.lock:
+                    found = {"how": CAUGHT, "by": failed[0], "tests": digest_of_tests(module)}
+                    kept["mutants"][str(mutant)] = {**found, "first": SURVIVED}
+                    store.keep()
+            print(f"{module} {mutant}: {failed or 'lives'}", flush=True)
+    with store.lock:
+        kept["cpu"] = kept.get("cpu", 0.0) + copy.cpu
+        store.keep()
+
+
 def look_at(module: str, place: Path, store: Store, count: int, end: float) -> None:
     """Judge the mutants of a module that are wanted, in a copy of the tree."""
     source, kept, tests = source_of(module), store.of(module), digest_of_tests(module)
@@ -212,7 +241,7 @@ def look_at_all(modules: list[str], store: Store, count: int, end: float) -> Non
         places: queue.SimpleQueue = queue.SimpleQueue()
         (tree := Path(folder) / "tree").mkdir()
         copy_tree(ROOT, tree)
-        seconds = compiled_ahead(modules, tree, jobs, end)
+        seconds = {} if ONLY else compiled_ahead(modules, tree, jobs, end)
         print("seconds of tests:", {t: round(s) for t, s in seconds.items()}, flush=True)
         for job in range(jobs):
             (place := Path(folder) / str(job)).mkdir()
@@ -222,7 +251,7 @@ def look_at_all(modules: list[str], store: Store, count: int, end: float) -> Non
         def one(module: str) -> None:
             place = places.get()
             if time.monotonic() < end:
-                look_at(module, place, store, count, end)
+                (look_again if ONLY else look_at)(module, place, store, count, end)
             places.put(place)
 
         def long(module: str) -> float:

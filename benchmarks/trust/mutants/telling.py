@@ -14,11 +14,10 @@ OPENING = """
     {count} changes of one token each, drawn at random: a comparison, an operator, a number, `and`
     for `or`, the largest for the least. Each is made in a copy of the tree, and the module's own
     tests are run: first those that ran the changed line, then all, as far as they are fast.
-    A module of compiled code runs as Python. A mutant is *caught* if a test fails, dies or does not end. Those
-    that live are read: for some a test was written, which is then not a sample any more, and the
-    table counts them; others do the same as the source, or the same within what is promised, and
-    the last table says why. Looking
-    at them all took {cpu:,.0f} s of CPU, on {where}."""
+    A module of compiled code runs as Python. A mutant is *caught* if a test fails, dies or does
+    not end. Those that live are read: for some a test was written, which is then not a sample any
+    more, and the table counts them; others do the same as the source, or the same within what is
+    promised, and the last table says why. Looking at them took {cpu:,.0f} s of CPU, on {where}."""
 
 
 def page(found_of: dict, drawn: dict[str, list[Mutant]], sources: dict[str, str]) -> Page:

@@ -21,6 +21,7 @@ from tamis.judge.discovery.products import (
     try_classes,
     try_numbers,
 )
+from tamis.judge.discovery.screening import by_pass
 from tamis.judge.discovery.screening.by_path import screen_path
 from tamis.judge.discovery.screening.path import Path
 from tamis.judge.discovery.selecting import prepared
@@ -97,6 +98,42 @@ def test_stronger_columns_come_first_within_a_step_and_among_controls():
     screen = screen_path(columns, target + 0.3 * rng.normal(size=200), False, 6)
     assert screen.candidates[:3].tolist() == [3, 1, 6]
     assert screen.controls[:3].tolist() == [3, 1, 6]
+
+
+def test_passes_rank_by_the_first_penalty_that_keeps_a_column_and_then_by_weight():
+    """Controls are those of the penalty itself, or of the one before which enough are met."""
+    weights = [np.zeros(6) for _ in by_pass.FACTORS]
+    for own, factor in zip(weights, by_pass.FACTORS, strict=True):
+        own[2] = -3.0
+        own[4] = 1.0
+        own[1] = 2.0 if factor <= 1.0 else 0.0
+        own[5] = 9.0 if factor < 1.0 else 0.0
+    found = by_pass._ranked(weights, 4, 5)
+    assert found.candidates[:4].tolist() == [2, 4, 1, 5]
+    assert found.controls.tolist() == [2, 1, 4]
+    few = by_pass._ranked(weights, 2, 1)
+    assert few.candidates[:2].tolist() == [2, 4]
+    assert few.controls.tolist() == [2]
+
+
+def test_passes_take_outcomes_about_their_mean(monkeypatch):
+    spreads = []
+
+    class Learners:
+        def __init__(self, n_columns, total, spread, logistic, how):
+            spreads.append(spread)
+
+        def learn(self, *_):
+            pass
+
+        def screened(self, n_candidates):
+            return []
+
+    monkeypatch.setattr(by_pass, "OnePass", Learners)
+    rng = np.random.default_rng(0)
+    outcomes = 7.0 + rng.normal(size=(50, 2))
+    by_pass.screen_pass(Columns(np.eye(50), np.ones(50)), outcomes, False, 5, "ftrl")
+    assert spreads == [pytest.approx(outcomes.std(axis=0).mean())]
 
 
 def test_paths_of_classes_reach_their_optimum():

@@ -6,6 +6,7 @@ from benchmarks.clock import ROOT
 from benchmarks.trust.mutants import drawn, survivors
 from benchmarks.trust.mutants.modules import MODULES, its_tests
 from benchmarks.trust.mutants.places import Mutant, changed, mutants_of
+from benchmarks.trust.mutants.telling import page
 
 SOURCE = '''"""1 < 2."""
 LEAST = 0.5
@@ -74,3 +75,18 @@ def test_reasons_are_about_lines_that_are_there():
         old, _, new = change.partition(" -> ")
         found = {(m.line, m.old, m.new) for m in mutants_of(source)}
         assert any((n, old, new) in found for n in at), (module, line, change)
+
+
+def test_a_page_counts_what_was_caught_what_is_equivalent_and_what_lives():
+    mutants, source = mutants_of(SOURCE)[:4], SOURCE
+    found = [{"how": "caught", "first": "survived"}, {"how": "caught"}, {"how": "survived"}]
+    kept = {
+        "cpu": 7.0,
+        "where": "here",
+        "mutants": dict(zip(map(str, mutants), found, strict=False)),
+    }
+    made = page({"judge/bounds": kept}, {"judge/bounds": mutants}, {"judge/bounds": source})
+    assert made.tables[0].rows[-1] == ["all", "3", "2", "1", "0", "1"]
+    assert made.goals[0].figure == f"1 of 3, 33.3%, in 1 of {len(MODULES)} modules"
+    assert made.goals[0].verdict == "not finished"
+    assert "took 7 s of CPU, on here" in " ".join(made.opening.split())

@@ -26,11 +26,10 @@ def page(found_of: dict, drawn: dict[str, list[Mutant]], sources: dict[str, str]
     for module, kept in found_of.items():
         figures, source = Counter(), sources[module]
         for mutant in drawn[module]:
-            found = kept["mutants"].get(str(mutant))
-            if found is None:
+            found, why = kept["mutants"].get(str(mutant)), reason_for(module, source, mutant)
+            if found is None and not why:
                 continue
-            why = reason_for(module, source, mutant)
-            how = EQUIVALENT if why else found["how"]
+            how = EQUIVALENT if found is None or why else found["how"]
             figures[how] += 1
             figures["mended"] += how == CAUGHT and found.get("first") == SURVIVED
             if how != CAUGHT:

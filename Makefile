@@ -5,7 +5,7 @@ JOBS ?= 2
 PEER_TESTS := tests/against/test_vowpal.py tests/methods/groups/test_cones.py tests/methods/low_rank/test_words.py \
 	tests/report/test_browser.py
 
-.PHONY: demo test peers test-peers test-matrix lint docs bench dist clean
+.PHONY: demo test tests peers test-peers test-matrix lint docs bench dist clean
 
 # One stamp an extra: the virtual environment is made once and brought up to date when pyproject.toml changes.
 .venv/%.stamp: pyproject.toml
@@ -21,9 +21,13 @@ PEER_TESTS := tests/against/test_vowpal.py tests/methods/groups/test_cones.py te
 demo: .venv/all.stamp
 	$(BIN)/tamis demo
 
-test: .venv/test.stamp lint
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
+# Lint runs beside the tests, some of which wait for other processes.
+test: .venv/test.stamp
+	$(MAKE) --no-print-directory -j 2 lint tests
 	$(BIN)/python tests/matrix.py --short --jobs $(JOBS)
+
+tests: .venv/test.stamp
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS)
 
 # Libraries of others that some tests compare with; where they are, make test runs these too.
 peers: .venv/test.stamp

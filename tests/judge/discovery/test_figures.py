@@ -13,11 +13,11 @@ from tamis import FDRSelector, FDRStream
 from tamis.judge.discovery import given
 from tamis.judge.discovery.claims import of_pairs, qvalues_of
 from tamis.judge.discovery.columns import Columns
+from tamis.judge.discovery.controls import determined_by
 from tamis.judge.discovery.products import (
     Sheet,
     Trial,
     common_start,
-    determined_by,
     try_classes,
     try_numbers,
 )
@@ -25,7 +25,7 @@ from tamis.judge.discovery.screening import by_pass
 from tamis.judge.discovery.screening.by_path import screen_path
 from tamis.judge.discovery.screening.path import Path
 from tamis.judge.discovery.selecting import prepared
-from tamis.judge.discovery.stream import Chunk, Measured, Moments, _sheet
+from tamis.judge.discovery.stream import Chunk, Measured, Moments, Parts, _sheet
 
 
 def sheet_of(table, y):
@@ -49,21 +49,27 @@ def test_errors_of_slopes_are_those_of_white_with_the_degrees_of_freedom(n):
     assert found.errors[0] == pytest.approx(np.sqrt(cover[3, 3]))
 
 
-def test_errors_of_log_odds_are_those_of_white():
+def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
+    """The prior of a column is half a success and half a failure at the size of its numbers."""
     rng = np.random.default_rng(0)
     table = rng.normal(size=(300, 4))
     y = (table[:, 3] + table[:, 0] + rng.logistic(size=300) > 0).astype(float)
     sheet, Z = sheet_of(table, y)
     tests = [Trial(0, 3, np.arange(3))]
     found = try_classes(sheet, tests, common_start(sheet, tests), own=True)
-    fit = np.zeros(5)
+    away = np.abs(table[:, 3] - table[:, 3].mean())
+    size, fit = 2.0 * (away**2).sum() / away.sum(), np.zeros(5)
     for _ in range(30):
-        likely = expit(Z @ fit)
-        bread = np.linalg.inv((Z.T * (likely * (1.0 - likely))) @ Z)
-        fit = fit + bread @ Z.T @ (y - likely)
+        likely, prior = expit(Z @ fit), expit(size * fit[3])
+        slope, bend = Z.T @ (y - likely), (Z.T * (likely * (1.0 - likely))) @ Z
+        slope[3] += size * (0.5 - prior)
+        bend[3, 3] += size**2 * prior * (1.0 - prior)
+        fit = fit + np.linalg.solve(bend, slope)
+    bread = np.linalg.inv(bend)
     cover = bread @ (Z.T * (y - likely) ** 2) @ Z @ bread * 300 / 295.0
     assert found.effects[0] == pytest.approx(fit[3], rel=1e-5)
-    assert found.errors[0] == pytest.approx(np.sqrt(cover[3, 3]), rel=1e-5)
+    wanted = np.sqrt(max(cover[3, 3], bread[3, 3]))
+    assert found.errors[0] == pytest.approx(wanted, rel=1e-5)
 
 
 def test_pairs_are_corrected_by_their_number_and_their_columns_by_theirs():
@@ -193,8 +199,10 @@ def test_a_sheet_of_what_is_read_is_that_of_the_arrays(memory):
     planned, loadings, sheet = prepared(columns, y, screened, 0.5, 5)
     chunks = [Chunk(sp.csr_array(X[k : k + 90]), y[k : k + 90], np.ones(90)) for k in (0, 90, 180)]
     chunks.append(Chunk(sp.csr_array(X[270:]), y[270:], np.ones(30)))
-    read, _ = _sheet(lambda: iter(chunks), Measured(moments), planned, loadings, memory)
-    wanted, found = (np.vstack([table for table, *_ in one.blocks()]) for one in (sheet, read))
+    measured = Measured(moments)
+    with Parts(memory, len(planned.union)) as parts:
+        read, _ = _sheet(lambda: iter(chunks), measured, planned, loadings, memory, parts)
+        wanted, found = (np.vstack([table for table, *_ in one.blocks()]) for one in (sheet, read))
     sparse = np.searchsorted(planned.union, 7)
     assert planned.union[sparse] == 7
     assert (found[:, sparse] == 0.0).sum() > 200  # it stays where it is

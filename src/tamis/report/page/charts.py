@@ -137,7 +137,6 @@ def density_chart(profile: Profile) -> str:
     panel = Panel("Share kept by density", present, "share kept", width=420)
     scale = spread(profile.density, *panel.x_ends, log=True, pad=0.07)
     panel.axes(scale, Scale(-0.08 * most, 1.1 * most, *panel.y_ends))
-    panel.line(profile.density, profile.share, "faint")
     for density, share, count in zip(*profile, strict=True):
         radius = 2.0 + 9.0 * math.sqrt(count / profile.counts.max())
         tip = f"{whole(count)} features present in about {percent(density, 3)} of the rows: "

@@ -11,7 +11,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
-from tamis.base.looks import by_reading, is_known, is_plain, is_vector, refuse_collection
+from tamis.base.looks import (
+    by_reading,
+    is_known,
+    is_plain,
+    is_vector,
+    refuse_collection,
+    validated,
+)
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -106,7 +113,7 @@ def _validated(model, X, reset: bool, grow: bool):
     if grow and not reset:
         found = _take_grown(model, X, options)
     else:
-        found = _checked(model, X, reset=reset, **options)
+        found = validated(model, X, reset=reset, **options)
     if sp.issparse(X) and X.format != "csr":
         found.sum_duplicates()  # a copy, in whatever order the other form had
     return found
@@ -120,26 +127,13 @@ def take_columns(model, X, *, reset: bool):
     X = X if reset else by_reading(model, X)
     refuse_collection(model, X)
     if not sp.issparse(X):
-        return _sized(model, _checked(model, X, **options), fit=reset)
+        return _sized(model, validated(model, X, **options), fit=reset)
     if X.format != "csc":
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
     # The rows of its transpose are looked at, and nothing is sorted anew.
     _check_pointers(X)
     X = validate_data(model, X, accept_sparse="csc", **options)
     return _from_csr(X.T, fit=reset, turned=True).scipy().T
-
-
-def _checked(model, X, **options):
-    """X after scikit-learn's checks; where it holds words, the way out is told."""
-    try:
-        return validate_data(model, X, **options)
-    except ValueError as error:
-        if "convert string" not in str(error):
-            raise
-        raise ValueError(
-            f"X holds words ({error}). tamis.Table() makes columns of words, dates and gaps: "
-            f"make_pipeline(tamis.Table(), {type(model).__name__}()).fit(X, y)."
-        ) from None
 
 
 def _take_grown(model, X, options):

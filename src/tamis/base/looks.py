@@ -107,7 +107,7 @@ def by_reading(model, X):
     return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
 
 
-def validated(model, X, **options):
+def checked(model, X, **options):
     """X after scikit-learn's checks; where it holds words, the way out is told."""
     try:
         return validate_data(model, X, **options)

@@ -263,6 +263,52 @@ def test_gaps_are_counted_by_column_not_told_ten_times(tmp_path, capsys):
     assert "is missing" not in done.err
 
 
+def test_gaps_in_the_target_are_counted_not_told_ten_times(tmp_path, capsys):
+    frame = frame_of("text target")
+    frame.loc[3:9, "y"] = None
+    done = here("check", write(frame, tmp_path / "a.csv"), capsys=capsys)
+    assert "rows without a target are left out: y (7 rows, the first in line 5)" in done.err
+    assert "every row needs it" not in done.err
+    done = here("check", write(frame.assign(y="same"), tmp_path / "b.csv"), capsys=capsys)
+    assert "the target is same in all rows" in done.err
+
+
+def test_decimal_commas_have_figures_of_numbers(tmp_path, capsys):
+    frame_of("numbers").to_csv(tmp_path / "a.csv", index=False, sep=";", decimal=",")
+    words = ["--decimal", ",", "--json"]
+    done = here("check", tmp_path / "a.csv", *words, capsys=capsys)
+    (size,) = [c for c in json.loads(done.out)["columns"] if c["name"] == "size"]
+    assert size["spread"] == pytest.approx(BASE["size"].std())
+    assert sum(size["histogram"]) == N
+
+
+def test_checks_look_at_the_rows_learnt_from(tmp_path, capsys):
+    """Without rows to judge by a leak is found in those learnt from; with some, a shift."""
+    frame = frame_of("numbers")
+    leak = frame.assign(told=2.0 * frame["y"] + 0.01 * RANDOM.normal(size=N))
+    path = write(leak[["told", "age", "size", "y"]], tmp_path / "a.csv")
+    done = here("fit", path, "--json", capsys=capsys)
+    states = {c["code"]: c["state"] for c in json.loads(done.out)["checks"]}
+    assert states["TAM010"] == "found"
+    assert [code for code, state in states.items() if state == "not checked"] == [
+        "TAM006",
+        "TAM011",
+    ]
+    path = write(frame, tmp_path / "b.csv")
+    test = write(frame.assign(age=frame["age"] + 30), tmp_path / "c.csv")
+    done = here("fit", path, "--test", test, "--json", capsys=capsys)
+    checks = {c["code"]: c for c in json.loads(done.out)["checks"]}
+    assert checks["TAM011"]["state"] == "found"
+    assert "age" in checks["TAM011"]["said"]
+
+
+def test_compare_tells_what_was_decided_about_columns(tmp_path, capsys):
+    path = write(frame_of("empty column"), tmp_path / "a.csv")
+    done = here("compare", path, "--methods", "ftrl", "--runs", 2, capsys=capsys)
+    assert done.code == 0, done.err
+    assert "left out, since empty in all rows: nothing" in done.err
+
+
 def test_equal_rows_are_told(tmp_path, capsys):
     frame = frame_of("numbers")
     path = write(pd.concat([frame, frame[:30]]), tmp_path / "a.csv")

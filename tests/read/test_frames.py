@@ -223,3 +223,24 @@ def test_one_class_from_a_file_is_refused_as_by_fit(tmp_path):
     with pytest.raises(ValueError, match="at least 2 classes") as by_train:
         train(FTRLClassifier(), open_rows(tmp_path / "a.csv"), progress=False)
     assert str(by_fit.value).replace("np.str_('old')", "'old'") == str(by_train.value)
+
+
+def test_a_query_and_a_stream_predict_and_are_named(rows, tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    pyarrow = pytest.importorskip("pyarrow")
+    people = pyarrow.table({"age": [1.0, 2.0, 3.0, 4.0] * 9, "city": ["a", "b"] * 18})
+    reading = open_rows(people.append_column("y", [[0, 0, 1, 1] * 9]))
+    model = train(tamis.FTRLClassifier(random_state=0), reading)
+    wanted = model.predict(people.to_pandas())
+    assert model.predict(duckdb.sql("select city, age from people")).tolist() == wanted.tolist()
+    with pytest.raises(ReadError, match="the table: target='z' is no column"):
+        open_rows(people, target="z")
+
+
+def test_words_where_numbers_are_wanted_name_the_way_out():
+    frame = pd.DataFrame({"age": [1, 2], "city": ["Bonn", "Ulm"]})
+    for model in (tamis.FTRLClassifier(), tamis.GroupLassoClassifier()):
+        with pytest.raises(ValueError, match=r"'Bonn'.*make_pipeline\(tamis.Table\(\), "):
+            model.fit(frame, [0, 1])
+    with pytest.raises(TypeError, match="Got ndarray: arrays go to a model's fit"):
+        open_rows(np.zeros((3, 3)))

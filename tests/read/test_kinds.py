@@ -408,3 +408,56 @@ def test_hashed_texts_and_their_names(tmp_path):
     np.testing.assert_allclose(np.sqrt(X.multiply(X).sum(axis=1)), 1.0)
     busiest = int(np.bincount(X.indices).argmax())
     assert rows.names_of([busiest])[0].startswith("t:")
+
+
+# --------------------------------------------------------------------------- what may be meant
+SIGNS = [f"${k * 37:,}.50" for k in range(40)]
+ODD = [str(k % 30) if k % 8 else "?" for k in range(40)]
+SOLD = [f"{k // 3} {k % 13} item" for k in range(1200)]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (SIGNS, "numbers with signs or commas at the thousands, taken as words: a ('$0.50')"),
+        ([f"{k}%" for k in range(40)], "taken as words: a ('0%')"),
+        ([f"{k * 1234:,}" for k in range(1, 41)], "commas at the thousands"),
+        (ODD, "numbers but for some words, and were taken as words: a ('?' in 5)"),
+        ([str(k % 9) if k % 2 else "low" for k in range(40)], None),
+        (SOLD, "categories of very many words, with few rows each: a (1,200)"),
+        (["Ulm", "Bonn"] * 20, None),
+        ([*["Ulm", "Bonn"] * 20, "ulm "], "apart: a ('Ulm' and 'ulm ')"),
+        ([f"0,{k:03d}" for k in range(40)], "decimal comma: a"),
+    ],
+)
+def test_doubts_are_told(values, said, tmp_path):
+    path = tmp_path / "a.csv"
+    lines = [f'"{value}";{k}.5;{k % 2}' for k, value in enumerate(values)]
+    path.write_text("a;b;y\n" + "\n".join(lines) + "\n")
+    kinds = {"a": "category"} if values is SOLD else {}
+    notes = [note for note in open_rows(path, kinds=kinds).notes if "parted" not in note]
+    if said is None:
+        assert not notes
+    else:
+        assert any(said in note for note in notes), notes
+
+
+def test_columns_in_other_units_are_told_where_nothing_scales_them(tmp_path):
+    rng = np.random.default_rng(0)
+    huge, usual = 1e15 * rng.normal(size=50), rng.normal(size=50)
+    lines = [f"{a},{b:.4f},{k % 2}" for k, (a, b) in enumerate(zip(huge, usual, strict=True))]
+    (tmp_path / "a.csv").write_text("huge,usual,y\n" + "\n".join(lines) + "\n")
+    (note,) = open_rows(tmp_path / "a.csv").notes
+    assert "over 1,000 times the usual" in note
+    assert "huge (" in note
+    assert "units='spread'" in note
+    assert not any("times" in n for n in open_rows(tmp_path / "a.csv", units="spread").notes)
+
+
+def test_a_file_whose_rows_are_all_bad_says_why(tmp_path):
+    (tmp_path / "a.csv").write_text("a,y,\n" + "1,2,\n" * 5)
+    with pytest.raises(ReadError, match="no row is left, since 5 were bad"):
+        list(open_rows(tmp_path / "a.csv", on_bad="skip"))
+    (tmp_path / "b.csv").write_text("1,2,2\n" * 5)
+    with pytest.raises(ReadError, match="the header holds numbers alone"):
+        open_rows(tmp_path / "b.csv")

@@ -4,6 +4,7 @@ markup.
 
 import itertools
 import math
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,19 +12,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.report.page.charts import Measure, method_charts
-from tamis.report.page.svg import LETTER, WIDTH, Panel, Scale, spread
+from tamis.report.page.charts import Measure, label_chart, method_charts
+from tamis.report.page.svg import Panel, Scale, spread
 from tamis.report.page.words import (
     counted,
+    cut_to,
     decimals,
     fixed,
     percent,
+    room,
     safe,
     short,
     size_of_bytes,
     whole,
     without_addresses,
 )
+from tamis.report.verdict.figures import confusion_chart
 
 NUMBERS = st.floats(-1e9, 1e9).filter(lambda v: v == 0.0 or abs(v) > 1e-9)
 SIZES = st.floats(1e-6, 1e9)
@@ -121,10 +125,46 @@ def test_decimals_show_three_digits(values, digits):
     assert decimals(values) == digits
 
 
-def test_a_number_at_the_end_of_the_methods_stays_in_the_frame():
-    values = np.array([2.2e-4, 7.6e-4])
-    (chart,) = method_charts(["FTRL", "RDA"], [Measure("seconds", values, values, values, True)])
+def places(chart):
+    """Words of a chart with the pixels that they take at most, and the chart's width."""
     tree = ElementTree.fromstring(chart)
-    ends = [mark for mark in tree.iter("text") if mark.text.startswith("0.000")]
-    assert "0.0008" in [mark.text for mark in ends]
-    assert all(float(m.get("x")) + 0.6 * LETTER * len(m.text) <= WIDTH + 0.05 for m in ends)
+    width = float(tree.get("viewBox").split()[2])
+    for mark in tree.iter("text"):
+        if mark.get("transform") is None:
+            share = {"middle": 0.5, "end": 1.0}.get(mark.get("text-anchor"), 0.0)
+            left = float(mark.get("x")) - share * room(mark.text)
+            yield mark.text, left, left + room(mark.text), width
+
+
+VALUES = st.lists(st.floats(1e-9, 1e14), min_size=2, max_size=4)
+WORDS = st.text(st.sampled_from("MWil m日é_%0"), min_size=1, max_size=30)
+
+
+@given(VALUES, st.booleans(), WORDS)
+def test_words_stay_in_the_frame_whatever_is_measured(values, log, name):
+    """However fast the machine that was measured, and whatever the methods are called."""
+    values = np.array(values)
+    names = [name, "FTRL", "RDA", "sieve"][: len(values)]
+    charts = method_charts(names, [Measure("seconds", values, values / 2, values * 2, log)])
+    charts.append(label_chart([(one, int(v)) for one, v in zip(names, values, strict=True)]))
+    panel = Panel(name, name, name)
+    panel.axes(spread(values, *panel.x_ends, log=log), spread(-values, *panel.y_ends))
+    panel.upright(values[0], name[:12])
+    rows = np.repeat(names, 1000)
+    judged = SimpleNamespace(y=rows, guess=rows[::-1])
+    for chart in (*charts, panel.svg(), confusion_chart(judged)):
+        for words, left, right, width in places(chart):
+            assert left > -0.1, words
+            assert right < width + 0.1, words
+
+
+def test_words_are_cut_where_they_do_not_fit():
+    assert cut_to("short", 100) == "short"
+    assert cut_to("M" * 40, 60) == "MMMM…"
+    assert room(cut_to("日本語" * 9, 50)) <= 50
+
+
+def test_numbers_beside_an_axis_have_room():
+    panel = Panel("", "", "error").axes(Scale(0, 1, 50, 346), Scale(1e-4, 5e-4, 190, 12))
+    assert panel.x_ends[0] == panel.x.start > 50
+    assert panel.x(1) == pytest.approx(346)

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
 
-from tamis.base.looks import by_reading, is_known, is_plain, is_vector, refuse_collection
+from tamis.base.looks import by_reading, checked, is_known, is_plain, is_vector, refuse_collection
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -106,7 +106,7 @@ def _validated(model, X, reset: bool, grow: bool):
     if grow and not reset:
         found = _take_grown(model, X, options)
     else:
-        found = validate_data(model, X, reset=reset, **options)
+        found = checked(model, X, reset=reset, **options)
     if sp.issparse(X) and X.format != "csr":
         found.sum_duplicates()  # a copy, in whatever order the other form had
     return found
@@ -120,7 +120,7 @@ def take_columns(model, X, *, reset: bool):
     X = X if reset else by_reading(model, X)
     refuse_collection(model, X)
     if not sp.issparse(X):
-        return _sized(model, validate_data(model, X, **options), fit=reset)
+        return _sized(model, checked(model, X, **options), fit=reset)
     if X.format != "csc":
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
     # The rows of its transpose are looked at, and nothing is sorted anew.

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import validate_data
 
 _NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
 
@@ -104,3 +105,16 @@ def by_reading(model, X):
     """A frame as rows, by the columns of the file that the model was trained from, if it was."""
     reading = vars(model).get("reading_")
     return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
+
+
+def checked(model, X, **options):
+    """X after scikit-learn's checks; where it holds words, the way out is told."""
+    try:
+        return validate_data(model, X, **options)
+    except ValueError as error:
+        if "convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X holds words ({error}). tamis.Table() makes columns of words, dates and gaps: "
+            f"make_pipeline(tamis.Table(), {type(model).__name__}()).fit(X, y)."
+        ) from None

@@ -30,10 +30,11 @@ def _told(figures: Figures, kind: str, facts: dict) -> dict[str, Any]:
     if "written" in facts:
         span = (np.datetime64(int(facts[end]), "s") for end in ("first", "last"))
         found["span"] = [str(day.astype("datetime64[D]")) for day in span]
-    if not figures.number:
+    numbers = figures.number or (kind == "number" and figures.sample is not None)
+    if not numbers:
         found["words"] = figures.tokens
     found |= {"distinct": figures.distinct, "top": [[label(v), n] for v, n in figures.top]}
-    if figures.number and figures.rows > figures.gaps:
+    if numbers and figures.rows > figures.gaps:
         found |= {name: getattr(figures, name) for name in ("mean", "spread", "least", "most")}
         found["histogram"] = _histogram(figures.sample)
     return found | {"shows": _values(found), "bars": drawn(found.get("histogram", []))}

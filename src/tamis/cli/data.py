@@ -15,6 +15,7 @@ from tamis.cli.words import in_options
 from tamis.read.opening import KINDS, open_rows
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey, Watcher
+from tamis.report.page.words import counted
 
 NamesOf = Callable[[Iterable[int]], list[str]]
 MOST = 8_000_000_000  # bytes for a sieve, above which another method is suggested
@@ -146,7 +147,9 @@ def suggest(survey: Survey, sieve: int) -> tuple[str, str]:
         return "ftrl", f"the sieve would need more than {MOST // 10**9} GB for so many columns"
     filled = survey.nonzeros / max(survey.rows, 1)
     filled_words = f"{filled:,.0f}" if filled >= 100 else f"{filled:.3g}"
-    said = f"{survey.features:,} columns, {filled_words} of them filled in a row on average"
+    said = (
+        f"{counted(survey.features, 'column')}, {filled_words} of them filled in a row on average"
+    )
     if survey.density > 0.15 and survey.features < min(5000, survey.rows):
         return "ftrl", f"{said}: few and dense"
     return "sieve", said

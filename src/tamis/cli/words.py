@@ -14,10 +14,12 @@ _NAMED = re.compile(
     rf"\b(zero_based|multilabel|kinds|{'|'.join(OPTIONS)})="
     rf"(\[(?:{_WORD})\]|\{{(?:{_WORD}): (?:{_WORD})\}}|{_WORD}|True|False|-?[\w]+|\.\.\.)?"
 )
+_PARAMETER = re.compile(r"The '(\w+)' parameter of open_rows")
 
 
 def in_options(text: str) -> str:
     """A sentence of the library as the command line would say it."""
+    text = _PARAMETER.sub(lambda found: OPTIONS.get(found[1], found[0]), text)
     return _NAMED.sub(_option, text).replace("larger max_line_bytes", "larger --max-line-bytes")
 
 

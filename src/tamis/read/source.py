@@ -113,7 +113,12 @@ class RowSource:
             raise self._nothing()
 
     def _nothing(self) -> ReadError:
-        """Words about files without rows."""
+        """Words about files without rows, or without a good one."""
+        if self.bad.count:
+            raise ReadError(
+                f"{', '.join(map(shown, self.files))}: no row is left, since {self.bad.count:,} "
+                f"were bad, the first: {self.bad.first[0]}"
+            )
         return ReadError(
             f"{', '.join(map(shown, self.files))}: no rows; the file is empty, or holds "
             "comments alone. Check the name."

@@ -15,6 +15,7 @@ from typing import IO, Any, BinaryIO, NamedTuple
 from tamis.base.machine.disk import StrPath
 from tamis.read.rows import ReadError, foreign, said
 
+STREAM = "tamis-table.arrow"  # what an Arrow stream is kept as
 STDIN = "-"
 MAGIC = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
 # What damaged compressed data raises.
@@ -107,6 +108,8 @@ def check_file(name: str) -> None:
 
 def shown(name: str) -> str:
     """A name as messages have it."""
+    if os.path.basename(name) == STREAM:
+        return "the table"
     return "standard input" if name == STDIN else name
 
 

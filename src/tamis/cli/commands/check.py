@@ -8,10 +8,10 @@ from tamis.cli.data import audit_of, source_of, survey_of
 from tamis.cli.memory import Met
 from tamis.cli.say import note
 from tamis.cli.show import pairs, print_json, size
-from tamis.read.columns.making import GAPS
+from tamis.read.columns.making import GAPS, NO_TARGET
 
 SHOWN = 10
-GAP = "is missing. Pass"
+GAP, EMPTY_TARGET = "is missing. Pass", "is missing; every row needs it"
 
 
 def run(given: argparse.Namespace) -> None:
@@ -53,6 +53,10 @@ def run(given: argparse.Namespace) -> None:
     show_columns(audit["columns"])
     for text in audit["notes"]:
         note(text)
+    if len(audit["labels"]) == 1:
+        note(f"the target is {next(iter(audit['labels']))} in all rows: nothing can be learnt")
+    untold = [EMPTY_TARGET] * any(text.startswith(NO_TARGET) for text in audit["notes"])
+    untold += [GAP] * gaps
     for text in audit["bad"]["first"]:
-        if not (gaps and GAP in text):  # which a note has counted by column
+        if not any(words in text for words in untold):  # which a note has counted by column
             note(text)

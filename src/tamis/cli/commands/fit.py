@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 
 from tamis.cli.commands.cluster import connected
 from tamis.cli.data import (
@@ -34,10 +35,17 @@ from tamis.cli.show import (
 )
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND
-from tamis.judge.verdict.evidence import Evidence
+from tamis.judge.verdict.evidence import (
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Evidence,
+    as_classes,
+    of_width,
+)
 from tamis.judge.verdict.sentences import noted_errors
 from tamis.persist import save
 from tamis.read.source import RowSource
+from tamis.read.streams import STANDARD, STDIN
 from tamis.read.survey import Survey
 from tamis.report.page.sizes import verdict_of
 from tamis.report.verdict.report import Report
@@ -46,6 +54,7 @@ from tamis.training.readings import MEMORY, first_reading
 from tamis.training.walk import train
 
 MOST_NAMES = 1_000_000  # columns whose names a page may be given
+MOST_ENTRIES = 4_000_000  # of the rows learnt from that checks look at
 NOTHING = "nothing in these .* columns predicts"
 
 
@@ -228,15 +237,41 @@ def judge(model: Any, given: argparse.Namespace, claims: FDRSelector | None = No
     """The model judged by the test rows, where there are some, else by its own word."""
     title, names = type(model).__name__, Names(model)
     if not given.test:
-        return Report(Evidence(model, names=names, discoveries=claims), (), title)
+        evidence = Evidence(model, names=names, discoveries=claims)
+        learnt_from(evidence, given, targets=True)
+        return Report(evidence, (), title)
     test = source_of([given.test], given, schema=model.reading_, target=False)
     evidence = Evidence.streamed(model, _with_targets(test), names)
     evidence.discoveries = claims
+    learnt_from(evidence, given)
     if evidence.y is None:
         raise UsageError(f"{given.test}: no row has a target, so nothing can be judged by it.")
     for text in told(test):
         note(f"{given.test}: {text}")
     return Report(evidence, (), title)
+
+
+def learnt_from(evidence: Evidence, given: argparse.Namespace, targets: bool = False) -> None:
+    """Let the checks look at the first rows of the file learnt from; at what they say of the
+    `targets` too, where no other rows do. What went by on standard input is gone.
+    """
+    if evidence.width > MOST_COLUMNS or (STDIN in given.train and STANDARD.kept is None):
+        return
+    rows = source_of(given.train, given, schema=evidence.model.reading_, target=False)
+    first, entries, count = [], 0, 0
+    for X, y in _with_targets(rows):
+        first.append((of_width(X[: MOST_ROWS - count], evidence.width), y[: MOST_ROWS - count]))
+        entries, count = entries + first[-1][0].nnz, count + first[-1][0].shape[0]
+        if count >= MOST_ROWS or entries > MOST_ENTRIES:
+            break
+    if not first:
+        return
+    vars(evidence)["train_rows"] = sp.csr_array(sp.vstack([X for X, _ in first]))
+    if targets:
+        evidence.y_train = as_classes(
+            np.concatenate([y for _, y in first]), getattr(evidence.model, "classes_", None)
+        )
+        vars(evidence)["drawn"] = np.arange(count)
 
 
 def _with_targets(rows: RowSource) -> Iterator[tuple[Any, Any]]:

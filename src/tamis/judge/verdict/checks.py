@@ -88,8 +88,9 @@ def rare_class(evidence: Evidence) -> Finding:
     counts = _counts(evidence)
     if isinstance(counts, Unknown):
         return counts
-    labels = np.ndim(evidence.y) > 1  # a row may have several of them, or none
-    share = min(counts.values()) / (len(evidence.y) if labels else sum(counts.values()))
+    y = evidence.y if evidence.y is not None else evidence.y_train
+    labels = np.ndim(y) > 1  # a row may have several of them, or none
+    share = min(counts.values()) / (len(y) if labels else sum(counts.values()))
     rarest = min(counts, key=lambda one: counts[one])
     kind = "label" if labels else "class"
     if share >= RARE:
@@ -110,7 +111,8 @@ def few_rows(evidence: Evidence) -> Finding:
         return counts
     few = {one: count for one, count in counts.items() if count < FEW}
     if not few:
-        return f"every class has at least {min(counts.values()):,} rows."
+        kind = "label" if np.ndim(evidence.y) > 1 else "class"
+        return f"every {kind} has at least {min(counts.values()):,} rows."
     listed = _listed([f"{one!r} ({count})" for one, count in few.items()])
     return Found(
         f"too few rows to learn or judge by: {listed}.",
@@ -129,6 +131,8 @@ def ladder_edge(evidence: Evidence) -> Finding:
         if isinstance(ladders, dict)
         else list(zip(ladders, chosen, strict=True))
     )
+    if not any(int(params["n_features"]) for _, params in pairs):
+        return Unknown("no size was chosen.")
     at_edge = [
         int(params["n_features"])
         for ladder, params in pairs
@@ -191,8 +195,8 @@ def density_bias(evidence: Evidence) -> Finding:
     """Whether only the most often filled columns were kept, and rarer ones passed over that tell
     more about the target.
     """
-    if evidence.moments is None or evidence.kept is None:
-        return Unknown("no rows to look at, or the model does not say what it kept.")
+    if evidence.moments is None or evidence.kept is None or evidence.y is None:
+        return Unknown("no rows to judge by, or the model does not say what it kept.")
     _, spreads, shares = evidence.moments
     met = np.flatnonzero(shares > 0.0)
     kept = np.intersect1d(evidence.kept, met)
@@ -270,7 +274,7 @@ def leak(evidence: Evidence) -> Finding:
     if evidence.rows is None or evidence.kept is None or not len(evidence.kept):
         return Unknown("no rows were given, or nothing was kept.")
     y = evidence.drawn_targets
-    if y.ndim > 1 or len(np.unique(y)) < 2 or len(y) < FEW:
+    if y is None or y.ndim > 1 or len(np.unique(y)) < 2 or len(y) < FEW:
         return Unknown("too few rows, or several targets a row.")
     columns, found = evidence.rows.tocsc(), []
     for j in evidence.ranked[:LEAKS_LOOKED_AT]:
@@ -305,6 +309,8 @@ def copies(evidence: Evidence) -> Finding:
 
 def shifted(evidence: Evidence) -> Finding:
     """Whether kept columns moved between learning and judging."""
+    if evidence.y is None:
+        return Unknown("no rows were given but those learnt from.")
     if evidence.train_rows is None or evidence.rows is None or evidence.moments is None:
         return Unknown("the rows learnt from were not given (X_train).")
     there = moments_of(evidence.train_rows)
@@ -371,6 +377,7 @@ def check_by(
 def _counts(evidence: Evidence, learnt: bool = False) -> dict | Unknown:
     """Rows of each class."""
     y = evidence.y_train if learnt and evidence.y_train is not None else evidence.y
+    y = evidence.y_train if y is None else y
     if y is None or not evidence.classes:
         return Unknown("the targets are not classes, or no rows were given.")
     y = np.asarray(y)

@@ -51,7 +51,7 @@ class Evidence:
         )
         if self.y is not None:
             self.y = self.y.toarray() if sp.issparse(self.y) else np.asarray(self.y)
-            self.y = _as_classes(self.y, getattr(self.model, "classes_", None))
+            self.y = as_classes(self.y, getattr(self.model, "classes_", None))
             rows = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
             if rows != len(self.y) or not rows:
                 raise ValueError(
@@ -79,7 +79,7 @@ class Evidence:
                 if found is not None:
                     parts.setdefault(what, []).append(found)
             if held < MOST_ROWS:
-                first.append(_of_width(X[: MOST_ROWS - held], int(model.n_features_in_)))
+                first.append(of_width(X[: MOST_ROWS - held], int(model.n_features_in_)))
                 held += first[-1].shape[0]
         if not held:
             return cls(model, names=names)
@@ -212,20 +212,25 @@ class Evidence:
 
     @functools.cached_property
     def rows(self) -> Any:
-        """The rows as CSR, at most so many of them, drawn by the same seed every time."""
-        if self.X is None or self.width > MOST_COLUMNS:
+        """The rows as CSR, at most so many of them, drawn by the same seed every time; those learnt
+        from where there are no others.
+        """
+        if self.X is None:
+            return self.train_rows
+        if self.width > MOST_COLUMNS:
             return None
         return _as_csr(self.X, self.drawn)
 
     @functools.cached_property
     def drawn(self) -> np.ndarray:
         """Numbers of the rows that columns are looked at in."""
-        return drawn_rows(len(self.y))
+        return drawn_rows(len(self.y if self.X is not None else self.y_train))
 
     @property
-    def drawn_targets(self) -> np.ndarray:
-        """Targets of `rows`."""
-        return self.y[self.drawn]
+    def drawn_targets(self) -> Any:
+        """Targets of `rows`, where they are known."""
+        y = self.y if self.y is not None else self.y_train
+        return None if y is None else np.asarray(y)[self.drawn]
 
     @functools.cached_property
     def train_rows(self) -> Any:
@@ -296,13 +301,13 @@ def _loss(guess, truth, classes: bool) -> np.ndarray:
     return given.mean(axis=1) if given.ndim > 1 else given
 
 
-def _as_classes(y: np.ndarray, classes: Any) -> np.ndarray:
+def as_classes(y: np.ndarray, classes: Any) -> np.ndarray:
     """Targets of a file, floats there, as the whole numbers that the classes are: 1, not 1.0."""
     whole = y.dtype.kind == "f" and getattr(classes, "dtype", y.dtype).kind in "iu"
     return y.astype(np.int64) if whole and (y == np.floor(y)).all() else y
 
 
-def _of_width(X: Any, width: int) -> sp.csr_array:
+def of_width(X: Any, width: int) -> sp.csr_array:
     """Rows of a file as wide as the model: a file may end before the model's last column, or go on
     after it.
     """

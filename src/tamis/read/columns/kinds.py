@@ -5,6 +5,7 @@ that say so.
 import re
 from collections.abc import Iterable
 
+from tamis.read.columns.doubts import doubts_of, is_signed
 from tamis.read.columns.profile import NEARLY_ALL, Figures, Profile
 from tamis.read.rows import ReadError
 from tamis.read.tables.layout import DATE, IGNORED, NUMBER, TARGET, TEXT, WORDS, Column
@@ -98,7 +99,7 @@ def in_units(column: Column, figures: Figures) -> None:
 def listed(names: Iterable[str]) -> str:
     """Names of columns, the first of many."""
     names = list(names)
-    first = ", ".join(name[:40] for name in names[:LISTED])
+    first = ", ".join(name[:40] or "''" for name in names[:LISTED])
     return first if len(names) <= LISTED else f"{first}, ... ({len(names)} columns)"
 
 
@@ -129,7 +130,7 @@ def notes_of(
             f"these look like numbers with a decimal comma: {listed(commas)}. Pass decimal=',' to "
             "read them so"
         )
-    return notes
+    return [*notes, *doubts_of([c for c in columns if c.name not in commas], kinds, profile)]
 
 
 def _left_out(kinds: dict[str, str], profile: Profile) -> list[str]:
@@ -170,4 +171,4 @@ def _commas(profile: Profile, name: str) -> bool:
     if name not in profile.words or profile.words[name].tally is not None:  # they are read so
         return False
     figures = profile.figures(name)
-    return figures.commas and any("," in word for word in figures.levels)
+    return figures.commas and any("," in w for w in figures.levels) and not is_signed(figures)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, Protocol
 
 from tamis.read.columns import kinds as rules
+from tamis.read.columns.doubts import in_other_units
 from tamis.read.columns.profile import Figures, First, Profile
 from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
@@ -28,6 +29,7 @@ from tamis.read.tables.layout import (
 
 LISTED = 10  # columns with gaps that are named
 GAPS = "rows with a gap are left out:"
+NO_TARGET = "rows without a target are left out:"
 UNITS = (
     "numbers are in units of their column's spread, and centred where most are not zero; pass "
     "units='none' to take them as they are"
@@ -111,7 +113,12 @@ def lay_out(files: list[str], options: Options, reading: Reading) -> Laid:
         if texts := made.texts():
             for name, counts in reading.texts(columns, texts).items():
                 made.column(name).facts |= counts.facts()
-    return Laid(made.layout(), [*first.notes, *made.notes()], made.profile)
+    notes = made.notes()
+    if options.units != "spread" and (
+        note := in_other_units(columns, made.profile or first.profile)
+    ):
+        notes.append(note)
+    return Laid(made.layout(), [*first.notes, *notes], made.profile)
 
 
 class Making:
@@ -262,6 +269,11 @@ class Making:
         notes = rules.notes_of(self.columns, self.kinds, self.profile, hashed)
         if self.options.missing == "error" and (said := _listed(self._gaps())):
             notes.append(f"{GAPS} {said}. Pass missing='zero' or missing='indicator' to keep them")
+        for c, figures in self._gaps():
+            if c.role == TARGET and self.options.target is not False:
+                notes.append(
+                    f"{NO_TARGET} {c.name} ({_counted(figures.gaps)}, the first in {figures.where})"
+                )
         return notes + ([UNITS] if any("spread" in c.facts for c in self.columns) else [])
 
 

@@ -260,16 +260,16 @@ def read_header(window: Window, options: Options) -> list[str]:
             f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass delimiter=... if "
             "another character parts the fields."
         )
+    if all(_is_number(name) for name in names):
+        raise ReadError(
+            f"{window.name}, line 1: the header holds numbers alone, {line[:40]!r}. Put a line "
+            "with the columns' names first."
+        )
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise ReadError(
             f"{window.name}, line 1: two columns are named {twice[:40]!r}. Names must differ; "
             "rename one."
-        )
-    if all(_is_number(name) for name in names):
-        raise ReadError(
-            f"{window.name}, line 1: the header holds numbers alone, {line[:40]!r}. Put a line "
-            "with the columns' names first."
         )
     window.advance(stop, 1)
     return names

@@ -49,7 +49,7 @@ def columns_of(X: Any) -> dict[str, Any]:
     if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
         names = dict.fromkeys(name for row in X for name in row)
         return {str(name): [row.get(name) for row in X] for name in names}
-    if hasattr(X, "columns") and not hasattr(X, "column_names") and hasattr(X, "__getitem__"):
+    if hasattr(X, "columns") and not hasattr(X, "column_names") and hasattr(X, "__array__"):
         return {str(name): X[name] for name in X.columns}
     if hasattr(X, "__arrow_c_stream__"):
         import pyarrow

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from tamis.base.machine.disk import StrPath
 from tamis.read.rows import ReadError, foreign
+from tamis.read.streams import STREAM
 
 
 class ArrowStream(Protocol):
@@ -26,11 +27,17 @@ def brought(source: Any) -> tuple[Any, Any]:
     """The source as names of files, and the folder that holds them for as long as it is held."""
     if hasattr(source, "__arrow_c_stream__"):
         folder = tempfile.TemporaryDirectory(prefix="tamis-")
-        return _kept_stream(source, os.path.join(folder.name, "table.arrow")), folder
+        return _kept_stream(source, os.path.join(folder.name, STREAM)), folder
     names = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(names, Iterable):
         return source, None
     names = list(names)
+    if not all(isinstance(name, str | os.PathLike) for name in names):
+        raise TypeError(
+            "open_rows reads files, by their names, and what speaks Arrow's stream protocol. Got "
+            f"{type(source).__name__}: arrays go to a model's fit or partial_fit as they are, "
+            "frames with words through tamis.Table."
+        )
     if not any(is_url(name) for name in names):
         return names, None
     folder = tempfile.TemporaryDirectory(prefix="tamis-")

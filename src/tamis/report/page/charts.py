@@ -8,16 +8,17 @@ import numpy as np
 
 from tamis.report.page.material import Agreement, Course, Profile, Selection
 from tamis.report.page.sizes import SizePath, error_name
-from tamis.report.page.svg import BOTTOM, LETTER, RIGHT, TOP, WIDTH, Panel, Scale, point, spread
-from tamis.report.page.words import fixed, percent, safe, short, whole
+from tamis.report.page.svg import BOTTOM, RIGHT, TOP, WIDTH, Panel, Scale, point, spread
+from tamis.report.page.words import cut_to, fixed, percent, room, safe, short, whole
 
 EACH, SOME = 150, 150  # ranks that are all drawn, and how many of the rest
-NAME = 22  # letters of a name beside a chart
+NAME = 125  # pixels of a name beside a chart
 MANY_RUNS = 60  # runs beyond which a matrix shows methods, not runs
 
 
-def _cut(name: str, limit: int = NAME) -> str:
-    return name if len(name) <= limit else name[: limit - 1] + "…"
+def _beside(names) -> float:
+    """Pixels that names beside a chart take."""
+    return 10 + max(room(cut_to(name, NAME)) for name in names)
 
 
 # ---------------------------------------------------------------------- along training, along sizes
@@ -136,7 +137,6 @@ def density_chart(profile: Profile) -> str:
     panel = Panel("Share kept by density", present, "share kept", width=420)
     scale = spread(profile.density, *panel.x_ends, log=True, pad=0.07)
     panel.axes(scale, Scale(-0.08 * most, 1.1 * most, *panel.y_ends))
-    panel.line(profile.density, profile.share, "faint")
     for density, share, count in zip(*profile, strict=True):
         radius = 2.0 + 9.0 * math.sqrt(count / profile.counts.max())
         tip = f"{whole(count)} features present in about {percent(density, 3)} of the rows: "
@@ -147,16 +147,16 @@ def density_chart(profile: Profile) -> str:
 def label_chart(labels: list[tuple[str, int]]) -> str:
     """Rows of each label as bars."""
     most, total = max(count for _, count in labels), sum(count for _, count in labels)
-    left = 10 + LETTER * max(len(_cut(name)) for name, _ in labels)
+    left = _beside(name for name, _ in labels)
     panel = Panel("Rows by label", "", left=left, height=18 * len(labels) + 10, bottom=4)
-    reach = panel.x_ends[1] - left - 86
+    said = [f"{whole(count)} ({100 * count / max(total, 1):.1f} %)" for _, count in labels]
+    reach = panel.x_ends[1] - left - 5 - max(room(words) for words in said)
     for k, (name, count) in enumerate(labels):
         top = 4 + 18 * k
-        panel.text(left - 6, top + 10.5, _cut(name), "end")
+        panel.text(left - 6, top + 10.5, cut_to(name, NAME), "end")
         width = max(reach * count / max(most, 1), 0.5)
         panel.box(left, top + 1, width, 12, "bar", f"{name}: {whole(count)} rows")
-        words = f"{whole(count)} ({100 * count / max(total, 1):.1f} %)"
-        panel.text(left + width + 5, top + 10.5, words)
+        panel.text(left + width + 5, top + 10.5, said[k])
     return panel.svg()
 
 
@@ -177,7 +177,7 @@ def method_charts(names: list[str], measures: list[Measure]) -> list[str]:
 
 
 def _method_chart(names, title, values, low, high, log) -> str:
-    left = 10 + LETTER * max(len(_cut(name)) for name in names)
+    left = _beside(names)
     panel = Panel(title, title, left=left, height=20 * len(names) + TOP + BOTTOM)
     panel.x = spread([*values, *low, *high], *panel.x_ends, log=log, pad=0.06)
     panel.y = Scale(0, 1, *panel.y_ends)
@@ -190,7 +190,7 @@ def _method_chart(names, title, values, low, high, log) -> str:
     panel.base()
     for k, name in enumerate(names):
         at = TOP + 10 + 20 * k
-        panel.text(left - 6, at + 3.6, _cut(name), "end")
+        panel.text(left - 6, at + 3.6, cut_to(name, NAME), "end")
         if math.isfinite(low[k]) and math.isfinite(high[k]) and (not log or high[k] > 0.0):
             panel.marks.append(
                 f'<path class="line accent" d="M{point(panel.x(low[k]))} '
@@ -213,7 +213,7 @@ def agreement_chart(found: Agreement) -> str:
     if len(groups) > MANY_RUNS:
         matrix, groups = _by_group(matrix, groups)
     blocks = [(name, len(list(members))) for name, members in groupby(groups)]
-    left = 10 + LETTER * max(len(_cut(name)) for name, _ in blocks)
+    left = _beside(name for name, _ in blocks)
     width = WIDTH + 60
     cell = (width - left - RIGHT) / len(groups)
     far = cell * len(groups)
@@ -229,7 +229,7 @@ def agreement_chart(found: Agreement) -> str:
             panel.box(left + j * cell, TOP + i * cell, side, side, "cell", tip, shade)
     begin = 0
     for name, count in blocks:
-        panel.text(left - 6, TOP + (begin + count / 2) * cell + 3.6, _cut(name), "end")
+        panel.text(left - 6, TOP + (begin + count / 2) * cell + 3.6, cut_to(name, NAME), "end")
         begin += count
         if begin < len(groups):
             x, y = (start + begin * cell - gap / 2 for start in (left, TOP))

@@ -27,10 +27,10 @@ from tamis.report.page.words import (
 MOST_LABELS = 15
 MOST_PATHS = 6
 MOST_COLUMNS = 40  # of the user's table
-FEWEST = 3  # points that make a line
+FEWEST = 3  # points that show a trend
 DENSITY = (
     "Share of features kept among those present in similarly many rows; the area of a point grows "
-    "with their number. A rising line is a preference for common features."
+    "with their number. Points that rise to the right show a preference for common features."
 )
 AUDITED: dict[str, tuple[str, Callable[[Any], str]]] = {
     "format": ("Format", safe),
@@ -171,7 +171,9 @@ def selection_section(sheet: Sheet, model, names, density) -> None:
     selection = None if model is None else read.selection_of(model)
     kept = None if model is None else _kept(model)
     drawn = []
-    if selection is not None and len(ranked := selection.ranked()):
+    ranked = () if selection is None else selection.ranked()
+    # That all were selected in all runs is a sentence of the verdict, and no figure.
+    if selection is not None and len(ranked) and (selection.probability[ranked] < 1.0).any():
         chart = charts.probability_chart(
             selection, ranked, lambda j: f"column {j}" if names is None else str(names[j])[:80]
         )

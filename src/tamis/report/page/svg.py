@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.report.page.words import safe, short
+from tamis.report.page.words import cut_to, room, safe, short
 
 WIDTH, HEIGHT = 360, 230
 LEFT, RIGHT, TOP, BOTTOM = 50, 14, 12, 40
 GROWN = 1.12  # how much larger a chart is on paper than in its own pixels, where there is room
-LETTER = 5.6  # usual width of a letter of a label
+MOST_LEFT = 110  # pixels that numbers beside an axis may take
 
 
 class Scale(NamedTuple):
@@ -101,15 +101,17 @@ class Panel:
     # ------------------------------------------------------------------ axes
     def axes(self, x: Scale, y: Scale, *, x_text=short, y_text=short) -> "Panel":
         """Ticks, grid and labels; marks put on later lie above them."""
+        beside = [(value, y_text(value)) for value in y.ticks()]
+        x = self._make_room(x, max((room(words) for _, words in beside), default=0.0))
         self.x, self.y = x, y
         for value in x.ticks():
             at = point(x(value))
             self.marks.append(f'<path class="tick" d="M{at} {point(y.start)}v4"/>')
             self.foot(x(value), y.start + 15, x_text(value))
-        for value in y.ticks():
+        for value, words in beside:
             at = point(y(value))
             self.marks.append(f'<path class="grid" d="M{point(x.start)} {at}H{point(x.stop)}"/>')
-            self.text(x.start - 6, y(value) + 3.6, y_text(value), "end")
+            self.text(x.start - 6, y(value) + 3.6, words, "end")
         self.base()
         if self.y_label:
             middle = (y.start + y.stop) / 2.0
@@ -119,14 +121,25 @@ class Panel:
             )
         return self
 
+    def _make_room(self, x: Scale, widest: float) -> Scale:
+        """Begin further right where the numbers beside the axis, or what they measure, need it."""
+        left = min(widest + 6 + (18 if self.y_label else 2), MOST_LEFT)
+        if left > self.left:
+            self.left, self.x_ends = left, (left, self.x_ends[1])
+            x = x._replace(start=left)
+        return x
+
     def base(self) -> None:
         """The line below, and what it measures."""
         self.marks.append(
             f'<path class="axis" d="M{point(self.x.start)} '
             f'{point(self.y_ends[0])}H{point(self.x.stop)}"/>'
         )
-        self.text(
-            (self.x.start + self.x.stop) / 2.0, self.height - 6, self.x_label, "middle", "label"
+        self.foot(
+            (self.x.start + self.x.stop) / 2.0,
+            self.height - 6,
+            cut_to(self.x_label, self.width - 4),
+            "label",
         )
 
     # ------------------------------------------------------------------ marks
@@ -138,10 +151,10 @@ class Panel:
             f'<text{named} x="{point(x)}" y="{point(y)}"{aligned}>{safe(words)}</text>'
         )
 
-    def foot(self, x: float, y: float, words: str) -> None:
+    def foot(self, x: float, y: float, words: str, kind: str = "") -> None:
         """Words centred below a place; long ones near an end stay inside the frame."""
-        half = 0.6 * LETTER * len(words)
-        self.text(min(max(x, half), self.width - half), y, words, "middle")
+        half = room(words) / 2.0
+        self.text(min(max(x, half), self.width - half), y, words, "middle", kind)
 
     def line(self, xs, ys, kind: str) -> None:
         """A broken line; a gap where a value is missing."""
@@ -208,7 +221,7 @@ class Panel:
             f'<path class="rule" d="M{point(at)} {point(self.y.start)}V{point(self.y.stop)}"/>'
         )
         if words:
-            fits = at + 4 + LETTER * len(words) < self.x.stop
+            fits = at + 4 + room(words) < self.x.stop
             place, anchor = (at + 4, "start") if fits else (at - 4, "end")
             self.text(place, self.y.stop + 8, words, anchor, "note")
 

@@ -6,12 +6,13 @@ import numpy as np
 
 from tamis.judge.verdict.columns import area_under
 from tamis.judge.verdict.evidence import Evidence
-from tamis.report.page.svg import LETTER, RIGHT, TOP, Panel, Scale, spread
-from tamis.report.page.words import fixed, percent, short, whole
+from tamis.report.page.svg import RIGHT, TOP, Panel, Scale, spread
+from tamis.report.page.words import cut_to, fixed, percent, room, short, whole
 
 CURVES = 6  # classes that have a curve of their own
 BINS = 10  # of probabilities
 POINTS = 400  # of a cloud
+NAME = 90  # pixels of a class beside a table
 MOST_CLASSES = 12  # of a confusion matrix; the others stand together
 STEPS = 120  # of a curve
 
@@ -152,17 +153,18 @@ def confusion_chart(evidence: Evidence) -> str:
     true, told = (place[np.searchsorted(values, one)] for one in (evidence.y, evidence.guess))
     table = np.zeros((len(names), len(names)), int)
     np.add.at(table, (true, told), 1)
-    names = [name if len(name) <= 14 else name[:13] + "…" for name in names]
-    left = 16 + LETTER * max(len(name) for name in names)
-    cell = min(64.0, (420.0 - left - RIGHT) / len(names))
+    names = [cut_to(name, NAME) for name in names]
+    rows = [whole(count) for count in table.sum(axis=1).tolist()]
+    left = 16 + max(room(name) for name in names)
+    widest = max(room(short(count)) for count in table.ravel().tolist())
+    cell = max(min(64.0, (420.0 - left - RIGHT) / len(names)), widest + 2)
     high = min(cell, 34.0)
-    width = round(left + cell * len(names) + RIGHT + 60)
+    width = round(left + cell * len(names) + RIGHT + max(room(one) for one in rows))
     height = round(TOP + high * len(names) + 34)
     panel = Panel("Confusion matrix", "", width=width, height=height, left=left, bottom=4)
     for i, name in enumerate(names):
         panel.text(left - 6, TOP + high * (i + 0.5) + 3.6, name, "end")
-        cut = max(2, int(cell / LETTER))
-        below = name if len(name) <= cut else name[: cut - 1] + "…"
+        below = cut_to(name, cell)
         panel.text(left + cell * (i + 0.5), TOP + high * len(names) + 13, below, "middle")
         total = max(int(table[i].sum()), 1)
         for j, other in enumerate(names):
@@ -175,7 +177,7 @@ def confusion_chart(evidence: Evidence) -> str:
                 panel.text(
                     at[0] + cell / 2, at[1] + high / 2 + 3.6, short(count), "middle", "label"
                 )
-        panel.text(left + cell * len(names) + 6, TOP + high * (i + 0.5) + 3.6, whole(total))
+        panel.text(left + cell * len(names) + 6, TOP + high * (i + 0.5) + 3.6, rows[i])
     return panel.svg()
 
 

@@ -273,6 +273,14 @@ def test_gaps_in_the_target_are_counted_not_told_ten_times(tmp_path, capsys):
     assert "the target is same in all rows" in done.err
 
 
+def test_a_class_that_is_called_none_is_explained(tmp_path, capsys):
+    frame = frame_of("text target")
+    frame["y"] = np.where(np.arange(N) % 2, "none", "some")
+    done = here("fit", write(frame, tmp_path / "a.csv"), "--target", "y", capsys=capsys)
+    assert done.code == 1
+    assert "null and None mean a gap, in any case: call a class otherwise" in done.err
+
+
 def test_decimal_commas_have_figures_of_numbers(tmp_path, capsys):
     frame_of("numbers").to_csv(tmp_path / "a.csv", index=False, sep=";", decimal=",")
     words = ["--decimal", ",", "--json"]

@@ -30,6 +30,7 @@ from tamis.read.tables.layout import (
 LISTED = 10  # columns with gaps that are named
 GAPS = "rows with a gap are left out:"
 NO_TARGET = "rows without a target are left out:"
+SPELT = " In text, NA, NaN, null and None mean a gap, in any case: call a class otherwise."
 UNITS = (
     "numbers are in units of their column's spread, and centred where most are not zero; pass "
     "units='none' to take them as they are"
@@ -232,10 +233,11 @@ class Making:
             return
         for c, figures in gaps:
             if c.role == WEIGHT or (c.role == TARGET and options.target is not False):
+                words = SPELT if c.role == TARGET and figures.levels else ""
                 raise ReadError(
                     f"{self.file}: the {c.role} {c.name!r} is missing in {_counted(figures.gaps)}, "
                     f"the first in {figures.where}; every row needs it. Remove these rows, or pass "
-                    "on_bad='skip' to leave them out."
+                    f"on_bad='skip' to leave them out.{words}"
                 )
         if options.missing == "error" and (said := _listed(gaps)):
             raise ReadError(

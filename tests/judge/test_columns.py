@@ -56,7 +56,8 @@ def test_chances_are_those_of_one_label_a_row():
 
 def test_columns_filled_as_often_as_others_are_no_preference():
     shares = np.linspace(0.2, 0.8, 40)
-    evidence = SimpleNamespace(moments=(None, np.ones(40), shares), kept=np.arange(0, 40, 8))
+    moments = None, np.ones(40), shares
+    evidence = SimpleNamespace(moments=moments, kept=np.arange(0, 40, 8), y=np.zeros(1))
     assert density_bias(evidence) == "kept features are filled about as often as the others."
 
 

@@ -50,6 +50,7 @@ def room(text: str) -> float:
 
 
 def _wide(letter: str) -> float:
+    """Pixels of a letter that is not listed."""
     if unicodedata.combining(letter):
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF" or not letter.isprintable():

@@ -390,6 +390,9 @@ def test_a_page_of_a_report(tmp_path):
     assert found.sentences[0].replace("'", "&#x27;") in page
     for key in ("verdict", "judged", "features", "examples"):
         assert f'<section id="{key}">' in page
+    right = np.flatnonzero(model.predict(X[300:]) == Y[300:])
+    surest = right[np.argmax(np.abs(model.decision_function(X[300:])[right]))]
+    assert f"right, row {surest + 1}<" in page  # from 1, as `tamis explain` counts
 
 
 def test_the_point_of_a_curve_is_where_the_model_decides(monkeypatch):

@@ -191,7 +191,7 @@ def residual_charts(evidence: Evidence) -> list[str]:
     if ends[0] < ends[1]:
         cloud.line(ends, ends, "faint")
     for k in np.unique(np.linspace(0, len(truth) - 1, POINTS).astype(int)):
-        tip = f"row {k}: true {short(truth[k])}, predicted {short(guess[k])}"
+        tip = f"row {k + 1}: true {short(truth[k])}, predicted {short(guess[k])}"
         cloud.dot(truth[k], guess[k], "dot kept see", tip, 2.2)
     rest = truth - guess
     counts, edges = np.histogram(rest, bins=min(30, max(5, int(np.sqrt(len(rest))))))

@@ -156,7 +156,7 @@ def examples_section(sheet: Sheet, evidence: Evidence) -> None:
         own = int(evidence.drawn[row])
         lines.append(
             [
-                f"{words}, row {own}",
+                f"{words}, row {own + 1}",
                 name_span(evidence.y[own], 40),
                 name_span(evidence.guess[own], 40),
                 _signed(evidence.score[own]),
@@ -169,7 +169,8 @@ def examples_section(sheet: Sheet, evidence: Evidence) -> None:
         ["row", "truth", "predicted", "score", "largest contributions"],
         lines,
         "Contributions to the score (value times weight); the intercept adds "
-        f"{_signed(intercept)}. The surest right row, the surest wrong one, and the least sure.",
+        f"{_signed(intercept)}. The surest right row, the surest wrong one, and the least sure. "
+        "Rows are counted from 1, as by tamis explain --row; in Python the first is row 0.",
         {3},
         kind="stacked examples",
     )

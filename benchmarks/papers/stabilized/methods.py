@@ -104,8 +104,7 @@ def _newest(loss: str, large: bool) -> dict[str, Method]:
     }
 
 
-# Error %, nonzero %, kappa of the paper's tables 2, 3 and 4 (dashes: not given), over 50 orders,
-# tuned on the rows they are reported for.
+# Error %, nonzero %, kappa of the paper's tables 2, 3 and 4 (dashes: not given), over 50 orders.
 PAPER = {
     ("dexter", "hinge"): {
         "SGD": (7.77, 29.46, None),

@@ -48,7 +48,7 @@ def main() -> None:
         jobs = itertools.chain(
             fourier.jobs(1 if given.quick else 10),
             text.jobs(folder),
-            runs.figures(1 if given.quick else 5),
+            runs.figures(folder, 1 if given.quick else 5),
             runs.tables(folder, repeats, min(given.rivals, repeats), given.quick),
         )
         store.fill(jobs, given.processes)

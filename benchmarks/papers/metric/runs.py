@@ -9,9 +9,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.model_selection import KFold
 
-from benchmarks.papers.metric.designs import REAL, simulate
-from benchmarks.papers.metric.methods import METHODS, PUBLISHED, RIVALS, SHORT, SIZES
+from benchmarks.papers.metric.designs import REAL, radar, simulate
+from benchmarks.papers.metric.methods import METHODS, PLAIN, RIVALS, SHORT, SIZES
 from benchmarks.papers.processes import each
 from tamis import SDistClassifier
 
@@ -27,8 +29,9 @@ WAVES = (
         "control: correlation",
     ),
     ("sDist, order 2", "sDist, votes", "sDist, tuned"),
-    ("sDist as published", "sDist, no screen", "control: labels permuted"),
+    ("sDist, plain steps", "sDist, no screen", "control: labels permuted"),
 )
+NEIGHBOURS = range(1, 22, 2)  # k of figure 2.2
 SENSITIVITY = {
     "refresh_every": (0, 10, 25, 50, 100, 200),
     "subsample": (0.1, 0.3, 0.5, 0.7, 0.9),
@@ -139,20 +142,44 @@ def judge(method, split, seed: int) -> dict:
     }
 
 
-def figures(repeats: int) -> Iterator[tuple]:
-    """Figure 2.2 (f_W against votes, along the steps), and figure 2.5 (sensitivity) on fixed2 rings
-    and XOR of 500 x 50.
+def figures(folder, repeats: int) -> Iterator[tuple]:
+    """Figure 2.2 (f_W against votes, over k), both along the steps, and figure 2.5 (sensitivity) on
+    fixed2 rings and XOR of 500 x 50.
     """
+    there = folder is not None and (folder / REAL["ionosphere"][0]).exists()
+    for repeat in range(REPEATS if there else 0):
+        names = tuple(f"figure 2.2/ionosphere/{k}/{repeat}" for k in NEIGHBOURS)
+        yield names, over_neighbours, (folder, repeat)
     for repeat in range(repeats):
         for shape in ("rings", "xor"):
             for steps in (25, 50, 100, 200, 400, 800):
-                name, given = f"2.2/{shape}/{steps}", {"max_iter": steps, "screen": None}
+                name, given = f"steps/{shape}/{steps}", {"max_iter": steps, "screen": None}
                 yield (f"figure {name}/{repeat}",), figure, (shape, repeat, given)
             for parameter, values in SENSITIVITY.items():
                 for value in values:
                     name = f"2.5/{shape}/{parameter}={value}"
-                    given = {**PUBLISHED, "oob_z": "auto", "max_iter": 300, parameter: value}
+                    given = {**PLAIN, "oob_z": "auto", "max_iter": 300, parameter: value}
                     yield (f"figure {name}/{repeat}",), figure, (shape, repeat, given)
+
+
+def over_neighbours(folder, seed: int) -> list[dict]:
+    """Errors of the votes of k neighbours and of f_W, W = I, over five folds of Ionosphere."""
+    begin = time.process_time()
+    X, y = radar(folder)
+    wrong: dict = {k: [[], []] for k in NEIGHBOURS}
+    for learn, test in KFold(5, shuffle=True, random_state=seed).split(X):
+        apart, known = cdist(X[test], X[learn], "sqeuclidean"), y[learn]
+        near = known[np.argsort(apart, axis=1, kind="stable")]
+        own = [np.sort(apart[:, known == c], axis=1) for c in (0, 1)]
+        for k, (votes, margins) in wrong.items():
+            far, close = (part[:, :k].mean(axis=1) for part in own)
+            votes.extend((near[:, :k].mean(axis=1) > 0.5) != y[test])
+            margins.extend((far > close) != y[test])
+    seconds = (time.process_time() - begin) / len(wrong)
+    return [
+        {"knn": float(np.mean(votes)), "margin": float(np.mean(margins)), "seconds": seconds}
+        for votes, margins in wrong.values()
+    ]
 
 
 def figure(shape: str, seed: int, given: dict) -> list[dict]:

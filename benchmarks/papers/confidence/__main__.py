@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks import clock
 from benchmarks.papers import processes
 
-KINDS = ("table", "figure")
+KINDS = ("table", "columns", "figure")
 
 
 def main() -> None:
@@ -76,11 +76,8 @@ def _run(given, stored: Path) -> None:
             "No folder of data: set TAMIS_DATA or pass --data. Sets that need no file are run.",
             flush=True,
         )
-    found = (
-        json.loads(stored.read_text())
-        if stored.exists()
-        else {"table": [], "figure": [], "seconds": 0.0}
-    )
+    found = json.loads(stored.read_text()) if stored.exists() else {"seconds": 0.0}
+    found = {kind: [] for kind in KINDS} | found
     stored.write_text(json.dumps(found))
     processes.made_here("confidence", given.processes)
     order = runs.wanted(folder, given.quick, given.sets)

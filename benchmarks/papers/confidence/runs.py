@@ -19,6 +19,7 @@ from benchmarks.papers.confidence.verdict import packed
 ORDERS = 10
 SIZES = (30, 75, 150, 300, 600)
 COSTS = (1.0, 10.0, 100.0)
+WIDTHS, NARROW_ROWS = (200, 1000, 2000), 4000  # of the made-up rows on which seconds are compared
 
 
 def wanted(folder, quick: bool, only) -> list[tuple]:
@@ -27,9 +28,11 @@ def wanted(folder, quick: bool, only) -> list[tuple]:
         [name for name in sets.available(homes, folder) if not only or name in only]
         for homes in (sets.DENSE, sets.WIDE)
     )
+    widths = [str(width) for width in WIDTHS if not only]
     if quick:
-        dense, wide = dense[:2], wide[1:2]
-    return [("table", name) for name in dense] + [("figure", name) for name in wide]
+        dense, widths, wide = dense[:2], widths[:1], wide[1:2]
+    kinds = (("table", dense), ("columns", widths), ("figure", wide))
+    return [(kind, name) for kind, names in kinds for name in names]
 
 
 def table(name: str, folder, quick: bool) -> dict:
@@ -40,6 +43,20 @@ def table(name: str, folder, quick: bool) -> dict:
         for key, method in table_methods().items()
     ]
     return {"set": name, "words": split.words(), "test": len(split.y_test), "rows": rows}
+
+
+def columns(name: str, folder, quick: bool) -> dict:
+    """Seconds of AROW with full covariance and of one pass of BCW on so many columns."""
+    split, found = sets.epsilon_like(folder, int(name), NARROW_ROWS), table_methods()
+    taken: dict = {"AROW": [], "BCW, hinge": []}
+    for key, seconds in taken.items():
+        for model in (found[key].make() for _ in range(3)):
+            seconds.append(_timed(lambda model=model: model.fit(split.X, split.y))[1])
+    return {
+        "set": name,
+        "rows": NARROW_ROWS,
+        "seconds": {key: float(np.median(seconds)) for key, seconds in taken.items()},
+    }
 
 
 def _order_runs(name, method, split, orders: int) -> dict:
@@ -129,7 +146,7 @@ def entry(job: tuple) -> tuple[dict, float]:
     """One set, and its CPU seconds."""
     kind, name, folder, quick = job
     begin = time.process_time()
-    return {"table": table, "figure": figure}[kind](name, folder, quick), (
+    return {"table": table, "columns": columns, "figure": figure}[kind](name, folder, quick), (
         time.process_time() - begin
     )
 

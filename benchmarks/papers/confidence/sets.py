@@ -74,7 +74,7 @@ def _epsilon(folder):
     return _ready(X[rows].toarray(), y[rows] > 0, X_test.toarray(), y_test > 0)
 
 
-def _epsilon_like(folder, columns=200, rows=20_000, flipped=0.08):
+def epsilon_like(folder, columns=200, rows=20_000, flipped=0.08):
     """Correlated Gaussian columns, rows of unit norm, one label in twelve turned."""
     rng = np.random.default_rng(columns)
     mixing = rng.normal(size=(columns, columns)) / np.sqrt(columns) + np.eye(columns)
@@ -90,7 +90,7 @@ DENSE = {
     "digits": (None, _digits),
     "usps": ("usps.npz", _usps),
     "covtype 20k": ("covtype_20k.npz", _covtype_20k),
-    "epsilon-like": (None, _epsilon_like),
+    "epsilon-like": (None, epsilon_like),
     "covtype": ("covtype.libsvm.binary*", _covtype),
     "epsilon": ("epsilon_normalized*", _epsilon),
 }

@@ -46,7 +46,7 @@ def tally(words: list[str]) -> str:
     )
 
 
-def _table(entries: list[dict]) -> list[str]:
+def _table(entries: list[dict], widths: list[dict]) -> list[str]:
     lines = []
     for rivals, words in (
         (RIVALS, "AROW, NAROW and SCW"),
@@ -92,7 +92,18 @@ def _table(entries: list[dict]) -> list[str]:
                 f"- Time of {words} over that of one BCW pass: {min(ratios):.1f} to "
                 f"{max(ratios):.1f} (sets above 0.02 s)."
             )
+            lines += _columns(widths) if rival == "AROW" and widths else []
     return lines
+
+
+def _columns(entries: list[dict]) -> list[str]:
+    """AROW's time over BCW's, by columns."""
+    ratios = [e["seconds"]["AROW"] / e["seconds"]["BCW, hinge"] for e in entries]
+    said = [f"{ratio:.0f} at {int(e['set']):,}" for ratio, e in zip(ratios, entries, strict=True)]
+    return [
+        f"- That ratio depends on the number of columns: {', '.join(said)} columns, on "
+        f"{entries[0]['rows']:,} made-up rows."
+    ]
 
 
 def _figure(entries: list[dict]) -> list[str]:
@@ -150,6 +161,6 @@ def _figure(entries: list[dict]) -> list[str]:
 def judge(found: dict) -> list[str]:
     """The verdict as a list."""
     return [
-        *(_table(found["table"]) if found["table"] else []),
+        *(_table(found["table"], found.get("columns", [])) if found["table"] else []),
         *(_figure(found["figure"]) if found["figure"] else []),
     ]

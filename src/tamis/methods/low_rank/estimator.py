@@ -53,8 +53,8 @@ class LowRankModel(Factoring):
     robustness: float = parameter(
         0.1,
         [SHARE],
-        "Share of the matrix's error to insure against, from 0 to 1. With 1 most targets of text "
-        "collapse to 0.",
+        "Share of the matrix's error to insure against, from 0 to 1. With 1 and an intercept most "
+        "targets of text collapse to 0.",
     )
     fit_intercept: bool = parameter(
         True, [BOOL], "Whether to fit an intercept, by centred columns and targets.", kw_only=True

@@ -25,8 +25,8 @@ class LowRankLasso(LowRankModel, Regressor):
 
     Choose it for many targets on one wide matrix: tags, words, sensors. For few targets, or where
     the last bit of accuracy counts, a lasso on all the data fits better. ``robustness=1`` insures
-    against the whole error, and on text sets most targets to 0, at every radius; 0 is the plain
-    lasso on the low-rank matrix, which converges more slowly; 0.1 is between.
+    against the whole error, and with an intercept sets most targets of text to 0, at every radius;
+    0 is the plain lasso on the low-rank matrix, which converges more slowly; 0.1 is between.
 
     With :math:`\hat X` the matrix of rank k nearest the rows and :math:`\epsilon_k \ge \|X - \hat
     X\|` its certified error, each target solves

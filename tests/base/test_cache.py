@@ -10,6 +10,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -256,16 +257,20 @@ def obey_permissions():
         raise OSError("this root cannot give up its rights")
 
 
-@pytest.mark.parametrize("home", ["writeable", "no folder", "read-only"])
+@pytest.mark.parametrize("home", ["writeable", "no folder", "read-only", "planted"])
 def test_a_read_only_install_falls_back_to_a_folder_of_the_user(tmp_path, home):
     site, own, scratch = tmp_path / "site", tmp_path / "own", tmp_path / "scratch"
     shutil.copytree(
         Path(tamis.__file__).parent, site / "tamis", ignore=shutil.ignore_patterns("__pycache__")
     )
-    for folder in (own, scratch):
-        folder.mkdir()
-        folder.chmod(0o777)
+    own.mkdir()
+    scratch.mkdir()
+    scratch.chmod(0o1777)
     (own / "file").write_text("no folder")
+    if home == "planted":  # links to a folder that another user may own: nothing is cached
+        (own / ".cache").mkdir()
+        for link in (own / ".cache" / "tamis", scratch / f"tamis-{os.geteuid()}"):
+            link.symlink_to(scratch, target_is_directory=True)
     if home == "read-only":
         own.chmod(0o555)
     for folder in (site, *site.rglob("*")):
@@ -312,9 +317,137 @@ assert "NUMBA_CACHE_DIR" not in os.environ, "other users of Numba are told where
             folder.chmod(0o755)
     assert done.returncode == 0, done.stderr[-3000:]
     assert not list(site.rglob("*.nbi"))
-    assert list(own.rglob("*.nbi")) if home == "writeable" else list(scratch.rglob("*.nbi")), (
-        "nothing was cached"
+    place = {"writeable": own / ".cache" / "tamis", "planted": None}.get(
+        home, scratch / f"tamis-{os.geteuid()}"
     )
+    kept = list(tmp_path.rglob("*.nbi"))
+    assert bool(kept) == (place is not None), "nothing was cached, or it lies in a planted folder"
+    assert all(path.is_relative_to(place) for path in kept)
+    if place:
+        assert stat.S_IMODE(place.stat().st_mode) == 0o700
+
+
+@pytest.fixture
+def places(tmp_path, monkeypatch):
+    """The folder of the home and the one of the temporary directory that code may lie in, where the
+    package cannot be written to.
+    """
+    from tamis.base.machine import stored
+
+    own, scratch = tmp_path / "own", tmp_path / "scratch"
+    own.mkdir(0o755)
+    scratch.mkdir()
+    scratch.chmod(0o1777)
+    monkeypatch.setattr(stored, "_HOME", tmp_path / "read-only")
+    monkeypatch.setattr(Path, "home", lambda: own)
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    return own / ".cache" / "tamis", scratch / f"tamis-{os.geteuid()}"
+
+
+def chosen():
+    """The folder for code, as a new process finds it."""
+    from tamis.base.machine import stored
+
+    return stored.folder_for_code.__wrapped__()
+
+
+def someone_else(monkeypatch, path):
+    """Let a folder be another user's."""
+    seen = os.lstat
+
+    def lstat(at):
+        found = seen(at)
+        return os.stat_result((*found[:4], 12345, *found[5:10])) if Path(at) == path else found
+
+    monkeypatch.setattr(os, "lstat", lstat)
+
+
+@pytest.mark.parametrize(
+    "trap", ["link", "another's", "group", "others", "another's home", "open home", "a file"]
+)
+def test_code_lies_in_no_folder_that_others_can_write_to(places, monkeypatch, trap):
+    home, scratch = places
+    assert chosen() == str(home)
+    if trap == "link":
+        home.rename(home.with_name("real"))
+        home.symlink_to(home.with_name("real"), target_is_directory=True)
+    elif trap == "a file":
+        home.rmdir()
+        home.write_text("")
+    elif trap.startswith("another"):
+        someone_else(monkeypatch, home.parent if "home" in trap else home)
+    elif trap == "open home":
+        home.parent.chmod(0o777)
+    else:
+        home.chmod(0o770 if trap == "group" else 0o702)
+    assert chosen() == str(scratch)
+    assert stat.S_IMODE(scratch.stat().st_mode) == 0o700
+    scratch.chmod(0o777)
+    assert chosen() is None
+
+
+def test_a_user_without_a_home_or_a_name(places, monkeypatch):
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    with monkeypatch.context() as patch:
+        patch.delattr(os, "geteuid")  # as on Windows
+        patch.delattr(os, "getuid")
+        assert chosen() == str(places[0])
+        patch.setattr(Path, "home", homeless)
+        assert chosen() is None
+    monkeypatch.setattr(Path, "home", homeless)
+    assert chosen() == str(places[1])
+
+
+# --------------------------------------------------------------------------- damage
+TOLD = (
+    DATA
+    + """
+    from tamis import FOBOSClassifier
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        shown = FOBOSClassifier(random_state=0).fit(X, y).coef_.tolist()
+    print(json.dumps([[str(w.message) for w in caught], shown]))
+    """
+)
+DAMAGE = [
+    lambda code: b"",
+    lambda code: code[:40],
+    lambda code: code[: len(code) // 2] + bytes(64) + code[len(code) // 2 + 64 :],
+    lambda code: os.urandom(len(code)),
+]
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+def test_damaged_code_is_compiled_again(first, tmp_path, kind):
+    folder = tmp_path / "numba"
+    shutil.copytree(first[0], folder)
+    for number, path in enumerate(sorted(folder.rglob(f"*.{kind}"))):
+        path.write_bytes(DAMAGE[number % len(DAMAGE)](path.read_bytes()))
+    for warned in (1, 0):
+        messages, shown = json.loads(run_process(TOLD, env={"NUMBA_CACHE_DIR": folder}))
+        assert shown == first[1][2][0]
+        assert len(messages) == warned, messages
+        assert all(str(folder) in message for message in messages)
+
+
+def test_a_full_disk_ends_no_fit(first, tmp_path):
+    full = """
+    import errno, numba.core.caching
+
+    def full(path, mode="r", *given):
+        if "w" in mode:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return open(path, mode, *given)
+
+    numba.core.caching.open = full
+    """
+    messages, shown = json.loads(run_process(full + TOLD, env={"NUMBA_CACHE_DIR": tmp_path}))
+    assert shown == first[1][2][0]
+    assert len(messages) == 1
+    assert str(tmp_path) in messages[0]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
 
 
 def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(tmp_path):

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import gc
+import io
 import os
 import pickle
 import threading
@@ -14,7 +15,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import types as numba_types
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.environment import Environment, lookup_environment
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
@@ -22,11 +23,12 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
 from tamis.base import digests
+from tamis.base.digests import term as term
+from tamis.base.machine import stored
 
 _CACHE = "NUMBA_CACHE_DIR"
 VERBS: list[str] = []
 Function = TypeVar("Function", bound=Callable)
-Class = TypeVar("Class", bound=type)
 # Numba's own type takes the typing context for an argument of the call.
 intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
@@ -123,28 +125,54 @@ def _environment(module: str, constants: list, name: str) -> Environment:
     return found
 
 
+class _Placed(CompileResultCacheImpl):
+    """Where code lies: where NUMBA_CACHE_DIR says, or beside its source; not in Numba's own folder
+    of the user, for nobody looks whose that is.
+    """
+
+    _locator_classes = [  # noqa: RUF012 (as in Numba)
+        kind
+        for kind in CompileResultCacheImpl._locator_classes
+        if "UserProvided" in kind.__name__ or "InTree" in kind.__name__
+    ]
+
+
 class _Stored(FunctionCache):
     """Numba's store of a function's machine code, which to load needs Numba's runtime alone.
 
     Numba itself gets ready to compile first, and to learn all that it can compile takes it 0.3 s in
-    a fresh process. Where something is not found, its compiler does so on its own.
+    a fresh process. Where something is not found, or damaged, its compiler does so on its own.
     """
+
+    _impl_class = _Placed
 
     def __init__(self, function: Callable):
         super().__init__(function)
-        self._cache_file._load_data = self._read  # type: ignore[method-assign]
+        files: Any = self._cache_file
+        files._load_data, files._save_data = self._read, self._write
 
     def _read(self, name: str) -> Any:
         """What a file of machine code holds."""
         with open(self._cache_file._data_path(name), "rb") as file:
-            return _Reader(file).load()
+            return _Reader(io.BytesIO(stored.unsealed(file.read()))).load()
+
+    def _write(self, name: str, data: Any) -> None:
+        """Put machine code into a file."""
+        with self._cache_file._open_for_write(self._cache_file._data_path(name)) as file:
+            file.write(stored.sealed(self._cache_file._dump(data)))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The machine code for a signature, or None."""
         rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
+        index = self._cache_file._index_path
+        with stored.dropping(index), self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
-        return None  # another process has the file
+        return None  # another process has the file, or it is damaged
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Store the machine code for a signature, where there is room."""
+        with stored.dropping(self._cache_file._index_path):
+            super().save_overload(sig, data)
 
 
 class Entry(CPUDispatcher):
@@ -165,7 +193,7 @@ def _dispatcher(function: Callable, cached: bool, options: dict[str, Any]) -> An
     """Numba's dispatcher; its cache lies in the package, in a folder of the user, or nowhere."""
     if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # read at run time
         return function
-    folder = digests.folder_for_code() if cached and _CACHE not in os.environ else None
+    folder = stored.folder_for_code() if cached and _CACHE not in os.environ else None
     try:
         if folder is not None:
             os.environ[_CACHE] = folder  # for this moment only: other users of Numba keep their own
@@ -336,41 +364,7 @@ def _launch() -> int:
         del os.environ["GOMP_SPINCOUNT"]
 
 
-# --------------------------------------------------------------------------- terms
-def _same(self, other):
-    """Terms are equal when they are of one type and hold equal numbers."""
-    return type(self) is type(other) and tuple.__eq__(self, other)
-
-
-def _hash(self):
-    return hash((type(self), tuple.__hash__(self)))
-
-
-def term(cls: Class) -> Class:
-    """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
-
-    The class name gets a digest of the methods: a term before and after an edit must not share
-    machine code.
-    """
-    kind: Any = cls  # the class of a NamedTuple, for which there is no word in types
-    if not kind._fields:
-        raise TypeError(
-            f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of "
-            "an empty tuple)."
-        )
-    plain = cls.__name__
-
-    def __repr__(self):
-        inside = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
-        return f"{plain}({', '.join(inside)})"
-
-    kind.__repr__, kind.__hash__ = __repr__, _hash
-    kind.__eq__, kind.__ne__ = _same, lambda a, b: not _same(a, b)
-    kind.__name__ = f"{plain}_{digests.digest_of_verbs(cls)}"
-    kind.is_tamis_term = True
-    return cls
-
-
+# --------------------------------------------------------------------------- verbs
 def verb(function: Any = None, *, otherwise: Callable | None = None) -> Any:
     """Teach Numba a verb: the call goes to the method of that name of the first argument's term, or
     to `otherwise` where the term has none.

@@ -43,6 +43,7 @@ test-matrix: .venv/test.stamp
 
 lint: .venv/test.stamp
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select PLW1514 src
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 

@@ -143,3 +143,18 @@ def test_without_compilation_the_same_bits():
         for switch in "01"
     )
     assert compiled == interpreted
+
+
+def test_results_are_printed_where_output_is_ascii():
+    code = """
+    import numpy as np, tamis
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    y = np.where(X[:, 0] > 0, "j\\xe4", "\\u5426")
+    model = tamis.FTRLClassifier(random_state=0).fit(X, y)
+    print(tamis.report(model, X, y, names=["gr\\xf6\\xdfe", "b", "c", "\\u4e2d\\u6587"]))
+    print(model.explain(X[:2]))
+    print(tamis.compare({"\\xe9": model}, X, y, runs=2))
+    """
+    printed = run_process(code, env={"LC_ALL": "C", "PYTHONUTF8": "0"})
+    assert "+-" in printed
+    assert "gr\\xf6\\xdfe" in printed

@@ -2,6 +2,7 @@
 interruptions.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -183,3 +184,52 @@ def test_tables_with_words_are_read_beside_pandas(tmp_path):
     )
     assert done.code == 0, done.err
     assert tamis("predict", tmp_path / "m", tmp_path / "a.parquet").out.split()[:2] == ["no", "yes"]
+
+
+PLAIN = {"LC_ALL": "C", "PYTHONUTF8": "0"}
+
+
+@pytest.mark.parametrize(
+    ("locale", "encoding"),
+    [
+        (PLAIN, "utf-8"),
+        ({**PLAIN, "PYTHONIOENCODING": "ascii"}, "ascii"),
+        ({"PYTHONIOENCODING": "cp1252"}, "cp1252"),
+    ],
+    ids=["C", "ascii", "cp1252"],
+)
+def test_names_that_the_locale_cannot_write(tmp_path, locale, encoding):
+    """Output in a file is UTF-8, as files are, where nobody asked for another encoding."""
+    lines = [f"{k % 7 - 3},{k % 5},{'jä' if k % 7 > 2 else '否'}" for k in range(60)]
+    text = "\n".join(["größe,中文,ziel€", *lines, ""])
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+
+    def run(*words):
+        command = [sys.executable, "-m", "tamis", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={**os.environ, **locale}, capture_output=True, check=False
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode(encoding)
+
+    run(
+        "fit",
+        "a.csv",
+        "--method",
+        "ftrl",
+        "--target",
+        "ziel€",
+        "--as",
+        "größe=number",
+        "--out",
+        "m",
+    )
+    found = json.loads(run("inspect", "m", "--json"))
+    assert {line["name"] for line in found["top"]} >= {"größe", "中文"}
+    assert found["classes"] == ["jä", "否"]
+    predicted = run("predict", "m", "a.csv").split()
+    escaped = {"jä", "否"} if encoding == "utf-8" else {"j\\xe4", "jä", "\\u5426"}
+    assert set(predicted) <= escaped
+    assert len(predicted) == 60
+    run("inspect", "m")
+    run("check", "a.csv")

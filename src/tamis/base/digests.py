@@ -35,7 +35,7 @@ def digest_of_sources(path: str) -> str:
         if file not in found:
             found.add(file)
             waiting += _imported(file)
-    return hexdigest("".join(file.read_text() for file in sorted(found) if file.exists()))
+    return hexdigest("".join(file.read_text("utf-8") for file in sorted(found) if file.exists()))
 
 
 @functools.cache
@@ -44,7 +44,7 @@ def _imported(path: Path) -> tuple[Path, ...]:
     if not path.exists():  # typed at a prompt
         return ()
     named = set()
-    for home, beside, whole in _IMPORT.findall(path.read_text()):
+    for home, beside, whole in _IMPORT.findall(path.read_text("utf-8")):
         named |= {whole} if whole else {home, *(f"{home}.{name}" for name in _WORD.findall(beside))}
     places = [os.path.join(_HOME, *name.split(".")) for name in named]
     files = [file for place in places for file in (f"{place}.py", f"{place}/__init__.py")]

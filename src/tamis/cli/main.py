@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import warnings
+from typing import Any
 
 from tamis.cli.methods import UsageError
 from tamis.cli.parser import make_parser
@@ -19,6 +20,7 @@ FAILED, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    _open_output()
     parser = make_parser()
     given = parser.parse_args(arguments)
     given.words = ["tamis", *(sys.argv[1:] if arguments is None else arguments)]
@@ -77,6 +79,17 @@ def _said(error: Exception) -> str:
     if isinstance(error, ValueError | OSError | FloatingPointError | ImportError | TypeError):
         return words
     return f"{type(error).__name__}: {words}. Set TAMIS_DEBUG=1 to see where."
+
+
+def _open_output() -> None:
+    """Output in UTF-8, as in files, unless PYTHONIOENCODING or a terminal wants another encoding;
+    what that lacks is escaped.
+    """
+    out: Any = sys.stdout
+    if hasattr(out, "reconfigure"):
+        out.reconfigure(errors="backslashreplace")
+        if not out.isatty() and not os.environ.get("PYTHONIOENCODING"):
+            out.reconfigure(encoding="utf-8")
 
 
 def _note(message, category, filename, lineno, file=None, line=None) -> None:

@@ -2,6 +2,8 @@
 
 import argparse
 
+from tamis.cli.words import typed
+
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npz", "vw")
 
 
@@ -41,9 +43,11 @@ def reading(one, schema: bool = False, skip: bool = False) -> None:
     if schema:
         return
     group.add_argument(
-        "--target", help="column of the target, by name or number; default: the last one"
+        "--target",
+        type=typed,
+        help="column of the target, by name or number; default: the last one",
     )
-    group.add_argument("--weight", help="column of the row weights")
+    group.add_argument("--weight", type=typed, help="column of the row weights")
     choice(group, "--zero-based", "auto yes no", "whether svmlight columns count from 0")
     choice(group, "--multilabel", "auto yes no", "whether svmlight rows have several labels")
     group.add_argument("--hash-bits", type=int, metavar="B", help="hash features into 2^B columns")
@@ -54,6 +58,7 @@ def reading(one, schema: bool = False, skip: bool = False) -> None:
     group.add_argument(
         "--as",
         dest="kinds",
+        type=typed,
         action="append",
         default=[],
         metavar="COLUMN=KIND,...",
@@ -92,4 +97,4 @@ def choice(one, flag: str, words: str, help: str) -> None:
 def several(one, flag: str, metavar: str, help: str) -> None:
     """An option that may be repeated."""
     again = f"{help}; may be repeated"
-    one.add_argument(flag, action="append", default=[], metavar=metavar, help=again)
+    one.add_argument(flag, type=typed, action="append", default=[], metavar=metavar, help=again)

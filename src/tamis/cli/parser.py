@@ -7,6 +7,7 @@ import tamis
 from tamis.base.machine.screen import for_terminal
 from tamis.cli.methods import COMPARED, METHODS
 from tamis.cli.options import chance, choice, reading, several
+from tamis.cli.words import typed
 
 FORMS = ("json", "python", "sql", "onnx", "scorecard")
 _FILES = "a file, a glob, or - for standard input; several are read one after the other"
@@ -147,6 +148,7 @@ def _explain(commands) -> None:
     one.add_argument(
         "--class",
         dest="label",
+        type=typed,
         help="class to explain; default: the predicted one, of two the second",
     )
     one.add_argument("--top", type=int, default=20, help="features to show; default: 20")

@@ -18,7 +18,8 @@ MARK = "*"  # beside a feature to doubt
 
 def print_json(value: object) -> None:
     """A result as JSON; what is not finite becomes null."""
-    print(for_json(json.dumps(plain(value), indent=1, ensure_ascii=False, allow_nan=False)))
+    escaped = not (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(for_json(json.dumps(plain(value), indent=1, ensure_ascii=escaped, allow_nan=False)))
 
 
 def plain(value: object) -> Any:

@@ -1,5 +1,6 @@
 """Advice in words of the place: what the library says of its parameters, as options."""
 
+import os
 import re
 
 # Parameters of the library, and what they are called on the command line.
@@ -15,6 +16,15 @@ _NAMED = re.compile(
     rf"(\[(?:{_WORD})\]|\{{(?:{_WORD}): (?:{_WORD})\}}|{_WORD}|True|False|-?[\w]+|\.\.\.)?"
 )
 _PARAMETER = re.compile(r"The '(\w+)' parameter of open_rows")
+
+
+def typed(word: str) -> str:
+    """A word of the command line, which is UTF-8 where the locale cannot read it."""
+    try:
+        word.encode()
+        return word
+    except UnicodeEncodeError:
+        return os.fsencode(word).decode("utf-8", "surrogateescape")
 
 
 def in_options(text: str) -> str:

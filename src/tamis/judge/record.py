@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal, overload
 
-from tamis.base.machine.screen import for_terminal
+from tamis.base.machine.screen import for_output, for_terminal
 
 FORMAT = 1
 COLUMNS = ("model", "pick", "error", "kept", "kappa", "stability", "seconds")
@@ -197,7 +197,7 @@ class Record:
         ]
 
     def __str__(self) -> str:
-        return "\n".join([self.table(), *map(for_terminal, self.found())])
+        return for_output("\n".join([self.table(), *map(for_terminal, self.found())]))
 
 
 def _as_text(head, lines) -> str:

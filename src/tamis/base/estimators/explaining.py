@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.border import take_matrix
 from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.estimator import Left
-from tamis.base.machine.screen import for_terminal
+from tamis.base.machine.screen import for_output, for_terminal
 
 SHOWN_ROWS, SHOWN_FEATURES = 5, 6  # of the printed form
 
@@ -155,7 +155,7 @@ class Explanations:
     def __repr__(self) -> str:
         several = f" and {len(self) - SHOWN_ROWS:,} rows more" * (len(self) > SHOWN_ROWS)
         lines = [self._line(row) for row in range(min(len(self), SHOWN_ROWS))]
-        return "\n".join([*lines, several.strip()]).strip()
+        return for_output("\n".join([*lines, several.strip()]).strip())
 
     def _line(self, row: int) -> str:
         """The score of a row as a sum."""

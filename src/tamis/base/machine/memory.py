@@ -10,7 +10,7 @@ def peak_memory() -> int | None:
     """Most bytes that this process has held at a time; None where the system does not say."""
     if STATUS.exists():
         # Not what `resource` says, which counts what the parent held when it forked.
-        for line in STATUS.read_text().splitlines():
+        for line in STATUS.read_text("utf-8", "replace").splitlines():
             if line.startswith("VmHWM"):
                 return 1024 * int(line.split()[1])
     try:

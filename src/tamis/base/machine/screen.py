@@ -5,6 +5,7 @@ U+202E that turns the rest of the line around, a line break, a formula.
 """
 
 import re
+import sys
 
 # What str.isprintable() lets through although nothing is seen: fillers, joiners, variation
 # selectors.
@@ -16,6 +17,7 @@ _MAYBE = re.compile("[^ -~]")
 _HIDDEN = re.compile(f"[{_UNSEEN}]")
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_PLAIN = str.maketrans({"±": "+-", "−": "-", "–": "-", "…": "..."})
 _FORMULA = tuple("=+-@＝＋－＠")  # the wide forms are formulas too
 
 
@@ -24,6 +26,18 @@ def for_terminal(text: object) -> str:
     return _MAYBE.sub(
         lambda found: found[0] if _is_seen(found[0]) else _escape(found[0]), str(text)
     )
+
+
+def for_output(text: str) -> str:
+    """The text as it is where standard output can write it, else with escapes: to print a result
+    ends no script.
+    """
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "backslashreplace").decode(encoding)
+    return text
 
 
 def for_line(text: object) -> str:

@@ -99,7 +99,7 @@ def _page(given, record, rows, survey, model, unseen) -> str:
 
 def write_svmlight(X: sp.csr_array, y: np.ndarray, path: Path) -> None:
     """Rows as svmlight text, columns counted from 1, numbers to the last bit."""
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         for i, target in enumerate(np.asarray(y).tolist()):
             span = slice(X.indptr[i], X.indptr[i + 1])
             pairs = zip(X.indices[span].tolist(), X.data[span].tolist(), strict=True)

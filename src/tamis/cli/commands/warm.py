@@ -24,7 +24,7 @@ def run(given: argparse.Namespace) -> None:
     with tempfile.TemporaryDirectory(prefix="tamis-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name, text in LINES.items():
-            Path(folder, name).write_text(text)
+            Path(folder, name).write_text(text, "utf-8")
             open_rows(Path(folder, name)).survey(columns=True)
         for method in methods:
             for task in TASKS:

@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from tamis.base.machine.screen import for_output
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND, PASSED, Check, run_checks
 from tamis.judge.verdict.evidence import Evidence
@@ -49,7 +50,8 @@ class Report:
         passed = sum(one.state == PASSED for one in self.checks)
         lines = [self.title, *self.sentences]
         lines += [f"{one.code} {one.title.lower()}: {one.said} {one.advice}" for one in found]
-        return "\n".join([*lines, f"{passed} checks passed, {len(found)} found something."])
+        lines.append(f"{passed} checks passed, {len(found)} found something.")
+        return for_output("\n".join(lines))
 
     def _repr_html_(self) -> str:
         sheet = Sheet()

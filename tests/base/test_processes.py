@@ -158,3 +158,45 @@ def test_results_are_printed_where_output_is_ascii():
     printed = run_process(code, env={"LC_ALL": "C", "PYTHONUTF8": "0"})
     assert "+-" in printed
     assert "gr\\xf6\\xdfe" in printed
+
+
+def test_without_what_windows_lacks(tmp_path):
+    """Libraries are loaded first: they look for the same functions, and have ways of their own."""
+    code = r"""
+    import multiprocessing, os, signal, subprocess, sys, tempfile
+    import joblib, numba.core.caching, rich.console, sklearn.linear_model, threadpoolctl
+
+    for name in ("chown fchmod fork geteuid getgid getpgid getuid killpg mkfifo register_at_fork "
+                 "sched_getaffinity statvfs sysconf uname O_DIRECTORY O_NOFOLLOW").split():
+        vars(os).pop(name, None)
+    for name in "SIGALRM SIGCHLD SIGHUP SIGKILL SIGPIPE SIGQUIT SIGUSR1".split():
+        vars(signal).pop(name, None)
+    for name in ("fcntl", "grp", "pwd", "resource", "termios"):
+        sys.modules[name] = None
+    from pathlib import Path
+    from tamis.base.machine import memory
+    memory.STATUS = Path("nothing like /proc")
+
+    import warnings
+    import numpy as np, tamis
+    from tamis.base.machine.memory import peak_memory
+    from tamis.cli.main import main
+    warnings.simplefilter("ignore")
+    assert peak_memory() is None
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = tamis.FTRLClassifier(random_state=0).fit(X, y)
+    for _ in range(2):
+        tamis.save(model, "a\\b.tamis")
+    assert (tamis.load("a\\b.tamis").predict(X) == model.predict(X)).all()
+    tamis.BCWClassifier().fit(X, y)
+    rows = "".join(f"{a:.3f},{b:.3f},{t}\n" for (a, b), t in zip(X[:, :2], y))
+    Path("c\\d.csv").write_text("a,b,y\n" + rows)
+    tamis.train(tamis.FTRLClassifier(), tamis.open_rows("c\\d.csv"), checkpoint="e\\f")
+    for line in ("fit c\\d.csv --method ftrl --out g", "predict g c\\d.csv -o h", "check c\\d.csv",
+                 "predict g c\\d.csv -o h", "fit c\\d.csv --method ftrl --out g --report i"):
+        assert main(line.split()) == 0, line
+    print(*sorted(path.name for path in Path().iterdir()))
+    """
+    told = run_process(code, cwd=tmp_path).splitlines()[-1]
+    assert told.split() == ["a\\b.tamis", "c\\d.csv", "e\\f", "g", "h", "i"]

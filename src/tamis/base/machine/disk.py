@@ -6,7 +6,7 @@ import re
 import secrets
 import weakref
 from collections.abc import Iterator
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from tamis.base.machine.screen import for_terminal
 
@@ -30,15 +30,23 @@ def lock(file: IO) -> bool:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
-            import msvcrt
-
+            msvcrt = _windows_locks()
             file.seek(1 << 30)  # far behind what others may want to read
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
             file.seek(0)
     except (BlockingIOError, PermissionError):
         return False
     _HELD.add(file)
     return True
+
+
+def _windows_locks() -> Any:
+    """The module of Windows's locks; an OSError where there is none, as on a disk without locks."""
+    try:
+        import msvcrt
+    except ImportError:
+        raise OSError("this system has no locks") from None
+    return msvcrt
 
 
 def is_at(file: IO, path: StrPath) -> bool:

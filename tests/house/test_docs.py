@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator
 
 import tamis
 from tamis import terms
@@ -62,7 +62,6 @@ def test_models_describe_every_parameter(name):
 @pytest.mark.parametrize("name", MODELS)
 def test_models_describe_attributes_and_show_an_example(name):
     doc = ClassDoc(MODELS[name])
-    assert " ".join(doc["Summary"]).strip().endswith(".")
     assert doc["Attributes"]
     example = "\n".join(doc["Examples"])
     assert f"from tamis import {name}" in example
@@ -70,14 +69,6 @@ def test_models_describe_attributes_and_show_an_example(name):
     assert doc["References"], "no reference"
     assert doc["See Also"], "nothing to see also"
     assert name not in ONLINE or ":math:" in inspect.getdoc(MODELS[name]), "no objective"
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_models_begin_with_when_to_choose_them(name):
-    """Right after the sentence that says what it is, and before any formula or parameter."""
-    paragraphs = inspect.getdoc(MODELS[name]).split("\n\n")
-    assert re.match(r"Choose (it|this|``)", paragraphs[1]), paragraphs[1]
-    assert len(re.findall(r"[.;](?:\s|$)", paragraphs[1])) >= 2, "nothing about when not"
 
 
 @pytest.mark.parametrize("name", ONLINE)
@@ -143,14 +134,3 @@ def test_the_expected_failures_are_explained():
     doc = FunctionDoc(expected_failed_checks)
     assert names_in(doc["Parameters"]) == ["estimator"]
     assert ">>> " in "\n".join(doc["Examples"])
-
-
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "predict", "score"])
-def test_methods_speak_of_the_right_targets(name, method):
-    """A sentence that is said once for many classes must be true of each."""
-    said = inspect.getdoc(getattr(MODELS[name], method, None)) or ""
-    if is_regressor(MODELS[name]()):
-        assert "n_labels" not in said
-    elif is_classifier(MODELS[name]()):
-        assert "n_targets" not in said or "for a classifier" in said

@@ -1,5 +1,5 @@
-"""Terms, and what the names of compiled loops hold, so that an edit is a new loop: digests of
-sources and of terms.
+"""What the names of compiled loops hold, so that an edit is a new loop: digests of sources and of
+terms.
 """
 
 import functools
@@ -8,7 +8,6 @@ import os
 import re
 import types
 from pathlib import Path
-from typing import Any, TypeVar
 
 _HOME = Path(__file__).parents[2]  # the folder that tamis lies in
 # Words that are no imports (comments, `as`) name no file. A parser would take 40 ms at a first fit.
@@ -17,7 +16,6 @@ _IMPORT = re.compile(
     re.MULTILINE,
 )
 _WORD = re.compile(r"\w+")
-Class = TypeVar("Class", bound=type)
 
 
 def hexdigest(text: str) -> str:
@@ -91,38 +89,3 @@ def kind_of(value: tuple) -> tuple:
 def names_of(kinds: tuple) -> tuple:
     """The same with names, which hold the digests, in place of classes."""
     return tuple(names_of(k) if isinstance(k, tuple) else k.__name__ for k in kinds)
-
-
-# --------------------------------------------------------------------------- terms
-def _same(self, other):
-    """Terms are equal when they are of one type and hold equal numbers."""
-    return type(self) is type(other) and tuple.__eq__(self, other)
-
-
-def _hash(self):
-    return hash((type(self), tuple.__hash__(self)))
-
-
-def term(cls: Class) -> Class:
-    """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
-
-    The class name gets a digest of the methods: a term before and after an edit must not share
-    machine code.
-    """
-    kind: Any = cls  # the class of a NamedTuple, for which there is no word in types
-    if not kind._fields:
-        raise TypeError(
-            f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of "
-            "an empty tuple)."
-        )
-    plain = cls.__name__
-
-    def __repr__(self):
-        inside = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
-        return f"{plain}({', '.join(inside)})"
-
-    kind.__repr__, kind.__hash__ = __repr__, _hash
-    kind.__eq__, kind.__ne__ = _same, lambda a, b: not _same(a, b)
-    kind.__name__ = f"{plain}_{digest_of_verbs(cls)}"
-    kind.is_tamis_term = True
-    return cls

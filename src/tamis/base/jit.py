@@ -23,12 +23,12 @@ from numba.extending import intrinsic as numba_intrinsic
 from numba.extending import overload
 
 from tamis.base import digests
-from tamis.base.digests import term as term
 from tamis.base.machine import stored
 
 _CACHE = "NUMBA_CACHE_DIR"
 VERBS: list[str] = []
 Function = TypeVar("Function", bound=Callable)
+Class = TypeVar("Class", bound=type)
 # Numba's own type takes the typing context for an argument of the call.
 intrinsic: Callable[[Callable], Callable] = numba_intrinsic
 
@@ -362,6 +362,41 @@ def _launch() -> int:
         return numba.get_num_threads()
     finally:
         del os.environ["GOMP_SPINCOUNT"]
+
+
+# --------------------------------------------------------------------------- terms
+def _same(self, other):
+    """Terms are equal when they are of one type and hold equal numbers."""
+    return type(self) is type(other) and tuple.__eq__(self, other)
+
+
+def _hash(self):
+    return hash((type(self), tuple.__hash__(self)))
+
+
+def term(cls: Class) -> Class:
+    """Turn a NamedTuple with methods into a term: a tuple of numbers that compiled loops accept.
+
+    The class name gets a digest of the methods: a term before and after an edit must not share
+    machine code.
+    """
+    kind: Any = cls  # the class of a NamedTuple, for which there is no word in types
+    if not kind._fields:
+        raise TypeError(
+            f"{cls.__name__} has no field; a term needs at least one (Numba cannot call methods of "
+            "an empty tuple)."
+        )
+    plain = cls.__name__
+
+    def __repr__(self):
+        inside = [f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True)]
+        return f"{plain}({', '.join(inside)})"
+
+    kind.__repr__, kind.__hash__ = __repr__, _hash
+    kind.__eq__, kind.__ne__ = _same, lambda a, b: not _same(a, b)
+    kind.__name__ = f"{plain}_{digests.digest_of_verbs(cls)}"
+    kind.is_tamis_term = True
+    return cls
 
 
 # --------------------------------------------------------------------------- verbs

@@ -1,12 +1,22 @@
-"""Corrupt index arrays are a ValueError, never a crash: all cases run in processes of their own, so
-that a crash is seen.
+"""Corrupt index arrays are a ValueError, never a crash. One model is tried in a process of its own,
+so that a crash is seen.
 """
 
+import ast
 import functools
+import inspect
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.sparse as sp
+import tiny
+from odd import quick, takes_classes
 from processes import run_process
+from registry import ESTIMATORS
+
+import tamis
 
 # Each line of `CASES` spoils one array of a good matrix; SciPy lets all of them through.
 SPOIL = r"""
@@ -161,3 +171,130 @@ def test_the_words_name_the_array_and_the_way_out():
     for name in ("negative index", "falling pointers", "short data"):
         assert "sparse X in CSR format" in results[f"{name}, float, fit"]
         assert "scipy.sparse" in results[f"{name}, float, fit"]
+
+
+# --------------------------------------------------------------------------- every method
+X = tiny.matrix(24, 6)
+X[0, 0] = X[5, 5] = 1.0
+
+
+def spoilt(form, array, at, value, matrix=X):
+    """A matrix of which one entry of one array is wrong."""
+    found = getattr(sp, form)(matrix)
+    wrong = getattr(found, array).copy()
+    wrong[at] = value
+    setattr(found, array, wrong)
+    return found
+
+
+def wrong_column(matrix=X):
+    found = sp.coo_array(matrix)
+    found.coords = (found.coords[0], np.where(found.coords[1] == 5, 10**6, found.coords[1]))
+    return found
+
+
+def short(form):
+    found = getattr(sp, form)(X)
+    found.data = found.data[:3].copy()
+    return found
+
+
+def uneven_lists():
+    found = sp.lil_array(X)
+    found.rows[1], found.data[1] = [0, 1, 2], [1.0]
+    return found
+
+
+CORRUPT = [
+    spoilt("csr_array", "indices", 2, 10**6),
+    spoilt("csr_matrix", "indices", 1, -(10**6)),
+    spoilt("csr_array", "indptr", 1, 40),
+    spoilt("csr_array", "indptr", -1, 10**8),
+    spoilt("csc_array", "indices", 2, 10**6),
+    spoilt("csc_matrix", "indptr", -1, 10**8),
+    wrong_column(),
+    *(short(form) for form in ("csr_array", "csc_array", "coo_array")),
+    uneven_lists(),
+]
+
+
+WITHOUT_TARGETS = ("DataThresholder", "LowRankFactorization", "Table")
+
+
+def methods_of(cls):
+    """Names of the public methods that take rows."""
+    for name, method in inspect.getmembers(cls, callable):
+        parameters = (
+            [] if name.startswith(("_", "set_")) else [*inspect.signature(method).parameters]
+        )
+        if parameters[1:2] in (["X"], ["Z"]):
+            yield name
+
+
+def targets_of(model):
+    return (tiny.signs(X) > 0).astype(int) if takes_classes(model) else tiny.numbers(X)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_every_method_refuses_corrupt_matrices(cls):
+    """SciPy and scikit-learn convert them, and read or write past the end of their arrays."""
+    fitted = quick(cls)
+    y = targets_of(fitted)
+    fitted.fit(X, y)
+    for name in methods_of(cls):
+        if not hasattr(fitted, name):
+            continue
+        begins = name in ("fit", "fit_transform", "partial_fit")
+        method = getattr(quick(cls) if begins else fitted, name)
+        known = inspect.signature(method).parameters
+        beside = {"y": y, "classes": [0, 1], "radii": [1.0], "alphas": [1.0], "max_error": 0.1}
+        more = {key: value for key, value in beside.items() if key in known}
+        for matrix in CORRUPT:
+            with pytest.raises(ValueError, match=r"sparse X in [A-Z]{3} format"):
+                method(matrix, **more)
+
+
+@pytest.mark.parametrize("cls", ESTIMATORS)
+def test_every_fit_refuses_corrupt_targets(cls):
+    labels = (X[:, :3] > 0).astype(float)
+    spoilt_targets = [
+        spoilt("csr_array", "indices", 2, 10**6, labels),
+        spoilt("csc_array", "indptr", -1, 10**8, labels),
+        wrong_column(np.c_[labels, labels]),
+    ]
+    if "y" in inspect.signature(cls.fit).parameters and cls.__name__ not in WITHOUT_TARGETS:
+        for y in spoilt_targets:
+            with pytest.raises((ValueError, TypeError)):
+                quick(cls).fit(X, y)
+
+
+def test_functions_refuse_corrupt_matrices():
+    y = (tiny.signs(X) > 0).astype(int)
+    model = tamis.FOBOSClassifier().fit(X, y)
+    for matrix in CORRUPT:
+        for call in (
+            lambda X: tamis.compare({"a": tamis.FOBOSClassifier()}, X, y, runs=2),
+            lambda X: tamis.report(model, X, y),
+            lambda X: tamis.groups_by_correlation(X),
+            lambda X: tamis.groups_from_dummies(X),
+            lambda X: tamis.FDRSelector().fit_rows([(X, y)]),
+            lambda X: tamis.selection_stability(X),
+        ):
+            with pytest.raises(ValueError, match=r"sparse .* format"):
+                call(matrix)
+
+
+def test_rows_pass_one_door():
+    """scikit-learn's functions convert before they look; those of `looks` look first."""
+    home = Path(tamis.__file__).parent
+    doors = {"check_array", "check_X_y", "validate_data", "SelectorMixin"}
+    known = {"base/looks.py", "solvers/selector.py"}
+    for path in sorted(home.rglob("*.py")):
+        imported = {
+            alias.name
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn")
+            for alias in node.names
+        }
+        assert path.relative_to(home).as_posix() in known or not imported & doors, path

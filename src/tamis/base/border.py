@@ -8,10 +8,19 @@ from typing import NoReturn
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array
-from sklearn.utils.validation import _get_feature_names, assert_all_finite, validate_data
+from sklearn.utils.validation import _get_feature_names, assert_all_finite
 
-from tamis.base.looks import by_reading, checked, is_known, is_plain, is_vector, refuse_collection
+from tamis.base.looks import (
+    by_reading,
+    check_array,
+    check_sparse,
+    checked,
+    is_known,
+    is_plain,
+    is_vector,
+    refuse_collection,
+    validate_data,
+)
 from tamis.base.rows import (
     NOTHING,
     Csr,
@@ -26,9 +35,6 @@ from tamis.base.rows import (
 # Numbers are learned from between these two sizes: their fourth powers, times weights as large, and
 # the inverses of all that stay inside float64.
 LARGEST, SMALLEST = 1e50, 1e-50
-_SPARSE_WAY_OUT = (
-    "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
-)
 _RESCALE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
 
 
@@ -93,9 +99,8 @@ def take_blocks(model, X, *, reset: bool, chunk: bool = False):
 def _validated(model, X, reset: bool, grow: bool):
     """X after scikit-learn's checks; the numbers themselves are looked at later."""
     X = X if reset else by_reading(model, X)
-    if sp.issparse(X):
-        _check_pointers(X)
     if is_plain(X) and (reset or is_known(model, X, grow)):
+        check_sparse(X, indices=False)  # these are looked at with the numbers
         if reset:
             model.n_features_in_ = X.shape[1]
             vars(model).pop("feature_names_in_", None)
@@ -124,7 +129,6 @@ def take_columns(model, X, *, reset: bool):
     if X.format != "csc":
         return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
     # The rows of its transpose are looked at, and nothing is sorted anew.
-    _check_pointers(X)
     X = validate_data(model, X, accept_sparse="csc", **options)
     return _from_csr(X.T, fit=reset, turned=True).scipy().T
 
@@ -164,50 +168,6 @@ def note_columns(model, X, width: int) -> None:
             model.feature_names_in_ = np.asarray(names, dtype=object)
 
 
-def _check_pointers(X) -> None:
-    """Refuse sparse matrices whose arrays do not fit together, before compiled code reads them."""
-    kind = f"sparse X in {X.format.upper()} format"
-    if X.format == "coo":
-        for axis, coordinates in enumerate((X.row, X.col)):
-            _check_range(coordinates, X.shape[axis], f"{kind}: {'row' if axis == 0 else 'column'}")
-    elif X.format in ("csr", "csc", "bsr"):
-        for name in ("indptr", "indices"):
-            if getattr(X, name).dtype not in (np.int32, np.int64):
-                raise ValueError(
-                    f"{kind}: {name} of type {getattr(X, name).dtype}, where SciPy uses int32 or "
-                    f"int64. {_SPARSE_WAY_OUT}"
-                )
-        block = X.blocksize if X.format == "bsr" else (1, 1)
-        major, minor = (1, 0) if X.format == "csc" else (0, 1)
-        pointers, stored = X.indptr, len(X.indices)
-        if len(pointers) != X.shape[major] // block[major] + 1:
-            raise ValueError(
-                f"{kind}: indptr has {len(pointers)} entries for {X.shape[major]} "
-                f"{'columns' if major else 'rows'}. {_SPARSE_WAY_OUT}"
-            )
-        if len(pointers) and (
-            pointers[0] != 0 or pointers[-1] > stored or (pointers[1:] < pointers[:-1]).any()
-        ):
-            raise ValueError(
-                f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the "
-                f"number of stored entries. {_SPARSE_WAY_OUT}"
-            )
-        if len(X.data) < pointers[-1]:
-            raise ValueError(
-                f"{kind}: {len(X.data)} values for {stored} indices. {_SPARSE_WAY_OUT}"
-            )
-        if X.format != "csr":  # those of CSR are tested with its values, in one pass
-            _check_range(
-                X.indices[: pointers[-1]], X.shape[minor] // block[minor], f"{kind}: index"
-            )
-
-
-def _check_range(coordinates, limit: int, what: str) -> None:
-    if len(coordinates) and (coordinates.min() < 0 or coordinates.max() >= limit):
-        bad = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
-        raise ValueError(f"{what} {bad} is outside 0..{limit - 1}. {_SPARSE_WAY_OUT}")
-
-
 def _from_csr(X, *, fit: bool = False, turned: bool = False, ordered: bool = True) -> Csr:
     """Trusted rows from a SciPy CSR matrix or array; copied only if something must be mended.
 
@@ -221,7 +181,7 @@ def _from_csr(X, *, fit: bool = False, turned: bool = False, ordered: bool = Tru
     bits, width = data.view(word), np.uint64(X.shape[1])
     _, wild, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
     if wild:
-        _check_range(X.indices[: X.indptr[-1]], X.shape[1], "sparse X in CSR format: column index")
+        check_sparse(X)
     if large:
         stored = data[: int(indptr[-1])]
         _check_finite(stored, None, "X")

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import column_or_1d
+from sklearn.utils import column_or_1d, validation
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import validate_data
 
+_SPARSE_WAY_OUT = (
+    "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
+)
 _NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -33,6 +35,96 @@ def is_vector(values) -> bool:
     return type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
 
 
+# --------------------------------------------------------------------------- sparse matrices
+def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
+    """Refuse a sparse matrix whose arrays do not fit together, before compiled code reads them.
+
+    SciPy's own conversions read past the end of such arrays. Without `indices` those of a CSR
+    matrix are left to a caller who looks at them with the numbers, in one pass.
+    """
+    if not sp.issparse(X):
+        return
+    kind = f"sparse {name} in {X.format.upper()} format"
+    if X.format == "coo":
+        for axis, coordinates in enumerate(X.coords):
+            said = "row" if axis == 0 and X.ndim > 1 else "column"
+            _check_whole(f"{kind}: {said}", coordinates)
+            _check_range(f"{kind}: {said}", coordinates, X.shape[axis])
+            _check_lengths(kind, len(X.data), len(coordinates))
+    elif X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X, kind, indices or X.format != "csr")
+    elif X.format == "dia":
+        _check_lengths(kind, len(X.data), len(X.offsets))
+    elif X.format == "lil":
+        _check_lengths(kind, len(X.rows), X.shape[0])
+        _check_lengths(kind, len(X.data), X.shape[0])
+        for columns, values in zip(X.rows, X.data, strict=True):
+            _check_lengths(kind, len(values), len(columns))
+        check_sparse(X.tocsr(), name)
+
+
+def _check_compressed(X, kind: str, indices: bool) -> None:
+    """Pointers, and indices where they are wanted, of a matrix by rows, columns or blocks."""
+    _check_whole(f"{kind}: indptr", X.indptr)
+    _check_whole(f"{kind}: indices", X.indices)
+    shape = X.shape if X.ndim > 1 else (1, *X.shape)
+    block = X.blocksize if X.format == "bsr" else (1, 1)
+    major, minor = (1, 0) if X.format == "csc" else (0, 1)
+    pointers, stored = X.indptr, len(X.indices)
+    if len(pointers) != shape[major] // block[major] + 1:
+        raise ValueError(
+            f"{kind}: indptr has {len(pointers)} entries for {shape[major]} "
+            f"{'columns' if major else 'rows'}. {_SPARSE_WAY_OUT}"
+        )
+    if pointers[0] != 0 or pointers[-1] > stored or (pointers[1:] < pointers[:-1]).any():
+        raise ValueError(
+            f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the "
+            f"number of stored entries. {_SPARSE_WAY_OUT}"
+        )
+    _check_lengths(kind, len(X.data), stored)
+    if indices:
+        said = f"{kind}: {'column ' if X.format == 'csr' else ''}index"
+        _check_range(said, X.indices[: pointers[-1]], shape[minor] // block[minor])
+
+
+def _check_whole(what: str, numbers) -> None:
+    if numbers.dtype not in (np.int32, np.int64):
+        raise ValueError(
+            f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_WAY_OUT}"
+        )
+
+
+def _check_range(what: str, coordinates, limit: int) -> None:
+    if len(coordinates) and (coordinates.min() < 0 or coordinates.max() >= limit):
+        bad = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
+        raise ValueError(f"{what} {bad} is outside 0..{limit - 1}. {_SPARSE_WAY_OUT}")
+
+
+def _check_lengths(kind: str, values: int, indices: int) -> None:
+    if values != indices:
+        raise ValueError(f"{kind}: {values} values for {indices} indices. {_SPARSE_WAY_OUT}")
+
+
+def dense(matrix, name: str = "y") -> Any:
+    """A sparse matrix as an array, anything else as it is."""
+    check_sparse(matrix, name)
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+
+
+def check_array(X, **options) -> Any:
+    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    check_sparse(X, options.get("input_name") or "X")
+    return validation.check_array(X, **options)
+
+
+def validate_data(model, X, y="no_validation", **options) -> Any:
+    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    check_sparse(X)
+    check_sparse(y, "y")
+    return validation.validate_data(model, X, y, **options)
+
+
+# --------------------------------------------------------------------------- targets
 def along_one(y) -> Any:
     """Targets along one axis."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
@@ -44,6 +136,7 @@ def kind_of_targets(y) -> str:
     """scikit-learn's word for what y holds; numbers that no integer can hold are no cause for a
     warning.
     """
+    check_sparse(y, "y")
     with np.errstate(invalid="ignore"):
         return type_of_target(y)
 

@@ -8,12 +8,11 @@ from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.utils import check_array
 from sklearn.utils.extmath import softmax
 
 from tamis.base.border import LARGEST, SMALLEST, take_numbers
 from tamis.base.contents import array, flag, labels, one_of, size
-from tamis.base.looks import along_one, check_classes, check_length, refuse_none
+from tamis.base.looks import along_one, check_array, check_classes, check_length, dense, refuse_none
 from tamis.base.rows import frozen
 
 FIRST = 1000  # rows among which most classes are met
@@ -110,8 +109,7 @@ class ClassTargets:
             raise ValueError(
                 "class_weight has no meaning for a matrix of labels; pass sample_weight."
             )
-        y = y.toarray() if hasattr(y, "tocsr") else y
-        y = check_array(y, dtype=None, input_name="y", estimator=model)
+        y = check_array(dense(y), dtype=None, input_name="y", estimator=model)
         if not np.isin(y, (0, 1)).all():
             raise ValueError(
                 f"y of shape {y.shape} must be a matrix of labels, 0 or 1 each; found "

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.looks import check_sparse
 from tamis.base.machine.threads import one_thread
 from tamis.distributed.agreement import Agreed, Seen, coded, wants_classes
 from tamis.distributed.parts import FRAME
@@ -155,6 +156,8 @@ def taken(kind: str, raw: Any, name: str, target: str | None) -> Block:
                 "into numbers first, or pass the files of the table."
             )
         X = X.to_numpy(dtype=np.float64)
+    check_sparse(X)
+    check_sparse(y, "y")
     X = sp.csr_array(X) if sp.issparse(X) else np.ascontiguousarray(X)
     y = y if sp.issparse(y) else np.asarray(y)
     y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 and not sp.issparse(y) else y

@@ -9,9 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid, train_test_split
-from sklearn.utils import check_array, check_random_state, indexable
+from sklearn.utils import check_random_state, indexable
 
 from tamis.base.border import check_sizes
+from tamis.base.looks import check_array
 from tamis.judge.fits import (
     Candidate,
     Clock,

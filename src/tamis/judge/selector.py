@@ -7,17 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import check_sizes
 from tamis.base.contents import array, figure, indices, number, rows, text
 from tamis.base.contents import one_of as either
 from tamis.base.estimators.estimator import Estimator
-from tamis.base.looks import kind_of_targets
+from tamis.base.looks import kind_of_targets, validate_data
 from tamis.base.machine.progress import Progress
 from tamis.base.parameters import (
     ABOVE,
@@ -34,12 +33,13 @@ from tamis.base.parameters import (
 )
 from tamis.judge.bounds import ASSUMPTIONS, effective_threshold, false_selections, settle_promises
 from tamis.judge.halves import WEAKEST, find_strength, follow_pair, tally
+from tamis.solvers.selector import Selector
 
 _DISCRETE = ("binary", "multiclass")
 
 
 @estimator
-class StabilitySelector(MetaEstimatorMixin, SelectorMixin, Estimator):
+class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     r"""Keep the features that a sparse estimator selects on most halves of the data.
 
     Choose it when it matters that selected features are real, and when two analysts should find the

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import stdtrit
 
+from tamis.base.looks import check_sparse
 from tamis.judge.supports import Matrix, Supports, as_indicators
 
 MEASURES = ("nogueira", "jaccard", "kuncheva")
@@ -259,6 +260,7 @@ def _shared(matrix, similarity) -> tuple[np.ndarray, float]:
             f"similarity must have shape ({width}, {width}), a row and a column a feature. Got "
             f"{alike.shape}."
         )
+    check_sparse(alike, "similarity")
     if sp.issparse(alike):
         alike = sp.csr_array(alike, dtype=float)
     entries = alike.data if sp.issparse(alike) else alike

@@ -7,6 +7,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from tamis.base.looks import check_sparse
+
 Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
 Supports: TypeAlias = Matrix | Iterable  # of index arrays, masks, weights or fitted models
 _FORMS = (
@@ -104,6 +106,7 @@ def _from_matrix(supports) -> sp.csr_array:
                 "are indices, pass a list of index arrays."
             )
         supports = sp.csr_array(supports != 0)
+    check_sparse(supports, "supports")
     matrix = sp.csr_array(supports, copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()

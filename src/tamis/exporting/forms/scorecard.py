@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.stats import spearmanr
 
 import tamis
+from tamis.base.looks import check_sparse
 from tamis.exporting.inputs.fields import Field
 from tamis.exporting.linear import LOGISTIC, Linear
 
@@ -88,6 +89,7 @@ def made(linear: Linear, most: int, X: Any = None) -> Card:
     weights, columns, spreads = linear.weights[:, 0], linear.columns, written(linear).spreads
     rows = None
     if X is not None:
+        check_sparse(X)
         rows = sp.csr_array(X)[:, columns] if sp.issparse(X) else np.asarray(X)[:, columns]
     units = _known_units(linear, spreads) if rows is None else _units(rows, spreads)
     sizes = units / spreads  # of the units, in numbers as the model takes them

@@ -6,7 +6,6 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -16,12 +15,13 @@ from tamis.base.estimators.estimator import Estimator
 from tamis.base.looks import kind_of_targets
 from tamis.base.parameters import COUNT, Auto, estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
+from tamis.solvers.selector import Selector
 
 CLASSES = ("binary", "multiclass", "multilabel-indicator", "multiclass-multioutput")
 
 
 @estimator
-class Claiming(SelectorMixin, Estimator):
+class Claiming(Selector, Estimator):
     """A selector that keeps `support_`."""
 
     q: float = parameter(

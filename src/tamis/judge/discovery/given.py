@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
-from tamis.base.looks import kind_of_targets
+from tamis.base.looks import check_array, check_sparse, dense, kind_of_targets
 from tamis.base.machine.progress import Progress
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.judge.discovery.claiming import CLASSES
@@ -133,6 +132,7 @@ def _plain(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:
         X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=0)
     if targets is None:
         raise ValueError("there are no targets: name their column.")
+    check_sparse(targets, "targets")
     targets = targets.tocsr() if sp.issparse(targets) else np.asarray(targets)
     if targets.dtype.kind == "f" and not sp.issparse(targets) and np.isnan(targets).any():
         raise ValueError("a target is missing (nan). Leave such rows out.")
@@ -145,8 +145,7 @@ def _plain(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:
 
 
 def _outcomes(targets: Any, coded: ClassTargets | NumberTargets) -> np.ndarray:
-    if sp.issparse(targets):
-        targets = targets.toarray()
+    targets = dense(targets)
     if isinstance(coded, NumberTargets):
         return np.asarray(targets, dtype=float).reshape(len(targets), coded.outputs)
     if coded.labels:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from tamis.base.estimators.column_names import names_of
-from tamis.base.looks import by_reading
+from tamis.base.looks import by_reading, check_sparse, dense
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.supports import kept_by
 from tamis.judge.verdict.columns import TWIN, moments_of, substitutes, twins_of
@@ -50,7 +50,7 @@ class Evidence:
             None if X is None else by_reading(self.model, X) for X in (self.X, self.X_train)
         )
         if self.y is not None:
-            self.y = self.y.toarray() if sp.issparse(self.y) else np.asarray(self.y)
+            self.y = np.asarray(dense(self.y))
             self.y = as_classes(self.y, getattr(self.model, "classes_", None))
             rows = self.X.shape[0] if hasattr(self.X, "shape") else len(self.X)
             if rows != len(self.y) or not rows:
@@ -328,5 +328,6 @@ def _as_csr(X: Any, rows: np.ndarray) -> sp.csr_array:
     """Some rows of a user's table as CSR of floats."""
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
+    check_sparse(X)
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
     return sp.csr_array(X[rows], dtype=float)

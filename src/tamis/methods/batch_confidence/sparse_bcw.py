@@ -6,7 +6,6 @@ from copy import copy
 from typing import ClassVar
 
 import numpy as np
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import warn_user
@@ -20,13 +19,14 @@ from tamis.methods.batch_confidence.cutting_planes import Options, learn_sparse
 from tamis.methods.batch_confidence.dual import Outcome, SweepOptions, learn_batch
 from tamis.methods.batch_confidence.estimator import COST, NOTHING, BatchModel
 from tamis.methods.batch_confidence.rows import Rows
+from tamis.solvers.selector import Selector
 
 ROUNDS = 15  # of the paper
 SHRINK = 100.0  # cov_C=None is C over this
 
 
 @estimator
-class SparseBCWClassifier(SelectorMixin, BatchModel):
+class SparseBCWClassifier(Selector, BatchModel):
     r"""Linear classifier that selects features in groups and keeps a covariance for each group:
     sparse BCW; with identity covariance, FGM.
 

@@ -1,17 +1,17 @@
 """Second-order online feature selection: AROW that keeps the surest features."""
 
 import numpy as np
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.parameters import ABOVE, COUNT, estimator, parameter
 from tamis.methods.confidence.estimator import WeightedConfidentClassifier
 from tamis.methods.confidence.state import ConfidenceEngine
+from tamis.solvers.selector import Selector
 from tamis.terms.gains import AROWGain
 
 
 @estimator
-class SOFSClassifier(SelectorMixin, WeightedConfidentClassifier):
+class SOFSClassifier(Selector, WeightedConfidentClassifier):
     r"""Second-order online feature selection: AROW with a diagonal covariance that keeps a fixed
     number of features.
 

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 
 from tamis.base.border import take_weights, warn_user
 from tamis.base.contents import labels, optional, plain, records
+from tamis.base.looks import check_array
 from tamis.base.parameters import (
     ABOVE,
     ARRAY,

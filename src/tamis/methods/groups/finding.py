@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 from scipy.cluster import hierarchy
-from sklearn.utils import check_array
 
 from tamis.base.border import check_sizes
+from tamis.base.looks import check_array
 
 
 def groups_from_names(names, separator="_"):

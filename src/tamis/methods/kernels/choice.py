@@ -6,11 +6,10 @@ import functools
 from itertools import pairwise
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
 from tamis.base.border import check_matrix_size
+from tamis.base.looks import check_array, dense
 from tamis.methods.kernels.matrices.kinds import DEGREES, WIDTHS, Kernel
 from tamis.solvers.block_descent.groups import take_groups
 
@@ -185,7 +184,7 @@ def _take_matrix(matrix, place: int, first) -> np.ndarray:
 
 def take_numbers(matrix, size: int) -> np.ndarray:
     """X as row numbers of the matrices."""
-    matrix = matrix.toarray() if sp.issparse(matrix) else matrix
+    matrix = dense(matrix, "X")
     numbers = matrix[:, 0].astype(np.intp)
     if (
         matrix.shape[1] != 1
@@ -215,7 +214,7 @@ def name_of(kernel, place: int) -> str:
 def called(kernel, place: int, rows, others) -> np.ndarray:
     """What a user's kernel gives, checked."""
     found = kernel(rows, others)
-    found = np.asarray(found.toarray() if sp.issparse(found) else found, dtype=np.float64)
+    found = np.asarray(dense(found, name_of(kernel, place)), dtype=np.float64)
     if found.shape != (rows.shape[0], others.shape[0]):
         wanted = (rows.shape[0], others.shape[0])
         raise ValueError(

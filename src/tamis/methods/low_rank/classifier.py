@@ -5,13 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.contents import array
 from tamis.base.estimators.classifier import WeightedClassifier
-from tamis.base.looks import check_length
+from tamis.base.looks import check_array, check_length, dense
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, Coded
 from tamis.methods.low_rank.compression import COLUMNS, Compressed, compress, scores_of
@@ -155,7 +154,7 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
         check_is_fitted(self)
         predicted = self.predict(X)
         if self.multilabel_:
-            truth = y.toarray() if sp.issparse(y) else np.asarray(y)
+            truth = np.asarray(dense(y))
         else:
             truth = np.asarray(y)[:, None] == self.classes_
             predicted = predicted[:, None] == self.classes_

@@ -5,11 +5,12 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import take_weights
 from tamis.base.contents import array, number, size
 from tamis.base.estimators.estimator import Estimator, plain_rows
+from tamis.base.looks import check_array
 from tamis.base.parameters import (
     BOOL,
     COUNT,

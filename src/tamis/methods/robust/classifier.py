@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.base.estimators.classifier import WeightedClassifier
 from tamis.base.estimators.estimator import Taken, take_asked
-from tamis.base.looks import check_length
+from tamis.base.looks import check_length, dense
 from tamis.base.parameters import NUMBER, estimator, one_of, parameter
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.hinge_oracles import BALLS, hinge_oracle
@@ -128,7 +128,7 @@ class RobustSVC(WeightedClassifier, RobustLinear):
         """Pairs (weights of the scores, signs): a row is right iff sign times its score under every
         pair that concerns it is above 0.
         """
-        y = np.asarray(y.toarray() if hasattr(y, "tocsr") else y)
+        y = np.asarray(dense(y))
         check_length(y, count)
         classes, eye = self.classes_, np.eye(len(self.classes_))
         if self.multilabel_:

@@ -6,12 +6,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.border import check_matrix_size, take_weights, warn_user
 from tamis.base.contents import array, count, figure, one_of, records
 from tamis.base.estimators.estimator import Estimator, Taken, take, take_asked
+from tamis.base.looks import check_array
 from tamis.base.parameters import ABOVE, ARRAY, BOOL, COUNT, NUMBER, estimator, parameter
 from tamis.base.parameters import one_of as word
 from tamis.methods.robust.cutting_planes import Outcome, minimise

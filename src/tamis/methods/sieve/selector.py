@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,6 +40,7 @@ from tamis.methods.sieve.stream.state import SieveStream
 from tamis.methods.sieve.table.columns import sample_of
 from tamis.solvers.block_descent.groups import groups_parameter
 from tamis.solvers.pairing import loss_of
+from tamis.solvers.selector import Selector
 
 _NONE_HELD_OUT = (
     "all rows fell into one fold, because they are few or alike, so that none could be held out: "
@@ -56,7 +56,7 @@ _FEW_DISTINCT = (
 
 
 @estimator
-class Sieve(TwoReadings, Shows, SelectorMixin, Estimator):
+class Sieve(TwoReadings, Shows, Selector, Estimator):
     """What the two sieves share: parameters, a fit of all rows, a stream, and what a fit shows."""
 
     loss: TermLike = loss_parameter("logistic")

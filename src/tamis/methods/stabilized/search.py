@@ -13,6 +13,7 @@ from tamis.base.border import take_matrix, take_weights
 from tamis.base.contents import count, early, number, one_of, plain, record
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.regressor import Regressor
+from tamis.base.looks import dense
 from tamis.base.parameters import ARRAY, NUMBER, TermLike, estimator, loss_parameter, parameter
 from tamis.methods.stabilized.stream import Setting, Stabilized
 from tamis.solvers.selection import one_standard_error
@@ -98,8 +99,7 @@ class StabilizedSearch(Stabilized):
         rows = take_matrix(self, X, reset=True)
         weights = take_weights(sample_weight, rows.n_rows, some=True)
         self._code(y, rows.n_rows)
-        dense = y.toarray() if hasattr(y, "tocsr") else np.asarray(y)
-        self._search(rows.scipy(), dense, weights if len(weights) else None)
+        self._search(rows.scipy(), np.asarray(dense(y)), weights if len(weights) else None)
         return self._fit_all(X, y, sample_weight)
 
     def _fit_all(self, X, y, sample_weight):

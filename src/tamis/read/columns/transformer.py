@@ -6,14 +6,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import TransformerMixin
-from sklearn.utils.validation import (
-    _check_feature_names,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from tamis.base.contents import plain
 from tamis.base.estimators.estimator import Estimator
+from tamis.base.looks import validate_data
 from tamis.base.parameters import at_least, estimator, one_of, parameter
 from tamis.read.opening import take_kinds
 from tamis.read.options import Options

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from tamis.base.looks import dense
 from tamis.report.displays.drawing import ACCENT, OTHER, SOFT, Ax, Display, looks
 
 PALETTE = (OTHER, ACCENT, "#3f7f3f", "#7b3fa0", "#b8860b", "#008080", "#aa3377", "#555500")
@@ -192,7 +192,7 @@ class TriClassDisplay(
 def _plain(X):
     """Rows as a dense array, and the names of the columns where there are any."""
     names = list(X.columns) if hasattr(X, "columns") else None
-    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=float), names
+    return np.asarray(dense(X, "X"), dtype=float), names
 
 
 def _framed(rows, X, names):

@@ -2,6 +2,7 @@
 to learn a row.
 """
 
+import math
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import column_or_1d, validation
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from tamis.base.machine.memory import check_memory
 
 _SPARSE_WAY_OUT = (
     "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
@@ -107,8 +110,15 @@ def _check_lengths(kind: str, values: int, indices: int) -> None:
 
 def dense(matrix, name: str = "y") -> Any:
     """A sparse matrix as an array, anything else as it is."""
+    if not hasattr(matrix, "toarray"):
+        return matrix
     check_sparse(matrix, name)
-    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+    check_memory(
+        f"sparse {name} of shape {matrix.shape} as an array",
+        math.prod(matrix.shape) * matrix.dtype.itemsize,
+        "It is made dense here: take fewer rows or columns at a time.",
+    )
+    return matrix.toarray()
 
 
 def check_array(X, **options) -> Any:
@@ -159,6 +169,16 @@ def check_length(y, n_rows: int) -> None:
         raise ValueError(
             f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
         )
+
+
+def check_scores(X, outputs: int, what: str = "the scores") -> None:
+    """Refuse a number for each row and output where memory has no room for them."""
+    rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
+    check_memory(
+        f"{what} of {rows:,} rows and {outputs:,} outputs",
+        8 * rows * outputs,
+        "Take the rows in smaller pieces, or fewer classes or targets.",
+    )
 
 
 def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:

@@ -12,7 +12,15 @@ from sklearn.utils.extmath import softmax
 
 from tamis.base.border import LARGEST, SMALLEST, take_numbers
 from tamis.base.contents import array, flag, labels, one_of, size
-from tamis.base.looks import along_one, check_array, check_classes, check_length, dense, refuse_none
+from tamis.base.looks import (
+    along_one,
+    check_array,
+    check_classes,
+    check_length,
+    check_scores,
+    dense,
+    refuse_none,
+)
 from tamis.base.rows import frozen
 
 FIRST = 1000  # rows among which most classes are met
@@ -194,6 +202,7 @@ class ClassTargets:
     def signs(self, columns: np.ndarray) -> np.ndarray:
         """+1 and -1 of every output: one class against the rest."""
         if self.excluding:
+            check_scores(columns, len(self.classes), "the targets")
             return np.where(columns == np.arange(len(self.classes)), 1.0, -1.0)
         return np.ascontiguousarray(columns)
 

@@ -121,9 +121,10 @@ def test_class_weights_are_row_weights(interpreted):
 
 
 # --------------------------------------------------------------------------- refusals
-def test_full_covariances_beyond_memory_are_refused_with_the_way_out():
+def test_full_covariances_beyond_memory_are_refused_with_the_way_out(monkeypatch):
+    monkeypatch.setattr("tamis.base.machine.memory.free_memory", lambda: 2**33)
     wide = sp.csr_array((np.ones(2), [0, 99_999], [0, 1, 2]), shape=(2, 100_000))
-    with pytest.raises(ValueError, match=r"75 GiB for 100000 columns.*covariance='diagonal'"):
+    with pytest.raises(MemoryError, match=r"100,000 columns .* 74\.5 GiB.*covariance='diagonal'"):
         AROWClassifier(covariance="full").fit(wide, [0, 1])
 
 

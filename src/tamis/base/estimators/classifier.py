@@ -11,7 +11,7 @@ from tamis.base.border import half_fitted
 from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
-from tamis.base.looks import class_spans
+from tamis.base.looks import check_scores, class_spans
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, Coded
 
@@ -102,6 +102,8 @@ class Classifier(ClassifierMixin, Explains, Estimator):
         scores: Any = None
         before, targets = None, vars(self).get("_targets")
         while scores is None or targets is not before:
+            if targets is not None:
+                check_scores(X, targets.outputs)
             before, scores = targets, self._scores(X, *beside)
             targets = self._targets
         if targets is None or scores.shape[1] != targets.outputs:

@@ -8,6 +8,7 @@ from sklearn.base import RegressorMixin
 from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
+from tamis.base.looks import check_scores
 from tamis.base.targets import Coded, NumberTargets
 
 
@@ -35,6 +36,8 @@ class Regressor(RegressorMixin, Explains, Estimator):
 
     def _scored(self, X, *beside) -> tuple[NumberTargets, np.ndarray]:
         """Scores and the targets that they are of."""
+        if "_targets" in vars(self):
+            check_scores(X, self._targets.outputs)
         scores = self._scores(X, *beside)
         return self._targets, scores
 

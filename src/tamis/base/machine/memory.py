@@ -1,9 +1,13 @@
-"""How much memory this process has held."""
+"""How much memory this process has held, and how much it may still take."""
 
+import os
 import sys
 from pathlib import Path
 
 STATUS = Path("/proc/self/status")
+MEMINFO = Path("/proc/meminfo")
+GROUP = Path("/sys/fs/cgroup")  # of a container, where it has a limit of its own
+SMALL = 1 << 28  # bytes that are taken without asking what is free
 
 
 def peak_memory() -> int | None:
@@ -19,3 +23,32 @@ def peak_memory() -> int | None:
         return None
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return held if sys.platform == "darwin" else 1024 * held
+
+
+def free_memory() -> int | None:
+    """Bytes that this process may still take; None where the system does not say."""
+    limit, held = GROUP / "memory.max", GROUP / "memory.current"
+    found = []
+    if MEMINFO.exists():
+        lines = MEMINFO.read_text(encoding="utf-8").splitlines()
+        found += [1024 * int(s.split()[1]) for s in lines if s.startswith("MemAvailable")]
+    try:
+        if not found:
+            found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+        # "max", which is no number, where there is no limit.
+        found.append(max(int(limit.read_text()) - int(held.read_text()), 0))
+    except (AttributeError, ValueError, OSError):
+        pass
+    return min(found, default=None)
+
+
+def check_memory(what: str, needed: int, instead: str) -> None:
+    """Refuse to take more than half of the memory that is free, before it is taken; `instead` says
+    what to do.
+    """
+    free = free_memory() if needed > SMALL else None
+    if free is not None and needed > free // 2:
+        raise MemoryError(
+            f"{what} would take {needed / 2**30:,.1f} GiB, more than half of the "
+            f"{free / 2**30:,.1f} GiB that are free. {instead}"
+        )

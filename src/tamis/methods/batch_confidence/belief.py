@@ -11,6 +11,7 @@ from scipy.linalg.blas import dtrmm, dtrsm
 from scipy.linalg.lapack import dpotrf, dpotri, dpotrs, dtrtri
 
 from tamis.base.contents import array, number, one_of, rows
+from tamis.base.machine.memory import check_memory
 from tamis.methods.batch_confidence.rows import CHUNK, Rows, inner_products
 
 TINY = np.finfo(float).tiny
@@ -48,6 +49,11 @@ class Belief:
     def __init__(self, outputs: int, columns: int, constant: float):
         width = columns + (constant != 0.0)
         self.constant = constant
+        check_memory(
+            f"the weights of {width:,} columns and {outputs:,} outputs",
+            2 * 8 * outputs * width,
+            "Select columns first, or learn fewer classes at a time.",
+        )
         self.mean, self.dual_sum = np.zeros((outputs, width)), np.zeros((outputs, width))
         self.factor: Any = None
         self.stack: Any = None

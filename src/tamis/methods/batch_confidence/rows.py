@@ -6,6 +6,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dsyrk
 
+from tamis.base.machine.memory import check_memory
+
 CHUNK = 1 << 20  # numbers of a dense piece of rows
 FILLED = 0.05  # share of entries above which a Gram matrix is faster through dense pieces
 
@@ -58,6 +60,11 @@ class Rows:
 
     def gram(self, row_weights: np.ndarray) -> np.ndarray:
         """Sum of weight x x' over the rows: its lower triangle, in Fortran's order."""
+        check_memory(
+            f"the covariance of {self.width:,} columns",
+            8 * self.width * self.width,
+            "Select columns first, or take fewer rows a batch than there are columns.",
+        )
         if not self.constant:
             return self._gram(row_weights)
         total = np.empty((self.width, self.width), order="F")

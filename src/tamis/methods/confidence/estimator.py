@@ -15,8 +15,6 @@ from tamis.base.rows import frozen
 from tamis.methods.confidence.state import ConfidenceEngine
 from tamis.terms.gains import Sides
 
-LARGEST = 2**33  # bytes of full covariances; beyond, a machine would swap rather than learn
-
 
 class Options(NamedTuple):
     """What an engine is made of: aim and gain; whether there is an intercept, and the precision of
@@ -170,14 +168,6 @@ class Covariant(SecondOrder):
         return self.covariance == "full"
 
     def _begun(self, options, targets, n_features):
-        needed = 8 * targets.outputs * (n_features + 2) * (n_features + 1)
-        if self._is_full() and needed > LARGEST:
-            raise ValueError(
-                f"{type(self).__name__}: covariance='full' holds a number for each pair of columns "
-                f"and each class, here {needed / 2**30:.0f} GiB "
-                f"for {n_features} columns; at most {LARGEST / 2**30:.0f} GiB are allowed. Use "
-                "covariance='diagonal', or select columns first."
-            )
         full = self._is_full()
         return ConfidenceEngine(options.terms, options.flags, n_features, targets.outputs, full)
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
+from tamis.base.machine.memory import check_memory
 from tamis.base.rows import Csr
 from tamis.methods.confidence.loop import learn_many, learn_one, look_rows
 from tamis.solvers.first_order.state import (
@@ -56,6 +57,14 @@ class ConfidenceEngine(Engine):
         self.flags = flags
         self.outputs = outputs
         self.costs, self.clock = nothing_charged(outputs), (0.0, 0.0)
+        check_memory(
+            f"the {'full covariance' if full else 'weights'} of {features:,} columns and "
+            f"{outputs:,} outputs",
+            8 * outputs * (features + 1) * (features + 2 if full else 2),
+            "Use covariance='diagonal', or select columns first."
+            if full
+            else "Hash the columns into fewer, or learn fewer classes at a time.",
+        )
         if full:
             self.state = np.zeros((outputs, features + 2, features + 1))
             self.state[:, : features + 1] = np.eye(features + 1) / np.sqrt(flags[1])

@@ -6,6 +6,7 @@ from scipy.cluster import hierarchy
 
 from tamis.base.border import check_sizes
 from tamis.base.looks import check_array
+from tamis.base.machine.memory import check_memory
 
 
 def groups_from_names(names, separator="_"):
@@ -144,6 +145,11 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
     p = table.shape[1]
     if p == 1:
         return np.zeros(1, dtype=np.int64)
+    check_memory(
+        f"the correlations of {p:,} columns",
+        3 * 8 * p * p,
+        "Choose fewer columns, or name the groups (groups_from_names).",
+    )
     return _numbered(_clusters(_correlations(table), threshold, linkage))
 
 

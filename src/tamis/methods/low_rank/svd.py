@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import eigh_tridiagonal, qr, svd
 
+from tamis.base.machine.memory import check_memory
+
 
 class Operator:
     """Rows as a linear map: centred and weighted, without making a sparse matrix dense."""
@@ -82,6 +84,11 @@ def truncated_svd(operator: Operator, rank: int, oversamples: int, power: int, r
     """
     n, d = operator.shape
     width = min(rank + oversamples, n, d)
+    check_memory(
+        f"the factors of {n:,} rows and {d:,} columns at rank {width:,}",
+        2 * operator.dtype.itemsize * width * (n + d),
+        "Lower n_components, or take fewer rows.",
+    )
     basis = orthonormal(operator.times(random.normal(size=(d, width)).astype(operator.dtype)))
     for _ in range(power):
         basis = orthonormal(operator.times(orthonormal(operator.turned_times(basis))))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from tamis.base.contents import array, count, index_tuple, indices, listing, part, records, rows
 from tamis.base.estimators.classifier import ClassTransformer
 from tamis.base.estimators.estimator import plain_rows
+from tamis.base.machine.memory import check_memory
 from tamis.base.parameters import COUNT, estimator, parameter
 from tamis.methods.metric.boosting import Metric
 from tamis.methods.metric.candidates import Scaling
@@ -132,6 +133,10 @@ class LearntMetric(ClassTransformer):
         check_is_fitted(self)
         if self.n_components is None or len(self.components_) < self.n_components:
             return sp.csr_array(self._loadings @ self._loadings.T)
+        width = self.components_.shape[1]
+        check_memory(
+            f"the metric over {width:,} terms", 2 * 8 * width * width, "Use components_ instead."
+        )
         return sp.csr_array(self.components_.T @ self.components_)
 
     def _term_shares(self) -> np.ndarray:

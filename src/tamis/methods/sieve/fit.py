@@ -21,7 +21,7 @@ from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, crew, d
 from tamis.methods.sieve.result import Result, Trail, joined
 from tamis.methods.sieve.settings import Options, settings_for
 from tamis.methods.sieve.table.columns import Sample
-from tamis.methods.sieve.teams import Board, Team, Trial
+from tamis.methods.sieve.teams import Board, Team, Trial, check_boards
 
 RELIEF = 0.3  # strength of the final phase, against that of the ladder
 FINAL_PASSES = 3
@@ -107,6 +107,7 @@ class Run:
         paired, sizes = not options.classes, ladder(self.table.n_groups)
         self.rule = Rule(sizes, options.se, options.tolerance, options.size, paired)
         self.sizes = walked(sizes, self.table.always)
+        check_boards(self.table, settings_for(self.table, task.loss, options), self.sizes)
         self.rows = np.arange(self.table.n_rows, dtype=np.uint64)
         self.held = Held(
             self.table.targets,

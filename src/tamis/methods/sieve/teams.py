@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.base.machine.memory import check_memory
 from tamis.methods.sieve.errors import Error
 from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, descend, in_turn
 from tamis.methods.sieve.table.columns import Sample
@@ -34,6 +35,18 @@ class Trial(NamedTuple):
     errors: list[Error]
     lines: list[np.ndarray]
     survived: np.ndarray
+
+
+def check_boards(table, settings: list[Setting], sizes) -> None:
+    """Refuse more held-out scores than memory has room for, before anything is learnt."""
+    numbers = sum(setting.splits for setting in settings) * len(sizes) * table.n_rows
+    check_memory(
+        f"the held-out scores of {table.n_rows:,} rows and {table.outputs:,} outputs at "
+        f"{len(sizes)} sizes",
+        4 * numbers * table.outputs,
+        "Learn from fewer rows or classes, or by FOBOSClassifier or FTRLClassifier, which keep no "
+        "such scores.",
+    )
 
 
 class Board:

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from tamis.base.contents import plain
 from tamis.base.estimators.estimator import Estimator
-from tamis.base.looks import validate_data
+from tamis.base.looks import dense, validate_data
 from tamis.base.parameters import at_least, estimator, one_of, parameter
 from tamis.read.opening import take_kinds
 from tamis.read.options import Options
@@ -204,7 +204,7 @@ class Table(TransformerMixin, Estimator):
                 whole = validate_data(self, X, **options, ensure_all_finite=False)
                 if whole.dtype.kind in "fc":
                     validate_data(self, X, **options, ensure_all_finite=finite)
-            return whole.toarray() if sp.issparse(whole) else whole
+            return dense(whole, "X")
         names = list(frames.columns_of(X))
         if reset:
             self.n_features_in_ = len(names)

@@ -13,6 +13,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
+from tamis.base.machine.memory import check_memory
 from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.base.targets import Coded
 from tamis.base.verbs import Ledger
@@ -358,6 +359,11 @@ def mixed_costs(one: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
 
 def _empty(columns: int, features: int, outputs: int) -> np.ndarray:
     """Zero state, (columns, features * outputs), laid out as `Engine` says."""
+    check_memory(
+        f"the weights of {features:,} columns and {outputs:,} outputs",
+        8 * columns * features * outputs,
+        "Hash the columns into fewer, or learn fewer classes or targets at a time.",
+    )
     if outputs == 1:
         return np.zeros((features, columns)).T
     return np.zeros((columns, features * outputs))

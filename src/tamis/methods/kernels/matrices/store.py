@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tamis.base.machine.memory import check_memory
 from tamis.methods.kernels.matrices.kinds import Kernel, by_columns
 from tamis.methods.kernels.matrices.loop import add_forms, add_mixture, mirror
 from tamis.methods.kernels.matrices.sources import ColumnSource, MatrixSource, PowerSource, entries
@@ -86,6 +87,11 @@ class KernelStore:
 
     def mixture(self, theta: np.ndarray) -> np.ndarray:
         """The kernel of some weights, as a dense matrix."""
+        check_memory(
+            f"the kernel of {self.n:,} rows",
+            8 * self.n * self.n,
+            "Learn from fewer rows, or lower max_rows.",
+        )
         kernel, factors = np.zeros((self.n, self.n)), theta * self.scales
         for source, stack in zip(self.sources, self.stacks, strict=True):
             own = factors[source.places] * source.tops

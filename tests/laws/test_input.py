@@ -8,11 +8,20 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 import tiny
-from registry import MODELS, STREAMS
+from odd import quick, takes_classes
+from registry import ESTIMATORS, MODELS, STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
-from tamis import FOBOSClassifier, FTRLClassifier, OnlineClassifier, SOFSClassifier
+from tamis import (
+    FDRSelector,
+    FOBOSClassifier,
+    FTRLClassifier,
+    OnlineClassifier,
+    SOFSClassifier,
+    Table,
+    export,
+)
 from tamis.base.border import take_matrix
 from tamis.base.rows import has_duplicates
 
@@ -446,3 +455,61 @@ def test_wrong_widths_and_lengths_are_refused(cls):
             cls().fit(X, np.r_[np.nan, y[1:]])
         with pytest.raises(ValueError, match="begun with 1"):
             model.partial_fit(X, np.c_[y, y])
+
+
+# --------------------------------------------------------------------------- what is no input
+HUGE = 10**400  # no float holds it
+NO_TARGETS = ("DataThresholder", "LowRankFactorization", "Table")
+
+
+def with_huge(rows):
+    rows = rows.astype(object)
+    rows.flat[3] = HUGE
+    return rows
+
+
+@pytest.mark.parametrize("cls", [cls for cls in ESTIMATORS if cls is not Table])
+def test_what_is_no_input_is_refused_with_a_sentence(cls):
+    y = (tiny.signs(X) > 0).astype(int) if takes_classes(quick(cls)) else tiny.numbers(X)
+    repeated = pd.DataFrame(X, columns=["a", "b", "c", "a", "e", "f"])
+    for rows in (with_huge(X), with_huge(X).tolist(), np.array(1.0), repeated, repeated[[]]):
+        with pytest.raises(ValueError, match=r"X|array"):
+            quick(cls).fit(rows, y)
+    if cls.__name__ not in NO_TARGETS:
+        for targets in (np.array(1), with_huge(y), with_huge(y).tolist()):
+            with pytest.raises(ValueError, match=r"y|label"):
+                quick(cls).fit(X, targets)
+
+
+@pytest.mark.parametrize("name", ["alpha", "eta", "tol", "max_iter"])
+def test_parameters_that_no_float_holds_are_refused(name):
+    with pytest.raises(ValueError, match=f"'{name}' parameter"):
+        FOBOSClassifier(**{name: HUGE}).fit(X, np.arange(N) % 2)
+
+
+def test_weights_that_no_float_holds_are_refused():
+    for weight in (HUGE, [HUGE] + [1] * (N - 1)):
+        with pytest.raises(ValueError, match="sample_weight"):
+            FOBOSClassifier().fit(X, np.arange(N) % 2, sample_weight=weight)
+
+
+def test_words_beside_numbers_are_no_classes():
+    words = np.where(np.arange(N) % 2, "a", "b")
+    for classes in ([0, "a"], np.array([0, "a"], dtype=object)):
+        with pytest.raises(ValueError, match="kinds"):
+            FOBOSClassifier().partial_fit(X, np.arange(N) % 2, classes=classes)
+    with pytest.raises(ValueError, match="kinds"):
+        FDRSelector().fit_rows([(X, words), (X, np.arange(N) % 2)])
+
+
+@pytest.mark.parametrize("form", ["json", "sql", "scorecard"])
+def test_labels_that_no_file_holds_are_refused(form, tmp_path):
+    model = quiet(FOBOSClassifier().fit, X, np.where(np.arange(N) % 2, "\ud800", "b"))
+    with pytest.raises(ValueError, match="ud800"):
+        export(model, tmp_path / "model", to=form)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_frame_without_columns_says_so():
+    with pytest.raises(ValueError, match="no columns"):
+        Table().fit({"a": [1, 2, 3]}).transform({})

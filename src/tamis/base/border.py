@@ -20,6 +20,7 @@ from tamis.base.looks import (
     is_vector,
     refuse_collection,
     validate_data,
+    within_float,
 )
 from tamis.base.rows import (
     NOTHING,
@@ -287,7 +288,8 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
     if sample_weight is None:
         return NOTHING
     if isinstance(sample_weight, Real):
-        sample_weight = np.full(n_rows, float(sample_weight))
+        with within_float("sample_weight"):
+            sample_weight = np.full(n_rows, float(sample_weight))
     weights = np.asarray(sample_weight) if isinstance(sample_weight, list) else sample_weight
     if not is_vector(weights) or not np.isfinite(weights).all():
         weights = check_array(

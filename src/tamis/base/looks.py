@@ -3,6 +3,9 @@ to learn a row.
 """
 
 import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -123,15 +126,58 @@ def dense(matrix, name: str = "y") -> Any:
 
 def check_array(X, **options) -> Any:
     """scikit-learn's function of that name, which would convert unsound sparse matrices."""
-    check_sparse(X, options.get("input_name") or "X")
-    return validation.check_array(X, **options)
+    name = options.get("input_name") or "X"
+    check_input(X, name)
+    if not options.get("ensure_2d", True):
+        _refuse_single(X, name)
+    with within_float(name):
+        return validation.check_array(X, **options)
 
 
 def validate_data(model, X, y="no_validation", **options) -> Any:
     """scikit-learn's function of that name, which would convert unsound sparse matrices."""
-    check_sparse(X)
+    check_input(X)
     check_sparse(y, "y")
-    return validation.validate_data(model, X, y, **options)
+    if not isinstance(y, str):  # scikit-learn's word for no targets at all
+        _refuse_single(y, "y")
+    with within_float("X or y"):
+        return validation.validate_data(model, X, y, **options)
+
+
+def check_input(X, name: str = "X") -> None:
+    """Refuse unsound sparse matrices, and frames without columns or with two of one name."""
+    check_sparse(X, name)
+    columns = getattr(X, "columns", None)
+    if columns is None or callable(columns) or sp.issparse(X):
+        return
+    counts = Counter(columns)
+    if not counts:
+        raise ValueError(f"{name} is a frame without columns.")
+    repeated = [column for column, count in counts.items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"{name} has {counts[repeated[0]]} columns named {repeated[0]!r}. Rename all but one, "
+            "or pass the numbers without names (X.to_numpy())."
+        )
+
+
+def _refuse_single(values, name: str) -> None:
+    if getattr(values, "shape", None) == () or np.isscalar(values):
+        raise ValueError(
+            f"{name} is a single value, {values!r}. Pass one a row, as a list or an array."
+        )
+
+
+@contextmanager
+def within_float(name: str) -> Iterator[None]:
+    """Say what whole numbers beyond all floats are."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(
+            f"{name} holds a whole number beyond 1e308, which no float holds. Divide by a "
+            "constant, or leave such rows out."
+        ) from None
 
 
 # --------------------------------------------------------------------------- targets
@@ -147,6 +193,7 @@ def kind_of_targets(y) -> str:
     warning.
     """
     check_sparse(y, "y")
+    _refuse_single(y, "y")
     with np.errstate(invalid="ignore"):
         return type_of_target(y)
 
@@ -163,6 +210,18 @@ def refuse_none(y, name: str) -> None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
 
 
+def distinct(classes) -> np.ndarray:
+    """Classes, ascending; numbers beside words are refused."""
+    classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
+    if isinstance(classes, list) or classes.dtype == object:
+        kinds = {isinstance(one, str) for one in np.ravel(np.array(classes, dtype=object))}
+        if len(kinds) > 1:
+            raise ValueError(
+                f"classes {list(classes)[:10]} are of two kinds; all must be numbers, or all words."
+            )
+    return np.unique(classes)
+
+
 def check_length(y, n_rows: int) -> None:
     """Refuse another number of targets than of rows."""
     if len(y) != n_rows:
@@ -173,7 +232,7 @@ def check_length(y, n_rows: int) -> None:
 
 def check_scores(X, outputs: int, what: str = "the scores") -> None:
     """Refuse a number for each row and output where memory has no room for them."""
-    rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
+    rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
     check_memory(
         f"{what} of {rows:,} rows and {outputs:,} outputs",
         8 * rows * outputs,

@@ -19,6 +19,7 @@ from tamis.base.looks import (
     check_length,
     check_scores,
     dense,
+    distinct,
     refuse_none,
 )
 from tamis.base.rows import frozen
@@ -88,12 +89,12 @@ class ClassTargets:
                 raise ValueError(
                     "classes must be passed on the first call to partial_fit (or set grow=True)."
                 )
-            found = cls(_distinct(y) if classes is None else np.unique(classes))
+            found = cls(_distinct(y) if classes is None else distinct(classes))
             if plain and 2 * len(found.classes) >= len(y):
                 check_classes(y)
-        elif classes is not None and not np.array_equal(known.classes, np.unique(classes)):
+        elif classes is not None and not np.array_equal(known.classes, distinct(classes)):
             raise ValueError(
-                f"`classes={np.unique(classes)[:10].tolist()}` is not the same as on the first "
+                f"`classes={distinct(classes)[:10].tolist()}` is not the same as on the first "
                 f"call to partial_fit: {known.classes[:10].tolist()}."
             )
         if found.labels:

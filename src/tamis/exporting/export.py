@@ -96,17 +96,24 @@ def export(
     True
     """
     form = form_of(path, to)
-    content = exported(
-        model,
-        form,
-        names=names,
-        task=task,
-        dialect=dialect,
-        table=table,
-        inputs=inputs,
-        points=points,
-        X=X,
-    )
+    try:
+        content = exported(
+            model,
+            form,
+            names=names,
+            task=task,
+            dialect=dialect,
+            table=table,
+            inputs=inputs,
+            points=points,
+            X=X,
+        )
+    except UnicodeEncodeError as error:
+        lone = error.object[error.start : error.end]
+        raise ValueError(
+            f"a label or name of the model holds {lone!r}, half of a character, which no file in "
+            "UTF-8 holds. Rename it and fit again."
+        ) from None
     with replacing(path, "write") as file:
         file.write(content)
 

@@ -16,7 +16,7 @@ from tamis.base.border import check_sizes
 from tamis.base.contents import array, figure, indices, number, rows, text
 from tamis.base.contents import one_of as either
 from tamis.base.estimators.estimator import Estimator
-from tamis.base.looks import kind_of_targets, validate_data
+from tamis.base.looks import check_array, kind_of_targets, validate_data
 from tamis.base.machine.progress import Progress
 from tamis.base.parameters import (
     ABOVE,
@@ -255,7 +255,11 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
             ensure_min_samples=4,
             ensure_all_finite=False,
         )
+        if X.dtype == object:  # numbers in lists of Python's own that NumPy has no type for
+            X = check_array(X, dtype=np.float64)
         check_sizes(X)
+        if kind_of_targets(y) == "unknown":
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         y = y if several else column_or_1d(y, warn=True)
         return X, np.asarray(y)
 

@@ -2,7 +2,7 @@
 
 from sklearn.feature_selection import SelectorMixin
 
-from tamis.base.looks import check_sparse
+from tamis.base.looks import check_input
 
 
 class Selector(SelectorMixin):
@@ -20,7 +20,7 @@ class Selector(SelectorMixin):
         -------
         X_new : {ndarray, sparse matrix} of shape (n_samples, n_selected)
         """
-        check_sparse(X)
+        check_input(X)
         return super().transform(X)
 
     def inverse_transform(self, X):
@@ -35,5 +35,5 @@ class Selector(SelectorMixin):
         -------
         X_original : {ndarray, sparse matrix} of shape (n_samples, n_features)
         """
-        check_sparse(X)
+        check_input(X)
         return super().inverse_transform(X)

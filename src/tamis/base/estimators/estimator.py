@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from types import NoneType
 from typing import Any, NamedTuple
@@ -58,6 +59,12 @@ class Estimator(BaseEstimator):
             good = _good.setdefault(type(self), set())
             fixed = {n: (n, type(v), v) for n, v in new.items() if type(v) in _FIXED}
             asked = {n: v for n, v in new.items() if fixed.get(n) not in good}
+            for name, value in asked.items():
+                if type(value) is int and abs(value) > sys.float_info.max:
+                    raise ValueError(
+                        f"The {name!r} parameter of {type(self).__name__} is a whole number of "
+                        f"{value.bit_length():,} bits, which no float holds. Choose a smaller one."
+                    )
             validate_parameter_constraints(self._parameter_constraints, asked, type(self).__name__)
             if len(good) > MOST:
                 good.clear()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.looks import check_array, check_sparse, dense, kind_of_targets
+from tamis.base.looks import check_array, check_sparse, dense, distinct, kind_of_targets
 from tamis.base.machine.progress import Progress
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.judge.discovery.claiming import CLASSES
@@ -108,7 +108,7 @@ class Given:
                 "FDRSelector needs samples of at least 2 classes in the data, but the targets hold "
                 f"only one class: {next(iter(self.first.values))!r}."
             )
-        return ClassTargets(np.array(sorted(self.first.values)))
+        return ClassTargets(distinct(self.first.values))
 
     def chunks(self, coded: ClassTargets | NumberTargets) -> Iterator[Chunk]:
         """Another reading, with targets (rows, outputs): 0 and 1 for classes."""
@@ -134,6 +134,10 @@ def _plain(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:
         raise ValueError("there are no targets: name their column.")
     check_sparse(targets, "targets")
     targets = targets.tocsr() if sp.issparse(targets) else np.asarray(targets)
+    if not targets.ndim:
+        raise ValueError(f"the targets of a chunk are a single value, {targets!r}. Pass one a row.")
+    if targets.dtype == object and kind_of_targets(targets) == "unknown":
+        targets = check_array(targets, ensure_2d=False, dtype=np.float64, input_name="targets")
     if targets.dtype.kind == "f" and not sp.issparse(targets) and np.isnan(targets).any():
         raise ValueError("a target is missing (nan). Leave such rows out.")
     weights = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=float)

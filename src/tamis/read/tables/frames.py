@@ -159,7 +159,7 @@ def part_of(fields: dict[str, Field], columns: list[Column]) -> Part:
         if c.name not in fields:
             raise ReadError(
                 f"column {c.name!r} is missing; the model needs it. The frame has "
-                f"{', '.join(list(fields)[:10])}."
+                f"{', '.join(list(fields)[:10]) or 'no columns'}."
             )
         if c.words:
             words[c.name] = fields[c.name].words()

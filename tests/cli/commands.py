@@ -12,10 +12,12 @@ class Done(NamedTuple):
     err: str
 
 
-def tamis(*arguments, given=None, cwd=None, **environment) -> Done:
-    """Run `tamis` with the arguments; `given` is its standard input."""
+def tamis(*arguments, given=None, stdin=None, cwd=None, **environment) -> Done:
+    """Run `tamis` with the arguments; `given` is its standard input, or `stdin` a file."""
     command = [sys.executable, "-m", "tamis", *map(str, arguments)]
     surroundings = {**os.environ, **environment}
+    if stdin is not None:
+        command = ["sh", "-c", 'exec "$@" < "$0"', stdin, *command]
     done = subprocess.run(
         command,
         input=given,

@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from cli.commands import here, tamis
 from processes import run_process
 from read.corpus import BAD
 
+from tamis.cli.data import INPUTS, OUTPUTS
 from tamis.cli.parser import make_parser
 
 COMMANDS = ["fit", "predict", "inspect", "compare", "check", "demo", "warm"]
@@ -102,6 +104,83 @@ def test_wrong_requests(arguments, code, words, tmp_path, monkeypatch, capsys):
     assert words in done.err
     assert not done.out
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svm"]
+
+
+def pairs():
+    """Every option that names an output with every one that names an input, of every command."""
+    commands = make_parser()._subparsers._group_actions[0].choices
+    for command, parser in commands.items():
+        actions = {action.dest: action for action in parser._actions}
+        inputs = [actions[name] for name in INPUTS if name in actions]
+        for output in (actions[name] for name in OUTPUTS if name in actions):
+            line = [command]
+            for action in inputs:
+                line += [*action.option_strings[:1], action.dest]
+            line += [*output.option_strings[-1:], "out"]
+            for found in inputs:
+                yield pytest.param(line, found.dest, id=f"{command}-{output.dest}-{found.dest}")
+
+
+@pytest.mark.parametrize(("line", "name"), list(pairs()))
+def test_no_output_replaces_an_input(line, name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for each in line[1:]:
+        if not each.startswith("-") and each != "out":
+            Path(each).write_text(f"{each}\n")
+    Path("out").symlink_to(name)
+    done = here(*line, capsys=capsys)
+    assert done.code == 2
+    assert "would replace an input" in done.err
+    assert Path(name).read_text() == f"{name}\n"
+    assert Path("out").is_symlink()
+
+
+def test_every_option_is_known_as_an_input_an_output_or_neither():
+    """An option that is new says here what it is."""
+    neither = """
+        as_ cluster command decimal delimiter encoding format hash_bits label loss max_line_bytes
+        methods query set silence substitutes table target title weight kinds categorical ignore
+        """
+    commands = make_parser()._subparsers._group_actions[0].choices.values()
+    words = {
+        action.dest
+        for parser in commands
+        for action in parser._actions
+        if action.type is None and action.choices is None and action.nargs != 0
+    }
+    assert words - set(neither.split()) == {*INPUTS, *OUTPUTS, "checkpoint"}
+
+
+def test_inputs_that_are_not_named_as_such(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a1.svm").write_text("1 1:1\n-1 2:1\n" * 10)
+    Path("docword.x.txt").write_text("1\n1\n1\n1 1 1\n")
+    Path("vocab.x.txt").write_text("sea\n")
+    lines = [
+        "fit a?.svm --out a1.svm",
+        f"select file://{tmp_path}/a1.svm --out a1.svm",
+        "associate docword.x.txt --query sea --page vocab.x.txt",
+        "fit a1.svm --out same --report ./same",
+        "fit a1.svm --out .",
+        "fit a1.svm --stream --checkpoint . --out m",
+    ]
+    for line in lines:
+        done = here(*line.split(), capsys=capsys)
+        assert done.code == 2, (line, done.err)
+    done = tamis("select", "-", "--out", "a1.svm", cwd=tmp_path, stdin=tmp_path / "a1.svm")
+    assert done.code == 2
+    assert "standard input" in done.err
+    assert sorted(os.listdir()) == ["a1.svm", "docword.x.txt", "vocab.x.txt"]
+
+
+def test_an_output_may_be_a_stream(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1\n-1 2:1\n" * 10)
+    fit = ["fit", tmp_path / "a.svm", "--method", "ftrl", "--json"]
+    assert tamis(*fit, "--out", tmp_path / "m").code == 0
+    done = tamis("predict", tmp_path / "m", tmp_path / "a.svm", "-o", "/dev/stdout")
+    assert done.out == "1\n-1\n" * 10
+    assert tamis("predict", tmp_path / "m", tmp_path / "a.svm", "-o", os.devnull).code == 0
+    assert tamis(*fit, "--out", os.devnull).code == 0
 
 
 def test_a_reader_that_goes_away(tmp_path):

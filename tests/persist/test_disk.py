@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,18 @@ from processes import start_process
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
+from tamis import (
+    FDRSelector,
+    FTRLClassifier,
+    distributed,
+    export,
+    open_rows,
+    report,
+    train,
+    write_page,
+)
 from tamis.base.machine import disk as _disk
+from tamis.base.machine.disk import replacing
 from tamis.persist import load, save
 from tamis.persist.blocks import Block
 from tamis.terms.losses import Hinge
@@ -131,6 +144,87 @@ def test_file_is_synced_before_it_is_moved(toy, tmp_path, monkeypatch):
         moved,
         ("fsync", tmp_path.stat().st_size),
     ]
+
+
+def test_the_rights_of_a_file_that_is_replaced_are_kept(toy, tmp_path):
+    place = tmp_path / "m"
+    for mode in (0o600, 0o664, 0o444):
+        place.touch()
+        place.chmod(mode)
+        with replacing(place) as file:
+            assert stat.S_IMODE(os.fstat(file.fileno()).st_mode) == mode  # before there is content
+            file.write(b"new")
+        assert stat.S_IMODE(place.stat().st_mode) == mode
+    if os.getuid() == 0:
+        os.chown(place, 12345, 12346)
+        save(toy(), place)
+        assert (place.stat().st_uid, place.stat().st_gid) == (12345, 12346)
+
+
+def test_what_is_no_regular_file_is_written_into(tmp_path):
+    save(FTRLClassifier(), os.devnull)
+    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    for name in ("pipe", "link"):
+        with subprocess.Popen(["cat", tmp_path / name], stdout=subprocess.PIPE) as reader:
+            save(FTRLClassifier(), tmp_path / name)
+            assert reader.communicate(timeout=60)[0].startswith(b"TAMIS MODEL")
+    assert stat.S_ISFIFO(os.stat(tmp_path / "pipe").st_mode)
+    with open(tmp_path / "log", "wb") as log:
+        log.write(b"before ")
+        log.flush()
+        with replacing(f"/dev/fd/{log.fileno()}") as file:
+            file.write(b"after")
+    assert (tmp_path / "log").read_bytes() == b"before after"
+    assert sorted(os.listdir(tmp_path)) == ["link", "log", "pipe"]
+    with pytest.raises(OSError, match="No space left"):
+        save(FTRLClassifier(), "/dev/full")
+
+
+def test_a_model_does_not_replace_the_file_it_was_trained_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = "1 1:1 3:1\n-1 2:1 3:1\n" * 50
+    Path("v.svm").write_text(rows)
+    Path("link").symlink_to("v.svm")
+    model = train(FTRLClassifier(), open_rows("v.svm"))
+    selector = FDRSelector(targets="classes").fit_rows(open_rows("v.svm"))
+    writers = {
+        "save": lambda path: save(model, path),
+        "selector": lambda path: save(selector, path),
+        "page": lambda path: write_page(path, title="t", model=model),
+        "audit": lambda path: write_page(path, title="t", audit={"files": ["v.svm"]}),
+        "report": lambda path: report(model, path=path),
+        "export": lambda path: export(model, path, to="json"),
+    }
+    for name in writers:
+        for path in ("v.svm", "link", tmp_path / "v.svm"):
+            with pytest.raises(ValueError, match="would replace an input"):
+                writers[name](path)
+    save(model, "m")
+    again = load("m")
+    save(again, "m")
+    for write in (export, lambda model, path, to: write_page(path, title="t", model=model)):
+        with pytest.raises(ValueError, match="would replace an input"):
+            write(again, "m", to="json")
+    assert Path("v.svm").read_text() == rows
+    assert sorted(os.listdir()) == ["link", "m", "v.svm"]
+
+
+def test_rows_of_a_checkpoint_are_not_read_from_its_folder(tmp_path):
+    place = tmp_path / "ck" / "checkpoint.json"
+    place.parent.mkdir()
+    place.write_text("1 1:1 3:1\n-1 2:1 3:1\n" * 50)
+    rows = open_rows(place, format="svmlight")
+    for learn in (
+        lambda: train(FTRLClassifier(), rows, checkpoint=place.parent),
+        lambda: distributed.fit(
+            FTRLClassifier(), str(place), checkpoint=place.parent, format="svmlight"
+        ),
+    ):
+        with pytest.raises(ValueError, match="would replace an input"):
+            learn()
+    assert os.listdir(place.parent) == ["checkpoint.json"]
 
 
 # ---------------------------------------------------------------------- what killed processes leave

@@ -1,10 +1,14 @@
 """Files as commands name them: opened, surveyed, and judged to be of classes or numbers."""
 
 import argparse
-from collections.abc import Callable, Iterable
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tamis.base.estimators.column_names import names_by_reading
+from tamis.base.machine.disk import is_replaced, refuse_inputs
 from tamis.base.machine.progress import Progress
 from tamis.cli.columns import columns_of
 from tamis.cli.memory import needed_by
@@ -12,13 +16,63 @@ from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
 from tamis.cli.words import in_options
+from tamis.read.bag import beside
 from tamis.read.opening import KINDS, open_rows
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey, Watcher
 from tamis.report.page.words import counted
 
 NamesOf = Callable[[Iterable[int]], list[str]]
+# Options that name files, in all commands.
+INPUTS = ("model", "train", "file", "test", "corpus", "vocabulary")
+OUTPUTS = ("out", "report", "page")
 MOST = 8_000_000_000  # bytes for a sieve, above which another method is suggested
+
+
+def check_outputs(given: argparse.Namespace) -> None:
+    """Refuse, before any work, an output that cannot be written, or that replaces an input, another
+    output, or what a checkpoint needs.
+    """
+    inputs, before = list(_inputs(given)), list[str]()
+    checkpoint = getattr(given, "checkpoint", None)
+    try:
+        for path in filter(None, (getattr(given, name, None) for name in OUTPUTS)):
+            refuse_inputs(path, inputs)
+            if is_replaced(path) or os.path.isdir(path):
+                _check_place(path, before, checkpoint)
+                before.append(path)
+        if checkpoint:
+            refuse_inputs(checkpoint, inputs)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _inputs(given: argparse.Namespace) -> Iterator[str]:
+    """Files that a command reads, as it names them or as a glob finds them."""
+    for option in INPUTS:
+        said = getattr(given, option, None) or []
+        for name in [said] if isinstance(said, str) else said:
+            yield name.removeprefix("file://")
+            if glob.has_magic(name):
+                yield from glob.iglob(name, recursive=True)
+            if option == "corpus" and not given.vocabulary:
+                yield str(beside(Path(name)))
+
+
+def _check_place(path: str, before: list[str], checkpoint: str | None) -> None:
+    """Refuse a new file where none can be made, where another output goes, or among checkpoints."""
+    place = Path(path).resolve()
+    if checkpoint and place.is_relative_to(Path(checkpoint).resolve()):
+        raise ValueError(
+            f"{path}: it lies in the folder of the checkpoints, {checkpoint}, which is theirs "
+            "alone. Write it somewhere else."
+        )
+    if place in (Path(other).resolve() for other in before):
+        raise ValueError(f"{path}: two outputs go there. Write one of them somewhere else.")
+    if place.is_dir():
+        raise ValueError(f"{path}: this is a folder. Name a file in it.")
+    if not place.parent.is_dir() or not os.access(place.parent, os.W_OK):
+        raise ValueError(f"{path}: its folder does not exist or may not be written to.")
 
 
 def source_of(files: list[str], given: argparse.Namespace, **more: Any) -> RowSource:

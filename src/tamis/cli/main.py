@@ -29,6 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     if given.command in ("fit", "predict", "check", "inspect", "select"):
         sys.meta_path.insert(0, _NoPandas)
     try:
+        importlib.import_module("tamis.cli.data").check_outputs(given)
         home = _HOMES.get(given.command, given.command)
         importlib.import_module(f"tamis.cli.commands.{home}").run(given)
         sys.stdout.flush()

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from tamis.base.border import warn_user
-from tamis.base.machine.disk import StrPath
+from tamis.base.machine.disk import StrPath, made_from, refuse_inputs
 from tamis.base.machine.threads import alone
 from tamis.distributed.agreement import TABLES, Agreed, agree, schema_of_tables
 from tamis.distributed.checkpoint import Rounds
@@ -134,7 +134,8 @@ def fit(
     with executing(client, timeout) as executor:
         # What begins anew, or goes on.
         begun = {"sum": summed.begun, "stages": clone}.get(how, lambda given: given)(model)
-        places, agreed = _plan(begun, rows, executor, target, checkpoint is not None, reading)
+        places, agreed = _plan(begun, rows, executor, target, checkpoint, reading)
+        made_from(model, [part.name for part in places.parts if part.kind == FILE])
         if how == "stages":
             found = learn(begun, places, sweeps, stages, segment, progress)
             return _dressed(model, found, agreed, sweeps)
@@ -194,13 +195,20 @@ def _check(model: Any, how: str, merge: str, sweeps: int, segment: int, paths: A
 
 
 def _plan(
-    model: Any, rows: Any, executor: Executor, target: str | None, mark: bool, reading: dict
+    model: Any,
+    rows: Any,
+    executor: Executor,
+    target: str | None,
+    checkpoint: StrPath | None,
+    reading: dict,
 ) -> tuple[Places, Agreed]:
     """The partitions where they lie, and what they agree on."""
     names, schema = named_files(rows), None
     if names is not None:
         reading = {**reading} if target is None else {**reading, "target": target}
         files, options = _first(executor, list_files, names, reading)
+        if checkpoint is not None:
+            refuse_inputs(checkpoint, files)
         schema = reading.pop("schema", None)
         reading |= {"format": options.format}
         parts = [Part(FILE, name, name) for name in files]
@@ -212,7 +220,7 @@ def _plan(
     if names is not None and options.format in TABLES:
         reading["delimiter"] = options.delimiter  # one for all files
         schema = schema or schema_of_tables(files, options, places.asked)
-    seen = places.look(reading, schema, target, mark)
+    seen = places.look(reading, schema, target, checkpoint is not None)
     agreed = agree(model, seen, [part.name for part in parts], names is not None)
     agreed.target, places.agreed = target, agreed
     if names is not None:

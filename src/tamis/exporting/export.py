@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from tamis.base.border import take_matrix
-from tamis.base.machine.disk import StrPath, replacing
+from tamis.base.machine.disk import StrPath, refuse_inputs, replacing, sources_of
 from tamis.exporting.forms.onnx import onnx_of
 from tamis.exporting.forms.plain import json_of
 from tamis.exporting.forms.python import python_of
@@ -51,7 +51,7 @@ def export(
         if any, then scalers and selectors of columns. Its names and how gaps, dates and texts are
         read come along.
     path : str or os.PathLike
-        Where to write.
+        Where to write; not over the file that the model was loaded or trained from.
     to : {"json", "python", "sql", "onnx", "scorecard"} or None, default=None
         None goes by the suffix: .json, .py, .sql, .onnx or .md.
     names : array-like of str, default=None
@@ -95,6 +95,7 @@ def export(
     >>> bool(abs(alone["predict_proba"](row)[1] - model.predict_proba(X[[0]])[0, 1]) < 1e-12)
     True
     """
+    refuse_inputs(path, sources_of(model))
     form = form_of(path, to)
     try:
         content = exported(

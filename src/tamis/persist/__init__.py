@@ -8,11 +8,11 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from tamis.base.contents import ContentsError, settled
-from tamis.base.machine.disk import StrPath
+from tamis.base.machine.disk import StrPath, made_from, refuse_inputs, sources_of
 from tamis.base.machine.threads import alone
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks
-from tamis.persist.container import AGAIN, ModelFileError, read_header, write_file
+from tamis.persist.container import AGAIN, ModelFileError, is_model, read_header, write_file
 from tamis.persist.decode import Decoder
 from tamis.persist.encode import Encoder
 from tamis.read.tables.frames import Reading
@@ -58,6 +58,8 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     ------
     TypeError
         If an attribute holds something else; the message names it.
+    ValueError
+        If it would replace a file that the model was trained from in this process.
     OSError
         If the folder does not exist, is full or may not be written to.
 
@@ -89,6 +91,8 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     True
     """
     name = os.fsdecode(path)
+    # Over the file that it was loaded from a model may be saved.
+    refuse_inputs(name, (source for source in sources_of(model) if not is_model(source)))
     encoder = Encoder()
     body = encoder.model(model, type(model).__name__)
     table, place = [], 0
@@ -184,4 +188,5 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
             ) from error
     if isinstance(reading := vars(model).get("reading_"), dict):
         model.reading_ = Reading(reading)  # by which frames are read
+    made_from(model, [name])
     return model

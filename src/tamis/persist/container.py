@@ -89,6 +89,15 @@ def _json(value) -> str:
 
 
 # --------------------------------------------------------------------------- reading
+def is_model(path: str) -> bool:
+    """Whether a file begins as a model does."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
 def read_header(file: BinaryIO) -> tuple[dict, int, int]:
     """Check the whole file, then return its header and where its blocks start and end."""
     version, length, size = _check_whole(file)

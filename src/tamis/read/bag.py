@@ -40,10 +40,14 @@ def read_bag(path: StrPath, vocabulary: StrPath | None = None) -> tuple[sp.csr_a
         return _from_text(path)
 
 
+def beside(path: Path) -> Path:
+    """The file with the words by default: `vocab` for `docword` in its name."""
+    return path.with_name(bare(path.name).replace("docword", "vocab"))
+
+
 def _vocabulary(path: Path, given, columns: int) -> list[str]:
-    """One word a line; by default of the file beside that has `vocab` for `docword` in its name."""
-    beside = path.with_name(bare(path.name).replace("docword", "vocab"))
-    file = beside if given is None else Path(given)
+    """One word a line, of the file given or of the one beside."""
+    file = beside(path) if given is None else Path(given)
     if file == path or not file.exists():
         raise ReadError(
             f"{path}: the words of its columns are not there ({file}). Name the file with one "

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from tamis.base.machine.disk import StrPath
+from tamis.base.machine.disk import StrPath, made_from, refuse_inputs
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import alone
 from tamis.read.rows import Misplaced, Position, ReadError, Rows
@@ -137,6 +137,10 @@ def train(
     if memory < 1:
         raise ValueError(f"memory must be 1 or more megabytes. Got memory={memory!r}.")
     walk = Walk(model, rows, passes, validate, every)
+    if isinstance(rows, RowSource):
+        if checkpoint is not None:
+            refuse_inputs(getattr(checkpoint, "path", checkpoint), rows.files)
+        made_from(model, rows.files)
     if not stream and reads_twice(model, rows):
         readings = Readings(walk, memory, progress)
         readings.refuse(checkpoint)

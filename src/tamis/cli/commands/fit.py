@@ -60,8 +60,6 @@ NOTHING = "nothing in these .* columns predicts"
 
 def run(given: argparse.Namespace) -> None:
     """Train, judge, save, show."""
-    for path in (given.out, given.report):
-        _check_target(path, given.checkpoint)
     if given.passes < 1 or given.every < 1 or (given.threads is not None and given.threads < 1):
         raise UsageError("--passes, --every and --threads must be 1 or more.")
     given.twice = _twice(given)
@@ -144,17 +142,6 @@ def _learn_there(model, rows, given) -> None:
         if reads_twice(given.method) and not given.stream:
             given_on["how"] = "stages"  # its fit, on rows that lie apart
         fit(model, where, client, **given_on, **reading)
-
-
-def _check_target(path, checkpoint=None) -> None:
-    """Refuse, before the work, a place that cannot be written to or that checkpoints need."""
-    if path and checkpoint and Path(path).resolve().is_relative_to(Path(checkpoint).resolve()):
-        raise UsageError(
-            f"{path}: it lies in the folder of the checkpoints, {checkpoint}, which is theirs "
-            "alone. Write it somewhere else."
-        )
-    if path and (not Path(path).parent.is_dir() or not os.access(Path(path).parent, os.W_OK)):
-        raise UsageError(f"{path}: its folder does not exist or may not be written to.")
 
 
 def _model(rows, given):

@@ -58,5 +58,5 @@ def column_statistics(
     True
     """
     with executing(client, timeout) as executor:
-        places, _ = _plan(None, rows, executor, target, False, reading)
+        places, _ = _plan(None, rows, executor, target, None, reading)
         return statistics_by_partitions(Sums(places))

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from tamis.base.border import warn_user
 from tamis.base.estimators.estimator import take
+from tamis.base.machine.disk import made_from
 from tamis.base.machine.threads import one_thread
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.rows import hashes_of
@@ -181,6 +182,7 @@ class FDRSelector(Discoveries, Claiming):
             self._fit_given(given, coded, more, budget, small)
         if isinstance(rows, RowSource):
             self.reading_ = rows.schema
+            made_from(self, rows.files)
         return self
 
     def _fit_given(self, given: Given, coded, more: np.ndarray, budget: int, small: bool) -> None:

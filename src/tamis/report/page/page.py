@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import tamis
-from tamis.base.machine.disk import replacing
+from tamis.base.machine.disk import refuse_inputs, replacing, sources_of
 from tamis.judge.record import Record
 from tamis.judge.supports import kept_by
 from tamis.judge.verdict.evidence import Evidence
@@ -50,7 +50,8 @@ def write_page(
     Parameters
     ----------
     path : str or path-like
-        Where to write it; a file that is there is replaced.
+        Where to write it; a file that is there is replaced, but no file of `audit`, and none that
+        the model was loaded or trained from.
     title : str
         Title of the page.
     audit : dict or None, default=None
@@ -100,6 +101,7 @@ def write_page(
     ...     "<h1>Words that tell</h1>" in page.read_text(encoding="utf-8")
     True
     """
+    _refuse_inputs(path, audit, model)
     names = _take_names(names, model)
     judged = None
     known = model is not None and (verdict_of(model) is not None or noted_errors(model))
@@ -133,6 +135,7 @@ def write_whole(
     judged: Report | None = None,
 ) -> None:
     """Write the page, of a model that may have been judged."""
+    _refuse_inputs(path, audit, model)
     names, density = _take_names(names, model), _take_density(density, model)
     sheet = Sheet()
     if judged is not None:
@@ -148,6 +151,10 @@ def write_whole(
     sections.stability_section(sheet, record)
     sections.making_section(sheet, model, record, facts)
     _put(path, str(title), _abstract(audit, model if judged is None else None, record), sheet)
+
+
+def _refuse_inputs(path: str | PathLike, audit: dict | None, model: Any) -> None:
+    refuse_inputs(path, [*(audit or {}).get("files", ()), *sources_of(model)])
 
 
 def _judged_sections(sheet: Sheet, judged: Report) -> None:

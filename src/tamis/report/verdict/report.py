@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from tamis.base.machine.disk import refuse_inputs, sources_of
 from tamis.base.machine.screen import for_output
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND, PASSED, Check, run_checks
@@ -170,6 +171,8 @@ def report(
     if discoveries is True and X is None and X_train is None:
         raise ValueError("discoveries=True needs rows to test on: pass X and y, or X_train too.")
     model, names, (X, X_train) = _last_step(model, names, [X, X_train])
+    if path is not None:
+        refuse_inputs(path, sources_of(model))
     evidence = Evidence(model, X, y, names, X_train, y_train, discoveries or None)
     found = Report(evidence, silence, title or type(model).__name__)
     if path is not None:

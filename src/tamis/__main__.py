@@ -1,7 +1,5 @@
 """``python -m tamis``: the command line."""
 
-import sys
+from tamis.cli.main import command
 
-from tamis.cli.main import main
-
-sys.exit(main())
+command()

@@ -15,6 +15,7 @@ from cli.commands import here, tamis
 from processes import run_process
 from read.corpus import BAD
 
+from tamis import FTRLClassifier, open_rows, save, train
 from tamis.cli.data import INPUTS, OUTPUTS
 from tamis.cli.parser import make_parser
 
@@ -196,7 +197,10 @@ def test_a_reader_that_goes_away(tmp_path):
     assert "Broken" not in done.stderr
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+SAID = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated")}
+
+
+@pytest.mark.parametrize("number", SAID)
 def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
     (tmp_path / "a.svm").write_text(
         "".join(f"{k % 2} {1 + k % 700}:1 {800 + k % 13}:0.5\n" for k in range(30_000))
@@ -229,13 +233,53 @@ def test_an_interruption_leaves_a_checkpoint_or_nothing(tmp_path, number):
         assert child.poll() is None, child.stderr.read()
     os.kill(child.pid, number)
     out, err = child.communicate(timeout=60)
-    assert child.returncode == 130
+    code, word = SAID[number]
+    assert child.returncode == code
     assert not out
-    assert err.splitlines()[-1] == "tamis: interrupted; the same command goes on from ck."
+    assert err.splitlines()[-1] == f"tamis: {word}; the same command goes on from ck."
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.svm", "ck"]
     names = sorted(path.name for path in (tmp_path / "ck").iterdir())
     assert names[:2] == ["checkpoint.json", "checkpoint.lock"]
-    assert [name[:6] for name in names[2:]] == ["model-"]
+    assert {name[:6] for name in names[2:]} == {"model-"}
+
+
+@pytest.mark.parametrize("number", SAID)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "fit - --format svmlight --method ftrl --out old",
+        "predict m - --format svmlight -o old",
+        "select - --format svmlight --out old",
+        "check - --format svmlight",
+        "compare - --format svmlight --methods ftrl --report old",
+    ],
+)
+def test_a_signal_ends_a_command_in_one_line(line, number, tmp_path):
+    """Also one that waits for input in another thread; SIGTERM where SIGINT is ignored."""
+    (tmp_path / "a.svm").write_text("1 1:1 2:1\n-1 2:1\n" * 10)
+    save(train(FTRLClassifier(), open_rows(tmp_path / "a.svm")), tmp_path / "m")
+    (tmp_path / "old").write_text("as it was")
+    (tmp_path / "tmp").mkdir()
+    background = 'trap "" INT; exec "$@"' if number == signal.SIGTERM else 'exec "$@"'
+    child = subprocess.Popen(
+        ["sh", "-c", background, "sh", sys.executable, "-m", "tamis", *line.split()],
+        cwd=tmp_path,
+        env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    child.stdin.write(b"1 1:1 2:1\n-1 2:1\n" * 40_000)  # more than a pipe holds: it reads them
+    child.stdin.flush()
+    os.kill(child.pid, number)
+    out, err = child.communicate(timeout=60)
+    code, word = SAID[number]
+    assert (child.returncode, out) == (code, b"")
+    assert err.decode().splitlines()[-1:] == [f"tamis: {word}."]
+    assert b"Traceback" not in err
+    assert (tmp_path / "old").read_text() == "as it was"
+    assert sorted(os.listdir(tmp_path)) == ["a.svm", "m", "old", "tmp"]
+    assert not os.listdir(tmp_path / "tmp")
 
 
 def test_tables_with_words_are_read_beside_pandas(tmp_path):

@@ -1,31 +1,56 @@
 """The way in: parse, run a command, and turn every failure into one line and an exit code.
 
 Exit codes: 0 done; 1 the data, a model file or a folder is not as it should be; 2 wrong options;
-130 interrupted; 141 the reader of the output went away.
+130 interrupted (SIGINT); 141 the reader of the output went away; 143 terminated (SIGTERM).
 """
 
+import _thread
+import atexit
 import importlib
 import os
 import signal
 import sys
+import time
 import warnings
-from typing import Any
+from typing import Any, NoReturn
 
 from tamis.cli.methods import UsageError
 from tamis.cli.parser import make_parser
 from tamis.cli.say import complain, note
 
-FAILED, USAGE, INTERRUPTED, PIPE = 1, 2, 130, 141
+FAILED, USAGE, PIPE, SIGNALLED = 1, 2, 141, 128
+INTERRUPTED, TERMINATED = SIGNALLED + signal.SIGINT, SIGNALLED + signal.SIGTERM
+GRACE = 1.0  # seconds for threads and temporary files after a signal
 
 
-def main(arguments: list[str] | None = None) -> int:
+def command() -> NoReturn:
+    """Run the command line as a process of its own."""
+    stop = Stop()
+    stop.listen()
+    code = main(stop=stop)
+    if code in (INTERRUPTED, TERMINATED):
+        # Other threads may be in a long loop or wait for input: the process does not wait for them.
+        _thread.start_new_thread(_exit_late, (code,))
+        atexit._run_exitfuncs()  # temporary folders
+        os._exit(code)
+    stop.listen(signal.SIG_DFL)  # while Python ends there is nothing to clean up, and no traceback
+    sys.exit(code)
+
+
+def _exit_late(code: int) -> None:
+    time.sleep(GRACE)
+    os._exit(code)
+
+
+def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
     """Run the command line; returns the exit code."""
     _open_output()
+    stop = stop or Stop()
     parser = make_parser()
     given = parser.parse_args(arguments)
     given.words = ["tamis", *(sys.argv[1:] if arguments is None else arguments)]
     warnings.showwarning = _note
-    signal.signal(signal.SIGTERM, _stop)
+    stop.folder = getattr(given, "checkpoint", None)
     if given.command in ("fit", "predict", "check", "inspect", "select"):
         sys.meta_path.insert(0, _NoPandas)
     try:
@@ -34,19 +59,18 @@ def main(arguments: list[str] | None = None) -> int:
         importlib.import_module(f"tamis.cli.commands.{home}").run(given)
         sys.stdout.flush()
         return 0
+    except KeyboardInterrupt:
+        return stop.end()
     except BrokenPipeError:
         # Nobody is there for what is still in the buffer.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE
-    except KeyboardInterrupt:
-        folder = getattr(given, "checkpoint", None)
-        kept = folder and os.path.exists(os.path.join(folder, "checkpoint.json"))
-        note(f"interrupted; the same command goes on from {folder}." if kept else "interrupted.")
-        return INTERRUPTED
     except UsageError as error:
         complain(f"tamis {given.command}: {error}")
         return USAGE
     except Exception as error:
+        if stop.code:  # what an interruption has become on its way
+            return stop.end()
         if os.environ.get("TAMIS_DEBUG"):
             raise
         complain(f"tamis {given.command}: {_said(error)}")
@@ -98,6 +122,40 @@ def _note(message, category, filename, lineno, file=None, line=None) -> None:
     note(f"note: {' '.join(str(message).split())}")
 
 
-def _stop(number, frame) -> None:
-    """A polite end is an interruption."""
-    os.kill(os.getpid(), signal.SIGINT)
+class Stop:
+    """SIGINT and SIGTERM end the command by KeyboardInterrupt; once, since a second one would end
+    its cleaning. SIGINT stays ignored where it is, as in the background of a script.
+    """
+
+    def __init__(self):
+        self.folder: str | None = None  # of checkpoints
+        self.code, self.told = 0, False
+
+    def listen(self, handler: Any = None) -> None:
+        """Take the signals, or give them to another handler."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if number == signal.SIGTERM or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, self if handler is None else handler)
+
+    def __call__(self, number: int, frame: object) -> NoReturn:
+        """A signal has come."""
+        self.listen(signal.SIG_IGN)
+        self.code = SIGNALLED + number
+        # Not by threading, whose locks the interrupted line may hold.
+        _thread.start_new_thread(self._leave, ())
+        raise KeyboardInterrupt
+
+    def end(self) -> int:
+        """Say it, and return the exit code."""
+        self.told = True
+        kept = self.folder and os.path.exists(os.path.join(self.folder, "checkpoint.json"))
+        word = "terminated" if self.code == TERMINATED else "interrupted"
+        more = f"; the same command goes on from {self.folder}." if kept else "."
+        note(word + more)
+        return self.code or INTERRUPTED
+
+    def _leave(self) -> None:
+        """End the process where the exception does not: while other threads work or wait."""
+        time.sleep(GRACE)
+        if not self.told:
+            os._exit(self.end())

@@ -12,12 +12,12 @@ class Done(NamedTuple):
     err: str
 
 
-def tamis(*arguments, given=None, stdin=None, cwd=None, **environment) -> Done:
-    """Run `tamis` with the arguments; `given` is its standard input, or `stdin` a file."""
+def tamis(*arguments, given=None, shell=None, cwd=None, **environment) -> Done:
+    """Run `tamis` with the arguments; `given` is its standard input, or `shell` redirects it."""
     command = [sys.executable, "-m", "tamis", *map(str, arguments)]
     surroundings = {**os.environ, **environment}
-    if stdin is not None:
-        command = ["sh", "-c", 'exec "$@" < "$0"', stdin, *command]
+    if shell is not None:
+        command = ["sh", "-c", f'exec "$@" {shell}', "sh", *command]
     done = subprocess.run(
         command,
         input=given,

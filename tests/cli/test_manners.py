@@ -2,6 +2,7 @@
 interruptions.
 """
 
+import itertools
 import json
 import os
 import signal
@@ -168,7 +169,7 @@ def test_inputs_that_are_not_named_as_such(tmp_path, monkeypatch, capsys):
     for line in lines:
         done = here(*line.split(), capsys=capsys)
         assert done.code == 2, (line, done.err)
-    done = tamis("select", "-", "--out", "a1.svm", cwd=tmp_path, stdin=tmp_path / "a1.svm")
+    done = tamis("select", "-", "--out", "a1.svm", cwd=tmp_path, shell="< a1.svm")
     assert done.code == 2
     assert "standard input" in done.err
     assert sorted(os.listdir()) == ["a1.svm", "docword.x.txt", "vocab.x.txt"]
@@ -280,6 +281,51 @@ def test_a_signal_ends_a_command_in_one_line(line, number, tmp_path):
     assert (tmp_path / "old").read_text() == "as it was"
     assert sorted(os.listdir(tmp_path)) == ["a.svm", "m", "old", "tmp"]
     assert not os.listdir(tmp_path / "tmp")
+
+
+def test_streams_that_are_closed_or_empty(tmp_path):
+    (tmp_path / "a.svm").write_text("1 1:1 2:1\n-1 2:1\n" * 10)
+    save(train(FTRLClassifier(), open_rows(tmp_path / "a.svm")), tmp_path / "m")
+    lines = ["fit -", "predict m -", "select -", "check -", "explain m -"]
+    for line, closing in itertools.product(lines, ("<&-", "</dev/null")):
+        done = tamis(*line.split(), cwd=tmp_path, shell=closing)
+        assert done.code == 1, (line, closing)
+        assert len(done.err.splitlines()) == 1
+        assert "standard input" in done.err
+    for closing in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        done = tamis("predict", "m", "a.svm", "-o", "out", cwd=tmp_path, shell=closing)
+        assert done.code == 0, (closing, done.err)
+        assert (tmp_path / "out").read_text() == "1\n-1\n" * 10
+        (tmp_path / "out").unlink()
+        assert tamis("inspect", "m", cwd=tmp_path, shell=closing).code == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check ODD",
+        "fit ODD --method ftrl --out ODD.m --report ODD.html",
+        "predict ODD.m ODD -o ODD.out",
+        "inspect ODD.m --json",
+        "explain ODD.m ODD --class ODD",
+        "export ODD.m --to sql --table ODD",
+        "export ODD.m -o ODD.json",
+        "fit ODD --target ODD --format csv",
+        "fit ODD --format csv --delimiter ODD",
+        "fit ODD --set ODD=1",
+        "ODD",
+    ],
+)
+def test_arguments_that_are_no_text(line, tmp_path, capsys, monkeypatch):
+    """Bytes that are no UTF-8 come as lone surrogates."""
+    monkeypatch.chdir(tmp_path)
+    odd = os.fsdecode(b"a\xff.svm")
+    Path(odd).write_text("1 1:1 2:1\n-1 2:1\n" * 10)
+    save(train(FTRLClassifier(), open_rows(odd)), f"{odd}.m")
+    done = here(*line.replace("ODD", odd).split(), capsys=capsys)
+    assert done.code in (0, 1, 2)
+    assert not any(word in done.err for word in ("codec", "TAMIS_DEBUG", "Error:"))
+    (done.out + done.err).encode()
 
 
 def test_tables_with_words_are_read_beside_pandas(tmp_path):

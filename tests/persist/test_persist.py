@@ -1,6 +1,7 @@
 """Models survive the way to disk and back, to the bit."""
 
 import base64
+import json
 import random
 import struct
 import tracemalloc
@@ -11,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from tamis import FOBOSClassifier
-from tamis.persist import classes, container, load, save
+from tamis.persist import ModelFileError, classes, container, load, save
 from tamis.terms.losses import Hinge, Huber
 from tamis.terms.rules import FTRL, Averaged, Descent
 
@@ -393,3 +394,20 @@ def test_golden_file_of_format_1(toy, same, forge, tmp_path, monkeypatch):
         monkeypatch.setattr(classes, "versions", lambda: versions)
         save(load(path), tmp_path / "again")
         assert (tmp_path / "again").read_bytes() == path.read_bytes()
+
+
+def test_what_is_long_lies_in_a_block(toy, same, tmp_path, forge):
+    """The columns of wide tables, which no header could hold."""
+    names = [f"column {k} \N{SNOWMAN}" for k in range(50_000)]
+    save(toy().holding(names_=names, coef_=np.arange(3.0)), tmp_path / "m")
+    header, _ = forge.parts(tmp_path / "m")
+    assert len(json.dumps(header)) < 2000
+    again = load(tmp_path / "m")
+    assert same(again.names_, names)
+    assert same(again.coef_, np.arange(3.0))
+    save(again, tmp_path / "n")
+    assert (tmp_path / "m").read_bytes() == (tmp_path / "n").read_bytes()
+    header["blocks"][0]["dtype"] = "|i1"
+    forge.sign(tmp_path / "m", header, forge.parts(tmp_path / "n")[1])
+    with pytest.raises(ModelFileError):
+        load(tmp_path / "m")

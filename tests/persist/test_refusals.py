@@ -1,12 +1,45 @@
 """Files that `load` refuses, and what it says then."""
 
 import json
+import os
 import random
 
 import pytest
 
 import tamis
 from tamis.persist import ModelFileError, load, save
+
+
+# --------------------------------------------------------------------------- no model file
+@pytest.mark.parametrize("name", ["pipe", "link"])
+def test_a_pipe_is_refused_and_not_waited_for(name, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with pytest.raises(ModelFileError, match="no regular file"):
+        load(tmp_path / name)
+
+
+def test_a_long_header_is_refused_before_it_is_read(path, forge, monkeypatch):
+    header, blocks = forge.parts(path)
+    header["attributes"]["kept_"] = "x" * (1 << 24)
+    forge.sign(path, header, blocks)
+    monkeypatch.setattr(json, "loads", lambda *_, **__: pytest.fail("it was parsed"))
+    with pytest.raises(ModelFileError, match="a header of"):
+        load(path)
+
+
+def test_unknown_and_repeated_keys_are_refused(path, forge):
+    header, blocks = forge.parts(path)
+    forge.sign(path, {**header, "more": [1] * 1000}, blocks)
+    with pytest.raises(ModelFileError, match="unknown key, 'more'"):
+        load(path)
+    for key in ("features", "parameters", "alpha"):
+        text = json.dumps(header)
+        twice = text.replace(f'"{key}":', f'"{key}": null, "{key}":', 1)
+        assert twice != text
+        forge.sign(path, twice.encode(), blocks)
+        with pytest.raises(ModelFileError, match=f"key '{key}' twice"):
+            load(path)
 
 
 # --------------------------------------------------------------------------- accidents

@@ -205,6 +205,7 @@ def test_damaged_checkpoints_are_refused(path, tmp_path):
     pair = (folder / "checkpoint.json").read_text()
     for content, words in (
         ("{", "cannot be read"),
+        ("null", "it holds null"),
         ("[]", "no checkpoint of format"),
         (json.dumps({"format": 99}), "no checkpoint of format"),
     ):

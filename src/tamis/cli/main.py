@@ -25,6 +25,7 @@ GRACE = 1.0  # seconds for threads and temporary files after a signal
 
 def command() -> NoReturn:
     """Run the command line as a process of its own."""
+    _take_closed_streams()
     stop = Stop()
     stop.listen()
     code = main(stop=stop)
@@ -35,6 +36,17 @@ def command() -> NoReturn:
         os._exit(code)
     stop.listen(signal.SIG_DFL)  # while Python ends there is nothing to clean up, and no traceback
     sys.exit(code)
+
+
+def _take_closed_streams() -> None:
+    """Nothing in place of standard streams that are closed, lest a file that is opened becomes one;
+    what is printed is lost, as was asked for, and standard input is still known to be closed.
+    """
+    for number, stream in enumerate((sys.stdin, sys.stdout, sys.stderr)):
+        if stream is None:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
+            if number:
+                vars(sys)[("", "stdout", "stderr")[number]] = open(number, "w")  # noqa: SIM115
 
 
 def _exit_late(code: int) -> None:

@@ -147,6 +147,17 @@ def exported(
     X: Any = None,
 ) -> bytes:
     """A model in a form, as bytes."""
+    options = {"dialect": dialect, "table": table, "inputs": inputs, "points": points, "X": X}
+    try:
+        return _exported(model, form, names, task, **options)
+    except UnicodeEncodeError as error:
+        word = error.object[max(0, error.start - 20) : error.end]
+        raise ValueError(
+            f"{word!r}: a name with a lone surrogate, which is no text in UTF-8. Rename it."
+        ) from None
+
+
+def _exported(model, form, names, task, *, dialect, table, inputs, points, X) -> bytes:
     linear = linear_of(model, task, names)
     if form == "onnx":
         return onnx_of(linear, inputs)

@@ -95,6 +95,8 @@ def save(model: BaseEstimator, path: StrPath) -> None:
     refuse_inputs(name, (source for source in sources_of(model) if not is_model(source)))
     encoder = Encoder()
     body = encoder.model(model, type(model).__name__)
+    for part in (body["parameters"], body["attributes"]):
+        part |= {name: encoder.moved(value) for name, value in part.items()}
     table, place = [], 0
     for block in encoder.blocks:
         table.append(block.entry(place))
@@ -166,6 +168,8 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
     """
     name = os.fsdecode(path)
     own = classes.users_terms(terms)
+    if os.path.exists(name) and not os.path.isfile(name):  # a FIFO would wait for its writer
+        raise ModelFileError(f"{name}: this is no regular file. Write the model to one.")
     with open(name, "rb") as file:
         try:
             header, start, end = read_header(file)

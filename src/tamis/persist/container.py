@@ -15,8 +15,9 @@ import hashlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from tamis.base.machine.disk import replacing
 from tamis.base.machine.screen import for_terminal
@@ -28,6 +29,8 @@ _PATTERN = re.compile(rb"TAMIS MODEL\nformat (\d{4})\nheader (\d{20}) bytes\nfil
 _PREAMBLE_LENGTH = len(PREAMBLE.format(0, 0, 0))
 _CHECKSUM_LENGTH = hashlib.sha256().digest_size
 _PIECE = 1 << 20
+MOST_HEADER = 1 << 24  # bytes
+KEYS = {"class", "versions", "features", "parameters", "attributes", "blocks"}
 
 # MIGRATIONS[v] turns a header of format v into one of format v + 1.
 MIGRATIONS: dict[int, Callable[[dict], dict]] = {}
@@ -46,6 +49,11 @@ class ModelFileError(ValueError):
 def write_file(path: str, header: dict, blocks: list) -> None:
     """Write header and blocks to `path`, piece by piece and in one atomic move."""
     text = _readable(header).encode()
+    if len(text) > MOST_HEADER:
+        raise TypeError(
+            f"a header of {len(text):,} bytes, where {MOST_HEADER:,} is the most: this "
+            f"{header['class']} holds too many values that are no arrays. Make them arrays."
+        )
     whole = _PREAMBLE_LENGTH + len(text) + sum(block.length for block in blocks) + _CHECKSUM_LENGTH
     total = hashlib.sha256()
     written = _CHECKSUM_LENGTH
@@ -73,17 +81,19 @@ def _readable(header: dict) -> str:
     parts = []
     for key, part in header.items():
         if isinstance(part, dict):
-            inside = ",\n  ".join(f"{_json(name)}: {_json(value)}" for name, value in part.items())
-            parts.append(f"{_json(key)}: {{\n  {inside}\n}}")
+            inside = ",\n  ".join(
+                f"{to_json(name)}: {to_json(value)}" for name, value in part.items()
+            )
+            parts.append(f"{to_json(key)}: {{\n  {inside}\n}}")
         elif isinstance(part, list):
-            inside = ",\n  ".join(map(_json, part))
-            parts.append(f"{_json(key)}: [\n  {inside}\n]")
+            inside = ",\n  ".join(map(to_json, part))
+            parts.append(f"{to_json(key)}: [\n  {inside}\n]")
         else:
-            parts.append(f"{_json(key)}: {_json(part)}")
+            parts.append(f"{to_json(key)}: {to_json(part)}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _json(value) -> str:
+def to_json(value: Any) -> str:
     """Strict JSON on one line."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -111,13 +121,33 @@ def read_header(file: BinaryIO) -> tuple[dict, int, int]:
             f"the first lines are inconsistent (format {version}, a header of {length} bytes). "
             f"{AGAIN}"
         )
+    if length > MOST_HEADER:
+        raise ModelFileError(
+            f"a header of {length:,} bytes, where {MOST_HEADER:,} is the most. {AGAIN}"
+        )
     file.seek(_PREAMBLE_LENGTH)
-    header = json.loads(file.read(length).decode(), parse_constant=_no_constant)
+    header = from_json(file.read(length))
     for older in range(version, FORMAT):
         header = MIGRATIONS[older](header)
     if not isinstance(header, dict):
         raise ModelFileError(f"the header is no JSON object. {AGAIN}")
+    if unknown := header.keys() - KEYS:
+        raise ModelFileError(f"the header has an unknown key, {min(unknown)[:60]!r}. {AGAIN}")
     return header, start, end
+
+
+def from_json(text: bytes) -> Any:
+    """What a text of strict JSON says."""
+    return json.loads(text.decode(), parse_constant=_no_constant, object_pairs_hook=_no_repeated)
+
+
+def _no_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, none of whose keys is there twice: readers would differ in which one counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ModelFileError(f"the header has the key {twice[:60]!r} twice. {AGAIN}")
+    return found
 
 
 def _check_whole(file) -> tuple[int, int, int]:

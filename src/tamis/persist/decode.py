@@ -14,7 +14,7 @@ import numpy as np
 from tamis.base.contents import Outline, Promise, SparsePromise, filled
 from tamis.persist import classes
 from tamis.persist.blocks import Blocks, checked, native, read_dtype, read_shape
-from tamis.persist.container import AGAIN, ModelFileError
+from tamis.persist.container import AGAIN, ModelFileError, from_json
 from tamis.persist.encode import DEPTH
 from tamis.persist.older import renewed
 
@@ -97,6 +97,12 @@ class Decoder:
                 f"{AGAIN}"
             )
         return filled(block, "").tobytes()
+
+    def _json(self, node, depth):
+        block = self.blocks.promise(node["block"])
+        if block.zeros or block.dtype != np.uint8:
+            raise ModelFileError(f"block {node['block']} is no text. {AGAIN}")
+        return self.value(from_json(filled(block, "").tobytes()), depth)
 
     def _tuple(self, node, depth):
         return tuple(self.value(item, depth + 1) for item in node["items"])
@@ -217,6 +223,7 @@ class Decoder:
         "float": _float,
         "str": _str,
         "bytes": _bytes,
+        "json": _json,
         "tuple": _tuple,
         "dict": _dict,
         "numpy.str_": _numpy_str,

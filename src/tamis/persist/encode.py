@@ -13,9 +13,11 @@ import numpy as np
 from tamis.base.contents import undeclared
 from tamis.persist import classes
 from tamis.persist.blocks import Block, stored_dtype
+from tamis.persist.container import to_json
 from tamis.read.tables.frames import Reading
 
 DEPTH = 64
+LONG = 1 << 20  # bytes of JSON that are moved out of the header
 _SMALL = 1 << 63
 _KEYS = (str, int, float, bool)
 _OBJECTS = (str, type(None), int, float, bool)
@@ -52,6 +54,13 @@ class Encoder:
             "parameters": {name: value for name, value in coded.items() if name in names},
             "attributes": {name: value for name, value in coded.items() if name not in names},
         }
+
+    def moved(self, coded: Any) -> Any:
+        """A coded value, in a block where it is long, as the columns of a wide table are."""
+        text = to_json(coded).encode()
+        if len(text) <= LONG:
+            return coded
+        return {"type": "json", "block": self._block(np.frombuffer(text, np.uint8))}
 
     def _check_names(self, cls: type, names, path: str) -> None:
         """Refuse attributes that `load` would refuse."""

@@ -184,6 +184,11 @@ def options_of(files: list[str], wishes: Mapping[str, Any]) -> Options:
             f"standard input: {kind} is not read as it comes, since its parts are found from its "
             "end. Write it to a file, and name that."
         )
+    if delimiter is not None and not (isinstance(delimiter, str) and len(delimiter) == 1):
+        raise ValueError(
+            f"The 'delimiter' parameter of open_rows must be one character. Got {delimiter!r} "
+            "instead."
+        )
     parted = delimiter or ("\t" if kind == "tsv" else "," if kind != "csv" else None)
     given |= {
         "kinds": take_kinds(kinds),

@@ -58,6 +58,10 @@ class Stdin:
         return open(os.dup(self.kept.fileno()), "rb", buffering=0)
 
     def _first(self) -> None:
+        if sys.stdin is None:
+            raise ReadError(
+                "standard input: it is closed. Name a file, or pass the rows by a pipe."
+            )
         if self.begun:
             raise ReadError(
                 "standard input: it has been read already and cannot be read again. Write it to a "

@@ -154,12 +154,15 @@ class Folder:
         """The record of a task as it was written; None where there is none."""
         place, self.task = self.path / NAME, json.loads(json.dumps(task))
         try:
-            return json.loads(place.read_text(encoding="utf-8"))
+            record = json.loads(place.read_text(encoding="utf-8"))
         except FileNotFoundError:
             self._remove(*self.names)
             return None
         except (OSError, ValueError, RecursionError) as error:
             raise CheckpointError(f"{place}: it cannot be read ({error}). {ANEW}") from error
+        if record is None:
+            raise CheckpointError(f"{place}: it holds null, which is no checkpoint. {ANEW}")
+        return record
 
     def read(self, task: dict) -> tuple[Any, State] | None:
         """The model and the state of the last checkpoint; None where there is none.

@@ -89,7 +89,7 @@ class Window:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self.stream.raw is not sys.stdin.buffer:
+        if self.stream.raw is not getattr(sys.stdin, "buffer", None):
             self.stream.bytes.close()
             self.stream.raw.close()
 

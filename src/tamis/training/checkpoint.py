@@ -19,10 +19,20 @@ import json
 import os
 import secrets
 import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from tamis.base.machine.disk import TEMPORARY, StrPath, is_at, lock, replacing, sweep
+from tamis.base.machine.disk import (
+    TEMPORARY,
+    StrPath,
+    is_at,
+    lock,
+    made_from,
+    refuse_inputs,
+    replacing,
+    sweep,
+)
 from tamis.base.machine.screen import for_terminal
 from tamis.persist import ModelFileError, load, save
 from tamis.training.record import FORMAT, State, contradiction, fault, to_record, to_state, width_of
@@ -241,6 +251,13 @@ class Folder:
                     f"{self.path}: its checkpoint is of another task: {part} {said}. Do as before, "
                     "name another folder, or remove this one."
                 )
+
+
+def take_files(model: Any, files: Iterable[str], checkpoint: StrPath | Folder | None) -> None:
+    """Note what a model is learnt from, and refuse a folder of checkpoints that holds it."""
+    if checkpoint is not None:
+        refuse_inputs(checkpoint.path if isinstance(checkpoint, Folder) else checkpoint, files)
+    made_from(model, files)
 
 
 def _difference(ours, theirs) -> str:

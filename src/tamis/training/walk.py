@@ -10,12 +10,12 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from tamis.base.machine.disk import StrPath, made_from, refuse_inputs
+from tamis.base.machine.disk import StrPath
 from tamis.base.machine.progress import Progress
 from tamis.base.machine.threads import alone
 from tamis.read.rows import Misplaced, Position, ReadError, Rows
 from tamis.read.source import RowSource
-from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder
+from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder, take_files
 from tamis.training.guessing import figures
 from tamis.training.interruption import Interruption
 from tamis.training.judge import Ends, Judge, Validate, constant
@@ -137,10 +137,7 @@ def train(
     if memory < 1:
         raise ValueError(f"memory must be 1 or more megabytes. Got memory={memory!r}.")
     walk = Walk(model, rows, passes, validate, every)
-    if isinstance(rows, RowSource):
-        if checkpoint is not None:
-            refuse_inputs(getattr(checkpoint, "path", checkpoint), rows.files)
-        made_from(model, rows.files)
+    take_files(model, getattr(walk.source, "files", ()), checkpoint)
     if not stream and reads_twice(model, rows):
         readings = Readings(walk, memory, progress)
         readings.refuse(checkpoint)

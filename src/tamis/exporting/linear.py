@@ -1,5 +1,7 @@
 """A fitted linear model as numbers and names: what every form of export starts from."""
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,7 @@ class Linear(NamedTuple):
     spread: np.ndarray | None  # of the kept columns, where the model knows it
     reading: dict | None
     fields: Fields
+    table: Sequence[str] = ()  # names of all columns of the table that it reads, as far as known
 
     @property
     def outputs(self) -> int:
@@ -95,7 +98,25 @@ def linear_of(model: Any, task: Any = None, names: Any = None) -> Linear:
         spread,
         reading,
         fields,
+        _table(model if steps is None else steps.raw, reading, names, fields),
     )
+
+
+def _table(reader: Any, reading: dict | None, names: Any, fields: Fields) -> list[str]:
+    """Names of all columns of the table that is read, as far as they are known."""
+    if names is None or fields.records:
+        names = getattr(reader, "feature_names_in_", ())
+        if reading is not None and "layout" in reading:
+            names = [column[0] for column in reading["layout"]["columns"]]
+    listed, own = [str(name) for name in names], [field.name for field in fields.listed]
+    found = dict.fromkeys([*listed, *own])
+    times = Counter(listed or own)
+    if several := next((name for name in own if times[name] > 1), None):
+        raise ValueError(
+            f"{times[several]} columns are called {several!r:.80}, and an export goes by names. "
+            "Pass names= that differ."
+        )
+    return list(found)
 
 
 def _weights(model) -> Any:

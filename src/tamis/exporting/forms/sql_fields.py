@@ -1,53 +1,90 @@
 """What a field of a table adds to a score, as an expression of SQL."""
 
+from tamis.base.border import LARGEST
 from tamis.exporting.inputs.fields import Date, Field
 from tamis.read.columns.dates import WEEKDAYS
 
+SQLITE, POSTGRESQL, DUCKDB = "sqlite", "postgresql", "duckdb"
+NOTHING, NUL = "0.0e0", "\0"
+# A column may take small letters for capitals.
+_BY_BYTES = {SQLITE: "COLLATE BINARY", POSTGRESQL: 'COLLATE "C"', DUCKDB: 'COLLATE "C"'}
 
-def summand(field: Field, weights: dict[int, float], dialect: str) -> str:
-    """What a field adds to a score; nothing where it has no weight."""
+
+def summand(
+    field: Field, weights: dict[int, float], dialect: str, gaps: tuple[str, ...] = ()
+) -> str:
+    """What a field adds to a score; nothing where it has no weight. Words of `gaps` are gaps."""
     name = f"t.{quoted(field.name)}"
+    missing = "NULL" if field.gap is None else number(weights.get(field.gap, 0.0))
+    if field.words is not None:
+        return _of_words(field, name, weights, dialect, missing, gaps)
+    weight = weights.get(-1 if field.number is None else field.number, 0.0)
     if field.fill is not None:
-        filled = text(field.fill) if isinstance(field.fill, str) else number(float(field.fill))
-        name = f"COALESCE({name}, {filled})"
-    gap = None if field.gap is None else weights.get(field.gap, 0.0)
+        missing = number(weight * ((float(field.fill) - field.centre) / field.spread))
+    gone = _is_gap(name, ("", *(gaps or ("nan",))))  # what is no number counts for no one
     if field.date is not None:
         value = _of_date(field.date, name, weights, dialect)
-    elif field.words is not None:
-        value = _of_words(field, name, weights)
-    else:
-        weight = weights.get(-1 if field.number is None else field.number, 0.0)
-        read = _read(field, name, dialect)
-        value = f"{number(weight)} * {read}" if weight else ""
-        if field.way == "plain" and weight and not gap:
-            return value if gap is None else f"{number(weight)} * COALESCE({read}, 0)"
-    if not value and not gap and gap is not None:
+        if not value and missing == NOTHING:
+            return ""
+        return f"CASE WHEN {gone} THEN {missing} ELSE {value or NOTHING} END"
+    if not weight and missing == NOTHING:
         return ""
-    missing = "NULL" if gap is None else number(gap)
-    return f"CASE WHEN {name} IS NULL THEN {missing} ELSE {value or '0'} END"
+    value, known = _read(field, name, dialect)
+    if (field.centre, field.spread) != (0.0, 1.0):
+        value = f"(({value} - {number(field.centre)}) / {number(field.spread)})"
+    return f"CASE WHEN {known} THEN {number(weight)} * {value} WHEN {gone} THEN {missing} END"
 
 
-def _of_words(field: Field, name: str, weights: dict[int, float]) -> str:
-    """The weight of a word."""
-    whens = "".join(
-        f" WHEN {text(word)} THEN {number(weights.get(column, 0.0))}"
-        for word, column in (field.words or {}).items()
-        if weights.get(column) or field.rest >= 0
-    )
-    rest = number(weights.get(field.rest, 0.0))
-    return f"CASE CAST({name} AS VARCHAR){whens} ELSE {rest} END" if whens else ""
+def _is_gap(name: str, gaps: tuple[str, ...]) -> str:
+    """Whether a value is missing, or a word that says so in any case."""
+    listed = ", ".join(f"'{gap}'" for gap in gaps)
+    words = f" OR LOWER(CAST({name} AS VARCHAR)) IN ({listed})" if gaps else ""
+    return f"{name} IS NULL{words}"
 
 
-def _read(field: Field, name: str, dialect: str) -> str:
-    """A number as the model takes it: true as 1, and in units of the column."""
+def _of_words(
+    field: Field,
+    name: str,
+    weights: dict[int, float],
+    dialect: str,
+    missing: str,
+    gaps: tuple[str, ...],
+) -> str:
+    """The weight of a word, whatever the collation of its column."""
+    known, rest = field.words or {}, number(weights.get(field.rest, 0.0))
+    listed = {
+        text(word, dialect): number(weights.get(column, 0.0))
+        for word, column in known.items()
+        if (weights.get(column) or field.rest >= 0) and not (NUL in word and dialect == POSTGRESQL)
+    }
+    if field.fill is not None:
+        missing = number(weights.get(known.get(str(field.fill), field.rest), 0.0))
+    if not gaps and "" not in known and missing != rest:
+        listed["''"] = "NULL"  # in some tables a gap, in others a word that was never met
+    if not listed and missing == rest == NOTHING:
+        return ""
+    whens = "".join(f" WHEN {word} THEN {weight}" for word, weight in listed.items())
+    value = f"CASE CAST({name} AS VARCHAR) {_BY_BYTES[dialect]}{whens} ELSE {rest} END"
+    gone = _is_gap(name, tuple(gap for gap in gaps if gap not in {one.lower() for one in known}))
+    return f"CASE WHEN {gone} THEN {missing} ELSE {value if listed else rest} END"
+
+
+def _read(field: Field, name: str, dialect: str) -> tuple[str, str]:
+    """A number as the model takes it, true as 1, and whether it is one that a model takes."""
     if field.way == "flags":
         words = "WHEN 'true' THEN 1 WHEN '1' THEN 1 WHEN 'false' THEN 0 WHEN '0' THEN 0"
-        name = f"CASE LOWER(CAST({name} AS VARCHAR)) {words} END"
-    if field.way == "commas" and dialect == "sqlite":  # others refuse to calculate with words
-        name = f"CASE TYPEOF({name}) WHEN 'text' THEN NULL ELSE {name} END"
-    if (field.centre, field.spread) == (0.0, 1.0):
-        return name if field.way == "plain" else f"({name})"
-    return f"(({name} - {number(field.centre)}) / {number(field.spread)})"
+        other = {SQLITE: f" ELSE {name}", DUCKDB: f" ELSE TRY_CAST({name} AS DOUBLE)"}
+        name = f"(CASE LOWER(TRIM(CAST({name} AS VARCHAR))) {words}{other.get(dialect, '')} END)"
+    if field.way == "commas" and dialect != POSTGRESQL:  # which refuses to calculate with words
+        words = "WHEN 'text' THEN NULL WHEN 'varchar' THEN NULL"
+        name = f"(CASE LOWER(TYPEOF({name})) {words} ELSE {name} END)"
+    value = {SQLITE: f"CAST({name} AS NUMERIC)", DUCKDB: f"TRY_CAST({name} AS DOUBLE)"}.get(
+        dialect, name
+    )
+    ends = (number(field.centre + side * LARGEST * abs(field.spread)) for side in (-1.0, 1.0))
+    known = f"{value} BETWEEN {' AND '.join(ends)}"
+    # A word that is no number is 0 in SQLite, and not equal to it.
+    return value, f"{value} = {name} AND {known}" if dialect == SQLITE else known
 
 
 # --------------------------------------------------------------------------- dates
@@ -72,66 +109,92 @@ def _of_date(date: Date, name: str, weights: dict[int, float], dialect: str) -> 
 
 
 def _parts(written: str, name: str, dialect: str) -> str:
-    """Seconds since 1970, month, weekday from Monday on, and hour, of what is a date."""
-    read = _year_first(written, name)
-    if dialect == "sqlite":
+    """Seconds since 1970, month, weekday from Monday on, and hour, of what is a date.
+
+    The parts are read as they are written: databases take the last hour of a day, 24:00, for the
+    next day.
+    """
+    proper = f"{_has_form('a.x', dialect)} AND SUBSTR(a.x, 1, 4) <> '0000'"
+    day = "SUBSTR(b.x, 1, 10)"
+    if dialect == SQLITE:
         # Days that a month does not have are dates there until one calculates, and fractions of
         # seconds are lost.
-        digits = "-".join(("[0-9]" * 4, "[0-9]" * 2, "[0-9]" * 2))
-        proper = (
-            f"a.x GLOB '{digits}*' AND DATE(SUBSTR(a.x, 1, 19), '+0 days') = SUBSTR(a.x, 1, 10)"
-        )
-        fraction = "CASE SUBSTR(a.x, 20, 1) WHEN '.' THEN CAST('0.' || SUBSTR(a.x, 21) AS REAL) "
-        seconds = f"CAST(STRFTIME('%s', b.y) AS REAL) + {fraction}ELSE 0 END"
-        whole = "CAST(STRFTIME('{}', b.y) AS INTEGER)"
-        month, hour = whole.format("%m"), whole.format("%H")
-        day = f"({whole.format('%w')} + 6) % 7"
-        read = f"(SELECT a.x, CASE WHEN {proper} THEN SUBSTR(a.x, 1, 19) END AS y FROM {read}) AS b"
-        seconds = seconds.replace("a.x", "b.x")
+        proper += " AND DATE(SUBSTR(a.x, 1, 10), '+0 days') = SUBSTR(a.x, 1, 10)"
+        seconds = "CAST(STRFTIME('%s', SUBSTR(b.x, 1, 19)) AS REAL)"
+        seconds += " + CAST('0' || SUBSTR(b.x, 20) AS REAL)"
+        weekday = f"(CAST(STRFTIME('%w', {day}) AS INTEGER) + 6) % 7"
     else:
-        if dialect == "duckdb":
-            stamp = "TRY_CAST(a.x AS TIMESTAMP)"
-        else:
-            pattern = r"^\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$"
-            stamp = f"CASE WHEN a.x ~ '{pattern}' THEN CAST(a.x AS TIMESTAMP) END"
-        seconds, month = "EXTRACT(EPOCH FROM b.y)", "EXTRACT(MONTH FROM b.y)"
-        day, hour = "EXTRACT(ISODOW FROM b.y) - 1", "EXTRACT(HOUR FROM b.y)"
-        read = f"(SELECT {stamp} AS y FROM {read}) AS b"
-    return f"(SELECT {seconds} AS s, {month} AS m, {day} AS w, {hour} AS h FROM {read})"
+        cast = "TRY_CAST" if dialect == DUCKDB else "CAST"
+        seconds = f"EXTRACT(EPOCH FROM {cast}(b.x AS TIMESTAMP))"
+        weekday = f"EXTRACT(ISODOW FROM {cast}({day} AS DATE)) - 1"
+    once = "" if dialect == DUCKDB else "DISTINCT "  # others write a plain one out at each use
+    month = "CAST(SUBSTR(b.x, 6, 2) AS INTEGER)"
+    hour = "COALESCE(CAST(NULLIF(SUBSTR(b.x, 12, 2), '') AS INTEGER) % 24, 0)"
+    found = _year_first(written, name, once)
+    read = f"(SELECT {once}CASE WHEN {proper} THEN a.x END AS x FROM {found}) AS b"
+    return f"(SELECT {once}{seconds} AS s, {month} AS m, {weekday} AS w, {hour} AS h FROM {read})"
+
+
+def _has_form(word: str, dialect: str) -> str:
+    """Whether a word is a date with its year first, and a time of the day, if any."""
+    if dialect != SQLITE:
+        return rf"{word} ~ '^\d{{4}}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?$'"
+    two = "[0-9]" * 2
+    day, minute = f"{two}{two}-{two}-{two}", f"[ T]{two}:{two}"
+    forms = [f"{word} GLOB '{day}{time}'" for time in ("", minute, f"{minute}:{two}")]
+    forms.append(
+        f"({word} GLOB '{day}{minute}:{two}.[0-9]*' AND SUBSTR({word}, 21) NOT GLOB '*[^0-9]*')"
+    )
+    return f"({' OR '.join(forms)})"
 
 
 # Where year, month and day stand, of dates whose year is last, and what parts them.
 _LAST = {"d.m.y": (7, 4, 1, "."), "m/d/y": (7, 1, 4, "/"), "d/m/y": (7, 4, 1, "/")}
 
 
-def _year_first(written: str, name: str) -> str:
-    """A date as `a.x`: with its year first, in universal time, NULL where it has another zone."""
-    bare = f"TRIM(CAST({name} AS VARCHAR))"
-    for zone in ("+00:00", "+0000", "+00"):
-        bare = f"REPLACE({bare}, '{zone}', '')"
+def _year_first(written: str, name: str, once: str) -> str:
+    """A date as `a.x`: with its year first, without its zone where that is universal time."""
+    zones = "".join(
+        f" WHEN SUBSTR(y.x, LENGTH(y.x) - {len(zone) - 1}) = '{zone}' "
+        f"THEN RTRIM(SUBSTR(y.x, 1, LENGTH(y.x) - {len(zone)}))"
+        for zone in ("+00:00", "-00:00", "+0000", "-0000", "+00", "-00", "UTC", "Z")
+    )
+    bare = f"CASE WHEN SUBSTR(y.x, 14, 1) <> ':' THEN y.x{zones} ELSE y.x END"
     found = "z.x"
     if written == "y/m/d":
-        found = "REPLACE(z.x, '/', '-')"
+        found = (
+            "CASE WHEN SUBSTR(z.x, 5, 1) = '/' AND SUBSTR(z.x, 8, 1) = '/' THEN "
+            "REPLACE(z.x, '/', '-') ELSE z.x END"
+        )
     elif written in _LAST:
         *places, mark = _LAST[written]
         year, month, day = (f"SUBSTR(z.x, {at}, {4 if at == 7 else 2})" for at in places)
         is_last = f"SUBSTR(z.x, 3, 1) = '{mark}' AND SUBSTR(z.x, 6, 1) = '{mark}'"
         turned = f"{year} || '-' || {month} || '-' || {day} || SUBSTR(z.x, 11)"
         found = f"CASE WHEN {is_last} THEN {turned} ELSE z.x END"
-    zoned = "SUBSTR(z.x, 11) LIKE '%+%' OR SUBSTR(z.x, 11) LIKE '%-%'"
-    found = f"CASE WHEN {zoned} THEN NULL ELSE REPLACE({found}, ',', '.') END"
-    return f"(SELECT {found} AS x FROM (SELECT RTRIM({bare}, 'ZUTC ') AS x) AS z) AS a"
+    return (
+        f"(SELECT {once}REPLACE({found}, ',', '.') AS x FROM (SELECT {once}{bare} AS x FROM "
+        f"(SELECT {once}TRIM(CAST({name} AS VARCHAR)) AS x) AS y) AS z) AS a"
+    )
 
 
 # --------------------------------------------------------------------------- words of SQL
 def quoted(name: str) -> str:
     """A name as SQL takes any."""
+    if NUL in str(name):
+        raise ValueError(
+            f"databases take no name with a NUL: {name!r:.80}. Rename it before you fit."
+        )
     return '"' + str(name).replace('"', '""') + '"'
 
 
-def text(word: str) -> str:
+def text(word: str, dialect: str) -> str:
     """A word as a constant."""
-    return "'" + str(word).replace("'", "''") + "'"
+    if NUL in word and dialect == POSTGRESQL:
+        raise ValueError(f"PostgreSQL takes no text with a NUL: {word!r:.80}. Rename it.")
+    made = "'" + word.replace("'", "''") + "'"
+    made = made.replace(NUL, f"' || {'CHAR' if dialect == SQLITE else 'CHR'}(0) || '")
+    return f"({made})" if NUL in word else made
 
 
 def number(value: float) -> str:

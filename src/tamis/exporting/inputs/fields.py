@@ -80,7 +80,8 @@ def fields_of(reading: dict[str, Any] | None, columns: np.ndarray, names: list[s
     reading = reading or {}
     bits = int(reading.get("hash_bits") or 0)
     if "layout" in reading:
-        return fields_of_table(Layout.from_dict(reading["layout"]), {int(c) for c in columns})
+        gaps = GAPS if reading["format"] in ("csv", "tsv") else ()
+        return fields_of_table(Layout.from_dict(reading["layout"]), {int(c) for c in columns}, gaps)
     if bits and reading.get("format") != "npz":
         kind = HASHED_NAMES if reading["format"] == "vw" else HASHED_NUMBERS
         return Fields(kind, [], bits, 0, 1 if reading.get("zero_based") is False else 0)
@@ -88,7 +89,7 @@ def fields_of(reading: dict[str, Any] | None, columns: np.ndarray, names: list[s
     return Fields(LISTED, found)
 
 
-def fields_of_table(layout: Layout, kept: set[int], gaps: tuple[str, ...] = GAPS) -> Fields:
+def fields_of_table(layout: Layout, kept: set[int], gaps: tuple[str, ...] = ()) -> Fields:
     """Fields of a table; those without a kept column are left out."""
     made = {NUMBER: _of_number, WORDS: _of_words, DATE: _of_date, TEXT: _of_text}
     found = []

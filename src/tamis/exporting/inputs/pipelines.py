@@ -104,7 +104,7 @@ def fields_before(steps: Steps, columns: np.ndarray, names: list[str]) -> Fields
         found = [Field(name, int(c)) for name, c in zip(names, columns, strict=True)]
         return Fields(LISTED, found, gaps=())
     if isinstance(first, Table):
-        return fields_of_table(Layout.from_dict(first.layout_), kept, gaps=())
+        return fields_of_table(Layout.from_dict(first.layout_), kept)
     if is_vectoriser(first):
         text = text_of(first, steps.weighing).pruned(kept)
         return Fields(ONE_TEXT, [Field(WORD, gap=-1, text=text)], gaps=(), records=True)

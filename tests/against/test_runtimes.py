@@ -73,6 +73,19 @@ def test_onnx_runtime_says_the_same(name, inputs, fitted):
         assert told["predictions"].tolist() == model.predict(X).tolist()
 
 
+@pytest.mark.parametrize("size", [1e-46, 1e40])
+def test_onnx_takes_no_columns_that_float32_cannot_hold(size):
+    scaled = X[:, :2] * size
+    model = FTRLClassifier(alpha=0.0, random_state=0).fit(scaled, X[:, 0] > 0)
+    for inputs in ("all", "kept"):
+        with pytest.raises(ValueError, match="Pass inputs='fields'"):
+            exported(model, "onnx", inputs=inputs)
+    names = [f"x{k}" for k in linear_of(model).columns]
+    given = {name: scaled[:, [int(name[1:])]] for name in names}
+    found = session_of(model, inputs="fields")(given)
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(scaled), atol=1e-6)
+
+
 def test_onnx_holds_the_kept_columns_alone(fitted):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     model = fitted["two"]

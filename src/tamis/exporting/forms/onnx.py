@@ -6,6 +6,8 @@ from tamis.exporting.forms.onnx_fields import scores_of_fields
 from tamis.exporting.forms.onnx_graph import Graph
 from tamis.exporting.linear import IDENTITY, SOFTMAX, Linear
 
+FLOATS = 1e37  # about the largest number of float32, and one by the smallest
+
 
 def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
     """The bytes of the file.
@@ -33,6 +35,7 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
     if inputs == "fields":
         scores = scores_of_fields(graph, linear)
     else:
+        _refuse_sizes(linear)
         columns = linear.n_features if inputs == "all" else len(linear.columns)
         rows = graph.input("rows", columns)
         if inputs == "all":
@@ -50,6 +53,22 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
     model = graph.made(linear)
     onnx.checker.check_model(model)
     return model.SerializeToString()
+
+
+def _refuse_sizes(linear: Linear) -> None:
+    """Refuse columns that float32 has no numbers for: a weight is large where they are tiny."""
+    weights = np.abs(linear.weights).max(axis=1, initial=0.0)
+    spreads = np.ones(len(weights)) if linear.spread is None else linear.spread
+    wrong = (weights > FLOATS) | (spreads * FLOATS < 1.0) | (spreads > FLOATS)
+    if len(weights) and weights.max() * FLOATS < 1.0:
+        wrong[:] = True
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise ValueError(
+            f"the graph takes columns as float32, which has numbers from {1 / FLOATS:.0e} to "
+            f"{FLOATS:.0e}, and {linear.names[at]!r:.80} has a weight of {weights[at]:.3g}. Pass "
+            "inputs='fields', whose numbers are doubles, or fit it in other units."
+        )
 
 
 def _probabilities(graph: Graph, linear: Linear, scores: str) -> str:

@@ -1,6 +1,7 @@
 """Hostile names, classes, levels and values: exports say what `predict` says, or refuse."""
 
 import json
+import re
 import sqlite3
 from itertools import islice
 
@@ -230,3 +231,20 @@ def test_labels_and_classes_of_a_refused_row_are_missing():
 def test_a_column_of_rare_words_alone():
     linear = handmade([2.0], [Field("city", words={}, rest=0, gap=-1)])
     assert run_query(sql_of(linear), ["city"], [["ulm"], [None]])["tamis_score"] == (2.5, 0.5)
+
+
+# --------------------------------------------------------------------------- Markdown
+RUNS = ["<script>alert(1)</script>", "<img src=x onerror=f()>", "[a](javascript:f())", "a|b`c`"]
+
+
+def test_markdown_runs_nothing_of_a_name():
+    X = np.random.default_rng(0).normal(size=(80, 4))
+    frame = pd.DataFrame(X, columns=RUNS)
+    y = np.where(X.sum(axis=1) > 0, RUNS[0], RUNS[2])
+    model = FTRLClassifier(alpha=0.0, random_state=0).fit(frame, y)
+    card = exported(model, "scorecard").decode()
+    page = tamis.report(model, frame, y, title=RUNS[1]).to_markdown()
+    for text in (card, page):
+        assert "&lt;script>" in text
+        assert "&lt;img" in text
+        assert not re.search(r"<|(?<!\\)[\[`]", text)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import tamis
-from tamis import FTRLClassifier, Table, open_rows, train
+from tamis import FTRLClassifier, Table, open_rows, train, write_page
 from tamis.read.rows import ReadError
 
 pytestmark = pytest.mark.quick
@@ -206,6 +206,30 @@ def test_urls(tmp_path):
     assert stacked(rows).tolist() == [[1, 1, 0], [2, 0, 1]] * 2
     with pytest.raises(ReadError, match=r"memory://tables/nobody\.csv: it cannot be read"):
         open_rows("memory://tables/nobody.csv")
+
+
+def test_addresses_are_told_without_their_secrets(tmp_path):
+    pytest.importorskip("fsspec")
+    address = "memory://eve:s3cr3t@tables/nobody.csv?token=s3cr3t"
+    with pytest.raises(ReadError) as caught:
+        open_rows(address)
+    assert "memory://...@tables/nobody.csv?..." in str(caught.value)
+    assert "s3cr3t" not in str(caught.value)
+    page = tmp_path / "page.html"
+    facts = {"command": f"tamis fit {address} --report"}
+    write_page(page, title="A page", audit={"files": [address]}, facts=facts)
+    text = page.read_text(encoding="utf-8")
+    assert "s3cr3t" not in text
+    assert "memory://...@tables/nobody.csv?... --report" in text
+
+
+def test_a_local_copy_is_not_called_by_the_query():
+    fsspec = pytest.importorskip("fsspec")
+    with fsspec.open("memory://tables/a.csv?key=s3cr3t", "wb") as file:
+        file.write(b"n,c,y\n1,u,0\n2,v,1\n")
+    rows = open_rows("memory://tables/a.csv?key=s3cr3t")
+    assert "s3cr3t" not in rows.files[0]
+    assert rows.format == "csv"
 
 
 def test_urls_without_fsspec(monkeypatch):

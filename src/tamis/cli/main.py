@@ -14,6 +14,7 @@ import time
 import warnings
 from typing import Any, NoReturn
 
+from tamis.base.machine.screen import without_secrets
 from tamis.cli.methods import UsageError
 from tamis.cli.parser import make_parser
 from tamis.cli.say import complain, note
@@ -60,7 +61,8 @@ def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
     stop = stop or Stop()
     parser = make_parser()
     given = parser.parse_args(arguments)
-    given.words = ["tamis", *(sys.argv[1:] if arguments is None else arguments)]
+    words = sys.argv[1:] if arguments is None else arguments
+    given.words = ["tamis", *map(without_secrets, words)]  # pages show them
     warnings.showwarning = _note
     stop.folder = getattr(given, "checkpoint", None)
     if given.command in ("fit", "predict", "check", "inspect", "select"):

@@ -2,7 +2,7 @@
 
 import sys
 
-from tamis.base.machine.screen import for_terminal
+from tamis.base.machine.screen import for_terminal, without_secrets
 from tamis.cli.words import in_options
 
 
@@ -18,4 +18,4 @@ def note(text: str) -> None:
 
 def complain(text: str) -> None:
     """A line on standard error, in words of the command line."""
-    print(for_terminal(in_options(text)), file=sys.stderr)
+    print(for_terminal(without_secrets(in_options(text))), file=sys.stderr)

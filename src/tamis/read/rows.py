@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.machine.screen import for_terminal
+from tamis.base.machine.screen import for_terminal, without_secrets
 
 SHOWN = 40  # bytes of a bad line that a message quotes
 LISTED = 10  # bad lines that are remembered
@@ -18,7 +18,7 @@ class ReadError(ValueError):
     """A file that cannot be read as asked; it names file, line, column, text and way out."""
 
     def __init__(self, message: str = ""):
-        super().__init__(for_terminal(message))  # it quotes files
+        super().__init__(for_terminal(without_secrets(message)))  # it quotes files
 
 
 class CountsFromZero(ReadError):
@@ -100,7 +100,7 @@ class Context:
         if not self.skip:
             raise kind(message)
         self.zeros += kind is CountsFromZero
-        self.bad.note(for_terminal(message))
+        self.bad.note(for_terminal(without_secrets(message)))
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Names that come from data, made safe for a terminal, lines of text, JSON, a spreadsheet.
+"""Names that come from data, made safe for a terminal, a line, JSON, a spreadsheet, Markdown.
 
 A column, a class or a file may be called anything: an escape sequence that clears the screen, a
 U+202E that turns the rest of the line around, a line break, a formula.
@@ -18,6 +18,12 @@ _HIDDEN = re.compile(f"[{_UNSEEN}]")
 _BREAKING = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _PLAIN = str.maketrans({"±": "+-", "−": "-", "–": "-", "…": "..."})
+_ENTITIES = {"<": "&lt;", "&": "&amp;"}
+_MARKUP = re.compile(r"[\\`*\[\]|<&]")  # what begins code, a link, a cell, a tag, an entity
+# scheme, user and password, the rest, and what is asked for: keys come there
+_ADDRESS = re.compile(
+    r"(\b[A-Za-z][\w+.-]*://)([^\s/?#]*@)?([^\s?]*)(\?\S*?(?=[:;,.)'\"]*(?:\s|$)))?"
+)
 _FORMULA = tuple("=+-@＝＋－＠")  # the wide forms are formulas too
 
 
@@ -57,6 +63,22 @@ def for_csv(value: object) -> int | float | str | None:
     text = for_terminal(value)
     formula = text.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(text)
     return f"'{text}" if formula else text
+
+
+def for_markdown(text: object) -> str:
+    """The text on one line of Markdown or in a cell, without anything that is markup."""
+    line = for_terminal(" ".join(str(text).split()))
+    return _MARKUP.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), line)
+
+
+def without_secrets(text: object) -> str:
+    """The text, addresses in it without user, password and query: `s3://...@host/rows.csv?...`."""
+    return _ADDRESS.sub(_shortened, str(text))
+
+
+def _shortened(found: re.Match) -> str:
+    scheme, user, place, query = found.groups()
+    return f"{scheme}{'...@' if user else ''}{place}{'?...' if query else ''}"
 
 
 def _is_seen(character: str) -> bool:

@@ -13,6 +13,7 @@ from scipy.stats import spearmanr
 
 import tamis
 from tamis.base.looks import check_sparse
+from tamis.base.machine.screen import for_markdown
 from tamis.exporting.inputs.fields import Field
 from tamis.exporting.linear import LOGISTIC, Linear
 
@@ -75,7 +76,7 @@ def scorecard_of(linear: Linear, points: int = 10, X: Any = None) -> str:
     for k in order:
         unit = "" if card.units[k] == 1.0 else f", for every {card.units[k]:,.12g}"
         if card.points[k]:
-            lines.append(f"| {_cell(names[k])}{unit} | {card.points[k]:+d} |")
+            lines.append(f"| {for_markdown(names[k])}{unit} | {card.points[k]:+d} |")
     lines += ["", _way(linear, card), "", *_meaning(linear, card)]
     lines += ["", *_cost(card, int(np.count_nonzero(card.points == 0)))]
     return "\n".join([*lines, "", f"Made by tamis {tamis.__version__}.", ""])
@@ -178,9 +179,11 @@ def _way(linear: Linear, card: Card) -> str:
     numbers = [field for field in listed if field.number in kept]
     gaps = [(f.name, f.centre if f.fill is None else f.fill) for f in numbers if _takes_gaps(f)]
     if gaps:
-        told = (f"{_cell(name)} {value:.6g}" for name, value in gaps)
+        told = (f"{for_markdown(name)} {value:.6g}" for name, value in gaps)
         lines.append(f"A gap counts as {', '.join(told)}.")
-    if weighed := [_cell(f.name) for f in listed if f.text and (f.text.norm or f.text.factors)]:
+    if weighed := [
+        for_markdown(f.name) for f in listed if f.text and (f.text.norm or f.text.factors)
+    ]:
         lines.append(
             f"A word of a text ({', '.join(weighed)}) counts by its weight in the text, which "
             "takes a program to find."
@@ -198,7 +201,7 @@ def _meaning(linear: Linear, card: Card) -> list[str]:
     if linear.classes is None:
         begun = -card.threshold / card.scale
         return [f"The number is {begun:.6g} and the points divided by {card.scale:.6g}."]
-    first, second = (_cell(name) for name in linear.classes)
+    first, second = (for_markdown(name) for name in linear.classes)
     lines = [f"More than {card.threshold:.2f} points: {second}; else {first}."]
     if linear.link != LOGISTIC:
         return lines
@@ -229,8 +232,3 @@ def _cost(card: Card, gone: int) -> list[str]:
         f"({share:.2%}), and no score by more than {error['largest']:.3g}."
     )
     return lines
-
-
-def _cell(text: object) -> str:
-    """A name in a table."""
-    return " ".join(str(text).split()).replace("|", "\\|")

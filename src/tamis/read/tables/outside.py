@@ -84,7 +84,7 @@ def _copied(name: StrPath, folder: str) -> list[str]:
         for number, remote in enumerate(fsspec.open_files(name, "rb")):
             place = os.path.join(folder, f"{number}-{len(os.listdir(folder))}")
             os.mkdir(place)
-            local = os.path.join(place, os.path.basename(remote.path) or "file")
+            local = os.path.join(place, os.path.basename(remote.path.partition("?")[0]) or "file")
             with remote as far, open(local, "wb") as near:
                 shutil.copyfileobj(far, near, 1 << 20)
             found.append(local)

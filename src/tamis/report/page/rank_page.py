@@ -4,6 +4,7 @@ from importlib.resources import files
 from os import PathLike
 
 from tamis.base.machine.disk import replacing
+from tamis.base.machine.screen import without_secrets
 from tamis.report.page.features import script_safe
 from tamis.report.page.page import whole_page
 from tamis.report.page.sheet import Sheet
@@ -88,7 +89,8 @@ def write_association_page(
     if facts:
         sheet.section("making", "How this was made")
         sheet.pairs(
-            [(safe(name), safe(value)) for name, value in facts.items()], "Corpus and settings."
+            [(safe(name), safe(without_secrets(value))) for name, value in facts.items()],
+            "Corpus and settings.",
         )
     sheet.close()
     style, script = (

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from tamis.base.machine.screen import without_secrets
 from tamis.judge.supports import kept_by
 from tamis.report.page import charts, features
 from tamis.report.page import material as read
@@ -51,7 +52,9 @@ def data_section(sheet: Sheet, audit: dict | None) -> None:
     sheet.section("data", "The data")
     files = audit.get("files") or []
     files = [files] if isinstance(files, str) else files
-    lines = [("Files", "<br>".join(name_span(one) for one in files))] if files else []
+    lines = (
+        [("Files", "<br>".join(name_span(without_secrets(one)) for one in files))] if files else []
+    )
     for key, (name, text) in AUDITED.items():
         if audit.get(key) is not None:
             lines.append((name, text(audit[key])))
@@ -339,7 +342,10 @@ def _setting(value) -> str:
 
 def making_section(sheet: Sheet, model, record, facts) -> None:
     """Seeds, versions, settings, what was skipped or refused."""
-    lines = [(safe(name), name_span(value, 2000)) for name, value in (facts or {}).items()]
+    lines = [
+        (safe(name), name_span(without_secrets(value), 2000))
+        for name, value in (facts or {}).items()
+    ]
     if model is not None:
         shown = safe(without_addresses(" ".join(repr(model).split())), 2000)
         lines.append(("Model", f"<code>{shown}</code>"))

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from tamis.base.machine.disk import refuse_inputs, sources_of
-from tamis.base.machine.screen import for_output
+from tamis.base.machine.screen import for_markdown, for_output
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.verdict.checks import FOUND, PASSED, Check, run_checks
 from tamis.judge.verdict.evidence import Evidence
@@ -68,11 +68,16 @@ class Report:
 
     def to_markdown(self) -> str:
         """The report as Markdown: sentences, checks, the most important features."""
-        lines = [f"# {_escaped(self.title)}", "", *(f"{one}  " for one in self.sentences), ""]
+        lines = [
+            f"# {for_markdown(self.title)}",
+            "",
+            *(f"{for_markdown(one)}  " for one in self.sentences),
+            "",
+        ]
         lines += ["| check | about | state | what was found |", "| --- | --- | --- | --- |"]
         lines += [
             f"| {one.code} | {one.title} | {one.state} | "
-            f"{_escaped(f'{one.said} {one.advice}'.strip())} |"
+            f"{for_markdown(f'{one.said} {one.advice}'.strip())} |"
             for one in self.checks
         ]
         evidence = self._evidence
@@ -82,7 +87,7 @@ class Report:
             sizes = dict(zip(evidence.kept.tolist(), evidence.importance.tolist(), strict=True))
             most = max(sizes.values()) or 1.0
             lines += [
-                f"| {_escaped(evidence.name(int(j)))} | {sizes[int(j)] / most:.3f} |"
+                f"| {for_markdown(evidence.name(int(j)))} | {sizes[int(j)] / most:.3f} |"
                 for j in ranked
             ]
         return "\n".join([*lines, ""])
@@ -188,10 +193,3 @@ def _last_step(model: Any, names: Any, tables: list) -> tuple[Any, Any, list]:
     with contextlib.suppress(AttributeError):  # of a step that does not name its columns
         names = before.get_feature_names_out(names)
     return model[-1], names, [None if one is None else before.transform(one) for one in tables]
-
-
-def _escaped(text: str) -> str:
-    """Text inside a cell of Markdown."""
-    return (
-        " ".join(str(text).split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-    )

@@ -159,13 +159,19 @@ def exported(
 
 def _exported(model, form, names, task, *, dialect, table, inputs, points, X) -> bytes:
     linear = linear_of(model, task, names)
-    if form == "onnx":
-        return onnx_of(linear, inputs)
-    if form == "sql":
-        return sql_of(linear, dialect, table).encode()
-    if form == "scorecard":
-        return scorecard_of(linear, points, _taken(model, X)).encode()
-    return (json_of if form == "json" else python_of)(linear).encode()
+    try:
+        if form == "onnx":
+            return onnx_of(linear, inputs)
+        if form == "sql":
+            return sql_of(linear, dialect, table).encode()
+        if form == "scorecard":
+            return scorecard_of(linear, points, _taken(model, X)).encode()
+        return (json_of if form == "json" else python_of)(linear).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"a name holds {error.object[error.start]!r}, half a character, which {form} cannot "
+            "hold. Rename it, or export to json or python."
+        ) from None
 
 
 def _taken(model: Any, X: Any) -> Any:

@@ -23,10 +23,10 @@ class Graph:
 
     def input(self, name: str, width: int | None, kind: int | None = None) -> str:
         """A tensor of rows that is given."""
-        if name in OUTPUTS or name.startswith(INSIDE):
+        if not name or name in OUTPUTS or name.startswith(INSIDE):
             raise ValueError(
-                f"a graph cannot have an input {name!r}, which is a name of its own. Rename the "
-                "column before you fit, or pass inputs='kept'."
+                f"a graph cannot have an input {name!r}, which is empty or a name of its own. "
+                "Rename the column before you fit, or pass inputs='kept'."
             )
         kind = self.onnx.TensorProto.FLOAT if kind is None else kind
         self.inputs.append(self.onnx.helper.make_tensor_value_info(name, kind, [None, width]))

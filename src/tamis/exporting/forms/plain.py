@@ -3,6 +3,7 @@
 import json
 
 import tamis
+from tamis.base.machine.screen import for_json
 from tamis.exporting.forms.python import date_facts, text_facts
 from tamis.exporting.inputs.fields import ONE_TEXT, Field
 from tamis.exporting.linear import LINKS, Linear
@@ -25,7 +26,8 @@ HASHED = {
 
 def json_of(linear: Linear) -> str:
     """The text of the file."""
-    return json.dumps(document(linear), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(document(linear), indent=1, ensure_ascii=False, allow_nan=False)
+    return for_json(text) + "\n"
 
 
 def document(linear: Linear) -> dict:

@@ -33,7 +33,7 @@ BITS, FIRST, BASE = 0, 0, 0  # of hashes, first hashed column, first number of a
 
 # ------------------------------------------------------------------------------------------------
 SEED, PRIME, WHOLE = 0xCBF29CE484222325, 0x100000001B3, 0xFFFFFFFFFFFFFFFF
-DAY = 86400
+DAY, LARGEST = 86400, 1e50
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
@@ -103,7 +103,7 @@ def _of_sequence(row):
         if value is None or value != value:
             value = fills.get(column, math.nan)
         value = float(value)
-        if not math.isfinite(value):
+        if not abs(value) <= LARGEST:
             raise ValueError(f"column {column} is {value}")
         yield column, value
 
@@ -154,7 +154,10 @@ def _number(name, value):
     if name in COMMAS and isinstance(value, str):
         value = value.replace(".", "").replace(",", ".")
     centre, spread = UNITS.get(name, (0.0, 1.0))
-    return (float(value) - centre) / spread
+    found = (float(value) - centre) / spread
+    if not abs(found) <= LARGEST:
+        raise ValueError(f"{value!r} of the field {name!r} is no number that a model takes")
+    return found
 
 
 def _of_date(name, word):

@@ -20,7 +20,6 @@ from tamis import (
     OnlineClassifier,
     SOFSClassifier,
     Table,
-    export,
 )
 from tamis.base.border import take_matrix
 from tamis.base.rows import has_duplicates
@@ -500,14 +499,6 @@ def test_words_beside_numbers_are_no_classes():
             FOBOSClassifier().partial_fit(X, np.arange(N) % 2, classes=classes)
     with pytest.raises(ValueError, match="kinds"):
         FDRSelector().fit_rows([(X, words), (X, np.arange(N) % 2)])
-
-
-@pytest.mark.parametrize("form", ["json", "sql", "scorecard"])
-def test_labels_that_no_file_holds_are_refused(form, tmp_path):
-    model = quiet(FOBOSClassifier().fit, X, np.where(np.arange(N) % 2, "\ud800", "b"))
-    with pytest.raises(ValueError, match="ud800"):
-        export(model, tmp_path / "model", to=form)
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_frame_without_columns_says_so():

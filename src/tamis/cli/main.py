@@ -47,7 +47,9 @@ def _take_closed_streams() -> None:
         if stream is None:
             os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, which is this one
             if number:
-                vars(sys)[("", "stdout", "stderr")[number]] = open(number, "w")  # noqa: SIM115
+                vars(sys)[("", "stdout", "stderr")[number]] = open(  # noqa: SIM115
+                    number, "w", encoding="utf-8"
+                )
 
 
 def _exit_late(code: int) -> None:

@@ -97,24 +97,17 @@ def export(
     """
     refuse_inputs(path, sources_of(model))
     form = form_of(path, to)
-    try:
-        content = exported(
-            model,
-            form,
-            names=names,
-            task=task,
-            dialect=dialect,
-            table=table,
-            inputs=inputs,
-            points=points,
-            X=X,
-        )
-    except UnicodeEncodeError as error:
-        lone = error.object[error.start : error.end]
-        raise ValueError(
-            f"a label or name of the model holds {lone!r}, half of a character, which no file in "
-            "UTF-8 holds. Rename it and fit again."
-        ) from None
+    content = exported(
+        model,
+        form,
+        names=names,
+        task=task,
+        dialect=dialect,
+        table=table,
+        inputs=inputs,
+        points=points,
+        X=X,
+    )
     with replacing(path, "write") as file:
         file.write(content)
 
@@ -147,17 +140,6 @@ def exported(
     X: Any = None,
 ) -> bytes:
     """A model in a form, as bytes."""
-    options = {"dialect": dialect, "table": table, "inputs": inputs, "points": points, "X": X}
-    try:
-        return _exported(model, form, names, task, **options)
-    except UnicodeEncodeError as error:
-        word = error.object[max(0, error.start - 20) : error.end]
-        raise ValueError(
-            f"{word!r}: a name with a lone surrogate, which is no text in UTF-8. Rename it."
-        ) from None
-
-
-def _exported(model, form, names, task, *, dialect, table, inputs, points, X) -> bytes:
     linear = linear_of(model, task, names)
     try:
         if form == "onnx":

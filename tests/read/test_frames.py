@@ -3,6 +3,9 @@
 import datetime
 import os
 import pickle
+import runpy
+import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -268,3 +271,174 @@ def test_words_where_numbers_are_wanted_name_the_way_out():
             model.fit(frame, [0, 1])
     with pytest.raises(TypeError, match="Got ndarray: arrays go to a model's fit"):
         open_rows(np.zeros((3, 3)))
+
+
+# --------------------------------------------------------------------------- values of any type
+ZIPS = [10115, 20095, 80331, 50667] * 10
+OPEN = [int(zip in (10115, 80331)) for zip in ZIPS]
+
+
+@pytest.mark.parametrize("written", [int, float, str, lambda z: f"{z}.0", Decimal])
+def test_whole_numbers_are_one_category_however_they_are_written(written, tmp_path):
+    table = Table(kinds={"zip": "category"}).fit({"zip": ZIPS})
+    assert table.get_feature_names_out()[0] == "zip=10115"
+    column = [written(z) for z in ZIPS]
+    wanted = table.transform({"zip": ZIPS}).toarray()
+    assert np.array_equal(table.transform({"zip": column}).toarray(), wanted)
+    assert np.array_equal(table.transform(pd.DataFrame({"zip": column})).toarray(), wanted)
+    mixed = {"zip": column[:20] + ZIPS[20:]}
+    again = Table(kinds={"zip": "category"}).fit(mixed)
+    assert again.get_feature_names_out().tolist() == table.get_feature_names_out().tolist()
+    # A file, its model on other files and on frames, and what leaves Python.
+    pd.DataFrame({"zip": ZIPS, "y": OPEN}).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame({"zip": column, "y": OPEN}).to_csv(tmp_path / "b.csv", index=False)
+    for bits in (None, 8):
+        rows = open_rows(tmp_path / "a.csv", kinds={"zip": "category"}, hash_bits=bits)
+        model = train(FTRLClassifier(), rows, passes=3, progress=False)
+        assert model.score({"zip": column}, OPEN) == 1.0
+        read = open_rows(tmp_path / "b.csv", schema=model.reading_)
+        assert np.array_equal(stacked(read), stacked(rows))
+        assert not any("has not seen" in note for note in read.notes)
+        scores = model.decision_function({"zip": ZIPS[:4]})
+        tamis.export(model, tmp_path / "m.py", to="python")
+        space = runpy.run_path(str(tmp_path / "m.py"))
+        assert [space["score"]({"zip": z}) for z in column[:4]] == pytest.approx(scores)
+
+
+@pytest.mark.parametrize("written", [bool, int, float, str, lambda v: str(v).lower()])
+@pytest.mark.parametrize("fitted", [bool, int, lambda v: str(v).upper()])
+def test_truth_is_one_category_however_it_is_written(written, fitted):
+    table = Table(kinds={"open": "category"}).fit({"open": [fitted(bool(v)) for v in OPEN]})
+    assert len(table.get_feature_names_out()) == 2
+    X = table.transform({"open": [written(bool(v)) for v in OPEN]}).toarray()
+    assert X[:, 1].tolist() == OPEN
+    assert X[:, 0].tolist() == [not v for v in OPEN]
+
+
+def test_levels_that_the_model_has_not_seen_are_said(tmp_path):
+    table = Table(kinds={"zip": "category"}).fit({"zip": ZIPS})
+    with pytest.warns(UserWarning, match=r"levels that the model has not seen in 'zip' \(3 of 4"):
+        table.transform({"zip": [1, 2, 3, 10115]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table.transform({"zip": [1, 2, 10115, 10115]})  # one half
+        rare = {"city": [*"abcd" * 30, *map(str, range(180))]}
+        Table().fit(rare).transform(rare)  # most levels were rare when it was fitted, too
+    pd.DataFrame({"zip": ZIPS, "y": OPEN}).to_csv(tmp_path / "a.csv", index=False)
+    pd.DataFrame({"zip": [f"D-{z}" for z in ZIPS]}).to_csv(tmp_path / "b.csv", index=False)
+    rows = open_rows(tmp_path / "a.csv", kinds={"zip": "category"})
+    assert stacked(rows).shape == (40, 4)
+    assert not rows.notes[1:]
+    other = open_rows(tmp_path / "b.csv", schema=rows.schema, target=False)
+    assert stacked(other).sum() == 0.0
+    assert "has not seen in 'zip' (40 of 40 rows)" in other.notes[-1]
+
+
+SAME_NAMES = {
+    "dict": {1: [1, 2, 3], "1": [2, 3, 5]},
+    "list of dicts": [{1: 1, "1": 2}, {1: 2}, {"1": 3}],
+    "pandas": pd.DataFrame([[1, 2], [2, 3], [3, 5]], columns=[1, "1"]),
+    "pandas, repeated": pd.DataFrame([[1, 2], [2, 3], [3, 5]], columns=["a", "a"]),
+}
+
+
+@pytest.mark.parametrize("kind", SAME_NAMES)
+def test_two_columns_of_one_name_are_refused(kind):
+    with pytest.raises(ReadError, match=r"two columns have the same name as a word: (1|'a') and "):
+        Table().fit(SAME_NAMES[kind])
+
+
+def test_names_that_are_numbers_beside_words():
+    frame = pd.DataFrame({1: [1.0, 2.0, 4.0], "b": [2, 3, 5]})
+    assert Table().fit(frame).transform(frame).shape == (3, 2)
+
+
+def hours(*values):
+    return [None if value is None else datetime.timedelta(hours=value) for value in values]
+
+
+def as_masked():
+    return np.ma.array([1.5, 99.0, 3.0], mask=[False, True, False])
+
+
+NUMBERS = {  # columns of 1.5, a gap and 3, or of so many hours in seconds
+    "Decimal": lambda: [Decimal("1.5"), Decimal("NaN"), Decimal(3)],
+    "signalling": lambda: [Decimal("1.5"), Decimal("sNaN"), Decimal(3)],
+    "Arrow's decimals": lambda: pa("array", [Decimal("1.5"), None, Decimal(3)]),
+    "Polars' decimals": lambda: pl("Series", [Decimal("1.5"), None, Decimal(3)]),
+    "masked": as_masked,
+    "masked words": lambda: np.ma.array(["1.5", "x", "3"], mask=as_masked().mask).astype(object),
+    "flags": lambda: [Decimal("1.5"), np.float32("nan"), 3.0],
+    "timedelta": lambda: hours(1.5, None, 3),
+    "timedelta64": lambda: pd.Series(hours(1.5, None, 3)),
+    "minutes": lambda: np.array([90, "NaT", 180], "m8[m]"),
+    "seconds of ns": lambda: np.array([90, "NaT", 180], "m8[m]").astype("m8[ns]"),
+    "Arrow's durations": lambda: pa("array", hours(1.5, None, 3)),
+    "Polars' durations": lambda: pl("Series", hours(1.5, None, 3)),
+}
+
+
+def pa(name, *values):
+    return getattr(pytest.importorskip("pyarrow"), name)(*values)
+
+
+def pl(name, *values):
+    return getattr(pytest.importorskip("polars"), name)(*values)
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_values_that_are_numbers(kind):
+    column = NUMBERS[kind]()
+    kinds = {"d": "number"} if kind == "masked words" else None
+    table = Table(missing="indicator", units="none", kinds=kinds).fit({"d": column})
+    assert table.kinds_ == {"d": "number"}
+    unit = 3600.0 if any(word in kind for word in ("delta", "durat", "minu", "sec")) else 1.0
+    wanted = [[1.5 * unit, 0.0], [0.0, 1.0], [3.0 * unit, 0.0]]
+    assert table.transform({"d": column}).toarray().tolist() == wanted
+
+
+def test_decimals_and_lengths_of_time_in_a_file(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = {name: NUMBERS[f"Arrow's {name}"]() for name in ("decimals", "durations")}
+    parquet.write_table(pyarrow.table({**columns, "y": [0, 1, 0]}), tmp_path / "a.parquet")
+    rows = open_rows(tmp_path / "a.parquet", missing="zero")
+    assert rows.names == ["decimals", "durations"]
+    assert stacked(rows).tolist() == [[1.5, 5400.0], [0.0, 0.0], [3.0, 10800.0]]
+
+
+@pytest.mark.parametrize(
+    ("column", "what"),
+    [
+        (np.ones((3, 2)), r"holds an array of shape \(3, 2\)"),
+        (np.array(3.0), r"holds an array of shape \(\)"),
+        ([[1], [2], [3]], "holds a value of type list"),
+        ([{"a": 1}, None, None], "holds a value of type dict"),
+    ],
+)
+def test_a_column_has_one_value_a_row(column, what):
+    with pytest.raises(ReadError, match=f"column 'd' {what}"):
+        Table().fit({"d": column, "e": [1, 2, 3]})
+    assert Table(kinds={"d": "skip"}).fit({"d": column, "e": [1, 2, 3]}).kinds_["d"] == "skip"
+
+
+def test_the_same_moment_is_the_same_number():
+    berlin = pd.date_range("2024-03-30 22:30", periods=40, freq="7h", tz="Europe/Berlin")
+    forms = [berlin, berlin.tz_convert("UTC"), berlin.tz_convert("Asia/Tokyo"), list(berlin)]
+    forms.append(pd.Series(berlin))
+    forms.append(pa("array", berlin + pd.Timedelta("3ns")))
+    trends = [Table(units="none").fit_transform({"d": one}).toarray()[:, 0] for one in forms]
+    for trend in trends:
+        assert trend == pytest.approx(trends[0], abs=1e-12)
+    names = [Table().fit({"d": one}).get_feature_names_out().tolist() for one in forms]
+    assert names[0] == names[-1] == names[-2]
+
+
+def test_masked_entries_are_gaps_to_models():
+    X = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        FTRLClassifier().fit(X, [0, 1])
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        FTRLClassifier().fit(X.data, [0, 1]).predict(X)
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        tamis.FTRLRegressor().fit(X.data, np.ma.array([1, 2], mask=[False, True]))

@@ -131,7 +131,7 @@ def check_array(X, **options) -> Any:
     if not options.get("ensure_2d", True):
         _refuse_single(X, name)
     with within_float(name):
-        return validation.check_array(X, **options)
+        return validation.check_array(with_gaps(X), **options)
 
 
 def validate_data(model, X, y="no_validation", **options) -> Any:
@@ -141,7 +141,16 @@ def validate_data(model, X, y="no_validation", **options) -> Any:
     if not isinstance(y, str):  # scikit-learn's word for no targets at all
         _refuse_single(y, "y")
     with within_float("X or y"):
-        return validation.validate_data(model, X, y, **options)
+        return validation.validate_data(model, with_gaps(X), with_gaps(y), **options)
+
+
+def with_gaps(values) -> Any:
+    """Masked entries of an array as NaN, which scikit-learn sees; it drops the mask."""
+    if not (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
+        return values
+    kind = values.dtype.kind
+    dtype = np.result_type(values.dtype, np.float32) if kind in "biuf" else np.dtype(object)
+    return np.ma.filled(values.astype(dtype), np.nan)
 
 
 def check_input(X, name: str = "X") -> None:

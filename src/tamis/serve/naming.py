@@ -12,6 +12,7 @@ import numpy as np
 from tamis.read.tables.chunks import wrong_words
 from tamis.read.tables.frames import Field, part_of
 from tamis.read.tables.layout import NUMBER, TEXT, WORDS, Column, Layout
+from tamis.read.tables.values import is_gap, word_of
 from tamis.serve.loop import SORTED, SUMMED, hash_names
 
 Read = tuple[list, list, list[str]]
@@ -146,11 +147,11 @@ class Fields(Numbers):
             column = self.columns.get(name)
             if column is None:
                 continue
-            if value is None:
+            if is_gap(value):
                 if (place := self._missing(column)) is not None:
                     yield f"{name}=missing", place, 1.0
             elif column.role == WORDS:
-                if (place := self.layout.place_of(column, str(value))) >= 0:
+                if (place := self.layout.place_of(column, word_of(value))) >= 0:
                     yield f"{name}={value}", place, 1.0
             elif column.role == NUMBER and not column.facts:
                 yield name, self.layout.places[name], value
@@ -161,10 +162,10 @@ class Fields(Numbers):
         """Entries of a date, a text or a number that is not as it was in the table."""
         if column.role == NUMBER and not column.words:
             facts = column.facts
-            value = (value - facts["centre"]) / facts["spread"]
+            value = (float(value) - facts["centre"]) / facts["spread"]
             yield column.name, self.layout.places[column.name], value
             return
-        part = part_of({column.name: Field([value])}, [column])
+        part = part_of({column.name: Field(column.name, [value])}, [column])
         for _, sentence in wrong_words(part, self.layout):
             raise ValueError(f"the field {column.name!r}: {sentence}")
         row = self.layout.entries(column, part)

@@ -137,14 +137,31 @@ def _of_fields(row):
         elif name in NUMBERS:
             yield NUMBERS[name], _number(name, value)
         elif name in HASHED:
-            word = _hashed(str(value), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
+            word = _hashed(_level(_word(value)), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
             yield FIRST + word, 1.0
         elif name in DATES:
             yield from _of_date(name, str(value))
         elif name in TEXTS:
             yield from _of_text(name, str(value))
         else:
-            yield WORDS.get(name, {}).get(str(value), RESTS.get(name, -1)), 1.0
+            yield WORDS.get(name, {}).get(_word(value), RESTS.get(name, -1)), 1.0
+
+
+def _word(value):
+    """A value as a word; whole numbers have no point."""
+    if isinstance(value, float) or hasattr(value, "is_nan"):
+        return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+    return str(value)
+
+
+def _level(word):
+    """The level that a word means: 10115.0 means 10115, True and TRUE mean true."""
+    if re.fullmatch(r"-?(0|[1-9]\d*)(\.0)?", word):
+        level = word.removesuffix(".0")
+        return "0" if level == "-0" else level
+    small = word.lower()
+    known = small in ("true", "false") and word in (small, small.upper(), small.title())
+    return small if known else word
 
 
 def _number(name, value):
@@ -153,6 +170,8 @@ def _number(name, value):
         value = {"true": 1.0, "false": 0.0}.get(str(value).lower().strip(), value)
     if name in COMMAS and isinstance(value, str):
         value = value.replace(".", "").replace(",", ".")
+    if hasattr(value, "total_seconds"):
+        value = value.total_seconds()
     centre, spread = UNITS.get(name, (0.0, 1.0))
     found = (float(value) - centre) / spread
     if not abs(found) <= LARGEST:

@@ -6,6 +6,7 @@ import numpy as np
 
 from tamis.exporting.inputs.texts import Text, own_text
 from tamis.read.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
+from tamis.read.tables.values import spellings_of
 
 LISTED, HASHED_NAMES, HASHED_NUMBERS, ONE_TEXT = "fields", "names", "numbers", "text"
 # Words of files that are gaps, in any case.
@@ -119,11 +120,11 @@ def _of_number(column: Column, layout: Layout, kept: set[int]) -> Field | None:
 def _of_words(column: Column, layout: Layout, kept: set[int]) -> Field | None:
     """Words, a column each, or hashed."""
     place, hashed = layout.places[column.name], bool(layout.hash_bits)
-    places = {word: place + k for k, word in enumerate(column.levels)}
+    places = {word: place + k for word, k in spellings_of(column.levels).items()}
     words, rest = {word: c for word, c in places.items() if c in kept}, -1
-    if column.facts.get("rare") and place + len(places) in kept:
+    if column.facts.get("rare") and place + len(column.levels) in kept:
         # Levels without a weight of their own are not rare.
-        words, rest = places, place + len(places)
+        words, rest = places, place + len(column.levels)
     none = not words and not hashed and rest < 0
     return None if none else Field(column.name, words=words, hashed=hashed, rest=rest)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tamis.read.columns.profile import Figures, Profile
 from tamis.read.tables.layout import NUMBER, TARGET, WORDS, Column
+from tamis.read.tables.values import level_of
 
 LOOKED_AT = 20_000  # different words of a column
 NUMBERS, AT_LEAST = 0.8, 10  # share of rows, and different numbers, of what is meant as numbers
@@ -50,8 +51,8 @@ def doubts_of(columns: list[Column], kinds: dict[str, str], profile: Profile) ->
             f"kinds={{{name!r}: 'skip'}} to leave one out, kinds={{{name!r}: 'text'}} to read its "
             "words one by one"
         )
-    compared = [c.name for c in wordy if c.role in (WORDS, TARGET)]
-    alike = [f"{name} ({pair})" for name in compared if (pair := pair_alike(profile.figures(name)))]
+    compared = [c for c in wordy if c.role in (WORDS, TARGET)]
+    alike = [f"{c.name} ({pair})" for c in compared if (pair := pair_alike(c, profile))]
     if alike:
         yield f"words that differ in blanks or capitals alone are apart: {_listed(alike)}"
 
@@ -77,12 +78,13 @@ def odd_words(figures: Figures) -> str:
     return said + (", ..." if len(odd) > SHOWN else "")
 
 
-def pair_alike(figures: Figures) -> str:
+def pair_alike(column: Column, profile: Profile) -> str:
     """Two words that are the same but for blanks and capitals; empty where there are none."""
-    if len(figures.levels) > ALIKE:
+    words = set(profile.figures(column.name).levels)
+    if len(words) > ALIKE:
         return ""
     known: dict[str, str] = {}
-    for word in sorted(figures.levels):
+    for word in sorted(map(level_of, words) if column.role == WORDS else words):
         other = known.setdefault(" ".join(word.split()).casefold(), word)
         if other != word:
             return f"{other[:20]!r} and {word[:20]!r}"

@@ -3,12 +3,14 @@ that say so.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 from tamis.read.columns.doubts import doubts_of, is_signed
 from tamis.read.columns.profile import NEARLY_ALL, Figures, Profile
 from tamis.read.rows import ReadError
 from tamis.read.tables.layout import DATE, IGNORED, NUMBER, TARGET, TEXT, WORDS, Column
+from tamis.read.tables.values import level_of
 
 # What a user may say of a column, and what becomes of it.
 ASKED = {"number": NUMBER, "category": WORDS, "date": DATE, "text": TEXT, "skip": IGNORED}
@@ -77,13 +79,23 @@ def settle(column: Column, figures: Figures, rare: int | None, decimal: str) -> 
         column.facts |= figures.dates.facts()
     elif column.role == WORDS:
         least = rare if rare is not None else RARE_ROWS if figures.rows >= SMALL else 1
-        often = {word for word, count in figures.levels.items() if count >= least}
-        if not often or len(often) == len(figures.levels):
-            often = set(figures.levels)
+        levels = levels_of(figures)
+        often = {level for level, count in levels.items() if count >= least}
+        if not often or len(often) == len(levels):
+            often = set(levels)
         else:
-            column.facts["rare"] = True
             often.discard("rare")
+            rows = sum(levels.values())
+            column.facts["rare"] = 1.0 - sum(levels[level] for level in often) / rows
         column.levels = sorted(often)
+
+
+def levels_of(figures: Figures) -> Counter[str]:
+    """How many rows have each level of a category."""
+    levels: Counter[str] = Counter()
+    for word, count in figures.levels.items():
+        levels[level_of(word)] += count
+    return levels
 
 
 def in_units(column: Column, figures: Figures) -> None:
@@ -163,7 +175,7 @@ def _date_notes(column: Column, profile: Profile) -> list[str]:
 
 def _rare(column: Column, profile: Profile) -> int:
     """How many levels are rare."""
-    return len(profile.figures(column.name).levels) - len(column.levels)
+    return len(levels_of(profile.figures(column.name))) - len(column.levels)
 
 
 def _commas(profile: Profile, name: str) -> bool:

@@ -255,8 +255,10 @@ class Making:
     def layout(self) -> Layout:
         """The layout, of one column at least."""
         layout = Layout(self.columns, self.options.missing, self.options.hash_bits)
-        if not layout.features:
-            why = "; ".join(f"{name} is {kind}" for name, kind in list(self.kinds.items())[:10])
+        if not layout.width:
+            empty = {c.name: "text without words" for c in layout.features}
+            left_out = list((self.kinds | empty).items())[:10]
+            why = "; ".join(f"{name} is {kind}" for name, kind in left_out)
             raise ReadError(
                 f"{self.file}: no column is left beside the target{f' ({why})' if why else ''}. "
                 "Check target= and ignore=."

@@ -11,7 +11,8 @@ import numpy as np
 from tamis.base.jit import compiled
 from tamis.read.columns.dates import Dates
 from tamis.read.columns.texts import tokens_of
-from tamis.read.tables.layout import FLAGS, MOST_LEVELS, Part, Words, comma_number
+from tamis.read.tables.layout import MOST_LEVELS, Part, Words
+from tamis.read.tables.values import FLAGS, comma_number
 
 CAP = 100_000  # different words of a column, after which it is judged by those
 CHARACTERS = 10_000_000  # of these words together

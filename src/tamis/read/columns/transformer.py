@@ -209,7 +209,7 @@ class Table(TransformerMixin, Estimator):
         if reset:
             self.n_features_in_ = len(names)
             self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(X, "columns") and not hasattr(X, "column_names"):
+        elif hasattr(X, "iloc") and all(isinstance(name, str) for name in X.columns):
             _check_feature_names(self, X, reset=False)
         return X
 

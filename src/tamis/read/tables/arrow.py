@@ -16,7 +16,7 @@ from tamis.read.columns.texts import RowCounts
 from tamis.read.options import Options
 from tamis.read.rows import Context, Misplaced, Position, ReadError, Rows, foreign
 from tamis.read.streams import shown
-from tamis.read.tables.chunks import chunk_of, gap_sentence
+from tamis.read.tables.chunks import chunk_of, gap_sentence, without
 from tamis.read.tables.layout import (
     FEATURES,
     IGNORED,
@@ -30,6 +30,7 @@ from tamis.read.tables.layout import (
     Part,
     Words,
 )
+from tamis.read.tables.values import seconds_of, word_of
 
 LOOKED_AT = 200  # rows that are looked at before all others
 
@@ -98,6 +99,7 @@ def _is_number(kind) -> bool:
         or types.is_floating(kind)
         or types.is_boolean(kind)
         or types.is_decimal(kind)
+        or types.is_duration(kind)
     )
 
 
@@ -177,9 +179,10 @@ def _words(array) -> Words:
     codes = np.asarray(array.indices.cast(arrow.int64()).fill_null(-1))
     words = array.dictionary
     try:
-        return Words(codes, [str(word) for word in words.to_pylist()])
-    except ValueError:  # dates finer than Python's own
-        return Words(codes, words.cast(arrow.string()).to_pylist())
+        return Words(codes, [word_of(word) for word in words.to_pylist()])
+    except ValueError:  # times finer than Python's own
+        coarse = arrow.timestamp("us", words.type.tz)
+        return Words(codes, [word_of(word) for word in words.cast(coarse, safe=False).to_pylist()])
 
 
 def _numbers(array, column: str, name: str) -> np.ndarray:
@@ -189,6 +192,8 @@ def _numbers(array, column: str, name: str) -> np.ndarray:
             f"{name}: column {column!r} is of type {array.type}, where numbers are expected. "
             f"Pass categorical=[{column!r}]."
         )
+    if _pyarrow().types.is_duration(array.type):
+        return seconds_of(array.to_numpy(zero_copy_only=False))
     # A view of the batch where that holds such numbers and none is missing.
     return array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
 
@@ -274,7 +279,7 @@ class ArrowReader:
                     continue
                 said = gap_sentence(column, roles[column], self.options)
                 self._refuse(rows, bad, name, start, said)
-        return part.without(bad) if bad.any() else part
+        return without(part, bad, self.context)
 
     def _refuse(self, wrong, bad, name: str, start: int, rule: str, values=None) -> None:
         """Refuse the rows with something wrong, once each, except those that are bad already."""

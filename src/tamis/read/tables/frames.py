@@ -1,12 +1,12 @@
 """Frames as parts of a table: pandas, Polars, Arrow, dicts of columns, lists of dicts, arrays."""
 
-from collections.abc import Mapping
-from datetime import date
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.border import warn_user
 from tamis.read.columns.making import Making, asked_roles
 from tamis.read.columns.profile import Profile
 from tamis.read.columns.texts import RowCounts
@@ -25,9 +25,14 @@ from tamis.read.tables.layout import (
     Part,
     Words,
 )
-
-NUMBERS = "fiu"  # NumPy's kinds of numbers
-_GONE = ("NAType", "NaTType")
+from tamis.read.tables.values import (
+    is_flag,
+    is_gap,
+    is_number,
+    number_of,
+    seconds_of,
+    word_of,
+)
 
 
 def is_frame(X: Any) -> bool:
@@ -45,106 +50,111 @@ def columns_of(X: Any) -> dict[str, Any]:
     """The columns of a frame by name; of an array by number."""
     if isinstance(X, Mapping):
         one = not any(hasattr(v, "__len__") and not isinstance(v, str) for v in X.values())
-        return {str(name): [v] if one else v for name, v in X.items()}
+        return _by_name((name, [v] if one else v) for name, v in X.items())
     if isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
         names = dict.fromkeys(name for row in X for name in row)
-        return {str(name): [row.get(name) for row in X] for name in names}
+        return _by_name((name, [row.get(name) for row in X]) for name in names)
     if hasattr(X, "columns") and not hasattr(X, "column_names") and hasattr(X, "__array__"):
-        return {str(name): X[name] for name in X.columns}
+        return _by_name(
+            (name, X.iloc[:, k] if hasattr(X, "iloc") else X[name])
+            for k, name in enumerate(X.columns)
+        )
     if hasattr(X, "__arrow_c_stream__"):
         import pyarrow
 
         table = pyarrow.table(X)
-        return {name: table.column(name) for name in table.column_names}
+        return _by_name(zip(table.column_names, table.columns, strict=True))
     X = np.asarray(X)
     return {f"x{k}": X[:, k] for k in range(X.shape[1])}
 
 
-class Field:
-    """A column of a frame: numbers where it holds such, else things to be read as words."""
-
-    def __init__(self, values: Any):
-        kind = getattr(getattr(values, "dtype", None), "kind", "")
-        self.numbers: np.ndarray | None = None
-        self.things: list = []
-        if isinstance(values, np.ndarray) and kind == "M":
-            values = _stamps(values)
-        if kind in NUMBERS and kind and type(values).__module__.split(".")[0] == "numpy":
-            self.numbers = values.astype(np.float64)
-            return
-        self.things = _listed(values)
-        if all(_is_number(thing) for thing in self.things):
-            self.numbers = np.array(
-                [np.nan if _is_gone(thing) else float(thing) for thing in self.things]
+def _by_name(columns: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
+    """Columns by their names as words; two of one word are refused."""
+    found: dict[str, Any] = {}
+    first: dict[str, Any] = {}
+    for name, values in columns:
+        word = str(name)
+        if word in found:
+            raise ReadError(
+                f"two columns have the same name as a word: {first[word]!r:.60} and {name!r:.60}. "
+                "Rename one."
             )
+        found[word], first[word] = values, name
+    return found
+
+
+class Field:
+    """A column of a frame: numbers where it holds such, else values to be read as words."""
+
+    def __init__(self, name: str, values: Any):
+        self.numbers: np.ndarray | None = None
+        self.name, self.values = name, values
+        if isinstance(getattr(values, "dtype", None), np.dtype) and hasattr(values, "__array__"):
+            values = values if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
+        shape = getattr(values, "shape", (0,))
+        if len(shape) != 1:
+            self._refuse(f"holds an array of shape {tuple(shape)}")
+        kind = values.dtype.kind if isinstance(values, np.ndarray) else ""
+        if kind in ("i", "u", "f", "m"):
+            numbers = seconds_of(values) if kind == "m" else values.astype(np.float64)
+            gone = np.ma.getmaskarray(values)
+            self.numbers = np.where(gone, np.nan, np.ma.getdata(numbers)) if gone.any() else numbers
+            self.values = self.numbers if kind in ("f", "m") or gone.any() else values
+            return
+        self.values = _stamps(values) if kind == "M" else _listed(values)
+        filled = [value for value in self.values if not is_gap(value)]
+        for value in filled:
+            if isinstance(value, list | tuple | dict | set | np.ndarray):
+                self._refuse(f"holds a value of type {type(value).__name__}")
+        numbers_only = all(is_number(value) or is_flag(value) for value in filled)
+        if numbers_only and not (filled and all(map(is_flag, filled))):
+            self.numbers = self.floats()
 
     def __len__(self) -> int:
-        return len(self.things) if self.numbers is None else len(self.numbers)
+        return len(self.values)
 
-    def floats(self, name: str) -> np.ndarray:
+    def _refuse(self, why: str) -> NoReturn:
+        """Refuse a column whose rows are no single values."""
+        raise ReadError(
+            f"column {self.name!r} {why}, where a column has one number or word a row. Give each "
+            f"part a column of its own, or leave the column out."
+        )
+
+    def floats(self) -> np.ndarray:
         """The column as numbers."""
         if self.numbers is not None:
             return self.numbers
-        found = [np.nan if _is_gone(thing) else _number(thing) for thing in self.things]
+        found = [number_of(value) for value in self.values]
         if None in found:
-            word = self.things[found.index(None)]
+            word = self.values[found.index(None)]
             raise ReadError(
-                f"{str(word)[:40]!r} in column {name!r} is no number. Pass a column of numbers, as "
-                "the model was trained on."
+                f"{str(word)[:40]!r} in column {self.name!r} is no number. Pass a column of "
+                "numbers, as the model was trained on."
             )
         return np.array(found, dtype=float)
 
     def words(self) -> Words:
         """The column as words."""
-        things = self.things if self.things or self.numbers is None else self.numbers.tolist()
         known: dict[str, int] = {}
         codes = [
-            -1 if _is_gone(thing) else known.setdefault(_word(thing), len(known))
-            for thing in things
+            -1 if is_gap(value) else known.setdefault(word_of(value), len(known))
+            for value in _listed(self.values)
         ]
         return Words(np.array(codes, np.int64), list(known))
 
 
 def _stamps(values: np.ndarray) -> list:
     """NumPy's dates as words."""
-    words = np.datetime_as_string(values).tolist()
+    words = np.datetime_as_string(np.ma.filled(values, np.datetime64("NaT"))).tolist()
     return [None if word == "NaT" else word.replace("T", " ") for word in words]
 
 
 def _listed(values: Any) -> list:
-    """A column as a list of Python's things."""
+    """A column as a list of Python's values."""
     for name in ("to_pylist", "to_list", "tolist"):
         if hasattr(values, name):
             return getattr(values, name)()
     return list(values)
-
-
-def _is_gone(thing: Any) -> bool:
-    return (
-        thing is None
-        or type(thing).__name__ in _GONE
-        or (isinstance(thing, float) and thing != thing)
-    )
-
-
-def _is_number(thing: Any) -> bool:
-    if isinstance(thing, bool | np.bool_):
-        return False
-    return isinstance(thing, int | float | np.number) or _is_gone(thing)
-
-
-def _number(thing: Any) -> float | None:
-    try:
-        return float(thing)
-    except (TypeError, ValueError):
-        return None
-
-
-def _word(thing: Any) -> str:
-    """A thing as tables of text would have it."""
-    if isinstance(thing, date) and hasattr(thing, "hour"):
-        return thing.isoformat(sep=" ")  # type: ignore[call-arg]
-    return str(thing)
 
 
 def part_of(fields: dict[str, Field], columns: list[Column]) -> Part:
@@ -165,24 +175,25 @@ def part_of(fields: dict[str, Field], columns: list[Column]) -> Part:
             words[c.name] = fields[c.name].words()
         else:
             names.append(c.name)
-            numbers.append(fields[c.name].floats(c.name))
+            numbers.append(fields[c.name].floats())
     rows = next(iter(sizes.values()), 0)
     return Part(np.column_stack(numbers) if numbers else np.empty((rows, 0)), names, words)
 
 
 def lay_out_frame(X: Any, options: Options) -> Making:
     """What the columns of a frame become, all of them features."""
-    fields = {name: Field(values) for name, values in columns_of(X).items()}
-    asked = asked_roles(list(fields), options, "the frame")
+    given = columns_of(X)
+    asked = asked_roles(list(given), options, "the frame")
+    read = [name for name in given if asked.get(name) != IGNORED]
+    fields = {name: Field(name, given[name]) for name in read}
     columns = []
-    for name, own in fields.items():
-        wordy = own.numbers is None
+    for name in given:
+        wordy = name in fields and fields[name].numbers is None
         role = asked.get(name, WORDS if wordy else NUMBER)
-        words = role in (WORDS, DATE, TEXT) or (role != IGNORED and wordy)
-        columns.append(Column(name, role, words))
+        columns.append(Column(name, role, wordy or role in (WORDS, DATE, TEXT)))
     made, part = Making(columns, asked, options, "the frame"), part_of(fields, columns)
-    read = [c for c in columns if c.role != IGNORED]
-    numeric, wordy_names = ([c.name for c in read if c.words == words] for words in (False, True))
+    used = [c for c in columns if c.role != IGNORED]
+    numeric, wordy_names = ([c.name for c in used if c.words == words] for words in (False, True))
     profile = Profile(numeric, wordy_names)
     profile.add(part, 1, False)
     made.judge(profile)
@@ -196,7 +207,7 @@ def lay_out_frame(X: Any, options: Options) -> Making:
 def rows_of(X: Any, layout: Layout) -> sp.csr_array:
     """Rows of a frame by a layout; columns that it does not know are left out."""
     known = {c.name for c in layout.features}
-    fields = {name: Field(v) for name, v in columns_of(X).items() if name in known}
+    fields = {name: Field(name, v) for name, v in columns_of(X).items() if name in known}
     part = part_of(fields, layout.features)
     for _, sentence in wrong_words(part, layout):
         raise ReadError(f"the frame: {sentence}")
@@ -204,6 +215,10 @@ def rows_of(X: Any, layout: Layout) -> sp.csr_array:
         raise ReadError("the frame: a number is infinite (inf); all must be finite. Replace it.")
     if layout.missing == "error":
         _refuse_gaps(part, layout)
+    counts: dict[str, np.ndarray] = {}
+    layout.count_unseen(part, counts)
+    if note := layout.unseen_levels(counts):
+        warn_user(f"the frame: {note}.", UserWarning)
     return layout.rows(part)
 
 

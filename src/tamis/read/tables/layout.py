@@ -8,18 +8,13 @@ import scipy.sparse as sp
 
 from tamis.base.estimators.column_names import listed_names
 from tamis.read.columns import dates, texts
+from tamis.read.tables.values import FLAGS, comma_number, level_of, spellings_of
 from tamis.read.text.words import SEED, hash_of, pack_rows
 
 NUMBER, WORDS, DATE, TEXT = "number", "words", "date", "text"
 TARGET, WEIGHT, IGNORED = "target", "weight", "ignored"
 FEATURES = (NUMBER, WORDS, DATE, TEXT)
 MOST_LEVELS = 1_000_000
-FLAGS = {"true": 1.0, "false": 0.0}
-
-
-def comma_number(word: str) -> float:
-    """A number as 1.234,5 has it."""
-    return float(word.replace(".", "").replace(",", "."))
 
 
 @dataclass
@@ -91,7 +86,9 @@ class Layout:
                 TEXT: c.facts.get("vocabulary", ()),
                 NUMBER: (),
             }[c.role]
-            if c.role != NUMBER:
+            if c.role == WORDS:
+                self.lists[c.name] = spellings_of(listed)
+            elif c.role != NUMBER:
                 self.lists[c.name] = {word: k for k, word in enumerate(listed)}
             rare = c.role == WORDS and bool(c.facts.get("rare"))
             self.places[c.name] = at
@@ -192,13 +189,41 @@ class Layout:
     def place_of(self, column: Column, word: str) -> int:
         """The column of X of a word, or of a token of a text; -1 where it has none."""
         if self.hash_bits:
+            word = level_of(word) if column.role == WORDS else word
             return self.buckets + self.bucket(column.name, word)
         known = self.lists[column.name]
         if word in known:
             return self.places[column.name] + known[word]
         if column.role == WORDS and column.facts.get("rare"):
-            return self.places[column.name] + len(known)
+            return self.places[column.name] + len(column.levels)
         return -1
+
+    def count_unseen(self, part: Part, counts: dict[str, np.ndarray]) -> None:
+        """Add to `counts`, by category: the rows whose level has no column of its own, and all."""
+        for c in self.features:
+            if c.role != WORDS or self.hash_bits:
+                continue
+            codes, vocabulary = part.words[c.name]
+            unseen = [word not in self.lists[c.name] for word in vocabulary]
+            rows = np.bincount(codes[codes >= 0], minlength=len(vocabulary))
+            found = np.array([rows[unseen].sum(), rows.sum()], np.int64)
+            counts[c.name] = counts.get(c.name, 0) + found
+
+    def unseen_levels(self, counts: dict[str, np.ndarray]) -> str:
+        """A note on categories most of whose rows have levels unknown to the model, or nothing."""
+        said = []
+        for c in self.features:
+            unseen, rows = counts.get(c.name, (0, 0))
+            rare = float(c.facts.get("rare") or 0.0)  # share of such rows when the model was fitted
+            if unseen > (0.5 + 0.5 * rare) * rows:
+                said.append(f"{c.name!r} ({unseen:,} of {rows:,} rows)")
+        if not said:
+            return ""
+        more = f" and {len(said) - 5} more columns" if len(said) > 5 else ""
+        return (
+            f"most rows have levels that the model has not seen in {', '.join(said[:5])}{more}. "
+            "Check that these columns are written as in the rows that it was fitted to"
+        )
 
     def _dates(self, column: Column, codes, vocabulary):
         """Values and places of the parts of dates."""
@@ -251,7 +276,7 @@ class Layout:
                 continue
             for word in part_words[c.name].vocabulary:
                 if c.role == WORDS:
-                    yield self.place_of(c, word), f"{c.name}={word}"
+                    yield self.place_of(c, word), f"{c.name}={level_of(word)}"
                 else:
                     for token in texts.tokens_of(word, c.facts.get("ngrams", 1)):
                         yield self.place_of(c, token), f"{c.name}:{token}"

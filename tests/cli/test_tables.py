@@ -354,3 +354,29 @@ def test_the_page_shows_the_columns(tmp_path, capsys):
     assert "category" in page
     assert "&lt;b&gt;city" in page
     assert "<b>city" not in page
+
+
+# ------------------------------------------------------------------------------------ bad lines
+def test_bad_lines_keep_their_place_in_predictions(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a,y\n" + "1,0\n2,1\n" * 30)
+    assert here("fit", tmp_path / "a.csv", "--out", tmp_path / "m", capsys=capsys).code == 0
+    (tmp_path / "b.csv").write_text("a\nx\n1\n2\nx\n" + "1\n" * 9 + "x\n" * 12)
+    ask = ["predict", tmp_path / "m", tmp_path / "b.csv", "--chunk-rows", 2]
+    skipped = here(*ask, "--on-bad", "skip", capsys=capsys)
+    blank = here(*ask, "--on-bad", "blank", capsys=capsys)
+    assert skipped.code == blank.code == 0
+    assert skipped.out.splitlines() == ["0", "1", *"0" * 9]
+    assert blank.out.splitlines() == ["", "0", "1", "", *"0" * 9, *[""] * 12]
+    assert "14 bad lines were skipped; each has no line (--on-bad blank" in skipped.err
+    assert "14 bad lines were skipped; each has an empty line in the output" in blank.err
+    for done in skipped, blank:
+        assert all(f"b.csv, line {k}, column 1" in done.err for k in (2, 5, 15))
+        assert "and 4 more" in done.err
+
+
+def test_a_text_column_without_words_is_refused(tmp_path, capsys):
+    lines = "".join(f"{'?!' * (k % 5)} . {'-' * k},{k % 2}\n" for k in range(60))
+    (tmp_path / "a.csv").write_text(f"t,y\n{lines}")
+    done = here("fit", tmp_path / "a.csv", "--as", "t=text", capsys=capsys)
+    assert done.code == 1
+    assert "t is text without words" in done.err

@@ -6,6 +6,7 @@ import gzip
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from processes import run_process
 from read.corpus import BAD, LONG, WHOLE, arrow
 from read.forged import bomb, whole
@@ -221,3 +222,44 @@ def test_mutated_files_are_read_or_refused():
     }
     assert not wrong
     assert list(found.values()).count(READ) > MUTATIONS / 10
+
+
+# ------------------------------------------------------------------------------- where bad rows lay
+def rows_file(kind, path, bad):
+    """A file of forty rows, those of `bad` unreadable, and the schema of the whole one."""
+    lines = {
+        "csv": lambda k: "1,x" if k in bad else f"{k % 5},{k % 2}",
+        "svm": lambda k: "1 2:x" if k in bad else f"{k % 2} 1:{k} 2:1",
+        "vw": lambda k: "1 | a:b" if k in bad else f"{k % 2} | a:{k + 1} b",
+    }
+    if kind in lines:
+        head = ["a,b"] if kind == "csv" else []
+        path.write_text("\n".join([*head, *map(lines[kind], range(40))]) + "\n")
+    elif kind == "npz":
+        X = sp.csr_array(np.where(np.isin(np.arange(40), bad), np.inf, 1.0)[:, None] * np.ones(2))
+        np.savez(path, data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, format="csr")
+    else:
+        a = [float("inf") if k in bad else float(k % 5) for k in range(40)]
+        path.write_bytes(arrow(a=a, b=[float(k % 2) for k in range(40)]))
+
+
+@pytest.mark.parametrize("kind", ["csv", "svm", "vw", "npz", "arrow"])
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+@pytest.mark.parametrize("bad", [(), (0,), (39,), (0, 1, 6, 7, 8, 20, 38, 39), tuple(range(1, 40))])
+def test_readers_say_where_bad_rows_lay(tmp_path, kind, chunk, bad):
+    rows_file(kind, tmp_path / f"whole.{kind}", ())
+    rows_file(kind, tmp_path / f"rows.{kind}", bad)
+    schema = open_rows(tmp_path / f"whole.{kind}", target=False).schema
+    rows = open_rows(
+        tmp_path / f"rows.{kind}", schema=schema, target=False, on_bad="skip", chunk_rows=chunk
+    )
+    read = []
+    for piece in rows:
+        own = [True] * piece.X.shape[0]
+        for at in reversed(piece.skipped):
+            own.insert(at, False)
+        read += own
+    read += [False] * rows.skipped_last
+    assert rows.bad.count == len(bad)
+    assert [k for k, good in enumerate(read) if not good] == list(bad)
+    assert len(read) == 40

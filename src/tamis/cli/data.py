@@ -86,7 +86,7 @@ def reading_of(given: argparse.Namespace) -> dict[str, Any]:
     """What the reading options tell `open_rows`."""
     options: dict[str, Any] = {
         "format": given.format,
-        "on_bad": given.on_bad,
+        "on_bad": "skip" if given.on_bad == "blank" else given.on_bad,
         "chunk_rows": given.chunk_rows,
         "max_line_bytes": given.max_line_bytes,
         "delimiter": getattr(given, "delimiter", None),

@@ -16,7 +16,7 @@ def chance(one) -> None:
     one.add_argument("--json", action="store_true", help="print JSON, no tables")
 
 
-def reading(one, schema: bool = False, skip: bool = False) -> None:
+def reading(one, schema: bool = False, skip: bool = False, blank: bool = False) -> None:
     """How files are read; fewer options where a model knows its `schema`."""
     group = one.add_argument_group("reading")
     group.add_argument(
@@ -24,9 +24,10 @@ def reading(one, schema: bool = False, skip: bool = False) -> None:
     )
     group.add_argument(
         "--on-bad",
-        choices=("error", "skip"),
+        choices=("error", "skip", "blank") if blank else ("error", "skip"),
         default="skip" if skip else "error",
-        help="what to do about bad lines; default: %(default)s",
+        help="what to do about bad lines; default: %(default)s"
+        + ("; blank writes an empty line for each" if blank else ""),
     )
     group.add_argument(
         "--max-line-bytes",

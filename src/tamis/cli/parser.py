@@ -120,7 +120,7 @@ def _predict(commands) -> None:
         action="store_true",
         help="probabilities, tab-separated, after a line with the classes",
     )
-    reading(one, schema=True)
+    reading(one, schema=True, blank=True)
 
 
 def _inspect(commands) -> None:

@@ -40,7 +40,8 @@ class Rows(NamedTuple):
     `X` is a CSR array; `targets` an array of numbers or words, a CSR array of 0 and 1 (several
     labels a row), or None; `first_line` the line number of the first row (for tables without lines
     its row number); `weights` and `queries` are None where the file has none. `position` says where
-    the next chunk begins.
+    the next chunk begins. `skipped` has, for each bad line or row, how many rows of `X` come before
+    it.
     """
 
     X: sp.csr_array
@@ -50,6 +51,7 @@ class Rows(NamedTuple):
     queries: np.ndarray | None = None
     file: str = ""
     position: "Position | None" = None
+    skipped: tuple[int, ...] = ()
 
 
 class Position(NamedTuple):
@@ -93,7 +95,9 @@ class Context:
     base: int | None = None  # number of the first column in svmlight text; None until it is known
     several: bool | None = None  # whether rows may have several labels; None until it is known
     dropped: int = 0  # entries of columns that the schema does not know
+    skipped: list[int] | None = None  # of the current chunk, as in Rows, where it is wanted
     zeros: int = 0  # lines refused for a column 0
+    unseen: dict[str, np.ndarray] = field(default_factory=dict)  # rows, and all, by category
 
     def refuse(self, message: str, kind: type[ReadError] = ReadError) -> None:
         """A bad line: raise, or count it and go on."""
@@ -101,6 +105,25 @@ class Context:
             raise kind(message)
         self.zeros += kind is CountsFromZero
         self.bad.note(for_terminal(without_secrets(message)))
+
+    def skip_line(self, rows: int) -> None:
+        """Remember a bad line after so many rows of the chunk."""
+        if self.skipped is not None:
+            self.skipped.append(rows)
+
+    def skip_rows(self, bad: np.ndarray) -> None:
+        """Remember which rows of the chunk are left out."""
+        if self.skipped is None or not bad.any():
+            return
+        before = np.concatenate(([0], np.cumsum(~bad)))
+        own = before[np.flatnonzero(bad)].tolist()
+        self.skipped = sorted([*(int(before[rows]) for rows in self.skipped), *own])
+
+    def end_chunk(self) -> tuple[int, ...]:
+        """The bad lines of the chunk, which ends."""
+        found = tuple(self.skipped or ())
+        self.skipped = None if self.skipped is None else []
+        return found
 
 
 @contextmanager

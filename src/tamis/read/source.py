@@ -46,6 +46,8 @@ class RowSource:
         self.told: list[str] = []  # what was decided of its columns
         self.kept: Any = None  # a folder of what came from outside the file system
         self.bad, self.dropped, self.done = Bad(), 0, 0
+        self.unseen: dict[str, np.ndarray] = {}
+        self.skipped_last = 0  # bad lines after the last chunk
         self.total = sum(os.path.getsize(name) for name in files if name != STDIN)
 
     @property
@@ -87,6 +89,8 @@ class RowSource:
             notes.append(
                 f"{self.dropped:,} entries of columns that the model does not know were left out"
             )
+        if self.layout is not None and (note := self.layout.unseen_levels(self.unseen)):
+            notes.append(note)
         return notes
 
     # ------------------------------------------------------------------ reading
@@ -101,6 +105,7 @@ class RowSource:
         empty = True
         for rows, context, done in ahead(lambda: self._chunks(position or Position())):
             self.base, self.bad, self.dropped = context.base, context.bad, context.dropped
+            self.unseen, self.skipped_last = context.unseen, len(context.skipped or ())
             if rows is None:
                 continue
             self.done, empty = done, False
@@ -143,6 +148,7 @@ class RowSource:
         """Chunks, their context and the bytes read, file after file; last, none and the context."""
         skip = self.options.on_bad == "skip"
         context = Context(skip, Bad(), position.width, self.base, self.several)
+        context.skipped = [] if self.options.drop else None
         reader = self._reader(context)
         before = sum(os.path.getsize(name) for name in self.files[: position.file] if name != STDIN)
         for number in range(position.file, len(self.files)):

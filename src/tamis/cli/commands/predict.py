@@ -11,9 +11,10 @@ from tamis.base.machine.disk import replacing
 from tamis.base.machine.screen import for_line, for_terminal
 from tamis.cli.data import source_of
 from tamis.cli.methods import UsageError
-from tamis.cli.say import note
+from tamis.cli.say import complain, note
 from tamis.cli.show import label
 from tamis.persist import load
+from tamis.read.rows import Bad
 from tamis.training.judge import losses
 
 
@@ -37,18 +38,18 @@ def run(given: argparse.Namespace) -> None:
         if given.proba:
             write("\t".join(named(c) for c in model.classes_) + "\n")
         for chunk in rows:
-            write(_lines(model, chunk.X, given.proba, named))
+            lines = _lines(model, chunk.X, given.proba, named)
+            write(_with_blanks(lines, chunk.skipped) if given.on_bad == "blank" else lines)
             if chunk.targets is not None and not isinstance(chunk.targets, tuple):
                 found = losses(model, chunk.X, chunk.targets)
                 total += float(np.nansum(found))
                 count += int((~np.isnan(found)).sum())
+        if given.on_bad == "blank":
+            write("\n" * rows.skipped_last)
     for text in rows.notes:
         note(text)
     if rows.bad.count:
-        note(
-            f"{rows.bad.count:,} bad lines were skipped: they have no prediction. The first: "
-            f"{rows.bad.first[0]}"
-        )
+        _tell_bad(rows.bad, given.on_bad == "blank")
     if count:
         share = hasattr(model, "classes_")
         mean = total / count
@@ -64,6 +65,26 @@ def _output(path):
         return
     with replacing(path, "write") as file:
         yield lambda text: file.write(text.encode())
+
+
+def _with_blanks(lines: str, skipped: tuple[int, ...]) -> str:
+    """Lines of predictions with an empty one for each bad line, after so many of them."""
+    if not skipped:
+        return lines
+    listed = lines.splitlines(keepends=True)
+    for at in reversed(skipped):
+        listed.insert(at, "\n")
+    return "".join(listed)
+
+
+def _tell_bad(bad: Bad, blank: bool) -> None:
+    """Say which lines have no prediction, the first of many."""
+    has = "an empty line" if blank else "no line (--on-bad blank writes an empty one)"
+    note(f"{bad.count:,} bad lines were skipped; each has {has} in the output:")
+    for message in bad.first:
+        complain(f"  {message}")
+    if bad.count > len(bad.first):
+        complain(f"  and {bad.count - len(bad.first):,} more")
 
 
 def _named(seen: bool):

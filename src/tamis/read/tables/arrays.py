@@ -182,8 +182,9 @@ class ArraysReader:
                 self.context.refuse(
                     f"{name}, row {done + row + 1}: {faults[row]} Replace it and save again."
                 )
-            kept = np.delete(np.arange(len(ends)), list(faults))
-            X, labels = X[kept], None if labels is None else labels[kept]
+            bad = np.isin(np.arange(len(ends)), list(faults))
+            self.context.skip_rows(bad)
+            X, labels = X[~bad], None if labels is None else labels[~bad]
         if self.options.n_features and shape[1] > self.options.n_features:
             kept = X[:, : self.options.n_features]
             self.context.dropped, X = self.context.dropped + X.nnz - kept.nnz, kept
@@ -200,6 +201,7 @@ class ArraysReader:
             None,
             name,
             Position(position.file, rows, 1, before + rows, self.context.width),
+            self.context.end_chunk(),
         )
 
     def _labels(self, labels, name: str, done: int):

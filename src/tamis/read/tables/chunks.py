@@ -72,12 +72,22 @@ def chunk_of(
         for row in np.flatnonzero(wrong & ~bad):
             context.refuse(f"{name}, row {row + 1} from line {first} on: {sentence}")
         bad |= wrong
-    part = part.without(bad) if bad.any() else part
+    part = without(part, bad, context)
     gone = np.zeros(len(part.numbers), bool)
     if layout.missing != "error":
         gone[layout.incomplete(part, options.target is not False)] = True
     for row in np.flatnonzero(gone):
         context.refuse(f"{name}, row {row + 1} from line {first} on: {NO_TARGET}")
-    part = part.without(gone) if gone.any() else part
+    part = without(part, gone, context)
+    if options.drop:
+        layout.count_unseen(part, context.unseen)
     X, targets, weights = layout.rows(part), layout.targets(part), layout.weights(part)
-    return Rows(X, targets, first, weights, None, name, after)
+    return Rows(X, targets, first, weights, None, name, after, context.end_chunk())
+
+
+def without(part: Part, bad: np.ndarray, context: Context) -> Part:
+    """A part without its bad rows."""
+    if not bad.any():
+        return part
+    context.skip_rows(bad)
+    return part.without(bad)

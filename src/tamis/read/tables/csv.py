@@ -151,6 +151,7 @@ class CsvReader:
                     f"{window.name}, line {line}, column {window.store.index(0, at) - at + 1}: "
                     f"{NUL}"
                 )
+                self.context.skip_line(rows)
                 at, line = window.store.index(b"\n", at) + 1, line + 1
                 continue
             given = (
@@ -180,6 +181,7 @@ class CsvReader:
             ):
                 break  # the record goes on behind this chunk
             self._refuse(window, at, fault, line, reason, column)
+            self.context.skip_line(rows)
             at = window.store.index(b"\n", fault if reason != scan.OPEN_QUOTE else at) + 1
             line += 1
         window.advance(at, line - window.line)
@@ -255,7 +257,7 @@ def read_header(window: Window, options: Options) -> list[str]:
             f"{window.name}, line 1: the header {line[:40]!r} cannot be read ({error}). Check its "
             "quotes and line ends."
         ) from None
-    if len(names) == 1:
+    if len(names) == 1 and not options.drop:  # a model of one column needs no target
         raise ReadError(
             f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass delimiter=... if "
             "another character parts the fields."

@@ -120,6 +120,7 @@ class SvmlightReader:
         scratch.clear()
         undecided, at, line = context.base is None, window.begin, window.line
         noted = Bad(context.bad.count, list(context.bad.first)), context.zeros
+        skipped = None if context.skipped is None else list(context.skipped)
         while at < stop and scratch.rows < options.chunk_rows:
             before = scratch.rows
             at, reason, fault = self._scan(window.text, at, stop, 0 if context.base == 0 else 1)
@@ -131,11 +132,12 @@ class SvmlightReader:
             from_zero = reason == scan.INDEX_ZERO and undecided
             # Once more, with columns of 64 bits, or counted from 0.
             if reason == scan.WIDE or from_zero:
-                context.bad, context.zeros = noted
+                (context.bad, context.zeros), context.skipped = noted, skipped
                 context.base = 0 if from_zero else context.base
                 return self._chunk(window, stop, index_type if from_zero else np.int64)
             said = self._message(window, at, fault, line + scratch.lines, reason)
             context.refuse(said, CountsFromZero if reason == scan.INDEX_ZERO else ReadError)
+            context.skip_line(scratch.rows)
             at, scratch.lines = window.store.index(b"\n", at) + 1, scratch.lines + 1
         if scratch.rows:
             context.base = 1 if context.base is None else context.base
@@ -199,7 +201,8 @@ class SvmlightReader:
             targets = Labels(np.concatenate(([0], np.cumsum(counts))), targets)
         elif (counts != 1).any():
             X, targets, queries = self._uneven(X, targets, queries, counts, name, where)
-        return Rows(X, targets, line + int(s.where[0]), None, queries, name, after)
+        first, skipped = line + int(s.where[0]), context.end_chunk()
+        return Rows(X, targets, first, None, queries, name, after, skipped)
 
     def _too_large(self, X, wild, name, where) -> np.ndarray:
         """Refuse rows whose summed values are not finite; which rows are kept."""
@@ -210,6 +213,7 @@ class SvmlightReader:
             column = first + (self.context.base or 0)
             self.context.refuse(f"{name}, line {where[row]}: {_SUM.format(column=column)}")
             kept[row] = False
+        self.context.skip_rows(~kept)
         return kept
 
     def _uneven(self, X, targets, queries, counts, name, where):
@@ -219,6 +223,7 @@ class SvmlightReader:
         for row in np.flatnonzero(bad)[:1] if not self.context.skip else np.flatnonzero(bad):
             said = _NO_LABEL if counts[row] == 0 else _SEVERAL.format(count=counts[row])
             self.context.refuse(f"{name}, line {where[row]}: {said}")
+        self.context.skip_rows(bad)
         spread = np.where(
             counts == 0,
             np.nan,

@@ -130,6 +130,7 @@ class VowpalReader:
                 self.context.refuse(
                     f"{where}: {_RULES[reason].format(word=quoted(window.text, fault))}"
                 )
+            self.context.skip_line(f["rows"])
             at, f["lines"] = window.store.index(b"\n", at) + 1, f["lines"] + 1
         return at
 
@@ -148,6 +149,8 @@ class VowpalReader:
         if faults:
             for row in sorted(faults):
                 self.context.refuse(f"{name}, line {first + int(f['where'][row])}: {faults[row]}")
-            kept = np.delete(np.arange(n), list(faults))
-            X, labels, weights = X[kept], labels[kept], None if weights is None else weights[kept]
-        return Rows(X, labels, first + int(f["where"][0]), weights, None, name, after)
+            bad = np.isin(np.arange(n), list(faults))
+            self.context.skip_rows(bad)
+            X, labels, weights = X[~bad], labels[~bad], None if weights is None else weights[~bad]
+        line, skipped = first + int(f["where"][0]), self.context.end_chunk()
+        return Rows(X, labels, line, weights, None, name, after, skipped)

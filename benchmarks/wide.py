@@ -1,4 +1,5 @@
-"""Matrices beyond 32 bits: more than 2^31 nonzeros on memory maps, and 10^8 columns.
+"""Matrices beyond 32 bits: more than 2^31 nonzeros on memory maps, and 10^8 columns; tables of up
+to 300,000 columns.
 
 The wide matrix is a tile of rows, written once to small files, that the system maps many times in a
 row into one stretch of addresses: NumPy sees one plain array of more than 2^31 numbers, every entry
@@ -11,6 +12,7 @@ import mmap
 import shutil
 import tempfile
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,8 +22,10 @@ from benchmarks.clock import timed
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.passes import TAMIS
 from benchmarks.workloads import RECIPES, Workload, describe, make
+from tamis import open_rows
 
 MANY = 2**31
+TABLES, TABLE_ROWS, MOST_RATIO = (3_000, 30_000, 300_000), 20, 13.0
 NAMES = ("tamis FOBOS", "tamis RDA")
 
 
@@ -129,6 +133,23 @@ def learn_columns(name: str, work: Workload) -> dict:
     return {"seconds": seconds, "kept": len(model.support_), "error": 1 - model.score(*work)}
 
 
+def read_table(columns: int, folder: Path) -> dict[str, float]:
+    """Seconds to read a CSV file of many columns, the first reading that finds kinds included."""
+    file, values = folder / f"{columns}.csv", np.arange(TABLE_ROWS * columns) * 7 % 99 / 10
+    with file.open("w") as out:
+        out.write(",".join(f"column{k}" for k in range(columns)) + ",y\n")
+        for row, own in enumerate(values.reshape(TABLE_ROWS, columns).tolist()):
+            out.write(",".join(map(str, own)) + f",{row % 2}\n")
+    seconds = {}
+    for units in ("none", "spread"):
+        with timed(f"CSV of {columns:,} columns, units={units}") as taken:
+            for _ in open_rows(file, units=units):
+                pass
+        seconds[units] = taken.wall
+    file.unlink()
+    return seconds
+
+
 def run(quick: bool) -> Page:
     """All tables of this part."""
     tile = make("wide-tile", quick)
@@ -149,6 +170,10 @@ def run(quick: bool) -> Page:
         work = make("columns-1e8", quick)
         columns = {name: learn_columns(name, work) for name in NAMES[: 1 if quick else None]}
         page.tables.append(_columns_table(columns, work))
+        widths = TABLES[: 2 if quick else None]
+        read_table(widths[0], Path(folder))  # loads the loops
+        tables = {width: read_table(width, Path(folder)) for width in widths}
+        page.tables.append(_tables_table(tables))
     entries, same = min(f["stored"] for f in found.values()), all(f["same"] for f in found.values())
     figure = (
         f"{entries:,} nonzeros in one call, weights "
@@ -167,7 +192,33 @@ def run(quick: bool) -> Page:
         f"error {first['error']:.3f}"
     )
     page.goals.append(Goal("10^8 columns are learnt", figure, verdict(first["error"] < 0.25)))
+    ratios = [
+        tables[more][units] / tables[few][units]
+        for few, more in pairwise(widths)
+        for units in ("none", "spread")
+    ]
+    page.goals.append(
+        Goal(
+            f"a CSV file of 10 times the columns takes at most {MOST_RATIO:.0f} times the time",
+            f"at most {max(ratios):.1f} times",
+            verdict(max(ratios) <= MOST_RATIO),
+        )
+    )
     return page
+
+
+def _tables_table(found) -> Table:
+    """Wide CSV files."""
+    head = ["columns", "s", "µs a field", "in units of the spread, s", "µs a field"]
+    rows = []
+    for columns, seconds in found.items():
+        own = []
+        for taken in seconds.values():
+            own += [f"{taken:.2f}", f"{1e6 * taken / (TABLE_ROWS * columns):.2f}"]
+        rows.append([f"{columns:,}", *own])
+    note = """All readings that a fit begins with: the first rows, the figures of the columns where
+        they are needed, and the rows."""
+    return Table(f"CSV files of {TABLE_ROWS} rows", head, rows, note)
 
 
 def _columns_table(found, work) -> Table:

@@ -10,7 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from tamis import open_rows
+from tamis.read.options import Options
 from tamis.read.rows import ReadError
+from tamis.read.tables import csv
 
 pytestmark = pytest.mark.quick
 
@@ -220,3 +222,80 @@ def test_nested_columns_are_refused(tmp_path):
     pd.DataFrame({"a": [[1], [2]], "b": [1, 2], "y": [0, 1]}).to_parquet(tmp_path / "b.parquet")
     for said in ({"ignore": ["a"]}, {"kinds": {"a": "skip"}}):
         assert open_rows(tmp_path / "b.parquet", **said).names == ["b"]
+
+
+# --------------------------------------------------------------------------- many columns
+class CountedName(str):
+    """A name that counts how often it is compared."""
+
+    comparisons = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        CountedName.comparisons += 1
+        return str.__eq__(self, other)
+
+
+def comparisons(path, monkeypatch, **options):
+    """How many names are compared in reading a table."""
+    plain = csv.read_header
+    monkeypatch.setattr(csv, "read_header", lambda *a: [CountedName(n) for n in plain(*a)])
+    CountedName.comparisons = 0
+    rows = open_rows(path, missing="indicator", **options)
+    assert sum(chunk.X.shape[0] for chunk in rows) == 40
+    list(open_rows(path, schema=rows.schema))
+    assert rows.notes is not None
+    monkeypatch.undo()
+    return CountedName.comparisons
+
+
+CELLS = {
+    "numbers": (lambda row, k: str((row * 7 + k) % 9 / 2), {}),
+    "units": (lambda row, k: str((row * 7 + k) % 9 / 2), {"units": "spread"}),
+    "gaps": (lambda row, k: str((row * 7 + k) % 9) if (row + k) % 5 else "", {}),
+    "words": (lambda row, k: "abc"[(row + k) % 3], {}),
+    "hashed": (lambda row, k: "abc"[(row + k) % 3], {"hash_bits": 10}),
+    "commas": (lambda row, k: f'"{(row * 7 + k) % 9},5"', {}),
+    "dates": (lambda row, k: f"2024-{1 + (row + k) % 12:02d}-15", {}),
+    "texts": (lambda row, k: f"one{row % 9} two{k % 7} three{row}", {"kinds": "text"}),
+    "ignored": (lambda row, k: str((row * 7 + k) % 9 / 2), {"ignore": True}),
+}
+
+
+@pytest.mark.parametrize("kind", CELLS)
+def test_work_on_names_grows_as_the_columns(kind, tmp_path, monkeypatch):
+    cell, options = CELLS[kind]
+    counts = []
+    for width in (30, 300):
+        names = [f"c{k}" for k in range(width)]
+        lines = [",".join(cell(row, k) for k in range(width)) + f",{row % 2}" for row in range(40)]
+        (tmp_path / "a.csv").write_text("\n".join([",".join(names) + ",y", *lines]) + "\n")
+        own = dict(options)
+        if "ignore" in own:
+            own["ignore"] = names[2:]
+        if "kinds" in own:
+            own["kinds"] = dict.fromkeys(names, "text")
+        counts.append(comparisons(tmp_path / "a.csv", monkeypatch, **own))
+    assert counts[1] <= 13 * counts[0]
+
+
+def test_columns_of_words_are_found_in_few_readings(tmp_path, monkeypatch):
+    """Though the first rows of all of them are numbers, and the scan stops at a line's first."""
+    wide = range(60)
+    lines = [",".join(str((row + k) % 9) for k in wide) for row in range(260)]
+    for row in range(220, 260):
+        lines[row] = ",".join("x" if k % 3 == row % 3 else "NA" if k == 1 else "4" for k in wide)
+    text = "\n".join([",".join(f"c{k}" for k in wide) + ",y", *(f"{line},1" for line in lines)])
+    (tmp_path / "a.csv").write_text(text.replace(",1\n", ",0\n", 100) + "\n")
+    readings, plain = [], csv.CsvReader.parts
+    monkeypatch.setattr(csv.CsvReader, "parts", lambda *a: readings.append(a) or plain(*a))
+    rows = open_rows(tmp_path / "a.csv", missing="zero", units="spread")
+    assert len(readings) == 2
+    assert all(f"c{k}=x" in rows.names for k in wide)
+
+
+def test_chunks_of_wide_tables_have_several_rows():
+    options = Options("csv")
+    assert csv.bytes_of_chunk(["a"] * 10, options) == options.chunk_bytes
+    assert csv.bytes_of_chunk(["a"] * 100_000, options) == 16 * 8 * 100_000
+    assert csv.bytes_of_chunk(["a"] * 10_000_000, options) == 1 << 25

@@ -6,11 +6,9 @@ import numpy as np
 
 from tamis.exporting.inputs.texts import Text, own_text
 from tamis.read.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
-from tamis.read.tables.values import spellings_of
+from tamis.read.tables.values import GAPS, spellings_of
 
 LISTED, HASHED_NAMES, HASHED_NUMBERS, ONE_TEXT = "fields", "names", "numbers", "text"
-# Words of files that are gaps, in any case.
-GAPS = ("", "na", "n/a", "nan", "null", "none")
 
 
 class Date(NamedTuple):

@@ -127,7 +127,7 @@ def notes_of(
         )
     words = [name for name, kind in kinds.items() if kind in (WORDS, IDENTIFIER)]
     words += [c.name for c in columns if c.role == TARGET]
-    commas = [name for name in words if _commas(profile, name)]
+    commas = {name: None for name in words if _commas(profile, name)}
     notes += _left_out({n: kind for n, kind in kinds.items() if n not in commas}, profile)
     for c in columns:
         if c.role == DATE:

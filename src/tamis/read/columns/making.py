@@ -112,8 +112,7 @@ def lay_out(files: list[str], options: Options, reading: Reading) -> Laid:
     if made.needs_all(first):
         made.judge(reading.profile(columns, made.may_turn))
         if texts := made.texts():
-            for name, counts in reading.texts(columns, texts).items():
-                made.column(name).facts |= counts.facts()
+            made.keep_texts(reading.texts(columns, texts))
     notes = made.notes()
     if options.units != "spread" and (
         note := in_other_units(columns, made.profile or first.profile)
@@ -159,10 +158,6 @@ class Making:
     def may_turn(self, name: str) -> bool:
         """Whether a column of numbers may turn out to hold words."""
         return name not in self.asked
-
-    def column(self, name: str) -> Column:
-        """A column by its name."""
-        return next(c for c in self.columns if c.name == name)
 
     def judge(self, profile: Profile) -> None:
         """Kinds of all columns by figures of the whole table."""
@@ -252,6 +247,12 @@ class Making:
                 c.words, c.facts["ngrams"] = True, self.options.ngrams
         return [c.name for c in self.columns if c.role == TEXT and not self.options.hash_bits]
 
+    def keep_texts(self, counts: dict[str, RowCounts]) -> None:
+        """Keep the words of texts."""
+        for c in self.columns:
+            if c.name in counts:
+                c.facts |= counts[c.name].facts()
+
     def layout(self) -> Layout:
         """The layout, of one column at least."""
         layout = Layout(self.columns, self.options.missing, self.options.hash_bits)
@@ -299,23 +300,25 @@ def _listed(gaps: list[tuple[Column, Figures]]) -> str:
 # --------------------------------------------------------------------------- what was asked
 def asked_roles(names: list[str], options: Options, file: str) -> dict[str, str]:
     """Roles that the options name."""
-    roles = {_named(names, one, "ignore", file): IGNORED for one in options.ignore}
+    known = set(names)
+
+    def named(wanted: Any, what: str) -> str:
+        return wanted if wanted in known else _numbered(names, wanted, what, file)
+
+    roles = {named(one, "ignore"): IGNORED for one in options.ignore}
     if not isinstance(options.categorical, str):
-        roles |= {_named(names, one, "categorical", file): WORDS for one in options.categorical}
+        roles |= {named(one, "categorical"): WORDS for one in options.categorical}
     for one, kind in options.kinds:
-        roles[_named(names, one, "kinds", file)] = rules.ASKED[kind]
+        roles[named(one, "kinds")] = rules.ASKED[kind]
     if options.weight is not None:
-        roles[_named(names, options.weight, "weight", file)] = WEIGHT
+        roles[named(options.weight, "weight")] = WEIGHT
     if options.target is not False:
-        asked = -1 if options.target is None else options.target
-        roles[_named(names, asked, "target", file)] = TARGET
+        roles[named(-1 if options.target is None else options.target, "target")] = TARGET
     return roles
 
 
-def _named(names: list[str], wanted: Any, what: str, file: str) -> str:
-    """A column by its name or number."""
-    if isinstance(wanted, str) and wanted in names:
-        return wanted
+def _numbered(names: list[str], wanted: Any, what: str, file: str) -> str:
+    """A column by its number."""
     digits = isinstance(wanted, str) and wanted.lstrip("-").isdigit()
     if (digits or isinstance(wanted, int)) and -len(names) <= int(wanted) < len(names):
         return names[int(wanted)]

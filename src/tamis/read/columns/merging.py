@@ -80,10 +80,9 @@ def _add_numbers(found: Tally, part: Tally, rows: int) -> None:
             own[figure] += new[figure]
         _add_values(found, part, j)
     stride = max(found.stride, part.stride)
-    samples = (one.sample[:: stride // one.stride] for one in (found, part))
-    found.sample, found.stride = np.vstack(list(samples)), stride
-    while len(found.sample) > found.room:
-        found.stride, found.sample = 2 * found.stride, found.sample[::2].copy()
+    found.blocks = [found.sample[:: stride // found.stride]]
+    found.stride = stride
+    found.keep(part.sample[:: stride // part.stride])
 
 
 def _add_values(found: Tally, part: Tally, j: int) -> None:

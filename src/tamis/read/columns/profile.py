@@ -100,16 +100,27 @@ class Tally:
         self.state[:, LEAST], self.state[:, MOST] = np.inf, -np.inf
         self.seen, self.counts = np.empty((width, FEW)), np.zeros((width, FEW), np.int64)
         self.room = max(LEAST_SAMPLE, min(SAMPLE, SAMPLED // max(width, 1)))
-        self.stride, self.sample = 1, np.empty((0, width))
+        self.stride, self.blocks = 1, [np.empty((0, width))]
 
     def add(self, values: np.ndarray, row: int) -> None:
         """Take in rows, `row` of them after the first; every so many are kept, fewer as they become
         many.
         """
         gather(np.ascontiguousarray(values), self.state, self.seen, self.counts, row)
-        self.sample = np.vstack((self.sample, values[-row % self.stride :: self.stride]))
-        while len(self.sample) > self.room:
-            self.stride, self.sample = 2 * self.stride, self.sample[::2].copy()
+        self.keep(values[-row % self.stride :: self.stride])
+
+    def keep(self, rows: np.ndarray) -> None:
+        """Add rows to the sample; every second one goes when it is full."""
+        self.blocks.append(rows.copy())
+        while sum(map(len, self.blocks)) > self.room:
+            self.stride, self.blocks = 2 * self.stride, [self.sample[::2].copy()]
+
+    @property
+    def sample(self) -> np.ndarray:
+        """Numbers of every so many rows."""
+        if len(self.blocks) > 1:
+            self.blocks = [np.vstack(self.blocks)]
+        return self.blocks[0]
 
     def figures(self, j: int) -> dict[str, Any]:
         """Figures of a column."""

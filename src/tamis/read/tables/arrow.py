@@ -201,17 +201,18 @@ def _numbers(array, column: str, name: str) -> np.ndarray:
 def part_of(batch, columns: list[Column], name: str) -> Part:
     """A batch by column."""
     names, numbers, words = [], [], {}
+    places = {column: k for k, column in enumerate(batch.schema.names)}
     for c in columns:
         if c.role == IGNORED:
             continue
-        if c.name not in batch.schema.names:
+        if c.name not in places:
             if c.role in FEATURES:
                 raise ReadError(
                     f"{name}: column {c.name!r} is missing; the model needs it. The file has "
                     f"{', '.join(batch.schema.names[:10])}."
                 )
             continue
-        array = batch.column(c.name)
+        array = batch.column(places[c.name])
         if c.words:
             words[c.name] = _words(array)
         else:

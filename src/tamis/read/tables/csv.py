@@ -1,5 +1,6 @@
 """CSV and TSV with a header: fields by the layout, in chunks."""
 
+import csv
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from tamis.read.columns.profile import First, Profile
 from tamis.read.columns.texts import RowCounts
-from tamis.read.options import Options
+from tamis.read.options import CHUNK_BYTES, Options
 from tamis.read.rows import Context, Position, ReadError, Rows, place_of, quoted
 from tamis.read.tables import csv_scan as scan
 from tamis.read.tables.chunks import chunk_of, gap_sentence
@@ -23,9 +24,12 @@ from tamis.read.tables.layout import (
     Part,
     Words,
 )
+from tamis.read.tables.values import GAPS
 from tamis.read.text.window import NUL, Window
 
 LOOKED_AT = 200  # rows that decide whether a column looks like numbers
+WIDE_ROWS, FIELD_BYTES, WIDE_BYTES = 16, 8, 1 << 25  # of a chunk of a table of many columns
+BAD_LINES = 1000  # lines with a word in a column of numbers, all columns of which are looked at
 _RULES = {
     scan.FIELDS: "the record has more than {width} fields, as many as the header. Quote fields "
     "that hold the delimiter, or pass another.",
@@ -51,6 +55,8 @@ class CsvReader:
         self.options, self.context, self.layout = options, context, layout
         self.arrays: dict = {}
         self.undecoded: dict[str, None] = {}  # columns with words in another encoding
+        self.not_numbers: set[str] = set()  # columns of numbers with words
+        self.looks = 0  # lines left of which all columns are looked at for such words
 
     def read(self, name: str, position: Position) -> Iterator[tuple[Rows, int]]:
         """Chunks of a file from a position on, each with the bytes of the file read so far."""
@@ -72,7 +78,8 @@ class CsvReader:
             if position.offset:
                 window.close()
                 window = Window(name, self.options, position.offset, position.line)
-            total, least = 0, self.options.chunk_bytes
+            total, usual = 0, bytes_of_chunk(header, self.options)
+            least = usual
             while (stop := window.lines(least)) > window.begin:
                 first, begin = window.line, window.begin
                 count = self._chunk(window, stop)
@@ -80,7 +87,7 @@ class CsvReader:
                     total += count
                     yield self._part(window, count), first, window, total
                 # A record longer than the chunk (a quoted text with line ends): look further.
-                least = 2 * (stop - begin) if window.begin == begin else self.options.chunk_bytes
+                least = 2 * (stop - begin) if window.begin == begin else usual
                 if window.begin == begin and stop - begin > window.longest:
                     window.too_long("record", begin)
             if window.failure:
@@ -96,9 +103,9 @@ class CsvReader:
     # ------------------------------------------------------------------ one chunk
     def _arrange(self, header: list[str], name: str) -> None:
         """Where the fields of each column of this file go."""
-        known = {c.name: c for c in self.layout.columns}
+        known, held = {c.name: c for c in self.layout.columns}, set(header)
         for c in self.layout.columns:
-            if c.name not in header and c.role in FEATURES:
+            if c.name not in held and c.role in FEATURES:
                 raise ReadError(
                     f"{name}, line 1: column {c.name!r} is missing; the model needs it. The header "
                     f"has {', '.join(header[:10])}."
@@ -192,6 +199,11 @@ class CsvReader:
         where = place_of(window.name, line, at, fault)
         name = self.header[column] if column < len(self.header) else ""
         word = ""
+        if reason == scan.BAD_NUMBER:
+            self.not_numbers.add(name)
+            if self.looks:
+                self.looks -= 1
+                self.not_numbers.update(self._not_numbers(window, at))
         if reason != scan.MISSING:
             word = quoted(window.text, fault).split(self.options.delimiter)[0]
         if reason == scan.MISSING:
@@ -201,6 +213,18 @@ class CsvReader:
             width = len(self.header)
             rule = _RULES[reason].format(word=word, name=name, column=column, width=width)
         self.context.refuse(f"{where}: {rule}")
+
+    def _not_numbers(self, window: Window, at: int) -> Iterator[str]:
+        """Columns of numbers in which a record has words; the scan stops at the first."""
+        stop = window.store.index(b"\n", at) + 1
+        line = bytes(window.store[at:stop]).decode("latin-1")
+        try:
+            fields = next(csv.reader([line], delimiter=self.options.delimiter))
+        except csv.Error:
+            return
+        for name, kind, word in zip(self.header, self.kinds.tolist(), fields, strict=False):
+            if kind == scan.NUMBER and not (_is_number(word) or word.strip().lower() in GAPS):
+                yield name
 
     def _part(self, window: Window, count: int) -> Part:
         """What a chunk holds, by column."""
@@ -232,6 +256,12 @@ class CsvReader:
         return word.replace('""', '"') if escaped else word
 
 
+def bytes_of_chunk(names: list[str], options: Options) -> int:
+    """How much of a file is read at once: several rows, since each column has a cost of its own."""
+    wanted = WIDE_ROWS * FIELD_BYTES * len(names)
+    return options.chunk_bytes if wanted <= CHUNK_BYTES else min(wanted, WIDE_BYTES)
+
+
 # --------------------------------------------------------------------------- before the first chunk
 def read_header(window: Window, options: Options) -> list[str]:
     """The names in the first line."""
@@ -248,8 +278,6 @@ def read_header(window: Window, options: Options) -> list[str]:
         )
     if "\0" in line:
         raise ReadError(f"{window.name}, line 1: {NUL}")
-    import csv
-
     try:
         names = [name.strip() for name in next(csv.reader([line], delimiter=options.delimiter))]
     except csv.Error as error:
@@ -294,7 +322,7 @@ def look(name: str, options: Options) -> First:
         reader = CsvReader(options, Context(skip=True), layout)
         reader._arrange(names, window.name)
         reader._room(1)
-        count, stop = 0, window.lines(options.chunk_bytes)
+        count, stop = 0, window.lines(bytes_of_chunk(names, options))
         if stop > window.begin:
             count = reader._chunk(window, stop, LOOKED_AT)
         part = reader._part(window, count)
@@ -328,6 +356,7 @@ def read_profile(
         numeric, wordy = ([c.name for c in read if c.words == words] for words in (False, True))
         profile = Profile(numeric, wordy, options.decimal)
         reader = CsvReader(options, context, layout)
+        reader.looks = BAD_LINES
         for name in files:
             for part, first, window, _ in reader.parts(name, Position()):
                 profile.add(part, first, window.line - first == len(part.numbers))
@@ -338,7 +367,7 @@ def read_profile(
             if c.role == NUMBER
             and not c.words
             and may_turn(c.name)
-            and any(f"in column {c.name!r} is no number" in said for said in context.bad.first)
+            and c.name in reader.not_numbers
         ]
         if not late or options.on_bad == "skip":
             return profile
@@ -351,7 +380,7 @@ def read_texts(
 ) -> dict[str, RowCounts]:
     """How many rows have each word of columns of texts."""
     found = {name: RowCounts(options.ngrams) for name in names}
-    only = [c if c.name in names else Column(c.name, IGNORED) for c in columns]
+    only = [c if c.name in found else Column(c.name, IGNORED) for c in columns]
     reader = CsvReader(options, Context(skip=True), Layout(only, "zero", 1))
     for file in files:
         for part, *_ in reader.parts(file, Position()):

@@ -197,10 +197,10 @@ def lay_out_frame(X: Any, options: Options) -> Making:
     profile = Profile(numeric, wordy_names)
     profile.add(part, 1, False)
     made.judge(profile)
-    for name in made.texts():
-        counts = RowCounts(options.ngrams)
+    texts = {name: RowCounts(options.ngrams) for name in made.texts()}
+    for name, counts in texts.items():
         counts.add(*part.words[name])
-        made.column(name).facts |= counts.facts()
+    made.keep_texts(texts)
     return made
 
 

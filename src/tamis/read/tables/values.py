@@ -13,6 +13,7 @@ import numpy as np
 FLAGS = {"true": 1.0, "false": 0.0}
 BITS = {"1": "true", "0": "false"}  # truth values as numbers
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
+GAPS = ("", "na", "n/a", "nan", "null", "none")  # words of files, in any case
 MISSING = ("NAType", "NaTType")  # types of pandas
 YEAR = 365.2425 * 86400.0  # the mean of the calendar
 SECONDS = {  # units of NumPy's lengths of time

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from cli.commands import here, tamis
-from processes import run_process
+from processes import run_process, start_process
 from read.corpus import BAD
 
 from tamis import FTRLClassifier, open_rows, save, train
@@ -172,6 +172,9 @@ def test_inputs_that_are_not_named_as_such(tmp_path, monkeypatch, capsys):
     done = tamis("select", "-", "--out", "a1.svm", cwd=tmp_path, shell="< a1.svm")
     assert done.code == 2
     assert "standard input" in done.err
+    done = tamis("check", "a1.svm", cwd=tmp_path, shell=">> a1.svm")
+    assert done.code == 2
+    assert "/dev/stdout" in done.err
     assert sorted(os.listdir()) == ["a1.svm", "docword.x.txt", "vocab.x.txt"]
 
 
@@ -281,6 +284,34 @@ def test_a_signal_ends_a_command_in_one_line(line, number, tmp_path):
     assert (tmp_path / "old").read_text() == "as it was"
     assert sorted(os.listdir(tmp_path)) == ["a.svm", "m", "old", "tmp"]
     assert not os.listdir(tmp_path / "tmp")
+
+
+IN_A_DESTRUCTOR = """
+    import os, signal, time
+    from tamis.cli import main
+
+    class Last:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+
+    main.make_parser = lambda: Last() and time.sleep(60)
+    main.command()
+"""
+
+
+def test_a_signal_where_python_can_only_print_the_exception():
+    child = start_process(IN_A_DESTRUCTOR, stderr=subprocess.PIPE)
+    assert child.communicate(timeout=60)[1] == "tamis: interrupted.\n"
+    assert child.returncode == 130
+
+
+def test_a_signal_before_the_options_are_read(monkeypatch, capsys):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tamis.cli.main.make_parser", interrupted)
+    assert here("check", "a.svm", capsys=capsys) == (130, "", "tamis: interrupted.\n")
 
 
 def test_streams_that_are_closed_or_empty(tmp_path):

@@ -10,6 +10,8 @@ import pytest
 from processes import start_process
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
 
 from tamis import (
     FDRSelector,
@@ -188,9 +190,11 @@ def test_a_model_does_not_replace_the_file_it_was_trained_from(tmp_path, monkeyp
     Path("v.svm").write_text(rows)
     Path("link").symlink_to("v.svm")
     model = train(FTRLClassifier(), open_rows("v.svm"))
+    by_address = train(FTRLClassifier(), open_rows(f"file://{tmp_path}/v.sv?"))
     selector = FDRSelector(targets="classes").fit_rows(open_rows("v.svm"))
     writers = {
         "save": lambda path: save(model, path),
+        "address": lambda path: save(by_address, path),
         "selector": lambda path: save(selector, path),
         "page": lambda path: write_page(path, title="t", model=model),
         "audit": lambda path: write_page(path, title="t", audit={"files": ["v.svm"]}),
@@ -198,15 +202,16 @@ def test_a_model_does_not_replace_the_file_it_was_trained_from(tmp_path, monkeyp
         "export": lambda path: export(model, path, to="json"),
     }
     for name in writers:
-        for path in ("v.svm", "link", tmp_path / "v.svm"):
+        for path in ("v.svm", b"v.svm", "link", tmp_path / "v.svm"):
             with pytest.raises(ValueError, match="would replace an input"):
                 writers[name](path)
     save(model, "m")
     again = load("m")
     save(again, "m")
     for write in (export, lambda model, path, to: write_page(path, title="t", model=model)):
-        with pytest.raises(ValueError, match="would replace an input"):
-            write(again, "m", to="json")
+        for one in (again, make_pipeline(again), make_pipeline(MaxAbsScaler(), again)):
+            with pytest.raises(ValueError, match="would replace an input"):
+                write(one, "m", to="json")
     assert Path("v.svm").read_text() == rows
     assert sorted(os.listdir()) == ["link", "m", "v.svm"]
 

@@ -20,6 +20,7 @@ from tamis.read.bag import beside
 from tamis.read.opening import KINDS, open_rows
 from tamis.read.source import RowSource
 from tamis.read.survey import Survey, Watcher
+from tamis.read.tables.outside import local_name
 from tamis.report.page.words import counted
 
 NamesOf = Callable[[Iterable[int]], list[str]]
@@ -36,6 +37,7 @@ def check_outputs(given: argparse.Namespace) -> None:
     inputs, before = list(_inputs(given)), list[str]()
     checkpoint = getattr(given, "checkpoint", None)
     try:
+        refuse_inputs("/dev/stdout", inputs)  # that grows while it is read
         for path in filter(None, (getattr(given, name, None) for name in OUTPUTS)):
             refuse_inputs(path, inputs)
             if is_replaced(path) or os.path.isdir(path):
@@ -52,7 +54,8 @@ def _inputs(given: argparse.Namespace) -> Iterator[str]:
     for option in INPUTS:
         said = getattr(given, option, None) or []
         for name in [said] if isinstance(said, str) else said:
-            yield name.removeprefix("file://")
+            name = local_name(name)
+            yield name
             if glob.has_magic(name):
                 yield from glob.iglob(name, recursive=True)
             if option == "corpus" and not given.vocabulary:

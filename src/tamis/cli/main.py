@@ -61,15 +61,16 @@ def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
     """Run the command line; returns the exit code."""
     _open_output()
     stop = stop or Stop()
-    parser = make_parser()
-    given = parser.parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    given.words = ["tamis", *map(without_secrets, words)]  # pages show them
-    warnings.showwarning = _note
-    stop.folder = getattr(given, "checkpoint", None)
-    if given.command in ("fit", "predict", "check", "inspect", "select"):
-        sys.meta_path.insert(0, _NoPandas)
+    name = "tamis"
     try:
+        given = make_parser().parse_args(arguments)
+        name = f"tamis {given.command}"
+        words = sys.argv[1:] if arguments is None else arguments
+        given.words = ["tamis", *map(without_secrets, words)]  # pages show them
+        warnings.showwarning = _note
+        stop.folder = getattr(given, "checkpoint", None)
+        if given.command in ("fit", "predict", "check", "inspect", "select"):
+            sys.meta_path.insert(0, _NoPandas)
         importlib.import_module("tamis.cli.data").check_outputs(given)
         home = _HOMES.get(given.command, given.command)
         importlib.import_module(f"tamis.cli.commands.{home}").run(given)
@@ -82,14 +83,14 @@ def main(arguments: list[str] | None = None, stop: "Stop | None" = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return PIPE
     except UsageError as error:
-        complain(f"tamis {given.command}: {error}")
+        complain(f"{name}: {error}")
         return USAGE
     except Exception as error:
         if stop.code:  # what an interruption has become on its way
             return stop.end()
         if os.environ.get("TAMIS_DEBUG"):
             raise
-        complain(f"tamis {given.command}: {_said(error)}")
+        complain(f"{name}: {_said(error)}")
         return FAILED
     finally:
         sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not _NoPandas]
@@ -157,6 +158,7 @@ class Stop:
         """A signal has come."""
         self.listen(signal.SIG_IGN)
         self.code = SIGNALLED + number
+        sys.unraisablehook = lambda _: None  # of the exception where Python can only print it
         # Not by threading, whose locks the interrupted line may hold.
         _thread.start_new_thread(self._leave, ())
         raise KeyboardInterrupt

@@ -115,10 +115,10 @@ def export(
 def form_of(path: StrPath, to: str | None) -> str:
     """The form that is asked for, or that a suffix names."""
     if to is None:
-        suffix = Path(os.fspath(path)).suffix.lower()
+        suffix = Path(os.fsdecode(path)).suffix.lower()
         if suffix not in SUFFIXES:
             raise ValueError(
-                f"{os.fspath(path)}: the suffix {suffix!r} names no form. Use one of "
+                f"{os.fsdecode(path)}: the suffix {suffix!r} names no form. Use one of "
                 f"{', '.join(SUFFIXES)}, or pass to, one of {', '.join(FORMS)}."
             )
         return SUFFIXES[suffix]

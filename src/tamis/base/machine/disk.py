@@ -85,6 +85,7 @@ def replacing(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
 
     What is there and is no regular file (a device, a FIFO, /dev/stdout) is written into.
     """
+    path = os.fsdecode(path)
     replaced = is_replaced(path)
     try:
         if replaced:
@@ -100,8 +101,7 @@ def replacing(path: StrPath, verb: str = "save") -> Iterator[BinaryIO]:
         )
         raise OSError(
             error.errno,
-            f"cannot {verb} to {for_terminal(os.fspath(path))} ({error.strerror or error})"
-            f"{advice * replaced}",
+            f"cannot {verb} to {for_terminal(path)} ({error.strerror or error}){advice * replaced}",
         ) from error
 
 
@@ -181,10 +181,14 @@ def made_from(product: object, files: Iterable[StrPath]) -> None:
 
 
 def sources_of(product: object) -> tuple[str, ...]:
-    """The files that an object was made from, as far as this process knows."""
-    with contextlib.suppress(TypeError):
-        return _MADE_FROM.get(product, ())
-    return ()
+    """The files that an object, or a step of a Pipeline, was made from, as far as this process
+    knows.
+    """
+    found = list[str]()
+    for one in (product, *(step for _, step in getattr(product, "steps", ()))):
+        with contextlib.suppress(TypeError):
+            found += _MADE_FROM.get(one, ())
+    return tuple(found)
 
 
 def refuse_inputs(path: StrPath, inputs: Iterable[StrPath]) -> None:

@@ -5,6 +5,7 @@ asked again (a query without an order). So they are written to disk batch by bat
 never held as a whole.
 """
 
+import glob
 import os
 import shutil
 import tempfile
@@ -31,7 +32,7 @@ def brought(source: Any) -> tuple[Any, Any]:
     names = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(names, Iterable):
         return source, None
-    names = list(names)
+    names = [local_name(name) for name in names]
     if not all(isinstance(name, str | os.PathLike) for name in names):
         raise TypeError(
             "open_rows reads files, by their names, and what speaks Arrow's stream protocol. Got "
@@ -47,6 +48,14 @@ def brought(source: Any) -> tuple[Any, Any]:
 def is_url(name: StrPath) -> bool:
     """Whether a name is that of something elsewhere."""
     return isinstance(name, str) and "://" in name and not os.path.exists(name)
+
+
+def local_name(name: Any) -> Any:
+    """The path in an address of this machine, ``file://...``: such a file is read where it lies."""
+    if not is_url(name) or not name.startswith(("file://", "local://")):
+        return name
+    path = name.partition("://")[2]
+    return path if os.path.exists(path) or glob.has_magic(path) else name
 
 
 def _kept_stream(source: ArrowStream, path: str) -> str:

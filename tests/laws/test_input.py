@@ -471,13 +471,42 @@ def with_huge(rows):
 def test_what_is_no_input_is_refused_with_a_sentence(cls):
     y = (tiny.signs(X) > 0).astype(int) if takes_classes(quick(cls)) else tiny.numbers(X)
     repeated = pd.DataFrame(X, columns=["a", "b", "c", "a", "e", "f"])
-    for rows in (with_huge(X), with_huge(X).tolist(), np.array(1.0), repeated, repeated[[]]):
+    masked = np.ma.masked_equal(X, X[1, 0])
+    for rows in (
+        with_huge(X),
+        with_huge(X).tolist(),
+        np.array(1.0),
+        repeated,
+        repeated[[]],
+        masked,
+    ):
         with pytest.raises(ValueError, match=r"X|array"):
             quick(cls).fit(rows, y)
     if cls.__name__ not in NO_TARGETS:
-        for targets in (np.array(1), with_huge(y), with_huge(y).tolist()):
+        masked = np.ma.array(y, mask=np.arange(N) == 1)
+        for targets in (np.array(1), with_huge(y), with_huge(y).tolist(), masked):
             with pytest.raises(ValueError, match=r"y|label"):
                 quick(cls).fit(X, targets)
+
+
+def test_masked_classes_are_refused():
+    words = np.ma.array(np.where(np.arange(N) % 2, "a", "b"), mask=np.arange(N) == 1)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        FOBOSClassifier().fit(X, words)
+    with pytest.raises(ValueError, match="y contains NaN"):
+        FOBOSClassifier().partial_fit(X, words, classes=["a", "b"])
+    with pytest.raises(ValueError, match="y contains NaN"):
+        FOBOSClassifier().fit(X, words == "a")
+
+
+def test_tables_of_arrow_are_frames():
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed (extra arrow)")
+    names, columns = list("abcdef"), [pyarrow.array(column) for column in X.T]
+    y = np.arange(N) % 2
+    model = FOBOSClassifier().fit(pyarrow.table(columns, names=names), y)
+    assert model.feature_names_in_.tolist() == names
+    with pytest.raises(ValueError, match="2 columns named 'a'"):
+        FOBOSClassifier().fit(pyarrow.table(columns, names=["a", *"abcde"]), y)
 
 
 @pytest.mark.parametrize("name", ["alpha", "eta", "tol", "max_iter"])

@@ -305,6 +305,13 @@ def test_whole_numbers_are_one_category_however_they_are_written(written, tmp_pa
         assert [space["score"]({"zip": z}) for z in column[:4]] == pytest.approx(scores)
 
 
+def test_zero_with_a_sign_is_the_level_zero():
+    for levels in ([0, 5], [-0.0, 5.0], ["-0.0", "5"], ["-0", "0", "5.0"]):
+        table = Table(kinds={"d": "category"}).fit({"d": levels})
+        rows = table.transform({"d": ["0", "-0", "-0.0", "0.0", 0, -0.0, 5]}).toarray()
+        assert rows.tolist() == [[1.0, 0.0]] * 6 + [[0.0, 1.0]]
+
+
 @pytest.mark.parametrize("written", [bool, int, float, str, lambda v: str(v).lower()])
 @pytest.mark.parametrize("fitted", [bool, int, lambda v: str(v).upper()])
 def test_truth_is_one_category_however_it_is_written(written, fitted):

@@ -156,7 +156,8 @@ def with_gaps(values) -> Any:
 def check_input(X, name: str = "X") -> None:
     """Refuse unsound sparse matrices, and frames without columns or with two of one name."""
     check_sparse(X, name)
-    columns = getattr(X, "columns", None)
+    # Arrow calls the arrays themselves columns.
+    columns = getattr(X, "column_names" if hasattr(X, "column_names") else "columns", None)
     if columns is None or callable(columns) or sp.issparse(X):
         return
     counts = Counter(columns)
@@ -191,9 +192,11 @@ def within_float(name: str) -> Iterator[None]:
 
 # --------------------------------------------------------------------------- targets
 def along_one(y) -> Any:
-    """Targets along one axis."""
+    """Targets along one axis; scikit-learn would drop a mask."""
     if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
         return y
+    if np.ma.is_masked(y):
+        raise ValueError("Input y contains NaN: entries are masked. Leave out the rows of these.")
     return column_or_1d(y, warn=True)
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import check_random_state, indexable
 
 from tamis.base.border import check_sizes
-from tamis.base.looks import check_array
+from tamis.base.looks import check_array, with_gaps
 from tamis.judge.fits import (
     Candidate,
     Clock,
@@ -240,14 +240,14 @@ def _split(X, y, X_test, y_test, test_size, classes, base) -> Sides:
     if (X_test is None) != (y_test is None):
         raise ValueError("give both of X_test and y_test, or neither.")
     take = {"accept_sparse": "csr", "dtype": "numeric"}
-    X, y = check_array(X, input_name="X", **take), np.asarray(y)
+    X, y = check_array(X, input_name="X", **take), np.asarray(with_gaps(y))
     check_sizes(X)
     indexable(X, y)
     if X_test is None:
         strata = y if classes else None
         parts = train_test_split(X, y, test_size=test_size, random_state=base, stratify=strata)
         return Sides(parts[0], parts[2], parts[1], parts[3])
-    X_test, y_test = check_array(X_test, input_name="X_test", **take), np.asarray(y_test)
+    X_test, y_test = check_array(X_test, input_name="X_test", **take), np.asarray(with_gaps(y_test))
     indexable(X_test, y_test)
     if X_test.shape[1] != X.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features, but X_test has {X_test.shape[1]}.")

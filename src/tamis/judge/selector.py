@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
@@ -16,7 +16,7 @@ from tamis.base.border import check_sizes
 from tamis.base.contents import array, figure, indices, number, rows, text
 from tamis.base.contents import one_of as either
 from tamis.base.estimators.estimator import Estimator
-from tamis.base.looks import check_array, kind_of_targets, validate_data
+from tamis.base.looks import along_one, check_array, kind_of_targets, validate_data
 from tamis.base.machine.progress import Progress
 from tamis.base.parameters import (
     ABOVE,
@@ -260,7 +260,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         check_sizes(X)
         if kind_of_targets(y) == "unknown":
             y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        y = y if several else column_or_1d(y, warn=True)
+        y = y if several else along_one(y)
         return X, np.asarray(y)
 
     def _estimator(self, y):

@@ -4,14 +4,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, TransformerMixin
-from sklearn.utils import column_or_1d
 from sklearn.utils.metaestimators import available_if
 
 from tamis.base.border import half_fitted
 from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
-from tamis.base.looks import check_scores, class_spans
+from tamis.base.looks import along_one, check_scores, class_spans
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, Coded
 
@@ -28,7 +27,7 @@ class ClassTransformer(TransformerMixin, Estimator):
 
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, Coded]:
         """Targets, and the columns that loops read."""
-        y = y if y is None else column_or_1d(y, warn=True)
+        y = y if y is None else along_one(y)
         return ClassTargets.of(y, n_rows, self, **known)
 
     def _weigh(self, targets, columns, weights, **stream):

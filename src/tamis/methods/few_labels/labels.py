@@ -3,10 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils import column_or_1d
 from sklearn.utils.validation import assert_all_finite
 
-from tamis.base.looks import check_classes, check_length, refuse_none
+from tamis.base.looks import along_one, check_classes, check_length, refuse_none
 from tamis.base.targets import ClassTargets
 
 IRRELEVANT, UNLABELLED = -1, -2
@@ -44,7 +43,7 @@ def read_labels(model: str, y, counted, unlabeled, irrelevant_label) -> FewLabel
     """
     n_rows = len(counted)
     refuse_none(y, model)
-    y = column_or_1d(np.asarray(y) if isinstance(y, list | tuple) else y, warn=True)
+    y = along_one(np.asarray(y) if isinstance(y, list | tuple) else y)
     check_length(y, n_rows)
     open_, beside = marked(y, unlabeled), np.zeros(n_rows, dtype=bool)
     if irrelevant_label is not None:

@@ -102,6 +102,8 @@ def spellings_of(levels: Iterable[str]) -> dict[str, int]:
                     meant.setdefault(other, meant[one])
     for level, k in meant.items():
         others = [level, f"{level}.0"] if WHOLE.fullmatch(level) else [level]
+        if level == "0":
+            others += ["-0", "-0.0"]
         if level in FLAGS:
             others += [level.title(), level.upper()]
         for word in others:

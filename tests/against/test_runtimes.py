@@ -86,6 +86,21 @@ def test_onnx_takes_no_columns_that_float32_cannot_hold(size):
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(scaled), atol=1e-6)
 
 
+def test_onnx_takes_no_large_column_beside_others():
+    scaled = X[:, :2] * [1e40, 1.0]
+    model = FTRLClassifier(alpha=0.0, random_state=0).fit(scaled, X[:, 0] + X[:, 1] > 0)
+    with pytest.raises(ValueError, match="'x0' has a weight"):
+        exported(model, "onnx")
+
+
+@pytest.mark.parametrize("size", [1e-50, 1e-46, 1e-38, 1e46])
+def test_onnx_takes_tables_of_any_unit(size):
+    table = {f"c{k}": (X[:, k] + 1.0) * size for k in range(2)}
+    model = make_pipeline(Table(), FTRLClassifier(1e-4, random_state=0)).fit(table, X[:, 0] > 0)
+    found = session_of(model)({name: column[:, None] for name, column in table.items()})
+    np.testing.assert_allclose(found["probabilities"], model.predict_proba(table), atol=1e-6)
+
+
 def test_onnx_holds_the_kept_columns_alone(fitted):
     onnx = pytest.importorskip("onnx", reason="onnx is not installed (extra export)")
     model = fitted["two"]

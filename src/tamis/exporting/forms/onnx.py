@@ -3,10 +3,8 @@
 import numpy as np
 
 from tamis.exporting.forms.onnx_fields import scores_of_fields
-from tamis.exporting.forms.onnx_graph import Graph
+from tamis.exporting.forms.onnx_graph import FLOATS, Graph
 from tamis.exporting.linear import IDENTITY, SOFTMAX, Linear
-
-FLOATS = 1e37  # about the largest number of float32, and one by the smallest
 
 
 def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
@@ -56,12 +54,13 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
 
 
 def _refuse_sizes(linear: Linear) -> None:
-    """Refuse columns that float32 has no numbers for: a weight is large where they are tiny."""
+    """Refuse columns that float32 has no numbers for: a weight is large where they are tiny, and
+    tiny where they are large.
+    """
     weights = np.abs(linear.weights).max(axis=1, initial=0.0)
     spreads = np.ones(len(weights)) if linear.spread is None else linear.spread
-    wrong = (weights > FLOATS) | (spreads * FLOATS < 1.0) | (spreads > FLOATS)
-    if len(weights) and weights.max() * FLOATS < 1.0:
-        wrong[:] = True
+    wrong = (weights > FLOATS) | (weights * FLOATS < 1.0)
+    wrong |= (spreads > FLOATS) | (spreads * FLOATS < 1.0)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise ValueError(

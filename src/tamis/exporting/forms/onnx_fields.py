@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from tamis.exporting.forms.onnx_graph import Graph
+from tamis.exporting.forms.onnx_graph import FLOATS, Graph
 from tamis.exporting.inputs.fields import Date, Field
 from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import Linear
@@ -57,8 +57,12 @@ def _added(graph: Graph, field: Field, weights: Weights) -> str:
     if field.date is not None:
         value = _of_date(graph, field.date, safe, weights)
     else:
-        centred = graph.add("Sub", safe, graph.constant(np.array(field.centre)))
-        value = graph.add("Div", centred, graph.constant(np.array(field.spread)))
+        # Runtimes leave out what subtracts a constant that is zero as float32.
+        unit = 2.0 ** -round(np.log2(field.spread)) if field.spread * FLOATS < 1.0 else 1.0
+        if unit != 1.0:
+            safe = graph.add("Mul", safe, graph.constant(np.array(unit)))
+        centred = graph.add("Sub", safe, graph.constant(np.array(field.centre * unit)))
+        value = graph.add("Div", centred, graph.constant(np.array(field.spread * unit)))
         value = graph.add("Mul", value, graph.constant(weights[field.number][None, :]))
     if field.fill is not None:
         return value

@@ -10,6 +10,7 @@ from tamis.exporting.linear import Linear
 OPSET, WORDS_OPSET, IR = 17, 3, 8  # of ONNX 1.12, which runtimes of many years take
 INSIDE = "tamis/"  # begins the names of nodes and constants
 WORDS_DOMAIN = "ai.onnx.ml"
+FLOATS = 1e37  # about the largest number of float32, and one by the smallest
 OUTPUTS = ("scores", "probabilities", "predictions")
 
 

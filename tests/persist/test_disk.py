@@ -189,6 +189,7 @@ def test_a_model_does_not_replace_the_file_it_was_trained_from(tmp_path, monkeyp
     rows = "1 1:1 3:1\n-1 2:1 3:1\n" * 50
     Path("v.svm").write_text(rows)
     Path("link").symlink_to("v.svm")
+    os.link("v.svm", "hard")
     model = train(FTRLClassifier(), open_rows("v.svm"))
     by_address = train(FTRLClassifier(), open_rows(f"file://{tmp_path}/v.sv?"))
     selector = FDRSelector(targets="classes").fit_rows(open_rows("v.svm"))
@@ -202,7 +203,7 @@ def test_a_model_does_not_replace_the_file_it_was_trained_from(tmp_path, monkeyp
         "export": lambda path: export(model, path, to="json"),
     }
     for name in writers:
-        for path in ("v.svm", b"v.svm", "link", tmp_path / "v.svm"):
+        for path in ("v.svm", b"v.svm", "link", "hard", tmp_path / "v.svm"):
             with pytest.raises(ValueError, match="would replace an input"):
                 writers[name](path)
     save(model, "m")
@@ -213,7 +214,7 @@ def test_a_model_does_not_replace_the_file_it_was_trained_from(tmp_path, monkeyp
             with pytest.raises(ValueError, match="would replace an input"):
                 write(one, "m", to="json")
     assert Path("v.svm").read_text() == rows
-    assert sorted(os.listdir()) == ["link", "m", "v.svm"]
+    assert sorted(os.listdir()) == ["hard", "link", "m", "v.svm"]
 
 
 def test_rows_of_a_checkpoint_are_not_read_from_its_folder(tmp_path):

@@ -199,6 +199,12 @@ def short(form):
     return found
 
 
+def fractional_offsets():
+    found = sp.dia_array(X)
+    found.offsets = found.offsets + 0.5
+    return found
+
+
 def uneven_lists():
     found = sp.lil_array(X)
     found.rows[1], found.data[1] = [0, 1, 2], [1.0]
@@ -215,6 +221,7 @@ CORRUPT = [
     wrong_column(),
     *(short(form) for form in ("csr_array", "csc_array", "coo_array")),
     uneven_lists(),
+    fractional_offsets(),
 ]
 
 
@@ -283,6 +290,22 @@ def test_functions_refuse_corrupt_matrices():
         ):
             with pytest.raises(ValueError, match=r"sparse .* format"):
                 call(matrix)
+
+
+@pytest.mark.parametrize("function", ["open_rows", "distributed.column_statistics"])
+def test_functions_that_take_blocks_or_names_iterate_over_no_matrix(function):
+    """SciPy slices a matrix by columns for its rows, and reads past the end of its arrays."""
+    code = r"""
+import sys, operator, scipy.sparse as sp, tamis
+for wide in (10**6, 10**9):
+    matrix = sp.csc_array([[1.0, 0.0], [2.0, 3.0]])
+    matrix.indices = matrix.indices + wide
+    try:
+        operator.attrgetter(sys.argv[1])(tamis)(matrix)
+    except TypeError as error:
+        print(error)
+"""
+    assert run_process(code, function).count("csc_array") == 2
 
 
 def test_rows_pass_one_door():

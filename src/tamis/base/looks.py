@@ -60,6 +60,7 @@ def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
     elif X.format in ("csr", "csc", "bsr"):
         _check_compressed(X, kind, indices or X.format != "csr")
     elif X.format == "dia":
+        _check_whole(f"{kind}: offsets", X.offsets)
         _check_lengths(kind, len(X.data), len(X.offsets))
     elif X.format == "lil":
         _check_lengths(kind, len(X.rows), X.shape[0])

@@ -4,6 +4,8 @@ import os
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import scipy.sparse as sp
+
 from tamis.read.rows import Rows
 from tamis.read.source import RowSource
 
@@ -53,7 +55,7 @@ def blocks_of(rows: Any, target: str | None) -> list[Part]:
             return _arrays(rows)
         if not any(isinstance(one, tuple) for one in rows) and hasattr(rows[0], "shape"):
             rows = [rows]  # one block: X, y and perhaps weights
-    if is_lazy(rows) or not isinstance(rows, Iterable):
+    if is_lazy(rows) or sp.issparse(rows) or not isinstance(rows, Iterable):
         raise TypeError(
             "rows must be names of files, (X, y) of dask arrays, a dask DataFrame, or blocks: an "
             f"iterable of Rows, of (X, y) or of delayed ones. Got {type(rows).__name__}."

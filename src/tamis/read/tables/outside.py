@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+import scipy.sparse as sp
+
 from tamis.base.machine.disk import StrPath
 from tamis.read.rows import ReadError, foreign
 from tamis.read.streams import STREAM
@@ -32,8 +34,9 @@ def brought(source: Any) -> tuple[Any, Any]:
     names = [source] if isinstance(source, str | os.PathLike) else source
     if not isinstance(names, Iterable):
         return source, None
-    names = [local_name(name) for name in names]
-    if not all(isinstance(name, str | os.PathLike) for name in names):
+    # To iterate over a sparse matrix that is not sound may end the process.
+    names = [] if sp.issparse(source) else [local_name(name) for name in names]
+    if sp.issparse(source) or not all(isinstance(name, str | os.PathLike) for name in names):
         raise TypeError(
             "open_rows reads files, by their names, and what speaks Arrow's stream protocol. Got "
             f"{type(source).__name__}: arrays go to a model's fit or partial_fit as they are, "

@@ -71,7 +71,9 @@ def test_what_is_free_is_known_or_none(monkeypatch, tmp_path):
     assert free is None or free > 0
     monkeypatch.setattr(memory, "GROUP", tmp_path)
     (tmp_path / "memory.max").write_text("5000\n")
-    (tmp_path / "memory.current").write_text("2000\n")
+    (tmp_path / "memory.current").write_text("4900\n")
+    # Files that the system holds are no memory that a process holds.
+    (tmp_path / "memory.stat").write_text("anon 2000\nactive_file 900\ninactive_file 2000\n")
     if free is not None:
         assert memory.free_memory() == 3000
     (tmp_path / "memory.max").write_text("max\n")

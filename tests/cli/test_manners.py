@@ -433,3 +433,13 @@ def test_names_that_the_locale_cannot_write(tmp_path, locale, encoding):
     assert len(predicted) == 60
     run("inspect", "m")
     run("check", "a.csv")
+
+
+def test_memory_that_is_not_there_is_refused_with_one_way_out(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("tamis.base.machine.memory.free_memory", lambda: 1 << 29)
+    rows = tmp_path / "wide.svm"
+    rows.write_text("1 1:1\n-1 100000000:1\n")
+    done = here("fit", rows, "--method", "fobos", "--passes", "1", capsys=capsys)
+    assert done.code == 1
+    assert "0.5 GiB that are free" in done.err
+    assert done.err.count("Hash the columns") == 1

@@ -113,12 +113,13 @@ class _NoPandas:
 def _said(error: Exception) -> str:
     """An error in one line; of one that no one foresaw, also how to see more."""
     words = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not words.endswith("."):  # no sentence with a way out
         return (
             f"not enough memory ({words}). Hash the columns into fewer (--hash-bits 20), or use "
             "--method ftrl."
         )
-    if isinstance(error, ValueError | OSError | FloatingPointError | ImportError | TypeError):
+    foreseen = ValueError, OSError, FloatingPointError, ImportError, TypeError, MemoryError
+    if isinstance(error, foreseen):
         return words
     return f"{type(error).__name__}: {words}. Set TAMIS_DEBUG=1 to see where."
 

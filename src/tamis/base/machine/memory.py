@@ -27,19 +27,28 @@ def peak_memory() -> int | None:
 
 def free_memory() -> int | None:
     """Bytes that this process may still take; None where the system does not say."""
-    limit, held = GROUP / "memory.max", GROUP / "memory.current"
     found = []
     if MEMINFO.exists():
-        lines = MEMINFO.read_text(encoding="utf-8").splitlines()
-        found += [1024 * int(s.split()[1]) for s in lines if s.startswith("MemAvailable")]
+        found.append(1024 * _numbers(MEMINFO)["MemAvailable:"])
     try:
         if not found:
             found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
         # "max", which is no number, where there is no limit.
-        found.append(max(int(limit.read_text()) - int(held.read_text()), 0))
+        limit = int((GROUP / "memory.max").read_text("utf-8"))
+        held = int((GROUP / "memory.current").read_text("utf-8"))
+        statistics = _numbers(GROUP / "memory.stat")
+        # What the system holds of files is counted too, and is given up where memory is wanted.
+        cached = statistics["inactive_file"] + statistics["active_file"]
+        found.append(max(limit - held + cached, 0))
     except (AttributeError, ValueError, OSError):
         pass
     return min(found, default=None)
+
+
+def _numbers(path: Path) -> dict[str, int]:
+    """The number of each name in a file of the system that has one on each line."""
+    lines = map(str.split, path.read_text("utf-8").splitlines())
+    return {name: int(number) for name, number, *_ in lines}
 
 
 def check_memory(what: str, needed: int, instead: str) -> None:

@@ -13,6 +13,7 @@ from registry import ESTIMATORS, MODELS, STREAMS
 from sklearn.base import is_classifier
 from tiny import one_pass, quiet
 
+import tamis
 from tamis import (
     FDRSelector,
     FOBOSClassifier,
@@ -523,11 +524,30 @@ def test_weights_that_no_float_holds_are_refused():
 
 def test_words_beside_numbers_are_no_classes():
     words = np.where(np.arange(N) % 2, "a", "b")
-    for classes in ([0, "a"], np.array([0, "a"], dtype=object)):
+    sides = np.arange(N) % 2
+    for classes in ([0, "a"], np.array([0, "a"], dtype=object), [0, None], [None, None]):
         with pytest.raises(ValueError, match="kinds"):
-            FOBOSClassifier().partial_fit(X, np.arange(N) % 2, classes=classes)
+            FOBOSClassifier().partial_fit(X, sides, classes=classes)
+    with pytest.raises(ValueError, match="empty"):
+        FOBOSClassifier().partial_fit(X, sides, classes=[])
+    begun = FOBOSClassifier().partial_fit(X, sides, classes=[0, 1, 2])
+    for targets in (words, words.astype(object), np.array([None] * N), [0, "a"] * (N // 2)):
+        with pytest.raises(ValueError, match=r"y holds|label type"):
+            begun.partial_fit(X, targets)
+    with pytest.raises(ValueError, match="kind than classes_"):
+        tamis.report(begun, X, words)
+    with pytest.raises(ValueError, match="label type"):
+        tamis.compare({"one": begun}, X, np.array([0, "a"] * (N // 2), dtype=object))
+    with pytest.raises(ValueError, match="words in some"):
+        tamis.distributed.fit(FOBOSClassifier(), [(X, words), (X, sides)])
     with pytest.raises(ValueError, match="kinds"):
         FDRSelector().fit_rows([(X, words), (X, np.arange(N) % 2)])
+
+
+@pytest.mark.parametrize("source", [None, 5, X])
+def test_what_is_no_name_of_a_file_is_refused(source):
+    with pytest.raises(TypeError, match=f"Got {type(source).__name__}"):
+        tamis.open_rows(source)
 
 
 def test_a_frame_without_columns_says_so():

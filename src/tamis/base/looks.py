@@ -224,15 +224,23 @@ def refuse_none(y, name: str) -> None:
 
 
 def distinct(classes) -> np.ndarray:
-    """Classes, ascending; numbers beside words are refused."""
+    """Classes, ascending; none at all, None and numbers beside words are refused."""
     classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
-    if isinstance(classes, list) or classes.dtype == object:
-        kinds = {isinstance(one, str) for one in np.ravel(np.array(classes, dtype=object))}
-        if len(kinds) > 1:
-            raise ValueError(
-                f"classes {list(classes)[:10]} are of two kinds; all must be numbers, or all words."
-            )
+    values = np.ravel(np.array(classes, dtype=object)).tolist()
+    if not values:
+        raise ValueError("classes is empty. Name two classes at least.")
+    if len({isinstance(one, str) for one in values}) > 1 or any(one is None for one in values):
+        raise ValueError(f"classes {values[:10]} are of two kinds; all must be numbers, or words.")
     return np.unique(classes)
+
+
+def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
+    """Refuse words where classes are numbers, and numbers where they are words."""
+    if isinstance(y[:1].tolist()[0], str) != isinstance(classes[:1].tolist()[0], str):
+        raise ValueError(
+            f"y holds {y[:5].tolist()}, of another kind than classes_ {classes[:10].tolist()}; all "
+            "must be numbers, or all words."
+        )
 
 
 def check_length(y, n_rows: int) -> None:

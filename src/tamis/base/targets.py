@@ -16,6 +16,7 @@ from tamis.base.looks import (
     along_one,
     check_array,
     check_classes,
+    check_kind,
     check_length,
     check_scores,
     dense,
@@ -138,7 +139,10 @@ class ClassTargets:
         if len(self.classes) == 2 and y.dtype.kind in "biuf" and self.classes.dtype.kind in "biuf":
             second = y == self.classes[1]
             return second if (second | (y == self.classes[0])).all() else None
-        codes = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        try:
+            codes = np.minimum(np.searchsorted(self.classes, y), len(self.classes) - 1)
+        except TypeError:  # words and numbers, or None, have no order
+            return None
         return codes if np.array_equal(self.classes[codes], y) else None
 
     def _with(self, new, grow: bool) -> "ClassTargets":
@@ -148,11 +152,7 @@ class ClassTargets:
                 f"y holds {new[:5].tolist()}, not among classes_ {self.classes[:10].tolist()}. "
                 "Name all classes in the first partial_fit call (classes=...), or set grow=True."
             )
-        if isinstance(new.tolist()[0], str) != isinstance(self.classes.tolist()[0], str):
-            raise ValueError(
-                f"y holds {new[:5].tolist()}, of another kind than classes_ "
-                f"{self.classes[:10].tolist()}; all must be numbers, or all words."
-            )
+        check_kind(new, self.classes)
         classes, counts = np.union1d(self.classes, new), self.counts
         if counts is not None:
             counts = np.zeros(len(classes))

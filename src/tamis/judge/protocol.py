@@ -12,7 +12,7 @@ from sklearn.model_selection import ParameterGrid, train_test_split
 from sklearn.utils import check_random_state, indexable
 
 from tamis.base.border import check_sizes
-from tamis.base.looks import check_array, with_gaps
+from tamis.base.looks import check_array, check_classes, with_gaps
 from tamis.judge.fits import (
     Candidate,
     Clock,
@@ -243,6 +243,8 @@ def _split(X, y, X_test, y_test, test_size, classes, base) -> Sides:
     X, y = check_array(X, input_name="X", **take), np.asarray(with_gaps(y))
     check_sizes(X)
     indexable(X, y)
+    if classes:
+        check_classes(y)
     if X_test is None:
         strata = y if classes else None
         parts = train_test_split(X, y, test_size=test_size, random_state=base, stratify=strata)

@@ -169,7 +169,13 @@ class Survey:
     @property
     def classes(self) -> list:
         """The distinct targets, sorted."""
-        return sorted(self.labels)
+        try:
+            return sorted(self.labels)
+        except TypeError:
+            raise ReadError(
+                "targets are words in some of the rows and numbers in others. Make all of them "
+                "words, or all numbers."
+            ) from None
 
     @property
     def density(self) -> float:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import is_classifier
 
 from tamis.base.estimators.column_names import names_of
-from tamis.base.looks import by_reading, check_sparse, dense
+from tamis.base.looks import by_reading, check_kind, check_sparse, dense
 from tamis.judge.discovery.estimator import FDRSelector
 from tamis.judge.supports import kept_by
 from tamis.judge.verdict.columns import TWIN, moments_of, substitutes, twins_of
@@ -58,6 +58,9 @@ class Evidence:
                     f"X has {rows} rows and y {len(self.y)} targets. Give one target a row, and at "
                     "least one row."
                 )
+            classes = getattr(self.model, "classes_", None)
+            if self.y.ndim == 1 and isinstance(classes, np.ndarray) and classes.ndim == 1:
+                check_kind(self.y, classes)
             if self.y.dtype.kind == "f" and np.isnan(self.y).any():
                 raise ValueError(
                     f"y has {int(np.isnan(self.y).sum())} gaps (nan). Judge by rows that have a "

@@ -32,11 +32,10 @@ def brought(source: Any) -> tuple[Any, Any]:
         folder = tempfile.TemporaryDirectory(prefix="tamis-")
         return _kept_stream(source, os.path.join(folder.name, STREAM)), folder
     names = [source] if isinstance(source, str | os.PathLike) else source
-    if not isinstance(names, Iterable):
-        return source, None
     # To iterate over a sparse matrix that is not sound may end the process.
-    names = [] if sp.issparse(source) else [local_name(name) for name in names]
-    if sp.issparse(source) or not all(isinstance(name, str | os.PathLike) for name in names):
+    listed = isinstance(names, Iterable) and not sp.issparse(names)
+    names = [local_name(name) for name in names] if listed else [source]
+    if not all(isinstance(name, str | os.PathLike) for name in names):
         raise TypeError(
             "open_rows reads files, by their names, and what speaks Arrow's stream protocol. Got "
             f"{type(source).__name__}: arrays go to a model's fit or partial_fit as they are, "

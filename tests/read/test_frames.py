@@ -15,6 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 import tamis
 from tamis import FTRLClassifier, Table, open_rows, train, write_page
+from tamis.base.machine.screen import without_secrets
 from tamis.read.rows import ReadError
 
 pytestmark = pytest.mark.quick
@@ -216,7 +217,8 @@ def test_addresses_are_told_without_their_secrets(tmp_path):
     address = "memory://eve:s3cr3t@tables/nobody.csv?token=s3cr3t"
     with pytest.raises(ReadError) as caught:
         open_rows(address)
-    assert "memory://...@tables/nobody.csv?..." in str(caught.value)
+    assert "memory://...@tables/nobody.csv?...: it" in str(caught.value)
+    assert without_secrets(caught.value) == str(caught.value), "shortened twice"
     assert "s3cr3t" not in str(caught.value)
     page = tmp_path / "page.html"
     facts = {"command": f"tamis fit {address} --report"}

@@ -22,7 +22,7 @@ _ENTITIES = {"<": "&lt;", "&": "&amp;"}
 _MARKUP = re.compile(r"[\\`*\[\]|<&]")  # what begins code, a link, a cell, a tag, an entity
 # scheme, user and password, the rest, and what is asked for: keys come there
 _ADDRESS = re.compile(
-    r"(\b[A-Za-z][\w+.-]*://)([^\s/?#]*@)?([^\s?]*)(\?\S*?(?=[:;,.)'\"]*(?:\s|$)))?"
+    r"(\b[A-Za-z][\w+.-]*://)([^\s/?#]*@)?([^\s?]*)(\?(?:\.\.\.)?\S*?(?=[:;,.)'\"]*(?:\s|$)))?"
 )
 _FORMULA = tuple("=+-@＝＋－＠")  # the wide forms are formulas too
 

@@ -76,5 +76,9 @@ def test_what_is_free_is_known_or_none(monkeypatch, tmp_path):
     (tmp_path / "memory.stat").write_text("anon 2000\nactive_file 900\ninactive_file 2000\n")
     if free is not None:
         assert memory.free_memory() == 3000
+    (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nHugePages_Total: 0\n")  # an old kernel
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
+        assert memory.free_memory() == 3000
     (tmp_path / "memory.max").write_text("max\n")
     assert (memory.free_memory() is None) == (free is None)

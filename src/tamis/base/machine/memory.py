@@ -28,8 +28,8 @@ def peak_memory() -> int | None:
 def free_memory() -> int | None:
     """Bytes that this process may still take; None where the system does not say."""
     found = []
-    if MEMINFO.exists():
-        found.append(1024 * _numbers(MEMINFO)["MemAvailable:"])
+    if MEMINFO.exists() and (available := _numbers(MEMINFO).get("MemAvailable:")):
+        found.append(1024 * available)
     try:
         if not found:
             found.append(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -40,7 +40,7 @@ def free_memory() -> int | None:
         # What the system holds of files is counted too, and is given up where memory is wanted.
         cached = statistics["inactive_file"] + statistics["active_file"]
         found.append(max(limit - held + cached, 0))
-    except (AttributeError, ValueError, OSError):
+    except (AttributeError, KeyError, ValueError, OSError):
         pass
     return min(found, default=None)
 

@@ -40,6 +40,7 @@ def one_a_class(count):
         lambda: CWClassifier().fit(WIDE, SIDES),
         lambda: CWClassifier(covariance="full").fit(WIDE[:, :20_000], SIDES),
         lambda: BCWClassifier().fit(WIDE, SIDES),
+        lambda: BCWClassifier().fit(sp.eye_array(6001, 6000).tocsr(), np.arange(6001) % 2),
         lambda: LowRankFactorization(n_components=2).fit(WIDE),
         lambda: groups_by_correlation(WIDE[:, :20_000]),
         lambda: Table().fit(WIDE),

@@ -119,7 +119,7 @@ def test_dense_and_sparse_rows_may_follow_each_other(solver):
 
 def test_a_covariance_that_cannot_fit_is_refused_with_a_way_out():
     with pytest.raises(
-        ValueError, match=r"full covariance of 2,000,001 columns needs .* GB.*SparseBCWClassifier"
+        MemoryError, match=r"full covariance of 2,000,001 columns .* GiB.*SparseBCWClassifier"
     ):
         BCWClassifier(solver="cholesky").fit(sp.eye_array(3, 2_000_000, format="csr"), [0, 1, 1])
 

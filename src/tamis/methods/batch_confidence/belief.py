@@ -2,7 +2,6 @@
 by its eigenvectors.
 """
 
-import os
 from typing import Any, ClassVar
 
 import numpy as np
@@ -206,16 +205,9 @@ def cholesky(matrix: np.ndarray) -> np.ndarray:
 
 def check_room(width: int) -> None:
     """Refuse a full covariance that cannot fit into memory."""
-    needed = 3 * 8 * width**2
-    there = (
-        os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if hasattr(os, "sysconf")
-        else needed
+    check_memory(
+        f"a full covariance of {width:,} columns",
+        3 * 8 * width**2,
+        "Pass fewer rows than columns, or use SparseBCWClassifier or "
+        "AROWClassifier(covariance='diagonal').",
     )
-    if needed > there:
-        raise ValueError(
-            f"a full covariance of {width:,} columns needs {needed / 1e9:,.0f} GB, and this "
-            f"machine has {there / 1e9:,.0f}. "
-            "Pass fewer rows than columns, or use SparseBCWClassifier or "
-            "AROWClassifier(covariance='diagonal')."
-        )

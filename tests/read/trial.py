@@ -113,27 +113,35 @@ def work(seed: int, first: int, stop: int) -> None:
 
 
 # --------------------------------------------------------------------------- beside it
-def run(seed: int, count: int, tell=lambda number: None, seconds: float = np.inf) -> dict[int, str]:
+def run(
+    seed: int,
+    count: int,
+    tell=lambda number: None,
+    seconds: float = np.inf,
+    module: str = "read.trial",
+) -> dict[int, str]:
     """What became of each of `count` files, by number, or of those that were read in time;
-    processes that died or hung are followed by others.
+    processes that died or hung are followed by others. They run `work` of a module of the tests.
     """
     found: dict[int, str] = {}
     last = time.monotonic() + seconds
     while len(found) < count and time.monotonic() < last:
-        end = _one_process(seed, len(found), count, found, tell, last)
+        end = _one_process(module, seed, len(found), count, found, tell, last)
         if len(found) < count and end != "no time":
             if end == "never ready":
-                raise RuntimeError("the process that reads files ended before it read one.")
+                raise RuntimeError(f"the process of {module} ended before it was ready.")
             found[len(found)] = end
     return found
 
 
-def _one_process(seed: int, first: int, count: int, found: dict, tell, last: float) -> str:
+def _one_process(
+    module: str, seed: int, first: int, count: int, found: dict, tell, last: float
+) -> str:
     """Take in what one process says; how it ended."""
     here = str(Path(__file__).resolve().parent.parent)
     code = (
-        f"import sys; sys.path.insert(0, {here!r}); from read.trial import work; work({seed}, "
-        f"{first}, {count})"
+        f"import sys; sys.path.insert(0, {here!r}); from {module} import work; "
+        f"work({seed}, {first}, {count})"
     )
     child = subprocess.Popen(
         [sys.executable, "-c", code],

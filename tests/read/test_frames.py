@@ -17,6 +17,7 @@ import tamis
 from tamis import FTRLClassifier, Table, open_rows, train, write_page
 from tamis.base.machine.screen import without_secrets
 from tamis.read.rows import ReadError
+from tamis.read.tables.frames import rows_of
 
 pytestmark = pytest.mark.quick
 
@@ -312,6 +313,83 @@ def test_zero_with_a_sign_is_the_level_zero():
         table = Table(kinds={"d": "category"}).fit({"d": levels})
         rows = table.transform({"d": ["0", "-0", "-0.0", "0.0", 0, -0.0, 5]}).toarray()
         assert rows.tolist() == [[1.0, 0.0]] * 6 + [[0.0, 1.0]]
+
+
+def in_all_kinds(values):
+    """A column in every kind of frame."""
+    arrow, polars = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    yield {"a": values}
+    yield {"a": pd.Series(values)}
+    yield pd.DataFrame({"a": values}).convert_dtypes()
+    yield arrow.table({"a": values})
+    yield polars.DataFrame({"a": values})
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, 10, 30)],
+        [datetime.datetime(2024, 1, 1, 1, 2, 3, 500_000), datetime.datetime(2024, 1, 1)],
+        [datetime.timedelta(days=-1, seconds=60), datetime.timedelta(seconds=0.5)],
+        [1e16, -1e300, 2.0**53, 0.1],
+    ],
+    ids=["moments", "fractions", "lengths", "floats"],
+)
+def test_a_level_is_one_word_in_every_frame_and_file(values, tmp_path):
+    table = Table(kinds={"a": "category"}).fit({"a": values})
+    want = table.transform({"a": values}).toarray()
+    assert (want.sum(axis=1) == 1.0).all()
+    for X in in_all_kinds(values):
+        assert np.array_equal(table.transform(X).toarray(), want)
+    model = make_pipeline(table, FTRLClassifier()).fit({"a": values}, np.arange(len(values)) % 2)
+    tamis.export(model, tmp_path / "m.py")
+    score = runpy.run_path(str(tmp_path / "m.py"))["score"]
+    scores = model.decision_function({"a": values})
+    assert [score({"a": value}) for value in values] == pytest.approx(scores)
+    lengths = isinstance(values[0], datetime.timedelta)
+    words = [str(value.total_seconds() if lengths else value) for value in values]
+    (tmp_path / "a.csv").write_text("\n".join(["a,y", *(f"{word},0" for word in words)]) + "\n")
+    rows = open_rows(tmp_path / "a.csv", target="y", kinds={"a": "category"})
+    assert np.array_equal(rows_of({"a": values}, rows.layout).toarray(), stacked(rows))
+
+
+def test_zero_has_no_sign(tmp_path):
+    table = Table(kinds={"a": "category"}).fit({"a": [0, 1]})
+    for zero in (0, 0.0, -0.0, "-0", "-0.0", "0.0", Decimal("-0")):
+        assert table.transform({"a": [zero]}).toarray().tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns", "m", "h"])
+def test_moments_of_every_unit(unit):
+    words = ["2024-01-01 10:00", "2024-03-05 11:00", "2024-07-02 12:00"]
+    moments = np.array([word.replace(" ", "T") for word in words], dtype=f"M8[{unit}]")
+    table = Table().fit({"a": words})
+    assert np.array_equal(
+        table.transform({"a": moments}).toarray(), table.transform({"a": words}).toarray()
+    )
+
+
+def test_refusals_name_the_column():
+    with pytest.raises(ReadError, match="city is skipped"):
+        Table(kinds={"city": "skip"}).fit({"city": ["Bonn", "Ulm"]})
+    table = Table().fit({"age": [1.0, 2.0], "size": [2.0, 1.0]})
+    with pytest.raises(ReadError, match=r"'age' is missing.*The frame has weight"):
+        table.transform({"weight": [1.0]})
+    with pytest.raises(ReadError, match="'size' is infinite"):
+        table.transform({"age": [1.0], "size": [np.inf]})
+
+
+def test_records_of_pandas_and_numpy_leave_python(tmp_path):
+    table = {"age": [1.0, 2.0, None], "gone": [datetime.timedelta(hours=k) for k in (1, 2, 5)]}
+    table["notes"] = ["good film", "good film 1000", "bad film 1000"]
+    kinds = {"notes": "text"}
+    model = make_pipeline(Table(kinds=kinds, missing="indicator"), FTRLClassifier(1e-5))
+    model.fit(table, [0, 1, 1])
+    tamis.export(model, tmp_path / "m.py")
+    score = runpy.run_path(str(tmp_path / "m.py"))["score"]
+    row = {"age": pd.NA, "gone": np.timedelta64(3600, "s"), "notes": 1000.0}
+    want = model.decision_function([row])
+    assert [score(row)] == pytest.approx(want)
 
 
 @pytest.mark.parametrize("written", [bool, int, float, str, lambda v: str(v).lower()])

@@ -215,6 +215,26 @@ def test_delimiters(tmp_path):
         open_rows(tmp_path / "a.csv", delimiter=",")
 
 
+def test_a_header_is_one_line(tmp_path):
+    (tmp_path / "a.csv").write_text('"a\nb",c,y\n1,2,0\n3,4,1\n')
+    with pytest.raises(ReadError, match=r"line 1: the header '\"a' cannot be read .*one line"):
+        open_rows(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_numbers_in_words_of_arrow_are_numbers_to_a_model(kind, tmp_path):
+    frame = pd.DataFrame({"a": [1.5, None, -3e7], "y": [0, 1, 1]})
+    write = {"parquet": pd.DataFrame.to_parquet, "feather": pd.DataFrame.to_feather}[kind]
+    write(frame, tmp_path / f"a.{kind}")
+    rows = open_rows(tmp_path / f"a.{kind}", missing="zero")
+    write(frame.assign(a=["1.5", None, "-3e7"]), tmp_path / f"b.{kind}")
+    again = open_rows(tmp_path / f"b.{kind}", schema=rows.schema)
+    assert dense(again) == dense(rows)
+    write(frame.assign(a=["1.5", None, "soon"]), tmp_path / f"c.{kind}")
+    with pytest.raises(ReadError, match=rf"c\.{kind}: 'soon' in column 'a' is no number"):
+        list(open_rows(tmp_path / f"c.{kind}", schema=rows.schema))
+
+
 def test_nested_columns_are_refused(tmp_path):
     pd.DataFrame({"a": [[1], [2]], "y": [0, 1]}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(ReadError, match="column 'a' is of type list"):

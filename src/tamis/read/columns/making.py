@@ -258,7 +258,8 @@ class Making:
         layout = Layout(self.columns, self.options.missing, self.options.hash_bits)
         if not layout.width:
             empty = {c.name: "text without words" for c in layout.features}
-            left_out = list((self.kinds | empty).items())[:10]
+            skipped = {name: "skipped" for name, role in self.asked.items() if role == IGNORED}
+            left_out = list((self.kinds | empty | skipped).items())[:10]
             why = "; ".join(f"{name} is {kind}" for name, kind in left_out)
             raise ReadError(
                 f"{self.file}: no column is left beside the target{f' ({why})' if why else ''}. "

@@ -136,7 +136,8 @@ class Table(TransformerMixin, Estimator):
         Parameters
         ----------
         X : frame, dict of columns, list of dicts, or array of shape (n_samples, n_features)
-            Rows of the same columns; more columns are left out.
+            Rows of the same columns; more columns are left out. In pandas frames scikit-learn asks
+            for the same columns in the same order.
 
         Returns
         -------

@@ -17,6 +17,7 @@ from tamis.read.options import Options
 from tamis.read.rows import Context, Misplaced, Position, ReadError, Rows, foreign
 from tamis.read.streams import shown
 from tamis.read.tables.chunks import chunk_of, gap_sentence, without
+from tamis.read.tables.frames import Field
 from tamis.read.tables.layout import (
     FEATURES,
     IGNORED,
@@ -188,10 +189,10 @@ def _words(array) -> Words:
 def _numbers(array, column: str, name: str) -> np.ndarray:
     """A column of numbers, nan where one is missing."""
     if not _is_number(array.type):
-        raise ReadError(
-            f"{name}: column {column!r} is of type {array.type}, where numbers are expected. "
-            f"Pass categorical=[{column!r}]."
-        )
+        try:
+            return Field(column, array).floats()
+        except ReadError as error:
+            raise ReadError(f"{name}: {error}") from None
     if _pyarrow().types.is_duration(array.type):
         return seconds_of(array.to_numpy(zero_copy_only=False))
     # A view of the batch where that holds such numbers and none is missing.

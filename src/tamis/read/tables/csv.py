@@ -279,12 +279,13 @@ def read_header(window: Window, options: Options) -> list[str]:
     if "\0" in line:
         raise ReadError(f"{window.name}, line 1: {NUL}")
     try:
-        names = [name.strip() for name in next(csv.reader([line], delimiter=options.delimiter))]
+        fields = next(csv.reader([line], delimiter=options.delimiter, strict=True))
     except csv.Error as error:
         raise ReadError(
             f"{window.name}, line 1: the header {line[:40]!r} cannot be read ({error}). Check its "
-            "quotes and line ends."
+            "quotes, and that it is one line."
         ) from None
+    names = [name.strip() for name in fields]
     if len(names) == 1 and not options.drop:  # a model of one column needs no target
         raise ReadError(
             f"{window.name}, line 1: one column only, {names[0][:40]!r}. Pass delimiter=... if "

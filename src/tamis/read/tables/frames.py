@@ -15,7 +15,6 @@ from tamis.read.rows import ReadError
 from tamis.read.tables.chunks import wrong_words
 from tamis.read.tables.layout import (
     DATE,
-    FEATURES,
     IGNORED,
     NUMBER,
     TEXT,
@@ -144,9 +143,20 @@ class Field:
 
 
 def _stamps(values: np.ndarray) -> list:
-    """NumPy's dates as words."""
-    words = np.datetime_as_string(np.ma.filled(values, np.datetime64("NaT"))).tolist()
-    return [None if word == "NaT" else word.replace("T", " ") for word in words]
+    """NumPy's dates as words, as Python writes them."""
+    filled = np.ma.filled(values, np.datetime64("NaT"))
+    unit = np.datetime_data(filled.dtype)[0]
+    if unit in ("Y", "M", "W", "h", "m"):
+        filled = filled.astype("M8[s]" if unit in ("h", "m") else "M8[D]")
+    words = np.datetime_as_string(filled).tolist()
+    return [None if word == "NaT" else _stamp(word) for word in words]
+
+
+def _stamp(word: str) -> str:
+    """A date of NumPy with the fraction of a second, if any, in six digits or more."""
+    whole, _, fraction = word.replace("T", " ").partition(".")
+    fraction = fraction.rstrip("0")
+    return f"{whole}.{fraction:0<6}" if fraction else whole
 
 
 def _listed(values: Any) -> list:
@@ -164,13 +174,8 @@ def part_of(fields: dict[str, Field], columns: list[Column]) -> Part:
         raise ReadError(f"columns of a frame must be of one length; these are of {sizes}.")
     names, numbers, words = [], [], {}
     for c in columns:
-        if c.role == IGNORED or (c.name not in fields and c.role not in FEATURES):
+        if c.role == IGNORED or c.name not in fields:
             continue
-        if c.name not in fields:
-            raise ReadError(
-                f"column {c.name!r} is missing; the model needs it. The frame has "
-                f"{', '.join(list(fields)[:10]) or 'no columns'}."
-            )
         if c.words:
             words[c.name] = fields[c.name].words()
         else:
@@ -206,13 +211,23 @@ def lay_out_frame(X: Any, options: Options) -> Making:
 
 def rows_of(X: Any, layout: Layout) -> sp.csr_array:
     """Rows of a frame by a layout; columns that it does not know are left out."""
-    known = {c.name for c in layout.features}
-    fields = {name: Field(name, v) for name, v in columns_of(X).items() if name in known}
+    given = columns_of(X)
+    for c in layout.features:
+        if c.name not in given:
+            raise ReadError(
+                f"column {c.name!r} is missing; the model needs it. The frame has "
+                f"{', '.join(list(given)[:10]) or 'no columns'}."
+            )
+    fields = {c.name: Field(c.name, given[c.name]) for c in layout.features}
     part = part_of(fields, layout.features)
     for _, sentence in wrong_words(part, layout):
         raise ReadError(f"the frame: {sentence}")
     if np.isinf(part.numbers).any():
-        raise ReadError("the frame: a number is infinite (inf); all must be finite. Replace it.")
+        name = part.names[int(np.argmax(np.isinf(part.numbers).any(axis=0)))]
+        raise ReadError(
+            f"the frame: a number in column {name!r} is infinite (inf); all must be finite. "
+            "Replace it."
+        )
     if layout.missing == "error":
         _refuse_gaps(part, layout)
     counts: dict[str, np.ndarray] = {}

@@ -13,6 +13,7 @@ import numpy as np
 FLAGS = {"true": 1.0, "false": 0.0}
 BITS = {"1": "true", "0": "false"}  # truth values as numbers
 WHOLE = re.compile(r"-?(0|[1-9]\d*)(\.0)?")
+WRITTEN_OUT = 1e16  # from here on Python and pandas write a float with an exponent
 GAPS = ("", "na", "n/a", "nan", "null", "none")  # words of files, in any case
 MISSING = ("NAType", "NaTType")  # types of pandas
 YEAR = 365.2425 * 86400.0  # the mean of the calendar
@@ -71,12 +72,13 @@ def comma_number(word: str) -> float:
 
 
 def word_of(value: Any) -> str:
-    """A value as a table of text has it; whole numbers have no point."""
+    """A value as a table of text has it: whole numbers without a point, lengths in seconds."""
     if isinstance(value, date) and hasattr(value, "hour"):
         return value.isoformat(sep=" ")  # type: ignore[call-arg]
-    if isinstance(value, float | Decimal | np.floating) and math.isfinite(value):
-        return str(int(value)) if value == int(value) else str(value)
-    return str(value)
+    number: Any = number_of(value) if isinstance(value, timedelta | np.timedelta64) else value
+    if isinstance(number, float | Decimal | np.floating) and math.fabs(number) < WRITTEN_OUT:
+        return str(int(number)) if number == int(number) else str(number)
+    return str(number)
 
 
 def level_of(word: str) -> str:
@@ -106,6 +108,8 @@ def spellings_of(levels: Iterable[str]) -> dict[str, int]:
             others += ["-0", "-0.0"]
         if level in FLAGS:
             others += [level.title(), level.upper()]
+        if level == "0":
+            others += ["-0", "-0.0"]
         for word in others:
             places.setdefault(word, k)
     return places

@@ -19,7 +19,7 @@ from tamis.exporting.inputs.encoders import _chosen, fills_all, of_keys
 from tamis.exporting.inputs.fields import LISTED, Date, Field, Fields, fields_of_table
 from tamis.exporting.linear import IDENTITY, LOGISTIC, Linear, linear_of
 from tamis.read.columns.dates import WEEKDAYS
-from tamis.read.tables.layout import Layout
+from tamis.read.tables.layout import Column, Layout
 
 DAY = 86400.0
 
@@ -79,6 +79,41 @@ def test_a_field_whose_gap_alone_has_a_weight(form):
     linear = handmade([2.0, 3.0], [Field("a", 0, gap=-1), Field("lost", -1, gap=1)])
     records = [{"a": 1.0, "lost": 5.0}, {"a": 1.0, "lost": None}, {"a": None, "lost": 5.0}]
     assert form(linear, records) == pytest.approx([2.5, 5.5, 0.5])
+
+
+@FORMS
+def test_gaps_alone_are_read_as_their_column_is(form):
+    facts = {"written": "ymd", "first": 0.0, "last": DAY, "parts": ["trend"]}
+    columns = [Column("open", "number", True, facts={"as": "flags"})]
+    columns.append(Column("when", "date", True, facts=facts))
+    fields = fields_of_table(Layout(columns, missing="indicator"), {1, 3})
+    linear = handmade([0.0, 2.0, 0.0, 3.0], fields=fields)
+    rows = [{"open": "False", "when": "1970-01-02"}, {"open": None, "when": None}]
+    if form is by_onnx:
+        rows[0] = {"open": 0.0, "when": DAY}
+    assert form(linear, rows) == pytest.approx([0.5, 5.5])
+
+
+@FORMS
+def test_columns_of_tiny_spread_are_centred(form):
+    for centre, spread in ((3e-47, 1e-46), (2e-300, 1e-300), (5e-324, 1e-323), (1e-46, 1.0)):
+        linear = handmade([2.0], [Field("a", 0, gap=-1, centre=centre, spread=spread)])
+        rows = [{"a": value} for value in (0.0, centre, 4 * spread)]
+        want = [0.5 + 2.0 * ((row["a"] - centre) / spread) for row in rows]
+        assert form(linear, rows) == pytest.approx(want, rel=1e-12)
+
+
+def test_a_graph_has_scores_that_float32_has_not():
+    linear = handmade([1e40], [Field("a", 0, gap=-1)])
+    assert by_onnx(linear, [{"a": 1e6}]) == pytest.approx([1e46], rel=1e-12)
+
+
+def test_a_graph_cannot_tell_a_blank_level_from_a_gap():
+    linear = handmade([2.0, 3.0], [Field("city", words={"": 0, "ulm": 1}, gap=-1)])
+    with pytest.raises(ValueError, match="the column 'city' has gaps and the level ''"):
+        by_onnx(linear, [{"city": "ulm"}])
+    alike = handmade([2.0, 3.0], [Field("city", words={"": 0, "ulm": 1}, gap=0)])
+    assert by_onnx(alike, [{"city": None}, {"city": "ulm"}]) == pytest.approx([2.5, 3.5])
 
 
 @FORMS

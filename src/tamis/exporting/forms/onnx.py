@@ -12,7 +12,7 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
 
     Its input `rows` is a tensor of float32 with all columns, or with the kept ones alone; or there
     is an input a field of a record. Its outputs are `scores`, `probabilities` where there are some,
-    and `predictions`.
+    and `predictions`; of fields the first two are doubles, else float32.
     """
     if inputs not in (None, "all", "kept", "fields"):
         raise ValueError(f"inputs={inputs!r} is none of all, kept, fields.")
@@ -41,16 +41,25 @@ def onnx_of(linear: Linear, inputs: str | None = None) -> bytes:
         rows = graph.add("Cast", rows, to=onnx.TensorProto.DOUBLE)  # sums of few lose nothing
         weights, begun = graph.constant(linear.weights), graph.constant(linear.intercepts)
         scores = graph.add("Gemm", rows, weights, begun)
-    graph.output(graph.single(scores), "scores", linear.outputs)
+    _output(graph, scores, "scores", linear.outputs, inputs)
     if linear.classes is not None:
         if linear.link != IDENTITY:
             likely = _probabilities(graph, linear, scores)
             width = linear.outputs if linear.labels else len(linear.classes)
-            graph.output(graph.single(likely), "probabilities", width)
+            _output(graph, likely, "probabilities", width, inputs)
         _predict(graph, linear, scores)
     model = graph.made(linear)
     onnx.checker.check_model(model)
     return model.SerializeToString()
+
+
+def _output(graph: Graph, value: str, name: str, width: int, inputs: str) -> None:
+    """Give numbers out in the precision of the inputs: doubles of fields, else float32."""
+    kind = graph.onnx.TensorProto.DOUBLE
+    if inputs != "fields":
+        kind = graph.onnx.TensorProto.FLOAT
+        value = graph.add("Cast", value, to=kind)
+    graph.output(value, name, width, kind)
 
 
 def _refuse_sizes(linear: Linear) -> None:

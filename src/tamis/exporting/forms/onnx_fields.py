@@ -1,10 +1,11 @@
 """Scores of an ONNX graph whose inputs are the fields of a record, as a table has them."""
 
+import math
 from functools import partial
 
 import numpy as np
 
-from tamis.exporting.forms.onnx_graph import FLOATS, Graph
+from tamis.exporting.forms.onnx_graph import Graph
 from tamis.exporting.inputs.fields import Date, Field
 from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import Linear
@@ -57,12 +58,7 @@ def _added(graph: Graph, field: Field, weights: Weights) -> str:
     if field.date is not None:
         value = _of_date(graph, field.date, safe, weights)
     else:
-        # Runtimes leave out what subtracts a constant that is zero as float32.
-        unit = 2.0 ** -round(np.log2(field.spread)) if field.spread * FLOATS < 1.0 else 1.0
-        if unit != 1.0:
-            safe = graph.add("Mul", safe, graph.constant(np.array(unit)))
-        centred = graph.add("Sub", safe, graph.constant(np.array(field.centre * unit)))
-        value = graph.add("Div", centred, graph.constant(np.array(field.spread * unit)))
+        value = _in_units(graph, field, safe)
         value = graph.add("Mul", value, graph.constant(weights[field.number][None, :]))
     if field.fill is not None:
         return value
@@ -70,10 +66,28 @@ def _added(graph: Graph, field: Field, weights: Weights) -> str:
     return graph.add("Where", gone, graph.constant(missing[None, :]), value)
 
 
+def _in_units(graph: Graph, field: Field, value: str) -> str:
+    """A number less its centre, in units of its spread."""
+    centre, spread = field.centre, field.spread
+    if centre and not np.float32(centre):
+        # Such a centre is 0 for runtimes that leave out what subtracts the zero of float32. A power
+        # of two makes it larger and rounds nothing.
+        power = 2.0 ** min(-math.frexp(spread)[1], 1000)
+        value = graph.add("Mul", value, graph.constant(np.array(power)))
+        centre, spread = centre * power, spread * power
+    centred = graph.add("Sub", value, graph.constant(np.array(centre)))
+    return graph.add("Div", centred, graph.constant(np.array(spread)))
+
+
 def _of_words(graph: Graph, field: Field, given: str, weights: Weights) -> str:
     """The weights of a word, of any other one, and of a gap."""
     known = field.words or {}
     missing = weights.nothing + np.nan if field.gap is None else weights[field.gap]
+    if "" in known and field.gap is not None and (weights[known[""]] != missing).any():
+        raise ValueError(
+            f"the column {field.name!r:.80} has gaps and the level '', and a graph takes '' for "
+            "both. Replace the level before you fit, or export to json, python or sql."
+        )
     table = np.vstack([weights[field.rest], missing, *(weights[c] for c in known.values())])
     places = {"": 1} | {word: k for k, word in enumerate(known, 2)}
     if field.fill is not None:

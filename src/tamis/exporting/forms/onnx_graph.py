@@ -57,15 +57,10 @@ class Graph:
             default_int64=0,
         )
 
-    def single(self, value: str) -> str:
-        """Numbers in the precision that is given out."""
-        return self.add("Cast", value, to=self.onnx.TensorProto.FLOAT)
-
-    def output(self, value: str, name: str, width: int | None, kind: int | None = None) -> None:
+    def output(self, value: str, name: str, width: int | None, kind: int) -> None:
         """Give a tensor out."""
         self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name], name))
         shape = [None] if width is None else [None, width]
-        kind = self.onnx.TensorProto.FLOAT if kind is None else kind
         self.outputs.append(self.onnx.helper.make_tensor_value_info(name, kind, shape))
 
     def made(self, linear: Linear) -> Any:

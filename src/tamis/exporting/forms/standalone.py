@@ -100,7 +100,7 @@ def _of_sequence(row):
     fills = {NUMBERS[name]: fill for name, fill in FILLS.items() if name in NUMBERS}
     for column in WEIGHTS:
         value = row[column]
-        if value is None or value != value:
+        if _is_gap(value):
             value = fills.get(column, math.nan)
         value = float(value)
         if not abs(value) <= LARGEST:
@@ -127,7 +127,7 @@ def _of_fields(row):
         if name not in row:
             continue
         value = row[name]
-        gone = value is None or value != value or str(value).lower() in MISSING
+        gone = _is_gap(value) or str(value).lower() in MISSING
         if gone and name in FILLS:
             value, gone = FILLS[name], False
         if gone:
@@ -140,18 +140,34 @@ def _of_fields(row):
             word = _hashed(_level(_word(value)), SEED ^ _hashed(name)) & ((1 << BITS) - 1)
             yield FIRST + word, 1.0
         elif name in DATES:
-            yield from _of_date(name, str(value))
+            yield from _of_date(name, _word(value))
         elif name in TEXTS:
-            yield from _of_text(name, str(value))
+            yield from _of_text(name, _word(value))
         else:
             yield WORDS.get(name, {}).get(_word(value), RESTS.get(name, -1)), 1.0
 
 
+def _is_gap(value):
+    """Whether a value is missing: None, nan, and NA of pandas, which is not equal to anything."""
+    return value is None or type(value).__name__ == "NAType" or value != value
+
+
 def _word(value):
-    """A value as a word; whole numbers have no point."""
-    if isinstance(value, float) or hasattr(value, "is_nan"):
-        return str(int(value)) if math.isfinite(value) and value == int(value) else str(value)
+    """A value as a word; whole numbers have no point, lengths of time are seconds."""
+    value = _seconds(value)
+    is_float = type(value).__name__.startswith("float") or hasattr(value, "is_nan")
+    if is_float and abs(value) < 1e16 and value == int(value):
+        return str(int(value))
     return str(value)
+
+
+def _seconds(value):
+    """A length of time as seconds; whatever is none as it is."""
+    if hasattr(value, "total_seconds"):
+        return value.total_seconds()
+    if type(value).__name__ == "timedelta64":
+        return float(value / type(value)(1, "s"))
+    return value
 
 
 def _level(word):
@@ -170,8 +186,7 @@ def _number(name, value):
         value = {"true": 1.0, "false": 0.0}.get(str(value).lower().strip(), value)
     if name in COMMAS and isinstance(value, str):
         value = value.replace(".", "").replace(",", ".")
-    if hasattr(value, "total_seconds"):
-        value = value.total_seconds()
+    value = _seconds(value)
     centre, spread = UNITS.get(name, (0.0, 1.0))
     found = (float(value) - centre) / spread
     if not abs(found) <= LARGEST:

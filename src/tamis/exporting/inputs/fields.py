@@ -100,10 +100,19 @@ def fields_of_table(layout: Layout, kept: set[int], gaps: tuple[str, ...] = ()) 
         field = made[column.role](column, layout, kept)
         if field is not None or gap not in (None, -1):
             if field is None:  # its gaps alone have a weight
-                number = column.role == NUMBER
-                field = Field(column.name, -1) if number else Field(column.name, words={})
+                field = _of_gaps(column)
             found.append(field if column.role == TEXT else field._replace(gap=gap))
     return Fields(LISTED, found, layout.hash_bits, layout.buckets, gaps=gaps, records=True)
+
+
+def _of_gaps(column: Column) -> Field:
+    """A column whose values have no weight."""
+    facts = column.facts
+    if column.role == NUMBER:
+        return Field(column.name, -1, way=facts.get("as", "plain"))
+    if column.role == DATE:
+        return Field(column.name, date=Date(facts["written"], facts["first"], facts["last"], {}))
+    return Field(column.name, words={})
 
 
 def _of_number(column: Column, layout: Layout, kept: set[int]) -> Field | None:

@@ -286,8 +286,8 @@ class Change(NamedTuple):
     rows: list[int] | None  # rows of the first table that mean the same; None: it means another
 
 
-def change_of(rng: np.random.Generator, table: dict[str, list], kinds: dict[str, str]) -> Change:
-    """One random change of a table."""
+def change_of(rng: np.random.Generator, table: dict[str, list], levels: set[str]) -> Change:
+    """One random change of a table; `levels` are columns whose values are no numbers and dates."""
     n = len(next(iter(table.values())))
     whole, name = list(range(n)), str(rng.choice(CHANGES))
     names = list(table)
@@ -302,10 +302,9 @@ def change_of(rng: np.random.Generator, table: dict[str, list], kinds: dict[str,
     if name == "other spelling":
         changed = {}
         for key, values in table.items():
-            # Dates that are levels, as those that are all the same, are other words if respelt.
-            is_level = len(set(values)) < 3 or kinds.get(key) in ("category", "text")
-            dated = is_level and any(isinstance(value, date) for value in values)
-            changed[key] = values if dated else respelt(rng, values)
+            # Dates that are levels are others if respelt.
+            dated = any(isinstance(value, date) for value in values)
+            changed[key] = values if dated and key in levels else respelt(rng, values)
         return Change(name, changed, whole)
     if name == "some rows":
         rows = sorted(_some(rng, whole, rng.integers(1, n + 1)))

@@ -18,6 +18,7 @@ from tamis import FTRLClassifier, Table, open_rows, train, write_page
 from tamis.base.machine.screen import without_secrets
 from tamis.read.rows import ReadError
 from tamis.read.tables.frames import rows_of
+from tamis.read.tables.values import number_of
 
 pytestmark = pytest.mark.quick
 
@@ -351,6 +352,42 @@ def test_a_level_is_one_word_in_every_frame_and_file(values, tmp_path):
     (tmp_path / "a.csv").write_text("\n".join(["a,y", *(f"{word},0" for word in words)]) + "\n")
     rows = open_rows(tmp_path / "a.csv", target="y", kinds={"a": "category"})
     assert np.array_equal(rows_of({"a": values}, rows.layout).toarray(), stacked(rows))
+
+
+@pytest.mark.parametrize("missing", ["zero", "indicator"])
+def test_words_that_are_gaps_in_text_are_gaps_to_a_model_of_text(missing, tmp_path):
+    lines = [f"{k % 3},{('Bonn', 'Ulm', 'NA')[k % 3]},{k % 2}" for k in range(30)]
+    (tmp_path / "a.csv").write_text("\n".join(["size,city,y", *lines]) + "\n")
+    rows = open_rows(tmp_path / "a.csv", missing=missing)
+    model = train(FTRLClassifier(1e-5), rows, passes=3, progress=False)
+    want = model.decision_function({"size": [None, 1.0], "city": [None, "Ulm"]})
+    tamis.export(model, tmp_path / "m.py")
+    score = runpy.run_path(str(tmp_path / "m.py"))["score"]
+    for gap in ("NA", "null", "", "None", "n/a"):
+        table = {"size": [gap, "1"], "city": [gap, "Ulm"]}
+        records = pd.DataFrame(table).to_dict("records")
+        for X in (table, records, pd.DataFrame(table)):
+            assert model.decision_function(X).tolist() == want.tolist()
+        assert [tamis.live(model).score(row) for row in records] == pytest.approx(want)
+        assert [score(row) for row in records] == pytest.approx(want)
+        pd.DataFrame(table).to_parquet(tmp_path / "b.parquet")
+        (chunk,) = open_rows(tmp_path / "b.parquet", schema=model.reading_, target=False)
+        assert model.decision_function(chunk.X).tolist() == want.tolist()
+
+
+def test_live_takes_numbers_as_predict_does(tmp_path):
+    table = {"size": [Decimal("1.5"), Decimal("-2")], "gone": [datetime.timedelta(1), hours(1)[0]]}
+    pa = pytest.importorskip("pyarrow")
+    for units in ("none", "spread"):
+        rows = open_rows(pa.table({**table, "y": [0, 1]}), target="y", units=units)
+        model = train(FTRLClassifier(1e-5), rows, progress=False)
+        service, want = tamis.live(model), model.decision_function(table)
+        records = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+        assert [service.score(row) for row in records] == pytest.approx(want)
+        words = [{name: str(number_of(v)) for name, v in row.items()} for row in records]
+        assert [service.score(row) for row in words] == pytest.approx(want)
+        with pytest.raises(ValueError, match="the field 'size': 'soon' is no number"):
+            service.score({"size": "soon", "gone": 1.0})
 
 
 def test_zero_has_no_sign(tmp_path):

@@ -10,6 +10,7 @@ from tamis.read.rows import ReadError
 from tamis.read.source import RowSource
 from tamis.read.streams import STDIN, expand, shown
 from tamis.read.tables.outside import ArrowStream, brought
+from tamis.read.tables.values import gap_words
 
 _CHOICES: dict[str, tuple] = {
     "format": (None, *FORMATS),
@@ -216,6 +217,7 @@ def _by_schema(kind: str, schema: dict, given: dict, files) -> dict:
     settled = {
         "hash_bits": schema["hash_bits"] or 0,
         "n_features": schema["n_features"],
+        "gaps": gap_words(schema["format"]),
         "drop": True,
     }
     if schema.get("zero_based") is not None and given["zero_based"] == "auto":

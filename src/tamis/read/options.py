@@ -32,6 +32,7 @@ class Options:
     ngrams: int = 1
     decimal: str = "."
     encoding: str = "utf-8"
+    gaps: tuple[str, ...] = ()  # words that are gaps to the model that a schema is of
     drop: bool = False  # whether columns beyond n_features are left out and counted
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 from tamis.read.tables.chunks import wrong_words
 from tamis.read.tables.frames import Field, part_of
 from tamis.read.tables.layout import NUMBER, TEXT, WORDS, Column, Layout
-from tamis.read.tables.values import is_gap, word_of
+from tamis.read.tables.values import gap_words, is_gap, number_of, word_of
 from tamis.serve.loop import SORTED, SUMMED, hash_names
 
 Read = tuple[list, list, list[str]]
@@ -128,8 +128,9 @@ class Fields(Numbers):
 
     order = SUMMED  # names may share a column
 
-    def __init__(self, layout: dict):
-        self.layout = Layout.from_dict(layout)
+    def __init__(self, reading: dict):
+        self.layout = Layout.from_dict(reading["layout"])
+        self.gaps = gap_words(reading["format"])
         self.columns = {column.name: column for column in self.layout.features}
 
     def read(self, mapping: Mapping, learning: bool) -> Read:
@@ -147,14 +148,14 @@ class Fields(Numbers):
             column = self.columns.get(name)
             if column is None:
                 continue
-            if is_gap(value):
+            if is_gap(value, self.gaps):
                 if (place := self._missing(column)) is not None:
                     yield f"{name}=missing", place, 1.0
             elif column.role == WORDS:
                 if (place := self.layout.place_of(column, word_of(value))) >= 0:
                     yield f"{name}={value}", place, 1.0
             elif column.role == NUMBER and not column.facts:
-                yield name, self.layout.places[name], value
+                yield name, self.layout.places[name], _number(name, value)
             else:
                 yield from self._parts(column, value)
 
@@ -162,7 +163,7 @@ class Fields(Numbers):
         """Entries of a date, a text or a number that is not as it was in the table."""
         if column.role == NUMBER and not column.words:
             facts = column.facts
-            value = (float(value) - facts["centre"]) / facts["spread"]
+            value = (_number(column.name, value) - facts["centre"]) / facts["spread"]
             yield column.name, self.layout.places[column.name], value
             return
         part = part_of({column.name: Field(column.name, [value])}, [column])
@@ -187,13 +188,26 @@ class Fields(Numbers):
         return layout.places[name] + layout.sizes[name]
 
 
+def _number(name: str, value: Any) -> float:
+    """The number of a field."""
+    if type(value) is float:
+        return value
+    number = number_of(value)
+    if number is None:
+        raise ValueError(
+            f"the field {name!r}: {value!r:.40} is no number. Give a number, as the model was "
+            "trained on."
+        )
+    return number
+
+
 def naming_of(model, hash_bits: int | None) -> Numbers:
     """How a model's columns are named: as it was trained, or as the user asks."""
     reading = getattr(model, "reading_", None) or {}
     if hash_bits is not None:
         return Hashed(hash_bits)
     if "layout" in reading:
-        return Fields(reading["layout"])
+        return Fields(reading)
     if reading.get("format") == "vw":
         return Hashed(reading["hash_bits"])
     names = vars(model).get("feature_names_in_")

@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.exporting.inputs.texts import Text, own_text
 from tamis.read.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
-from tamis.read.tables.values import GAPS, spellings_of
+from tamis.read.tables.values import GAPS, gap_words, spellings_of
 
 LISTED, HASHED_NAMES, HASHED_NUMBERS, ONE_TEXT = "fields", "names", "numbers", "text"
 
@@ -79,8 +79,8 @@ def fields_of(reading: dict[str, Any] | None, columns: np.ndarray, names: list[s
     reading = reading or {}
     bits = int(reading.get("hash_bits") or 0)
     if "layout" in reading:
-        gaps = GAPS if reading["format"] in ("csv", "tsv") else ()
-        return fields_of_table(Layout.from_dict(reading["layout"]), {int(c) for c in columns}, gaps)
+        layout, gaps = Layout.from_dict(reading["layout"]), gap_words(reading["format"])
+        return fields_of_table(layout, {int(c) for c in columns}, gaps)
     if bits and reading.get("format") != "npz":
         kind = HASHED_NAMES if reading["format"] == "vw" else HASHED_NUMBERS
         return Fields(kind, [], bits, 0, 1 if reading.get("zero_based") is False else 0)

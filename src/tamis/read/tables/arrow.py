@@ -31,7 +31,7 @@ from tamis.read.tables.layout import (
     Part,
     Words,
 )
-from tamis.read.tables.values import seconds_of, word_of
+from tamis.read.tables.values import is_gap, seconds_of, word_of
 
 LOOKED_AT = 200  # rows that are looked at before all others
 
@@ -186,11 +186,17 @@ def _words(array) -> Words:
         return Words(codes, [word_of(word) for word in words.cast(coarse, safe=False).to_pylist()])
 
 
-def _numbers(array, column: str, name: str) -> np.ndarray:
+def _without(words: Words, gaps: tuple[str, ...]) -> Words:
+    """The words with those of `gaps` missing."""
+    lost = np.array([*(is_gap(word, gaps) for word in words.vocabulary), True])
+    return Words(np.where(lost[words.codes], -1, words.codes), words.vocabulary)
+
+
+def _numbers(array, column: str, name: str, gaps: tuple[str, ...]) -> np.ndarray:
     """A column of numbers, nan where one is missing."""
     if not _is_number(array.type):
         try:
-            return Field(column, array).floats()
+            return Field(column, array, gaps).floats()
         except ReadError as error:
             raise ReadError(f"{name}: {error}") from None
     if _pyarrow().types.is_duration(array.type):
@@ -199,8 +205,8 @@ def _numbers(array, column: str, name: str) -> np.ndarray:
     return array.cast(_pyarrow().float64(), safe=False).to_numpy(zero_copy_only=False)
 
 
-def part_of(batch, columns: list[Column], name: str) -> Part:
-    """A batch by column."""
+def part_of(batch, columns: list[Column], name: str, gaps: tuple[str, ...] = ()) -> Part:
+    """A batch by column; words of `gaps` are missing values."""
     names, numbers, words = [], [], {}
     places = {column: k for k, column in enumerate(batch.schema.names)}
     for c in columns:
@@ -215,10 +221,10 @@ def part_of(batch, columns: list[Column], name: str) -> Part:
             continue
         array = batch.column(places[c.name])
         if c.words:
-            words[c.name] = _words(array)
+            words[c.name] = _without(_words(array), gaps) if gaps else _words(array)
         else:
             names.append(c.name)
-            numbers.append(_numbers(array, c.name, name))
+            numbers.append(_numbers(array, c.name, name, gaps))
     matrix = np.column_stack(numbers) if numbers else np.empty((batch.num_rows, 0))
     return Part(matrix, names, words)
 
@@ -258,7 +264,7 @@ class ArrowReader:
 
     def _part(self, batch, name: str, start: int) -> Part:
         """A batch by column, without the rows that are refused."""
-        part = part_of(batch, self.layout.columns, name)
+        part = part_of(batch, self.layout.columns, name, self.options.gaps)
         roles = {c.name: c.role for c in self.layout.columns}
         gone, bad = {}, np.zeros(batch.num_rows, bool)
         for column, words in part.words.items():

@@ -25,6 +25,7 @@ from tamis.read.tables.layout import (
     Words,
 )
 from tamis.read.tables.values import (
+    gap_words,
     is_flag,
     is_gap,
     is_number,
@@ -83,9 +84,11 @@ def _by_name(columns: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 class Field:
-    """A column of a frame: numbers where it holds such, else values to be read as words."""
+    """A column of a frame: numbers where it holds such, else values to be read as words, those of
+    `gaps` as missing ones.
+    """
 
-    def __init__(self, name: str, values: Any):
+    def __init__(self, name: str, values: Any, gaps: tuple[str, ...] = ()):
         self.numbers: np.ndarray | None = None
         self.name, self.values = name, values
         if isinstance(getattr(values, "dtype", None), np.dtype) and hasattr(values, "__array__"):
@@ -101,6 +104,8 @@ class Field:
             self.values = self.numbers if kind in ("f", "m") or gone.any() else values
             return
         self.values = _stamps(values) if kind == "M" else _listed(values)
+        if gaps:
+            self.values = [None if is_gap(value, gaps) else value for value in self.values]
         filled = [value for value in self.values if not is_gap(value)]
         for value in filled:
             if isinstance(value, list | tuple | dict | set | np.ndarray):
@@ -209,8 +214,10 @@ def lay_out_frame(X: Any, options: Options) -> Making:
     return made
 
 
-def rows_of(X: Any, layout: Layout) -> sp.csr_array:
-    """Rows of a frame by a layout; columns that it does not know are left out."""
+def rows_of(X: Any, layout: Layout, gaps: tuple[str, ...] = ()) -> sp.csr_array:
+    """Rows of a frame by a layout; columns that it does not know are left out, and words of `gaps`
+    are missing values.
+    """
     given = columns_of(X)
     for c in layout.features:
         if c.name not in given:
@@ -218,7 +225,7 @@ def rows_of(X: Any, layout: Layout) -> sp.csr_array:
                 f"column {c.name!r} is missing; the model needs it. The frame has "
                 f"{', '.join(list(given)[:10]) or 'no columns'}."
             )
-    fields = {c.name: Field(c.name, given[c.name]) for c in layout.features}
+    fields = {c.name: Field(c.name, given[c.name], gaps) for c in layout.features}
     part = part_of(fields, layout.features)
     for _, sentence in wrong_words(part, layout):
         raise ReadError(f"the frame: {sentence}")
@@ -256,4 +263,4 @@ class Reading(dict):
         """The rows of a frame as CSR; whatever is no frame as it is."""
         if "layout" not in self or not is_frame(X):
             return X
-        return rows_of(X, Layout.from_dict(self["layout"]))
+        return rows_of(X, Layout.from_dict(self["layout"]), gap_words(self["format"]))

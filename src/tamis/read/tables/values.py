@@ -23,12 +23,21 @@ SECONDS = {  # units of NumPy's lengths of time
 }  # fmt: skip
 
 
-def is_gap(value: Any) -> bool:
-    """Whether a value is missing: None, NaN and NaT of any library, a masked entry."""
+def gap_words(format: str) -> tuple[str, ...]:
+    """Words that are gaps in files of a format, in lower case."""
+    return GAPS if format in ("csv", "tsv") else ()
+
+
+def is_gap(value: Any, words: tuple[str, ...] = ()) -> bool:
+    """Whether a value is missing: None, NaN and NaT of any library, a masked entry, or one of some
+    words.
+    """
     if value is None or value is np.ma.masked or type(value).__name__ in MISSING:
         return True
     if isinstance(value, Decimal):
         return value.is_nan()
+    if isinstance(value, str):
+        return value.lower() in words
     return isinstance(value, float | np.generic) and bool(value != value)
 
 

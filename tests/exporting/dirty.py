@@ -81,16 +81,8 @@ WORDS = [
     "don't",
     "日本",
 ]
-FRAMES = [
-    "dict",
-    "arrays",
-    "records",
-    "pandas",
-    "pandas objects",
-    "pandas kinds",
-    "Polars",
-    "Arrow",
-]
+FRAMES = ["dict of lists", "dict of arrays", "list of dicts", "pandas", "pandas objects"]
+FRAMES += ["pandas kinds", "Polars", "Arrow", "array"]
 FILES = ["CSV", "TSV", "CSV.gz", "TSV.gz", "Parquet", "Arrow file", "Feather", "Arrow stream"]
 GAP_WORDS = ("", "na", "n/a", "nan", "null", "none")
 
@@ -135,12 +127,17 @@ def case_of(rng: np.random.Generator) -> Case:
         options["rare"] = int(rng.integers(1, 4))
     if rng.random() < 0.1:
         options["ngrams"] = int(rng.integers(2, 4))
+    container = str(rng.choice(FILES if is_file else FRAMES))
+    if container == "array":  # whose columns have no other names
+        names = {name: f"x{k}" for k, name in enumerate(table)}
+        table = {names[name]: values for name, values in table.items()}
+        kinds = {names[name]: kind for name, kind in kinds.items()}
     return Case(
         table,
         kinds,
         _targets(rng, n, is_regression),
         is_file,
-        str(rng.choice(FILES if is_file else FRAMES)),
+        container,
         options,
         bool(rng.random() < 0.01),
         is_regression,
@@ -368,11 +365,18 @@ def respelt(rng: np.random.Generator, values: list) -> list:
 # --------------------------------------------------------------------------- containers
 def frame_of(rng: np.random.Generator, table: dict[str, list], container: str) -> Any:
     """The table in a container; None where that cannot hold it."""
-    if container == "dict":
+    if container == "dict of lists":
         return {name: list(values) for name, values in table.items()}
-    if container == "records":
+    if container == "list of dicts":
         return [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
-    if container == "arrays":
+    if container == "array":
+        if list(table) != [f"x{k}" for k in range(len(table))]:
+            return None
+        rows = np.empty((len(next(iter(table.values()))), len(table)), dtype=object)
+        for k, values in enumerate(table.values()):
+            rows[:, k] = values
+        return rows
+    if container == "dict of arrays":
         return {name: _array(rng, values) for name, values in table.items()}
     if container in ("Polars", "Arrow") and any(map(_has_zones, table.values())):
         return None  # they turn them into one zone, and the clock is another

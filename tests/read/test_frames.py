@@ -390,6 +390,22 @@ def test_live_takes_numbers_as_predict_does(tmp_path):
             service.score({"size": "soon", "gone": 1.0})
 
 
+def test_words_may_be_bytes(tmp_path):
+    values = ["Bonn", "Köln", "Ulm"]
+    table = Table(kinds={"city": "category"}).fit({"city": values})
+    want = table.transform({"city": values}).toarray()
+    coded = [value.encode() for value in values]
+    arrow = pytest.importorskip("pyarrow")
+    for X in ({"city": coded}, {"city": np.array(coded)}, arrow.table({"city": coded})):
+        assert np.array_equal(table.transform(X).toarray(), want)
+    model = make_pipeline(table, FTRLClassifier()).fit({"city": values}, [0, 1, 1])
+    tamis.export(model, tmp_path / "m.py")
+    score = runpy.run_path(str(tmp_path / "m.py"))["score"]
+    scores = model.decision_function({"city": values})
+    assert [score({"city": value}) for value in coded] == pytest.approx(scores)
+    assert table.transform({"city": [b"\xff"]}).nnz == 0
+
+
 def test_zero_has_no_sign(tmp_path):
     table = Table(kinds={"a": "category"}).fit({"a": [0, 1]})
     for zero in (0, 0.0, -0.0, "-0", "-0.0", "0.0", Decimal("-0")):

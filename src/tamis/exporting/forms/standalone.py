@@ -154,6 +154,8 @@ def _is_gap(value):
 
 def _word(value):
     """A value as a word; whole numbers have no point, lengths of time are seconds."""
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
     value = _seconds(value)
     is_float = type(value).__name__.startswith("float") or hasattr(value, "is_nan")
     if is_float and abs(value) < 1e16 and value == int(value):

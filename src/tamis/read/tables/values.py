@@ -82,6 +82,8 @@ def comma_number(word: str) -> float:
 
 def word_of(value: Any) -> str:
     """A value as a table of text has it: whole numbers without a point, lengths in seconds."""
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
     if isinstance(value, date) and hasattr(value, "hour"):
         return value.isoformat(sep=" ")  # type: ignore[call-arg]
     number: Any = number_of(value) if isinstance(value, timedelta | np.timedelta64) else value

@@ -69,8 +69,8 @@ def _added(graph: Graph, field: Field, weights: Weights) -> str:
 def _in_units(graph: Graph, field: Field, value: str) -> str:
     """A number less its centre, in units of its spread."""
     centre, spread = field.centre, field.spread
-    if centre and not np.float32(centre):
-        # Such a centre is 0 for runtimes that leave out what subtracts the zero of float32. A power
+    if 0.0 < abs(centre) < float(np.finfo(np.float32).tiny):
+        # Runtimes take such a centre for the zero of float32 and do not subtract it. A power
         # of two makes it larger and rounds nothing.
         power = 2.0 ** min(-math.frexp(spread)[1], 1000)
         value = graph.add("Mul", value, graph.constant(np.array(power)))

@@ -20,9 +20,6 @@ N = 80
 X = tiny.matrix(N, 6, seed=3)
 Y = tiny.signs(X, seed=3)
 DIAGONAL = [
-    ("PAClassifier", {}),
-    ("PAClassifier", {"variant": "PA"}),
-    ("PAClassifier", {"variant": "PA-II"}),
     ("SecondOrderPerceptron", {}),
     ("AROWClassifier", {}),
     ("NAROWClassifier", {"b": 3.0}),

@@ -5,7 +5,7 @@ covariance stays the identity.
 from tamis.base.parameters import ABOVE, NUMBER, estimator, one_of, parameter
 from tamis.methods.confidence.estimator import (
     ConfidentRegressor,
-    Covariant,
+    SecondOrder,
     WeightedConfidentClassifier,
 )
 from tamis.terms.gains import PAGain, Tube
@@ -14,7 +14,7 @@ VARIANTS = {"PA": 0.0, "PA-I": 1.0, "PA-II": 2.0}
 
 
 @estimator
-class _Passive(Covariant):
+class _Passive(SecondOrder):
     """Models with passive-aggressive gains."""
 
     variant: str = parameter(
@@ -28,13 +28,6 @@ class _Passive(Covariant):
         "Price of the slack: the larger, the longer the steps. Row weights multiply it. "
         'Without effect for "PA", which has no slack.',
     )
-    covariance: str = parameter(
-        "diagonal",
-        [one_of("diagonal", "full")],
-        'Both are the identity here and give the same model; "full" stores it as a matrix.',
-        kw_only=True,
-    )
-
     def _gain(self):
         return PAGain(float(self.C), VARIANTS[self.variant])
 

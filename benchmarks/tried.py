@@ -74,10 +74,6 @@ TRIED = {
         "helper for all its callers, no collection of garbage meanwhile. What is left is Numba's "
         "own typing and lowering of long loops.",
     },
-    "memory": {
-        "tamis check says": "What a sieve holds hangs on which of its two settings wins: 8 paths "
-        "over all rows or 40, 24 bytes a column each. Only the fit knows; the larger is said.",
-    },
     "files": {
         "svmlight text to CSR at least 600": "An idle core reads 720 to 780 MB/s, a busy one 500. "
         "Digits after the point are read eight bytes at a time: a tenth of the scan for 17 digits, "

@@ -10,13 +10,16 @@ import types
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from cli.commands import here, tamis
 from report.pages import Page
 
 from tamis import load
 from tamis.cli.commands.demo import write_svmlight
+from tamis.cli.data import suggest
 from tamis.cli.show import Kept, kept, show_kept
 from tamis.datasets import make_text
+from tamis.read.survey import Survey
 from tamis.report.page.material import DOUBT
 from tamis.report.page.sizes import verdict_of
 
@@ -414,17 +417,30 @@ def test_check(folder, tmp_path, capsys):
         "labels",
         "bad",
         "memory_bytes",
+        "file_bytes",
         "suggested",
     }
     assert (found["rows"], found["format"], found["suggested"]) == (300, "svmlight", "sieve")
     assert found["labels"] == {"-1": int((Y[:300] == 0).sum()), "1": int((Y[:300] == 1).sum())}
     assert found["nonzeros"] == X[:300].nnz
+    rows = sp.csr_array(X[:300], dtype=np.float64)
+    held = rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes
+    assert found["memory_bytes"] == held
+    assert found["file_bytes"] == (folder / "train.svm").stat().st_size
     (tmp_path / "bad.svm").write_text("1 1:1\nspam 1:1\n0 2:nan\n0 2:1\n")
     done = run("check", tmp_path / "bad.svm", capsys=capsys)
     assert done.code == 0
     assert "bad lines  2" in done.out
     assert "line 2, column 1: label 'spam'" in done.err
     assert "line 3, column 5: 'nan' is not finite" in done.err
+
+
+def test_a_sieve_is_suggested_while_its_paths_fit_into_memory():
+    labels = dict.fromkeys(range(4), 25)
+    assert suggest(Survey(rows=100, features=1_000_000, labels=labels))[0] == "sieve"
+    method, reason = suggest(Survey(rows=100, features=3_000_000, labels=labels))
+    assert method == "ftrl"
+    assert "12,000,000" in reason
 
 
 def test_compare_and_report(folder, tmp_path, capsys):

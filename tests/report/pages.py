@@ -13,6 +13,7 @@ AUDIT = {
     "labels": {"ham": 210, "spam": 190},
     "bad": {"count": 2, "first": ["a.svm, line 3: 'x' is no number", "b.svm.gz, line 9: index 0"]},
     "memory_bytes": 3_500_000,
+    "file_bytes": 2_200_000,
     "suggested": "sieve",
 }
 HISTORY = [

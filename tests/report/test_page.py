@@ -417,7 +417,16 @@ def test_the_audit_is_told(made):
     words = " ".join(page.said("td"))
     assert all(
         one in words
-        for one in ("a.svm", "b.svm.gz", "svmlight", "12,345", "10.2800 %", "3.3 MiB", "CRLF")
+        for one in (
+            "a.svm",
+            "b.svm.gz",
+            "svmlight",
+            "12,345",
+            "10.2800 %",
+            "3.3 MiB",
+            "2.1 MiB",
+            "CRLF",
+        )
     )
     assert [*page.said("li")][-2:] == AUDIT["bad"]["first"]
     assert len(page.classes("rect", "bar")) == 15

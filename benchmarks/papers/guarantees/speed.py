@@ -8,11 +8,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.clock import fresh, interleaved
-from benchmarks.memory import forget_peak
+from benchmarks.memory import forget_peak, peak
 from benchmarks.pages import Goal, Table, verdict
 from benchmarks.papers.guarantees.designs import CLASSES, SMALL
 from benchmarks.papers.guarantees.methods import EXACT, GROUPS, OURS
-from tamis.base.machine.memory import peak_memory
 
 ROWS, COLUMNS, CELLS = 20_000, 1_000_000, 1_600_000
 SMALL_SECONDS, WIDE_SECONDS, WIDE_BYTES = 0.05, 10.0, 10**9
@@ -58,12 +57,12 @@ def child(quick: bool) -> None:
     found = {"X": X.data.nbytes + X.indices.nbytes + X.indptr.nbytes, "cells": int(X.nnz)}
     for name in (EXACT, GROUPS):
         forget_peak()
-        before, wall, cpu = peak_memory(), time.perf_counter(), time.process_time()
+        before, wall, cpu = peak(), time.perf_counter(), time.process_time()
         chosen = OURS[name](X, y, True, 0)
         found[name] = {
             "wall": time.perf_counter() - wall,
             "cpu": time.process_time() - cpu,
-            "grown": peak_memory() - before,
+            "grown": peak() - before,
             "kept": len(chosen),
             "true": int(np.isin(chosen, truth).sum()),
         }

@@ -11,7 +11,6 @@ from tamis.base.estimators.column_names import names_by_reading
 from tamis.base.machine.disk import is_replaced, refuse_inputs
 from tamis.base.machine.progress import Progress
 from tamis.cli.columns import columns_of
-from tamis.cli.memory import needed_by
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
@@ -19,7 +18,7 @@ from tamis.cli.words import in_options
 from tamis.read.bag import beside
 from tamis.read.opening import KINDS, open_rows
 from tamis.read.source import RowSource
-from tamis.read.survey import Survey, Watcher
+from tamis.read.survey import Survey
 from tamis.read.tables.outside import local_name
 from tamis.report.page.words import counted
 
@@ -27,7 +26,9 @@ NamesOf = Callable[[Iterable[int]], list[str]]
 # Options that name files, in all commands.
 INPUTS = ("model", "train", "file", "test", "corpus", "vocabulary")
 OUTPUTS = ("out", "report", "page")
-MOST = 8_000_000_000  # bytes for a sieve, above which another method is suggested
+# Columns times outputs above which another method than a sieve is suggested; its 40 paths over all
+# rows hold three numbers of each, 10 GB.
+MOST_WEIGHTS = 10_000_000
 
 
 def check_outputs(given: argparse.Namespace) -> None:
@@ -128,16 +129,11 @@ def kinds_of(said: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def survey_of(
-    rows: RowSource,
-    columns: bool = False,
-    label: str = "survey",
-    watch: Callable[[], Watcher] | None = None,
-) -> Survey:
+def survey_of(rows: RowSource, columns: bool = False, label: str = "survey") -> Survey:
     """What is in all rows, under a progress bar."""
     with Progress(label, max(rows.total, 1)) as bar:
         tell = lambda done: bar.advance(done - bar.done)  # noqa: E731
-        return rows.survey(columns=columns, tell=tell, watch=watch)
+        return rows.survey(columns=columns, tell=tell)
 
 
 def task_of(rows: RowSource, asked: str, survey: Survey | None = None) -> str:
@@ -176,10 +172,9 @@ def told(rows: RowSource) -> list[str]:
     return [in_options(text) for text in rows.notes]
 
 
-def audit_of(rows: RowSource, survey: Survey, base: int | None = None) -> dict:
-    """What `tamis check` says of a file, as plain data; `base` is what was held to read it."""
-    needed = needed_by(survey, base)
-    suggested, reason = suggest(survey, needed["sieve"])
+def audit_of(rows: RowSource, survey: Survey) -> dict:
+    """What `tamis check` says of a file, as plain data."""
+    suggested, reason = suggest(survey)
     return {
         "files": list(rows.files),
         "format": rows.format,
@@ -189,8 +184,8 @@ def audit_of(rows: RowSource, survey: Survey, base: int | None = None) -> dict:
         "density": survey.density,
         "labels": {label(value): survey.labels[value] for value in survey.classes},
         "bad": {"count": survey.bad.count, "first": list(survey.bad.first)},
-        "memory_bytes": needed[suggested],
-        "memory": needed,
+        "memory_bytes": survey.csr_bytes(),
+        "file_bytes": rows.total,
         "columns": columns_of(rows),
         "suggested": suggested,
         "reason": reason,
@@ -198,10 +193,12 @@ def audit_of(rows: RowSource, survey: Survey, base: int | None = None) -> dict:
     }
 
 
-def suggest(survey: Survey, sieve: int) -> tuple[str, str]:
-    """A method, and why; `sieve` is the memory that a sieve would need."""
-    if sieve > MOST:
-        return "ftrl", f"the sieve would need more than {MOST // 10**9} GB for so many columns"
+def suggest(survey: Survey) -> tuple[str, str]:
+    """A method, and why."""
+    n_classes = len(survey.labels) if survey.as_classes() else 0
+    n_weights = survey.features * (n_classes if n_classes > 2 else 1)
+    if n_weights > MOST_WEIGHTS:
+        return "ftrl", f"{n_weights:,} weights are too many for the paths of a sieve"
     filled = survey.nonzeros / max(survey.rows, 1)
     filled_words = f"{filled:,.0f}" if filled >= 100 else f"{filled:.3g}"
     said = (

@@ -182,6 +182,11 @@ class Survey:
         """Share of entries that are not zero."""
         return self.nonzeros / max(self.rows * self.features, 1)
 
+    def csr_bytes(self) -> int:
+        """Bytes of all rows as a CSR matrix of float64 in memory."""
+        index = 4 if max(self.nonzeros, self.features) < 2**31 else 8
+        return (8 + index) * self.nonzeros + index * (self.rows + 1)
+
     def shares(self) -> np.ndarray | None:
         """Share of rows with a nonzero, a column each; where columns were counted."""
         return None if self.counts is None else self.counts[: self.features] / max(self.rows, 1)

@@ -1,28 +1,11 @@
-"""How much memory this process has held, and how much it may still take."""
+"""How much memory this process may still take."""
 
 import os
-import sys
 from pathlib import Path
 
-STATUS = Path("/proc/self/status")
 MEMINFO = Path("/proc/meminfo")
 GROUP = Path("/sys/fs/cgroup")  # of a container, where it has a limit of its own
 SMALL = 1 << 28  # bytes that are taken without asking what is free
-
-
-def peak_memory() -> int | None:
-    """Most bytes that this process has held at a time; None where the system does not say."""
-    if STATUS.exists():
-        # Not what `resource` says, which counts what the parent held when it forked.
-        for line in STATUS.read_text("utf-8", "replace").splitlines():
-            if line.startswith("VmHWM"):
-                return 1024 * int(line.split()[1])
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return held if sys.platform == "darwin" else 1024 * held
 
 
 def free_memory() -> int | None:

@@ -2,10 +2,8 @@
 
 import argparse
 
-from tamis.base.machine.memory import peak_memory
 from tamis.cli.columns import show_columns
 from tamis.cli.data import audit_of, source_of, survey_of
-from tamis.cli.memory import Met
 from tamis.cli.say import note
 from tamis.cli.show import pairs, print_json, size
 from tamis.read.columns.making import GAPS, NO_TARGET
@@ -17,9 +15,7 @@ GAP, EMPTY_TARGET = "is missing. Pass", "is missing; every row needs it"
 def run(given: argparse.Namespace) -> None:
     """Survey the file and say what was found."""
     rows = source_of(given.file, given)
-    survey = survey_of(rows, label="check", watch=Met)
-    # What was held to read the file is what `fit` holds too, before it learns.
-    audit = audit_of(rows, survey, peak_memory())
+    audit = audit_of(rows, survey_of(rows, label="check"))
     if given.json:
         print_json(audit)
         return
@@ -39,14 +35,16 @@ def run(given: argparse.Namespace) -> None:
         ("nonzeros", f"{audit['nonzeros']:,} ({audit['nonzeros'] / audit['rows']:.1f} a row)"),
         ("density", f"{audit['density']:.4%}"),
     ]
-    first = dict.fromkeys([audit["suggested"], "ftrl"])
-    said = ", ".join(f"{size(audit['memory'][method])} by {method}" for method in first)
     if more > 0:
         labels.append(f"{more:,} more")
     lines += [
         ("labels", "; ".join(labels) or "none, or too many to count"),
         ("bad lines", f"{audit['bad']['count']:,}" + ", rows with a gap among them" * gaps),
-        ("memory", f"{said} to fit"),
+        (
+            "bytes",
+            f"{size(audit['memory_bytes'])} as a sparse matrix (CSR) in memory, "
+            f"{size(audit['file_bytes'])} in files",
+        ),
         ("method", f"{audit['suggested']}: {audit['reason']}"),
     ]
     pairs(lines)

@@ -28,6 +28,7 @@ class _Passive(SecondOrder):
         "Price of the slack: the larger, the longer the steps. Row weights multiply it. "
         'Without effect for "PA", which has no slack.',
     )
+
     def _gain(self):
         return PAGain(float(self.C), VARIANTS[self.variant])
 

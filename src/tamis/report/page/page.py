@@ -57,7 +57,7 @@ def write_page(
     audit : dict or None, default=None
         What was found in the data: ``files``, ``format``, ``rows``, ``features``, ``nonzeros``,
         ``density``, ``labels`` (rows of each), ``bad`` (``count`` and ``first`` lines refused),
-        ``memory_bytes``, ``suggested``.
+        ``memory_bytes`` (as a sparse matrix), ``file_bytes``, ``suggested``.
     model : estimator or None, default=None
         A fitted model that says what it kept (`coef_`, `support_` or `get_support`); its
         `selection_probability_`, `importance_`, `error_`, `sizes_` and `history_` are shown where

@@ -39,7 +39,8 @@ AUDITED: dict[str, tuple[str, Callable[[Any], str]]] = {
     "features": ("Features", whole),
     "nonzeros": ("Nonzeros", whole),
     "density": ("Share of entries that are not zero", lambda share: percent(share, 4)),
-    "memory_bytes": ("Memory needed", size_of_bytes),
+    "memory_bytes": ("Size as a sparse matrix (CSR) in memory", size_of_bytes),
+    "file_bytes": ("Size of the files", size_of_bytes),
     "suggested": ("Suggested method", safe),
 }
 

@@ -1,8 +1,8 @@
-"""Golden model files: one of every public class, as text, written once and loaded for ever.
+"""Golden model files: one of every public class, as text, that later versions must load.
 
-``python tests/persist/golden.py`` writes those that are missing, of the present format: a file that
-is there is never written anew. Their names are those of the public class and of the format; a class
-whose files have changed since has one of each edition.
+``python tests/persist/golden.py`` writes those that are missing. Their names are those of the
+public class and of the format. Before the first release a change of what the files of a class hold
+deletes its golden file and writes it anew; files of a release stay.
 """
 
 import base64
@@ -25,13 +25,11 @@ from tamis.persist import container  # noqa: E402
 FOLDER = Path(__file__).parent / "golden"
 ASKED = ("decision_function", "predict", "transform")
 ROWS = 6  # that predictions are kept of
-EDITIONS = dict.fromkeys(("SieveClassifier", "SieveRegressor", "TriClassSVC"), "second")
 
 
 def name_of(cls: type) -> str:
-    """The file of a class in its present edition."""
-    edition = f".{EDITIONS[cls.__name__]}" if cls.__name__ in EDITIONS else ""
-    return f"{cls.__name__}{edition}.format_{container.FORMAT}.txt"
+    """The golden file of a class."""
+    return f"{cls.__name__}.format_{container.FORMAT}.txt"
 
 
 def answers(model) -> dict[str, list]:

@@ -1,4 +1,4 @@
-"""A file of every class, written once, loads for ever, and its model answers as it did."""
+"""A golden file of every class loads, and its model answers as it did."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_a_golden_file_loads_and_answers_as_it_did(path, tmp_path):
 def test_every_class_has_one_of_the_present_format():
     names = {path.name for path in FILES}
     wanted = {name_of(cls) for cls in PUBLIC}
-    assert wanted <= names, "run python tests/persist/golden.py, and keep the files that are there"
+    assert wanted <= names, "run python tests/persist/golden.py"
 
 
 def test_they_are_small():

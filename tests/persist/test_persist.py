@@ -310,22 +310,6 @@ def test_older_parameters_take_their_defaults(toy, forge, tmp_path):
     assert load(tmp_path / "m").get_params() == {"alpha": 3.0, "loss": "hinge", "inner": None}
 
 
-def test_older_formats_are_upgraded(toy, forge, tmp_path, monkeypatch):
-    save(toy(alpha=3.0), tmp_path / "m")
-    monkeypatch.setattr(container, "FORMAT", 3)
-    monkeypatch.setitem(
-        container.MIGRATIONS,
-        1,
-        lambda header: header | {"parameters": {"alpha": header["parameters"]["alpha"] + 1}},
-    )
-    monkeypatch.setitem(
-        container.MIGRATIONS,
-        2,
-        lambda header: header | {"parameters": {"alpha": header["parameters"]["alpha"] * 2}},
-    )
-    assert load(tmp_path / "m").alpha == 8.0
-
-
 def test_parts_come_back(toy, wheel, same, tmp_path):
     model = toy(inner=toy()).holding(
         _wheel=wheel(spokes=5, state=np.zeros((1000, 2)).T, loss=Hinge(), inner=wheel(spokes=4))

@@ -70,14 +70,9 @@ def test_a_full_product_becomes_a_sum():
     assert loop.charged(1.0, 3.0, 0.5, 2.0, 2.0) == pytest.approx((2.0 + 2.0 * np.log(2.0), 3.0))
 
 
-def test_losses_of_files_of_earlier_versions_go_on():
-    """They had sums alone."""
+def test_running_losses_with_a_factor_below_1_are_refused():
     model = OnlineClassifier(penalty=None).fit(ROWS, RANDOM.integers(0, 2, 400))
     engine = model._engine
-    sums = engine.costs[0] + np.log(engine.costs[1])
-    loss, engine.costs = engine.loss, sums
-    engine._restored()
-    assert engine.loss == pytest.approx(loss)
     engine.costs[1] = 0.5
     with pytest.raises(ValueError, match="factor below 1"):
         engine._restored()

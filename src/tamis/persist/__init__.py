@@ -117,8 +117,8 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
     """Load a model that `save` wrote.
 
     Nothing in the file is executed or imported: classes are looked up by name among the public
-    estimators and terms of tamis. The checksum is verified before anything is read. Files of older
-    versions of tamis load; parameters that they lack take their defaults.
+    estimators and terms of tamis. The checksum is verified before anything is read. Parameters that
+    the file lacks take their defaults.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def load(path: StrPath, *, terms: Iterable[type] = ()) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is no model of tamis, is cut short or damaged, is of a newer format, names a
+        If the file is no model of tamis, is cut short or damaged, is of another format, names a
         class or term that is not known here, or contradicts itself. It is a ValueError.
 
     See Also

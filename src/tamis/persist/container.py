@@ -16,7 +16,6 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from tamis.base.machine.disk import replacing
@@ -32,14 +31,13 @@ _PIECE = 1 << 20
 MOST_HEADER = 1 << 24  # bytes
 KEYS = {"class", "versions", "features", "parameters", "attributes", "blocks"}
 
-# MIGRATIONS[v] turns a header of format v into one of format v + 1.
-MIGRATIONS: dict[int, Callable[[dict], dict]] = {}
-
 AGAIN = "Copy it again from where it came from, or save the model again."
 
 
 class ModelFileError(ValueError):
-    """A file that `load` refuses: no model of tamis, cut short, damaged, too new, inconsistent."""
+    """A file that `load` refuses: no model of tamis, cut short, damaged, of another format, or
+    inconsistent.
+    """
 
     def __init__(self, message: str = ""):
         super().__init__(for_terminal(message))  # it quotes the file
@@ -112,14 +110,14 @@ def read_header(file: BinaryIO) -> tuple[dict, int, int]:
     """Check the whole file, then return its header and where its blocks start and end."""
     version, length, size = _check_whole(file)
     start, end = _PREAMBLE_LENGTH + length, size - _CHECKSUM_LENGTH
-    if version > FORMAT:
+    if version != FORMAT:
         raise ModelFileError(
-            f"written in format {version}; this tamis reads formats up to {FORMAT}. Upgrade tamis."
+            f"written in format {version}; this tamis reads format {FORMAT}. Load it with the "
+            "version of tamis that wrote it."
         )
-    if version < 1 or start > end:
+    if start > end:
         raise ModelFileError(
-            f"the first lines are inconsistent (format {version}, a header of {length} bytes). "
-            f"{AGAIN}"
+            f"the first lines are inconsistent (a header of {length} bytes). {AGAIN}"
         )
     if length > MOST_HEADER:
         raise ModelFileError(
@@ -127,8 +125,6 @@ def read_header(file: BinaryIO) -> tuple[dict, int, int]:
         )
     file.seek(_PREAMBLE_LENGTH)
     header = from_json(file.read(length))
-    for older in range(version, FORMAT):
-        header = MIGRATIONS[older](header)
     if not isinstance(header, dict):
         raise ModelFileError(f"the header is no JSON object. {AGAIN}")
     if unknown := header.keys() - KEYS:

@@ -16,7 +16,6 @@ from tamis.persist import classes
 from tamis.persist.blocks import Blocks, checked, native, read_dtype, read_shape
 from tamis.persist.container import AGAIN, ModelFileError, from_json
 from tamis.persist.encode import DEPTH
-from tamis.persist.older import renewed
 
 MOST_BYTES = 1 << 26  # of a value of type bytes
 
@@ -29,8 +28,7 @@ class Decoder:
         self.origin = f"the file is of tamis {written['tamis']}"
 
     def model(self, node: dict, depth: int = 0) -> Outline:
-        """An estimator; parameters that an older file lacks take their defaults."""
-        node = renewed(node)
+        """An estimator; parameters that the file lacks take their defaults."""
         name = node["class"]
         cls = classes.model_class(name)
         if cls is None:

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from tamis.base.border import take_weights, warn_user
-from tamis.base.contents import labels, optional, plain, records
+from tamis.base.contents import labels, plain, records
 from tamis.base.looks import check_array
 from tamis.base.parameters import (
     ABOVE,
@@ -179,8 +179,8 @@ class TriClassSVC(KernelMachines):
         kw_only=True,
     )
     _contents: ClassVar[dict] = {
-        "resolved_params_": optional(plain()),
-        "prices_": optional(records()),
+        "resolved_params_": plain(),
+        "prices_": records(),
         "irrelevant_label_": plain(),
         "transduction_": labels("unlabelled", distinct=False, least=0),
     }

@@ -4,7 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.contents import array, count, flag, indices, listing, optional, part, plain, size
+from tamis.base.contents import array, count, flag, indices, listing, part, plain, size
 from tamis.methods.sieve.paths import Rung
 from tamis.methods.sieve.table.columns import Columns, Sample, Units
 
@@ -128,7 +128,6 @@ class Result:
     errors, and how the size was found.
     """
 
-    path: Any
     history: list
     resolved: Any
     n_iter: int
@@ -142,7 +141,7 @@ class Result:
         "columns": indices("kept", below="columns", increasing=True),
         "weights": array("f8", "kept", "outputs", order=None),
         "bias": array("f8", "outputs"),
-        "spread": optional(array("f8", "kept", least=0.0)),
+        "spread": array("f8", "kept", least=0.0),
         "seen": indices("seen", below="columns", increasing=True),
         "shares": array("f8", "seen", "outputs", least=0.0, most=1.0, order=None),
         "sizes": plain(),
@@ -159,18 +158,6 @@ class Result:
         self.n_columns, self.n_outputs = int(n_columns), len(bias)
         self.columns, self.weights, self.bias, self.spread = columns, weights, bias, spread
         self.seen, self.shares = seen, shares
-
-    def _restored(self) -> None:
-        """What a file of the first edition does not know: errors, and the spread of the columns."""
-        if "spread" not in vars(self):
-            self.spread = np.ones(len(self.columns))
-        several = isinstance(self.sizes, list)
-        for sizes in self.sizes if several else [self.sizes]:
-            if sizes["standard_error"] is None:
-                sizes["standard_error"] = np.full(len(sizes["size"]), np.nan)
-        for name in ("error", "standard_error", "baseline_error"):
-            if getattr(self, name) is None:
-                setattr(self, name, np.full(len(self.sizes) if several else 1, np.nan))
 
     @classmethod
     def of(

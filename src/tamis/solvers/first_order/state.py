@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tamis.base.contents import array, floats, number, one_of, size, term, tuple_of
+from tamis.base.contents import array, floats, number, size, term, tuple_of
 from tamis.base.machine.memory import check_memory
 from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.base.targets import Coded
@@ -76,8 +76,7 @@ class Engine:
         "bias": array(
             "f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"
         ),
-        # In files of earlier versions the sums alone.
-        "costs": one_of(array("f8", 2, "outputs"), array("f8", "outputs")),
+        "costs": array("f8", 2, "outputs"),
         "ledger": LEDGER,
         "bias_ledger": LEDGER,
         "stats": floats(3, least=0.0),
@@ -94,9 +93,7 @@ class Engine:
         self.stats: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def _restored(self) -> None:
-        """Make room for the products that files of earlier versions lack."""
-        if self.costs.ndim == 1:
-            self.costs = np.stack([self.costs, np.ones(self.outputs)])
+        """Refuse factors of the running loss whose logarithm is below 0."""
         if (self.costs[1] < 1.0).any():
             raise ValueError("the running loss has a factor below 1")
 

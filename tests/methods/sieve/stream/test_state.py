@@ -257,15 +257,3 @@ def test_a_stream_and_fit_choose_equal_bases_on_dense_rows(monkeypatch):
             s._replace(steps=(), strengths=()) for s in theirs
         ]
         assert np.allclose([s.strengths for s in ours], [s.strengths for s in theirs], rtol=0.1)
-
-
-def test_a_stream_of_an_older_file_knows_how_full_its_rows_are(tmp_path):
-    model = stream(SieveClassifier(random_state=0, n_sample=50), LABELS[:120], X=DENSE[:120])
-    older = copy.deepcopy(model)
-    del older._stream.filled
-    save(older, tmp_path / "model")
-    again = load(tmp_path / "model")
-    for m in (model, again):
-        m.partial_fit(DENSE[120:], LABELS[120:]).refine()
-    assert np.array_equal(model.coef_, again.coef_)
-    assert np.array_equal(model._stream.states, again._stream.states)

@@ -61,7 +61,7 @@ class SieveStream:
         "whole": optional(part(Whole, "columns")),
         "counts": array("f8", "columns", least=0.0),
         "squares": array("f8", "columns", least=0.0),
-        "filled": optional(array("f8", 1, least=0.0)),
+        "filled": array("f8", 1, least=0.0),
         "states": array("f8", 2, "folds+1", "columns", "1+2*outputs"),
         "biases": array("f8", 2, "folds+1", "1+2*outputs"),
         "steps": array("f8", "folds+1", least=0.0),
@@ -105,11 +105,7 @@ class SieveStream:
         self.waiting: list = []  # rows not yet taken into the sample
 
     def _restored(self) -> None:
-        """Count the entries, where an older file did not; refuse targets that are no classes of
-        this stream: loops take them as places.
-        """
-        if "filled" not in vars(self):
-            self.filled = np.array([self.counts.sum()])
+        """Refuse targets that are no classes of this stream: loops take them as indices."""
         for targets in (self.targets, *(held[2] for held in self.waiting)) if self.classes else ():
             coded = targets.shape[1] == 1 and self.n_outputs > 1
             allowed = np.arange(self.n_outputs) if coded else (-1, 1)

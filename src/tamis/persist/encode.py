@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.contents import undeclared
+from tamis.base.contents import derived, undeclared
 from tamis.persist import classes
 from tamis.persist.blocks import Block, stored_dtype
 from tamis.persist.container import to_json
@@ -231,12 +231,12 @@ class Encoder:
         return {"type": "term", "name": cls.__qualname__, **own, "fields": fields}
 
     def _part(self, value, path, depth):
+        cls: type = type(value)
         state = vars(value)
-        self._check_names(type(value), state, path)
-        inside = {
-            name: self.value(state[name], f"{path}.{name}", depth + 1) for name in sorted(state)
-        }
-        return {"type": "part", "class": type(value).__name__, "attributes": inside}
+        names = sorted(state.keys() - derived(cls))
+        self._check_names(cls, names, path)
+        inside = {name: self.value(state[name], f"{path}.{name}", depth + 1) for name in names}
+        return {"type": "part", "class": cls.__name__, "attributes": inside}
 
     def _nested(self, value, path, depth):
         return {"type": "model", **self.model(value, path, depth)}

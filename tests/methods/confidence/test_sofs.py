@@ -72,8 +72,9 @@ def test_the_least_variances_are_kept_all_along(interpreted, y, n_features):
     for start in range(0, N, 20):
         quiet(model.partial_fit, X[start : start + 20], y[start : start + 20], classes=np.unique(y))
         engine = model._engine
-        engine._restored()  # places and heaps agree
         for c, heap in enumerate(engine.kept):
+            assert np.array_equal(engine.places[heap, c], np.arange(1, len(heap) + 1))
+            assert np.count_nonzero(engine.places[:, c]) == len(heap)
             variances = engine.variances()[c]
             others = np.setdiff1d(np.arange(P), heap)
             assert variances[heap].max() <= variances[others].min()
@@ -102,7 +103,7 @@ def test_the_number_of_features_is_settled_at_the_start(interpreted):
         model.set_params(n_features_to_select=5).fit(X, Y)
 
 
-@pytest.mark.parametrize("change", ["column", "twice", "places", "type"])
+@pytest.mark.parametrize("change", ["column", "twice", "type"])
 def test_forged_heaps_are_refused(interpreted, tmp_path, change):
     """Their numbers index memory in compiled code."""
     model = quiet(SOFSClassifier(n_features_to_select=3).fit, X, Y)
@@ -111,10 +112,8 @@ def test_forged_heaps_are_refused(interpreted, tmp_path, change):
         engine.kept[0, 1] = P
     elif change == "twice":
         engine.kept[0, 1] = engine.kept[0, 0]
-    elif change == "places":
-        engine.places[np.setdiff1d(np.arange(P), engine.kept[0])[0]] = 2**31
     else:
         engine.kept = engine.kept.astype(np.int64)
     tamis.save(model, tmp_path / "model.tamis")
-    with pytest.raises(ValueError, match=r"contradict|SOFSClassifier._engine.kept must be"):
+    with pytest.raises(ValueError, match=r"a column twice|SOFSClassifier._engine.kept must be"):
         tamis.load(tmp_path / "model.tamis")

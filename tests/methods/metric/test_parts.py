@@ -267,14 +267,14 @@ def test_complexity_is_the_trace_of_the_root():
 
 # --------------------------------------------------------------------------- terms
 def test_candidates_are_columns_and_products_of_selected_terms():
-    candidates = Candidates(np.array([0, 2, 3, 5]), max_order=3, max_terms=100)
+    candidates = Candidates(np.array([0, 2, 3, 5]), max_order=3, max_terms=100, standardize=True)
     for terms in ([(2,)], [(3,), (0,)], [(2, 3)], [(2, 2), (0,)]):
         candidates.select(terms)
         selected = list(candidates.selected)
         wanted = {tuple(sorted(a + b)) for a in selected for b in selected if len(a + b) <= 3}
         assert set(candidates.products) == wanted
         assert len(candidates.products) == len(wanted)
-    few = Candidates(np.arange(9), max_order=2, max_terms=4)
+    few = Candidates(np.arange(9), max_order=2, max_terms=4, standardize=True)
     few.select([(0,), (1,), (2,), (3,)])
     assert len(few.products) == 4
 
@@ -285,7 +285,7 @@ def test_values_of_products_do_not_hang_on_their_construction():
     scaling, dense = Scaling(X, weights, True), (X - X.mean(axis=0)) / X.std(axis=0)
     found = []
     for first, then in (((0,), (1, 2)), ((2,), (0, 1))):
-        candidates = Candidates(np.arange(4), 3, 100)
+        candidates = Candidates(np.arange(4), 3, 100, True)
         candidates.select([(0,), (1,), (2,), first, then])
         place = 4 + candidates.products.index((0, 1, 2))
         found.append(candidates.values(scaling, X, weights, np.array([place]))[:, 0])
@@ -304,7 +304,7 @@ def test_constant_columns_and_products_are_left_out():
     X[:, 2] *= 1e8
     scaling = Scaling(X, np.ones(20), True)
     assert scaling.usable.tolist() == [1]
-    candidates = Candidates(scaling.usable, 2, 10)
+    candidates = Candidates(scaling.usable, 2, 10, True)
     candidates.select([(1,)])
     # Its square is 1.
     assert not candidates.values(scaling, X, np.ones(20), np.array([0, 1]))[:, 1].any()

@@ -1,14 +1,15 @@
 """What a model file may hold: words in which every saved class declares its attributes.
 
 A class says ``_contents = {"coef_": array("f8", "outputs", "columns"), ...}``; a subclass adds to
-what its bases say, and None takes one away. Words such as "columns" are sizes: the first attribute
+what its bases say. None stands for what files do not hold: what a subclass lacks, or what
+`_restored` makes of the others. Words such as "columns" are sizes: the first attribute
 that has one sets it, all others must agree. Loading goes over the contents twice: `outline`
 compares types, dtypes and shapes before any array is read, so that what does not fit takes no
 memory; `fill` then reads the arrays, looks at their numbers and makes the objects. Compiled loops
 trust what passed.
 """
 
-from tamis.base.contents.check import COMMON, contents_of, filled, settled, undeclared
+from tamis.base.contents.check import COMMON, contents_of, derived, filled, settled, undeclared
 from tamis.base.contents.held import (
     Content,
     ContentsError,
@@ -45,6 +46,7 @@ __all__ = [
     "choice",
     "contents_of",
     "count",
+    "derived",
     "early",
     "figure",
     "filled",

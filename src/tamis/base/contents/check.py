@@ -10,14 +10,25 @@ from tamis.base.contents.kinds import plain_array, read_sparse
 COMMON: dict[str, Content] = {}  # contents of every estimator, filled by `tamis.base.contents`
 
 
-@functools.cache
-def contents_of(cls: type) -> dict:
-    """All that a class and its bases declare, its own first; `...` names what any other may be."""
-    found = dict(COMMON) if hasattr(cls, "get_params") else {}
+def _declared(cls: type) -> dict:
+    """All that a class and its bases declare, its own first; None is in no file."""
+    declared = dict(COMMON) if hasattr(cls, "get_params") else {}
     for base in cls.__mro__:
         for name, content in vars(base).get("_contents", {}).items():
-            found.setdefault(name, content)
-    return {name: content for name, content in found.items() if content is not None}
+            declared.setdefault(name, content)
+    return declared
+
+
+@functools.cache
+def contents_of(cls: type) -> dict:
+    """What files of a class hold; `...` names what any other attribute may be."""
+    return {name: content for name, content in _declared(cls).items() if content is not None}
+
+
+@functools.cache
+def derived(cls: type) -> frozenset[str]:
+    """Names of attributes that no file of a class holds, since others determine them."""
+    return frozenset(name for name, content in _declared(cls).items() if content is None)
 
 
 def undeclared(cls: type, names: Iterable[str]) -> list[str]:

@@ -43,7 +43,7 @@ class ConfidenceEngine(Engine):
             array("f8", "columns+1", "2*outputs"), array("f8", "outputs", "columns+2", "columns+1")
         ),
         "kept": array("u8", "outputs", "kept", below="columns"),
-        "places": array("u4", ("columns", 0), "outputs"),
+        "places": None,  # made of `kept`
         "bias": None,
         "ledger": None,
         "bias_ledger": None,
@@ -72,20 +72,21 @@ class ConfidenceEngine(Engine):
             self.state = np.zeros((features + 1, 2 * outputs))
         n_kept = min(n_kept, features)
         self.kept = np.repeat(np.arange(n_kept, dtype=np.uint64)[None], outputs, axis=0)
-        self.places = np.zeros((features if n_kept else 0, outputs), dtype=np.uint32)
-        self.places[:n_kept] = np.arange(1, n_kept + 1)[:, None]
+        self._index_kept()
+
+    def _index_kept(self) -> None:
+        """Where in the heap of each output a column lies, from 1 on; 0 if it is not kept."""
+        features = self.features if self.kept.size else 0
+        self.places = np.zeros((features, self.outputs), dtype=np.uint32)
+        for c, heap in enumerate(self.kept):
+            self.places[heap, c] = np.arange(1, len(heap) + 1)
 
     def _restored(self) -> None:
-        """Refuse heaps that do not lie where `places` says."""
+        """Refuse heaps that hold a column twice; say where their columns lie."""
         super()._restored()
-        if len(self.places) != (self.features if self.kept.size else 0):
-            raise ValueError(f"places of {len(self.places)} columns for {self.features}")
-        for c, heap in enumerate(self.kept):
-            ranks, places = np.arange(1, len(heap) + 1), self.places[:, c]
-            if len(heap) and (
-                (places[heap] != ranks).any() or np.count_nonzero(places) != len(heap)
-            ):
-                raise ValueError("the kept features contradict themselves")
+        if any(len(np.unique(heap)) < len(heap) for heap in self.kept):
+            raise ValueError("a heap of kept features holds a column twice")
+        self._index_kept()
 
     @property
     def full(self) -> bool:

@@ -43,6 +43,7 @@ class Options(NamedTuple):
     complexity: float
     max_order: int
     max_terms: int
+    standardize: bool
     oob_z: float | None
     each: bool
     screen: bool
@@ -76,7 +77,9 @@ class Boost:
         wanted = scaling.usable
         if options.screen:
             wanted = passing_columns(matrix, codes, weights, order, scaling, random)
-        self.candidates = Candidates(wanted, options.max_order, options.max_terms)
+        self.candidates = Candidates(
+            wanted, options.max_order, options.max_terms, options.standardize
+        )
         self.steps: list[dict] = []
         self.numbers: list[list[int]] = []  # of the terms of each step
         self.history: list[dict] = []

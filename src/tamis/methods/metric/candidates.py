@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.contents import array, flag, indices
+from tamis.base.contents import array, indices
 from tamis.base.rows import settle
 
 CHUNK = 1 << 21  # numbers of a piece of rows
@@ -52,7 +52,6 @@ class Scaling:
 
     scaled = False  # whether the matrix is so already
     _contents: ClassVar[dict] = {
-        "standardize": flag(),
         "usable": indices("usable", below="columns", increasing=True),
         "center": array("f8", "columns"),
         "scale": array("f8", "columns", least=np.finfo(float).tiny),
@@ -60,7 +59,6 @@ class Scaling:
 
     def __init__(self, matrix, weights: np.ndarray, standardize: bool):
         mean, deviation, size = _moments(matrix, weights)
-        self.standardize = standardize
         varies = deviation > FLAT * size
         self.usable = np.flatnonzero(varies)
         self.center = mean if standardize else np.zeros(len(mean))
@@ -144,8 +142,9 @@ class Candidates:
     selected.
     """
 
-    def __init__(self, columns: np.ndarray, max_order: int, max_terms: int):
+    def __init__(self, columns: np.ndarray, max_order: int, max_terms: int, standardize: bool):
         self.columns, self.max_order, self.max_terms = columns, max_order, max_terms
+        self.standardize = standardize  # whether products are divided by their deviation
         self.products: list[tuple[int, ...]] = []
         self.spread: list[float] = []  # of the products; nan until one is drawn
         self.known: set[tuple[int, ...]] = set()
@@ -168,8 +167,7 @@ class Candidates:
         for at in np.flatnonzero(places >= len(self.columns)):
             which = places[at] - len(self.columns)
             if np.isnan(self.spread[which]):
-                standard = scaling.standardize
-                self.spread[which] = _deviation(found[:, at], weights) if standard else 1.0
+                self.spread[which] = _deviation(found[:, at], weights) if self.standardize else 1.0
             spread = self.spread[which]
             found[:, at] = found[:, at] / spread if np.isfinite(spread) else 0.0
         return found

@@ -218,6 +218,7 @@ class MetricLearner(Boosted):
             complexity=float(self.complexity),
             max_order=self.max_order,
             max_terms=self.max_terms,
+            standardize=self.standardize,
             oob_z=z,
             each=self.opp_per_class,
             screen=self.screen == "moments" or (self.screen == "auto" and lost),

@@ -21,7 +21,7 @@ from tamis.solvers.selection import one_standard_error
 # A logistic path truncates like a hinge path, hence sparsely, only where its steps are very long;
 # squared losses diverge there.
 _LONG, _SHORT = (1.0, 16.0, 4096.0), (0.25, 1.0)
-_TUNED = ("eta_factor", "burn_in", "rejection", "purge")
+_TUNED = Setting._fields[:-1]  # all but `eta`
 _FACTORS = "Step sizes to try, as multiples of the automatic one."
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.contents import array, choice, size
+from tamis.base.contents import array, size
 from tamis.base.rows import Csr, frozen
 from tamis.base.targets import Coded
 from tamis.solvers.block_descent.loop import Blocks
@@ -19,7 +19,7 @@ from tamis.solvers.online_blocks.state import GroupEngine
 
 # A step takes one row of every task; or one row, which weighs as it comes, so that all tasks count
 # alike among all rows, or among the rows so far.
-ROUNDS, PLAIN, ALIKE, ALIKE_SO_FAR = PROTOCOLS = ("rounds", "plain", "alike", "alike so far")
+ROUNDS, PLAIN, ALIKE, ALIKE_SO_FAR = ("rounds", "plain", "alike", "alike so far")
 
 
 class TaskEngine(GroupEngine):
@@ -28,12 +28,14 @@ class TaskEngine(GroupEngine):
     _contents: ClassVar[dict] = {
         "width": size("width"),
         "outputs": size("outputs", equals="width*tasks"),
-        "protocol": choice(*PROTOCOLS),
+        "protocol": None,  # set by the parameters before rows are learnt
         "totals": array("f8", "tasks+1", least=0.0),
     }
 
+    protocol = PLAIN
+
     def __init__(self, terms, flags, features: int, width: int, tasks: int, blocks: Blocks):
-        self.width, self.protocol = width, PLAIN
+        self.width = width
         self.totals = np.zeros(tasks + 1)  # weight of each task's rows so far, and of all
         super().__init__(terms, flags, features, width * tasks, blocks)
 

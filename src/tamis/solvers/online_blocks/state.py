@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.contents import array, count, flag, number, term, tuple_of
+from tamis.base.contents import array, number, term, tuple_of
 from tamis.base.rows import Csr
 from tamis.base.targets import NO_TASKS, Coded
 from tamis.solvers.block_descent.loop import Blocks
@@ -43,11 +43,7 @@ class GroupEngine(Engine):
         "members": array("u4", "places", below="columns"),
         "starts": array("u8", "groups+1", rising="places"),
         "squares": array("f8", ("groups", 0), least=0.0),
-        # What `_invert` makes of them, made anew.
-        "owners": array("u4", "places"),
-        "owner_starts": array("u8", ("columns+1", 0)),
-        "overlap": count(),
-        "ordered": flag(),
+        **dict.fromkeys(("owners", "owner_starts", "overlap", "ordered")),  # made of the groups
     }
 
     def __init__(self, terms, flags, features: int, outputs: int, blocks: Blocks):

@@ -98,7 +98,7 @@ def lowest(project: dict) -> str:
         *project["dependencies"],
         *(
             need
-            for extra in ("plot", "arrow", "zstd", "test")
+            for extra in ("plot", "arrow", "zstd", "conic", "test")
             for need in project["optional-dependencies"][extra]
         ),
     ]

@@ -2,6 +2,8 @@
 bounds.
 """
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -96,6 +98,12 @@ def test_level_sets_against_a_cone_solver(v, seed):
             assert all(
                 planes.height(theta) >= bound - 1e-9 for theta in points_of(allowed, rng, 50)
             )
+
+
+def test_without_clarabel_the_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    with pytest.raises(ImportError, match=r"tamis\[conic\]"):
+        conic_nearest_below(WeightSet(0.5), FREE, np.ones(3), 1.0)
 
 
 def test_newton_seldom_needs_the_cone_solver():

@@ -61,9 +61,11 @@ class KernelModel(Estimator):
     -----
     Kernels are stored as packed triangles of single precision, polynomials of one column by their
     factors, and all sums are of double precision. Equal rows with equal targets are one row of
-    their summed weight. Up to `max_rows` rows nothing is approximated beyond that. For more rows
-    `gap_`, the weights and a calibration are those of the sample; the final machine is that of the
-    Nyström approximation, by liblinear, whose intercept is weakly penalised.
+    their summed weight. Where Newton's method does not find the next weights of the kernels, a cone
+    program does, which needs the extra ``conic``. Up to `max_rows` rows nothing is approximated
+    beyond that. For more rows `gap_`, the weights and a calibration are those of the sample; the
+    final machine is that of the Nyström approximation, by liblinear, whose intercept is weakly
+    penalised.
 
     References
     ----------

@@ -4,7 +4,6 @@ are none.
 
 from typing import NamedTuple
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
 
@@ -120,6 +119,14 @@ def conic_nearest_below(
     allowed: WeightSet, planes: Planes, center: np.ndarray, level: float, bound: float = -np.inf
 ) -> LevelPoint:
     """The same projection by Clarabel, as a cone program: slower, never stuck."""
+    try:
+        import clarabel
+    except ImportError:
+        raise ImportError(
+            "GMKL: Newton's method did not find the next kernel weights, and a cone program needs "
+            "the package clarabel: pip install 'tamis[conic]'. Or pass a smaller l1_ratio, or a "
+            "larger tol."
+        ) from None
     count, size = planes.forms.shape
     unit = max(abs(level), 1e-12)  # planes in units of the level
     blocks = [sp.csc_array(-0.5 * planes.forms / unit), -sp.eye_array(size, format="csc")]

@@ -6,7 +6,10 @@ import sys
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
+from sklearn.preprocessing import StandardScaler
 
+from tamis import GMKLClassifier
 from tamis.methods.kernels.level.level_set import Planes, conic_nearest_below, nearest_below
 from tamis.methods.kernels.level.weight_set import WeightSet
 
@@ -104,6 +107,14 @@ def test_without_clarabel_the_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "clarabel", None)
     with pytest.raises(ImportError, match=r"tamis\[conic\]"):
         conic_nearest_below(WeightSet(0.5), FREE, np.ones(3), 1.0)
+
+
+def test_a_usual_fit_needs_no_cone_solver(monkeypatch):
+    """Newton's method ends 1.5e-9 above a level here, which no step can mend in floats."""
+    X, y = load_wine(return_X_y=True)
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    model = GMKLClassifier(tol=1e-2).fit(StandardScaler().fit_transform(X), y)
+    assert model.gap_ <= 1e-2
 
 
 def test_newton_seldom_needs_the_cone_solver():

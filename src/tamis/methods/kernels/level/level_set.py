@@ -53,7 +53,8 @@ def nearest_below(
 ) -> LevelPoint:
     """Project `center` onto the level set by Newton's method on the dual, one multiplier a plane.
 
-    Where the line search fails the cone solver takes over.
+    Where the line search fails, weights within 1e-8 of the level are taken, for rounding keeps the
+    dual value from rising further; else the cone solver takes over. Bounds are certified anyway.
     """
     half = 0.5 * planes.forms
     slack = 1e-9 * max(abs(level), 1e-12)
@@ -64,8 +65,7 @@ def nearest_below(
         bound = max(bound, planes.bound(allowed, shares))
         if bound >= level:
             return LevelPoint(None, bound)
-        loose = np.abs(here.over[shares > 0.0]).max(initial=0.0)
-        if here.over.max() <= slack and loose <= 1e3 * slack:
+        if here.solves(shares, slack, 1e3 * slack):
             return LevelPoint(here.theta, bound, shares)
         move, size, found = _direction(allowed, half, here, shares), min(8.0 * size, 1.0), None
         while size > 1e-12:
@@ -77,6 +77,8 @@ def nearest_below(
         if found is None or np.array_equal(trial, shares):
             break
         shares, here = trial, found
+    if here.solves(shares, 10.0 * slack, 1e3 * slack):
+        return LevelPoint(here.theta, bound, shares)
     return conic_nearest_below(allowed, planes, center, level, bound)
 
 
@@ -97,6 +99,13 @@ class _DualPoint(NamedTuple):
             center, half, planes.constants, level, shares, float(allowed.v), theta, over
         )
         return cls(theta, multiplier, over, value)
+
+    def solves(self, shares, above: float, apart: float) -> bool:
+        """Whether no plane lies above the level, and those with a multiplier lie at it, up to these
+        tolerances.
+        """
+        at_level = np.abs(self.over[shares > 0.0]).max(initial=0.0)
+        return bool(self.over.max() <= above and at_level <= apart)
 
 
 def _direction(allowed, half, here: _DualPoint, shares):

@@ -2,8 +2,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 JOBS ?= 2
 
-PEER_TESTS := tests/against/test_vowpal.py tests/methods/groups/test_cones.py tests/methods/low_rank/test_words.py \
-	tests/report/test_browser.py
+PEER_TESTS := tests/against/test_vowpal.py tests/methods/group_lasso/test_cones.py tests/methods/low_rank_lasso/test_words.py \
+	tests/reporting/test_browser.py
 
 .PHONY: demo test tests peers test-peers test-matrix lint docs bench dist clean
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from benchmarks.clock import interleaved
 from benchmarks.workloads import Workload
-from tamis.base.jit import helper
-from tamis.base.rows import NOTHING, Csr, frozen
+from tamis.numerics.csr import NOTHING, Csr, frozen
+from tamis.numerics.numba import helper
 
 ALPHA = 1e-4  # L1, in units of the slope at 0
 CALM = 0.0625  # steps of the intercept, against those of a row

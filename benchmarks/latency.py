@@ -82,7 +82,7 @@ DONE = (
     "print(time.perf_counter() - float(os.environ['BEGUN']), time.process_time(), end=' ')"
 )
 MISSES = (
-    "import gc; from tamis.base.jit import Loop; loops = [o for o in gc.get_objects() if "
+    "import gc; from tamis.numerics.numba import Loop; loops = [o for o in gc.get_objects() if "
     "isinstance(o, Loop)]; "
     "print(sum(loop.misses() for loop in loops), sum(loop.signatures() for loop in loops))"
 )

@@ -24,7 +24,7 @@ from tamis import (
     SOFSClassifier,
     TruncatedGradientClassifier,
 )
-from tamis.base.jit import compiled
+from tamis.numerics.numba import compiled
 
 ALPHA = 5e-5  # what tamis resolves "auto" to on these rows; the peers get the same
 EXTRA = 4  # passes by which the longer of two fits exceeds the shorter

@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from sklearn.preprocessing import normalize
 
 from tamis import SieveClassifier, open_rows
+from tamis.data.rows import Rows
 from tamis.methods.sieve.stream import readings
-from tamis.read.rows import Rows
 from tamis.training.readings import MEMORY, Readings
 from tamis.training.walk import Walk
 

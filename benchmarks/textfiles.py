@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.workloads import BLOCK, SEED, Recipe, _draw, _label, _plant, _scatter
-from tamis.base.jit import compiled
+from tamis.numerics.numba import compiled
 
 RECIPE = Recipe(0, 47_000, 74)
 DIGITS = 6  # after the point

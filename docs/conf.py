@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import tamis
-from tamis.persist.classes import shipped_terms
+from tamis.model_files.classes import shipped_terms
 
 sys.path.insert(0, str(Path(__file__).parent))
 import gallery_tools

@@ -80,7 +80,7 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture
 def unlimited(monkeypatch):
     """The border lets all finite numbers of float64 through: the guards behind it must hold."""
-    from tamis.base import border as _checks
+    from tamis.base import validation as _checks
 
     word, unsigned, _, _ = _checks._BITS[8]
     monkeypatch.setitem(
@@ -91,7 +91,7 @@ def unlimited(monkeypatch):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Loops run as Python source: nothing is compiled. Call it with module constants to replace."""
-    from tamis.base import jit as _jit
+    from tamis.numerics import numba as _jit
 
     def use(**constants):
         monkeypatch.setattr(_jit.Loop, "__call__", Interpreter(**constants).method())

@@ -22,7 +22,7 @@ from benchmarks.papers.kernels.triclass_sets import draw
 from benchmarks.realsets import ABSENT
 from tamis import TriClassSVC
 from tamis.datasets import make_text
-from tamis.solvers.support_vector.dual import solve_svm
+from tamis.solvers.svm_dual.dual import solve_svm
 
 # Rows of the breast cancer set, and promised milliseconds (those of 722 rows for 569).
 SIZES = {150: 0.3, 284: 0.5, 384: 1.3, 569: 3.7}

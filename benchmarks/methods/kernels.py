@@ -14,8 +14,8 @@ from benchmarks.memory import MEBI, forget_peak, peak
 from benchmarks.methods.simplemkl import Loop
 from benchmarks.pages import Goal, Page, Table, verdict
 from tamis import GMKLClassifier, kernel_dictionary
-from tamis.methods.kernels.machines import Machines, hinge_entries, learn_weights
-from tamis.methods.kernels.matrices.store import KernelStore
+from tamis.methods.multiple_kernels.machines import Machines, hinge_entries, learn_weights
+from tamis.methods.multiple_kernels.matrices.store import KernelStore
 from tamis.solvers.standard import StandardRows, standard_units
 
 ROWS, COST, GAP = 284, 100.0, 1e-2

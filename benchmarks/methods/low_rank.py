@@ -119,8 +119,8 @@ def run_timed(name: str, action):
 def run_targets(quick: bool) -> dict:
     """Seconds a target of tamis, batched and looped, and of the peers."""
     from tamis import LowRankLasso
-    from tamis.methods.low_rank.compression import compress
-    from tamis.methods.low_rank.spg.solver import Rules, solve
+    from tamis.methods.low_rank_lasso.compression import compress
+    from tamis.methods.low_rank_lasso.spg.solver import Rules, solve
 
     rows, columns, count = (2_000, 2_000, 60) if quick else (ROWS, COLUMNS, TARGETS)
     X, own, special = topics(rows, columns)
@@ -262,7 +262,7 @@ def run_queries() -> list[dict]:
 def child(rows: int, columns: int, stored: int, count: int = 100) -> None:
     """In a fresh process: make a corpus, factor it, answer."""
     warnings.simplefilter("ignore")
-    from tamis.methods.low_rank.words import Corpus
+    from tamis.methods.low_rank_lasso.words import Corpus
 
     X, special = corpus(rows, columns, stored)
     held = peak()

@@ -21,8 +21,8 @@ from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.papers.metric.designs import madelon, simulate
 from benchmarks.papers.metric.rivals import LMNN
 from tamis import SDist, SDistClassifier
-from tamis.methods.metric.boosting import Boost
-from tamis.methods.metric.candidates import Scaling
+from tamis.methods.metric_learning.boosting import Boost
+from tamis.methods.metric_learning.candidates import Scaling
 
 TIMES = 20.0
 ROOM = 300 * MEBI

@@ -16,13 +16,13 @@ from benchmarks.clock import interleaved
 from benchmarks.files import MEGA, run_child
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.textfiles import write_rows
-from tamis.base.jit import compiled
-from tamis.base.rows import Csr
 from tamis.base.targets import Coded
-from tamis.base.verbs import keep, slope, trim
-from tamis.solvers.block_descent.groups import take_groups
-from tamis.solvers.online_blocks.state import GroupEngine
+from tamis.numerics.csr import Csr
+from tamis.numerics.numba import compiled
+from tamis.solvers.online_groups.state import GroupEngine
+from tamis.solvers.path.groups import take_groups
 from tamis.terms import DualAveraging, GroupL2, InverseSqrt, Logistic, SparseGroup
+from tamis.terms.methods import keep, slope, trim
 
 NONZEROS, SIZE = 50, 10
 # Microseconds a row that the method's note gives for d columns, and by which factor they may be

@@ -21,13 +21,13 @@ from benchmarks.papers.stabilized.methods import MODERN
 from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
-from tamis.base.border import take_matrix
-from tamis.base.jit import compiled, compiled_parallel, on_threads, prange
+from tamis.base.validation import take_matrix
 from tamis.methods.sieve.paths import Group
 from tamis.methods.sieve.settings import options_of, settings_for, task_of
 from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
-from tamis.methods.stabilized.fit import Fitting
-from tamis.methods.stabilized.loop_stage import PRESENT
+from tamis.methods.stabilized_sgd.fit import Fitting
+from tamis.methods.stabilized_sgd.loop_stage import PRESENT
+from tamis.numerics.numba import compiled, compiled_parallel, on_threads, prange
 
 EXTRA = 3  # passes by which the longer of two fits exceeds the shorter
 PAIRS = ("graphics/space", "atheism/religion", "ibm/mac", "news20 even/odd", "a9a")

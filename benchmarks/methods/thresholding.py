@@ -13,10 +13,10 @@ from benchmarks.clock import interleaved
 from benchmarks.pages import Goal, Page, Table, verdict
 from tamis import RobustRegressor, RobustSVC
 from tamis.datasets import make_text
-from tamis.methods.thresholding.bounds import Problem, balance, dual_start
-from tamis.methods.thresholding.certificate import certify
-from tamis.methods.thresholding.solver import solve
-from tamis.methods.thresholding.thresholds import drop_small, keeping
+from tamis.methods.data_thresholding.bounds import Problem, balance, dual_start
+from tamis.methods.data_thresholding.certificate import certify
+from tamis.methods.data_thresholding.solver import solve
+from tamis.methods.data_thresholding.thresholds import drop_small, keeping
 
 SHARE = 0.15  # of one solve on the whole data
 KEPT = (0.8, 0.5, 0.2)

@@ -31,7 +31,7 @@ their own, and took {seconds:.0f} s."""
 def run(quick: bool) -> Page:
     """Forge, load, ask, count."""
     sys.path.insert(0, str(ROOT / "tests"))
-    from persist.forging import keep, survey, tally
+    from model_files.forging import keep, survey, tally
 
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:

@@ -21,7 +21,7 @@ HEAD = ["file", "files", "read", "refused", "deaths", "hangs", "other errors"]
 
 def _trial():
     sys.path.insert(0, str(ROOT / "tests"))
-    from read import trial
+    from data import trial
 
     return trial
 

@@ -21,8 +21,8 @@ WRONG = ["crashes", "hangs", "non-finite", "differences", "raw exceptions"]
 
 def _modules():
     sys.path.insert(0, str(ROOT / "tests"))
+    from data import trial
     from exporting import dirty, tables
-    from read import trial
 
     return dirty, tables, trial
 

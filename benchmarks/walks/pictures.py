@@ -15,7 +15,7 @@ def photograph(pages: list[Path], place: Path, kind: str) -> list[tuple[str, int
     """Write the pictures; of each its name, the width of the screen and that of the page."""
     sys.path.insert(0, str(ROOT / "tests"))
     try:
-        from report.browser import Browser, find_browser
+        from reporting.browser import Browser, find_browser
     finally:
         sys.path.pop(0)
     if not pages or find_browser() is None:

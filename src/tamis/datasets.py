@@ -108,7 +108,7 @@ def load_bag_of_words(
     >>> X.toarray().tolist(), terms
     ([[2.0, 0.0, 1.0], [0.0, 4.0, 0.0]], ['sea', 'ship', 'wave'])
     """
-    from tamis.read.bag import read_bag
+    from tamis.data.bag import read_bag
 
     return read_bag(path, vocabulary)
 

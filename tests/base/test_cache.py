@@ -36,10 +36,10 @@ COUNT = """
         return len([kind for _, kind in compilations.buffer if kind.is_start])
 
     def loops():
-        from tamis.base import jit as _jit
-        import tamis.base.rows
+        from tamis.numerics import numba as _jit
+        import tamis.numerics.csr
         import tamis.solvers.first_order.loop_weights
-        rooms = ("tamis.base", "tamis.solvers", "tamis.methods")
+        rooms = ("tamis.numerics", "tamis.solvers", "tamis.methods")
         modules = [module for name, module in sys.modules.items() if name.startswith(rooms)]
         things = [thing for module in modules for thing in vars(module).values()]
         return {thing.__name__: thing for thing in things if isinstance(thing, _jit.Loop)}
@@ -169,7 +169,7 @@ def test_signatures_are_few_whatever_the_input(tmp_path):
 # --------------------------------------------------------------------------- terms from outside
 TERM = '''
 from typing import NamedTuple
-from tamis.base.jit import term
+from tamis.numerics.numba import term
 
 @term
 class Mine(NamedTuple):
@@ -291,7 +291,7 @@ def test_a_read_only_install_falls_back_to_a_folder_of_the_user(tmp_path, home):
 import os, numpy as np, tamis
 assert tamis.__file__.startswith(os.environ["PYTHONPATH"]), tamis.__file__
 assert not os.access(os.path.dirname(tamis.__file__), os.W_OK)
-from tamis.base.rows import inspect_rows
+from tamis.numerics.csr import inspect_rows
 rows = np.array([0, 1], dtype=np.uint64), np.zeros(1, dtype=np.uint32), np.ones(1).view(np.uint64)
 one, most = np.uint64(1), np.uint64(2**63 - 1)
 assert not any(inspect_rows(*rows, most, one, most, one))
@@ -332,13 +332,13 @@ def places(tmp_path, monkeypatch):
     """The folder of the home and the one of the temporary directory that code may lie in, where the
     package cannot be written to.
     """
-    from tamis.base.machine import stored
+    from tamis.numerics import code_cache
 
     own, scratch = tmp_path / "own", tmp_path / "scratch"
     own.mkdir(0o755)
     scratch.mkdir()
     scratch.chmod(0o1777)
-    monkeypatch.setattr(stored, "_HOME", tmp_path / "read-only")
+    monkeypatch.setattr(code_cache, "_HOME", tmp_path / "read-only")
     monkeypatch.setattr(Path, "home", lambda: own)
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
     return own / ".cache" / "tamis", scratch / f"tamis-{os.geteuid()}"
@@ -346,9 +346,9 @@ def places(tmp_path, monkeypatch):
 
 def chosen():
     """The folder for code, as a new process finds it."""
-    from tamis.base.machine import stored
+    from tamis.numerics import code_cache
 
-    return stored.folder_for_code.__wrapped__()
+    return code_cache.folder_for_code.__wrapped__()
 
 
 def someone_else(monkeypatch, path):
@@ -463,27 +463,27 @@ def test_an_unwritable_cache_folder_named_by_the_user_is_no_crash(tmp_path):
 # --------------------------------------------------------------------------- what a loop comes from
 def test_a_loop_is_keyed_by_all_files_it_imports(monkeypatch):
     """However deep they lie: an edit in any of them is another key."""
-    from tamis.base import digests
+    from tamis.numerics import code_digests
 
     home = Path(tamis.__file__).parent
-    loop = home / "methods" / "stabilized" / "loop.py"
-    deep = home / "methods" / "stabilized" / "loop_columns.py"  # imported by `loop_stage` alone
-    assert deep not in digests._imported(loop)
-    before, read = digests.digest_of_sources.__wrapped__(str(loop)), Path.read_text
-    for file in (deep, home / "base" / "random.py", home / "base" / "verbs.py"):
+    loop = home / "methods" / "stabilized_sgd" / "loop.py"
+    deep = home / "methods" / "stabilized_sgd" / "loop_columns.py"  # imported by `loop_stage` alone
+    assert deep not in code_digests._imported(loop)
+    before, read = code_digests.digest_of_sources.__wrapped__(str(loop)), Path.read_text
+    for file in (deep, home / "numerics" / "random.py", home / "terms" / "methods.py"):
         with monkeypatch.context() as patch:
             patch.setattr(
                 Path,
                 "read_text",
                 lambda path, *a, file=file: read(path, *a) + ("\n#" if path == file else ""),
             )
-            assert digests.digest_of_sources.__wrapped__(str(loop)) != before, file
-    assert digests.digest_of_sources.__wrapped__(str(loop)) == before
+            assert code_digests.digest_of_sources.__wrapped__(str(loop)) != before, file
+    assert code_digests.digest_of_sources.__wrapped__(str(loop)) == before
 
 
 def test_imports_are_found_as_a_parser_finds_them():
     """A file too many in the key costs nothing; one too few is stale machine code."""
-    from tamis.base import digests
+    from tamis.numerics import code_digests
 
     home = Path(tamis.__file__).parent
     for file in home.rglob("*.py"):
@@ -495,4 +495,4 @@ def test_imports_are_found_as_a_parser_finds_them():
                 named |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         places = [home.parent.joinpath(*name.split(".")) for name in named if "tamis" in name]
         files = {f for place in places for f in (place.with_suffix(".py"), place / "__init__.py")}
-        assert {f for f in files if f.exists()} <= set(digests._imported(file)), file
+        assert {f for f in files if f.exists()} <= set(code_digests._imported(file)), file

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tamis.base.jit import _dispatcher, helper
-from tamis.base.rows import trusted
+from tamis.numerics.csr import trusted
+from tamis.numerics.numba import _dispatcher, helper
 
 
 @helper

@@ -14,7 +14,7 @@ from tamis import (
     Table,
     groups_by_correlation,
 )
-from tamis.base.machine import memory
+from tamis.system import memory
 
 WIDE = sp.csr_array((np.ones(2), [0, 10**6], [0, 1, 2]), shape=(2, 10**8))
 SIDES = np.array([0, 1])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tamis.base.machine import progress
-from tamis.base.machine.progress import Progress, tell
+from tamis.system import progress
+from tamis.system.progress import Progress, tell
 
 pytestmark = pytest.mark.quick
 

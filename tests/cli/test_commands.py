@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cli.commands import here, tamis
-from report.pages import Page
+from reporting.pages import Page
 
 from tamis import load
 from tamis.cli.commands.demo import write_svmlight
 from tamis.cli.data import suggest
 from tamis.cli.show import Kept, kept, show_kept
+from tamis.data.survey import Survey
 from tamis.datasets import make_text
-from tamis.read.survey import Survey
-from tamis.report.page.material import DOUBT
-from tamis.report.page.sizes import verdict_of
+from tamis.reporting.page.material import DOUBT
+from tamis.reporting.page.sizes import verdict_of
 
 pytestmark = pytest.mark.quick
 

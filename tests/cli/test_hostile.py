@@ -25,9 +25,9 @@ from pyarrow import parquet
 
 import tamis.cli
 from tamis import FTRLClassifier, Record, load, open_rows, save
-from tamis.base.machine.screen import for_csv, for_json, for_line, for_terminal
-from tamis.persist import ModelFileError
-from tamis.read.rows import ReadError
+from tamis.data.rows import ReadError
+from tamis.model_files import ModelFileError
+from tamis.system.terminal import for_csv, for_json, for_line, for_terminal
 
 INVISIBLE = ["\u115f", "\u3164", "\u2800", "\ufe0f", "\u034f", "\U000e0100"]
 NAMES = [

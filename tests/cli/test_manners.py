@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from cli.commands import here, tamis
+from data.corpus import BAD
 from processes import run_process, start_process
-from read.corpus import BAD
 
 from tamis import FTRLClassifier, open_rows, save, train
 from tamis.cli.data import INPUTS, OUTPUTS
@@ -436,7 +436,7 @@ def test_names_that_the_locale_cannot_write(tmp_path, locale, encoding):
 
 
 def test_memory_that_is_not_there_is_refused_with_one_way_out(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("tamis.base.machine.memory.free_memory", lambda: 1 << 29)
+    monkeypatch.setattr("tamis.system.memory.free_memory", lambda: 1 << 29)
     rows = tmp_path / "wide.svm"
     rows.write_text("1 1:1\n-1 100000000:1\n")
     done = here("fit", rows, "--method", "fobos", "--passes", "1", capsys=capsys)

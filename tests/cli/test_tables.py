@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from cli.commands import here, tamis
 
-from tamis import load, read
+from tamis import data, load
 from tamis.cli.words import in_options
 
 pytestmark = pytest.mark.quick
@@ -155,7 +155,7 @@ def test_advice_in_words_of_the_place(said, wanted):
 
 def sentences():
     """Texts of all files of the readers, as far as they are written there."""
-    for path in Path(read.__file__).parent.rglob("*.py"):
+    for path in Path(data.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.JoinedStr):
                 parts = [

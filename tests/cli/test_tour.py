@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cli.commands import here
 from processes import run_process
-from report.pages import Page
+from reporting.pages import Page
 
 from tamis.cli.commands import demo
 from tamis.cli.methods import METHODS, TASKS, has_task
@@ -17,7 +17,7 @@ LINES = "".join(f"{k % 2} {1 + k % 7}:{k + 1} {9 + k % 5}:0.5\n" for k in range(
 
 WARM = """
 import sys
-from tamis.base.jit import Entry
+from tamis.numerics.numba import Entry
 from tamis.cli.main import main
 
 asked, real = [], Entry.compile

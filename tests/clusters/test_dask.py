@@ -31,9 +31,9 @@ from tamis import (
     StabilizedSGDClassifierCV,
     compare,
 )
+from tamis.data.rows import ReadError
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.summing import averaging
-from tamis.read.rows import ReadError
 
 dask = pytest.importorskip("dask", reason="dask is not installed: pip install 'tamis[dask]'")
 distributed = pytest.importorskip("distributed", reason="no distributed: pip install 'tamis[dask]'")

@@ -6,14 +6,14 @@ from clusters.ground import BLOCKS, X, Y, bits
 
 import tamis.distributed as td
 from tamis import FTRLClassifier, TruncatedGradientClassifier
+from tamis.data.options import Options
+from tamis.data.rows import ReadError
+from tamis.data.survey import Survey
 from tamis.distributed import visits
 from tamis.distributed.agreement import Agreed, Apart, coded
 from tamis.distributed.executors import Inline, Lost
 from tamis.distributed.parts import blocks_of, named_files
 from tamis.distributed.visits import bytes_in
-from tamis.read.options import Options
-from tamis.read.rows import ReadError
-from tamis.read.survey import Survey
 
 
 class Lazy:

@@ -21,9 +21,9 @@ from tamis import (
     save,
     train,
 )
-from tamis.base.machine.progress import Progress
+from tamis.data.rows import ReadError, Rows
 from tamis.distributed import fitting, placing
-from tamis.read.rows import ReadError, Rows
+from tamis.system.progress import Progress
 
 
 # --------------------------------------------------------------------------- walks

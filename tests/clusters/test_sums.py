@@ -22,11 +22,11 @@ from tamis import (
     load,
     save,
 )
+from tamis.data.rows import ReadError
 from tamis.distributed import fitting, rounds
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.summing import averaging, factoring, tree
 from tamis.distributed.summing.columns import column_statistics
-from tamis.read.rows import ReadError
 
 W = (np.arange(300) % 3).astype(float)
 Z = np.random.default_rng(0).normal(size=(300, 3))

@@ -5,7 +5,7 @@ from clusters.ground import bits
 
 import tamis.distributed as td
 from tamis import FTRLClassifier, open_rows, train
-from tamis.read.tables.layout import Layout
+from tamis.data.tables.layout import Layout
 
 
 def write(rows, line):

@@ -8,6 +8,7 @@ from benchmarks.trust.mutants.modules import MODULES, its_tests
 from benchmarks.trust.mutants.places import Mutant, changed, mutants_of
 from benchmarks.trust.mutants.telling import page
 
+BOUNDS = "selection/error_bounds"
 SOURCE = '''"""1 < 2."""
 LEAST = 0.5
 
@@ -58,8 +59,8 @@ def test_another_source_is_refused():
 
 
 def test_the_same_mutants_are_drawn_in_every_run():
-    assert drawn("judge/bounds", SOURCE, 5) == drawn("judge/bounds", SOURCE, 9)[:5]
-    assert drawn("judge/bounds", SOURCE, 5) != drawn("judge/record", SOURCE, 5)
+    assert drawn(BOUNDS, SOURCE, 5) == drawn(BOUNDS, SOURCE, 9)[:5]
+    assert drawn(BOUNDS, SOURCE, 5) != drawn("evaluation/comparison", SOURCE, 5)
 
 
 def test_modules_and_their_tests_are_there():
@@ -85,7 +86,11 @@ def test_a_page_counts_what_was_caught_what_is_equivalent_and_what_lives():
         "where": "here",
         "mutants": dict(zip(map(str, mutants), found, strict=False)),
     }
-    made = page({"judge/bounds": kept}, {"judge/bounds": mutants}, {"judge/bounds": source})
+    made = page(
+        {BOUNDS: kept},
+        {BOUNDS: mutants},
+        {BOUNDS: source},
+    )
     assert made.tables[0].rows[-1] == ["all", "3", "2", "1", "0", "1"]
     assert made.goals[0].figure == f"1 of 3, 33.3%, in 1 of {len(MODULES)} modules"
     assert made.goals[0].verdict == "not finished"

@@ -24,17 +24,6 @@ def test_the_files_of_a_task_are_there(task, files):
     assert not [file for file in files if not (ROOT / file).exists()]
 
 
-def test_there_are_seven_tasks():
-    assert len(list(tasks())) == 7
-
-
-def test_the_walk_goes_through_at_most_eight_files():
-    page = (ROOT / "docs/walk.md").read_text()
-    files = set(re.findall(r"src/tamis/[a-z_/]+\.py", page))
-    assert 0 < len(files) <= 8
-    assert not [file for file in files if not (ROOT / file).exists()]
-
-
 @pytest.mark.parametrize("folder", METHODS, ids=lambda folder: folder.name)
 def test_a_method_lists_its_files(folder):
     """What it is, a paper of some year, and every file in it."""

@@ -36,12 +36,12 @@ from exporting.dirty import (
 from sklearn.pipeline import make_pipeline
 
 import tamis
+from tamis.data.columns.dates import read_as
+from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Layout
+from tamis.data.tables.values import is_gap, word_of
 from tamis.exporting.export import exported
 from tamis.exporting.forms.scorecard import made, written
 from tamis.exporting.linear import Linear, linear_of
-from tamis.read.columns.dates import read_as
-from tamis.read.tables.layout import DATE, NUMBER, TEXT, WORDS, Layout
-from tamis.read.tables.values import is_gap, word_of
 
 SEED = 1
 NON_FINITE, DIFFERENCE, RAW = "non-finite", "difference", "raw exception"

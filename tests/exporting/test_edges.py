@@ -10,6 +10,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 
 from tamis import FTRLClassifier, FTRLRegressor, Table, export
+from tamis.data.columns.dates import WEEKDAYS
+from tamis.data.tables.layout import Column, Layout
 from tamis.exporting.export import exported
 from tamis.exporting.forms.onnx import onnx_of
 from tamis.exporting.forms.python import python_of
@@ -18,8 +20,6 @@ from tamis.exporting.forms.sql import sql_of
 from tamis.exporting.inputs.encoders import _chosen, fills_all, of_keys
 from tamis.exporting.inputs.fields import LISTED, Date, Field, Fields, fields_of_table
 from tamis.exporting.linear import IDENTITY, LOGISTIC, Linear, linear_of
-from tamis.read.columns.dates import WEEKDAYS
-from tamis.read.tables.layout import Column, Layout
 
 DAY = 86400.0
 

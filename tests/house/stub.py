@@ -14,8 +14,6 @@ def stub() -> str:
         homes.setdefault(home, []).append(name)
     lines = [
         "from . import datasets as datasets, terms as terms, testing as testing",
-        # The package can be called; to type checkers it is the function.
-        "from tamis.report.verdict.report import report as report",
     ]
     for home, names in sorted(homes.items()):
         lines += [f"from {home} import {name} as {name}" for name in sorted(names)]

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 import tamis
 from tamis import terms
 from tamis.base.estimators.stream import Stream
-from tamis.base.jit import VERBS
+from tamis.numerics.numba import VERBS
 
 pytestmark = pytest.mark.quick
 
@@ -122,10 +122,10 @@ def test_terms_say_what_they_are(name):
 
 
 def test_verbs_are_documented_at_the_door():
-    from tamis.base import verbs
+    from tamis.terms import methods
 
     for verb in VERBS:
-        assert inspect.getdoc(getattr(verbs, verb)), verb
+        assert inspect.getdoc(getattr(methods, verb)), verb
 
 
 def test_the_expected_failures_are_explained():

@@ -9,17 +9,23 @@ import tamis
 
 ROOT = Path(tamis.__file__).parent
 REASONS = {
-    "methods/confidence/loop_heap.py:settle_down": "goes down a heap, one level a turn",
-    "methods/fourier/loop.py:draw": "a walk fills an array of fixed length",
-    "base/random.py:shuffled": "walks a cycle of a permutation that comes back to where it began",
-    "methods/batch_confidence/loop_blocks.py:fill_shares": "the level rises over a shrinking set",
-    "methods/low_rank/spg/loop.py:cut": "the entries shrink, or the threshold stays and it ends",
-    "solvers/block_descent/inner/loop.py:sweep_dense": "a constant grows by half or more a turn, "
+    "solvers/second_order/loop_heap.py:settle_down": "goes down a heap, one level a turn",
+    "methods/sparse_fourier/loop.py:draw": "a walk fills an array of fixed length",
+    "numerics/random.py:shuffled": (
+        "walks a cycle of a permutation that comes back to where it began"
+    ),
+    "methods/batch_confidence_weighted/loop_blocks.py:fill_shares": (
+        "the level rises over a shrinking set"
+    ),
+    "methods/low_rank_lasso/spg/loop.py:cut": (
+        "the entries shrink, or the threshold stays and it ends"
+    ),
+    "solvers/path/inner/loop.py:sweep_dense": "a constant grows by half or more a turn, "
     "up to the largest eigenvalue",
-    "solvers/support_vector/loop.py:descend": "counts its steps",
+    "solvers/svm_dual/loop.py:descend": "counts its steps",
     "training/checkpoint.py:_claim": "tries again only where another has just removed the folder",
-    "base/machine/disk.py:_begin": "tries again only where another has just swept the new file",
-    "solvers/support_vector/dual.py:solve_svm": "counts its steps",
+    "system/files.py:_begin": "tries again only where another has just swept the new file",
+    "solvers/svm_dual/dual.py:solve_svm": "counts its steps",
 }
 
 
@@ -33,7 +39,10 @@ def endless(source: str):
             yield function.name
 
 
-@pytest.mark.parametrize("room", ["base", "terms", "solvers", "methods", "judge", "training"])
+@pytest.mark.parametrize(
+    "room",
+    ["numerics", "terms", "solvers", "base", "methods", "selection", "training"],
+)
 def test_no_loop_without_a_bound(room):
     found = {
         f"{file.relative_to(ROOT).as_posix()}:{name}"

@@ -26,8 +26,8 @@ from tamis import (
     StabilizedSGDClassifierCV, compare, load, open_rows, save, selection_stability, train,
 )
 from tamis.datasets import load_bag_of_words, make_text
-from tamis.read.rows import Rows
-from tamis.read.source import RowSource
+from tamis.data.rows import Rows
+from tamis.data.source import RowSource
 from tamis.terms import Hinge, Huber
 from tamis.testing import expected_failed_checks
 

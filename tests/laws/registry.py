@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, is_classifier, is_regressor
 import tamis
 import tamis.terms
 from tamis.base.estimators.stream import Stream
-from tamis.methods.confidence.estimator import SecondOrder
+from tamis.methods.confidence_weighted.estimator import SecondOrder
 from tamis.terms import (
     L1,
     AdaGrad,
@@ -119,7 +119,7 @@ STREAMS = [cls for cls in ESTIMATORS if issubclass(cls, Stream)]
 MODELS = [cls for cls in STREAMS if not issubclass(cls, SecondOrder)]
 CONFIDENT = [cls for cls in STREAMS if issubclass(cls, SecondOrder)]
 # Searches are slow with their defaults: the laws take small ones. Resampling is slow in any size:
-# tests/methods/stabilized and tests/judge run scikit-learn's checks on it.
+# tests/methods/stabilized_sgd and tests/selection run scikit-learn's checks on it.
 SMALL = {
     "FDRStream": {"n_screen": 20},
     "GroupLassoClassifierCV": {"alphas": (0.3, 0.1), "cv": 2, "tol": 1e-4},
@@ -150,7 +150,7 @@ def small(cls):
 
 
 # TriClassSVC takes -1 for the mark of unlabelled rows, which is a class in one of those checks:
-# tests/methods/few_labels gives it another mark.
+# tests/methods/triclass_svm gives it another mark.
 CHECKED = [
     cls
     for cls in ESTIMATORS

@@ -10,8 +10,8 @@ from plain import plain
 from registry import BLOCKS
 from scipy.optimize import brentq, minimize
 
-from tamis.solvers.block_descent import loop as blocks
-from tamis.solvers.block_descent.loop import Blocks
+from tamis.solvers.path import loop as blocks
+from tamis.solvers.path.loop import Blocks
 from tamis.terms import L1, GroupL2, SparseGroup
 
 pytestmark = pytest.mark.quick

@@ -13,10 +13,10 @@ from sklearn.base import is_classifier
 from tiny import quiet
 
 from tamis import AROWClassifier, FOBOSClassifier, FTRLClassifier, OnlineClassifier
-from tamis.base import jit as _jit
-from tamis.base import random as order
-from tamis.base import rows as border
 from tamis.base.targets import Coded
+from tamis.numerics import csr as border
+from tamis.numerics import numba as _jit
+from tamis.numerics import random as order
 from tamis.solvers.first_order import loop as online
 from tamis.solvers.first_order import loop_weights as weights
 from tamis.solvers.first_order.state import Engine

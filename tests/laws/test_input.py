@@ -22,8 +22,8 @@ from tamis import (
     SOFSClassifier,
     Table,
 )
-from tamis.base.border import take_matrix
-from tamis.base.rows import has_duplicates
+from tamis.base.validation import take_matrix
+from tamis.numerics.csr import has_duplicates
 
 N = 30
 X = tiny.matrix(N, 6)  # exact in float32

@@ -12,9 +12,9 @@ import pytest
 import tiny
 from registry import LOSSES, PENALTIES, RULES, STEPS
 
+from tamis.base.model_parts import pair
 from tamis.base.targets import Coded
 from tamis.solvers.first_order.state import Engine
-from tamis.solvers.pairing import pair
 from tamis.terms import (
     L1,
     Averaged,

@@ -21,7 +21,7 @@ from tamis import (
     compare,
     groups_by_correlation,
 )
-from tamis.base.border import LARGEST, SMALLEST, take_blocks, take_columns, take_matrix
+from tamis.base.validation import LARGEST, SMALLEST, take_blocks, take_columns, take_matrix
 
 N = 30
 X = tiny.matrix(N, 6)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from registry import LOSSES
 
-from tamis.base.verbs import null, pull, waits
-from tamis.terms.steps import STEPS
+from tamis.terms.learning_rates import STEPS
+from tamis.terms.methods import null, pull, waits
 
 pytestmark = pytest.mark.quick
 

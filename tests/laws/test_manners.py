@@ -12,9 +12,9 @@ import pytest
 from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
 
 import tamis.terms
-from tamis.base import digests
-from tamis.base import jit as _jit
 from tamis.base.parameters import as_floats, take_term
+from tamis.numerics import code_digests
+from tamis.numerics import numba as _jit
 from tamis.terms import (
     Averaged,
     Constant,
@@ -67,8 +67,8 @@ def test_copies_are_equal_and_hash_alike(term):
         assert not again.__ne__(term)
         assert hash(again) == hash(term)
         assert type(again) is type(term)
-    assert digests.is_term(term)
-    assert not digests.is_foreign(term)
+    assert code_digests.is_term(term)
+    assert not code_digests.is_foreign(term)
 
 
 @pytest.mark.parametrize("term", TERMS, ids=repr)
@@ -154,9 +154,9 @@ def test_a_term_needs_a_field():
 
 def test_terms_from_outside_are_foreign_also_inside_others():
     foreign = make(FIRST)()
-    assert digests.is_foreign(foreign)
-    assert digests.is_foreign(Averaged(foreign))
-    assert not digests.is_foreign(Averaged(Descent()))
+    assert code_digests.is_foreign(foreign)
+    assert code_digests.is_foreign(Averaged(foreign))
+    assert not code_digests.is_foreign(Averaged(Descent()))
 
 
 def test_every_verb_of_a_shipped_term_is_known():

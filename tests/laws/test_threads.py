@@ -20,7 +20,7 @@ from two_threads import FEW, targets
 
 from tamis import FOBOSClassifier, SieveClassifier, save, train
 from tamis.base.estimators.estimator import TRAINING, Estimator
-from tamis.base.machine.threads import _turns
+from tamis.system.threads import _turns
 
 SENTENCE = (
     "another thread is training or saving this same {}, and two at once would spoil it. "

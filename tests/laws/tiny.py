@@ -4,7 +4,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import is_classifier
 
-from tamis.base.rows import Csr
+from tamis.numerics.csr import Csr
 
 
 def matrix(n=40, p=7, seed=0):

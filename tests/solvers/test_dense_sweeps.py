@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tamis.solvers.block_descent.inner.models import DenseModel, parts_of
-from tamis.solvers.block_descent.inner.quadratic import solve_quadratic
-from tamis.solvers.block_descent.loop import Blocks, distance_blocks, value_blocks
-from tamis.terms.blocks import GroupL2, SparseGroup
+from tamis.solvers.path.inner.models import DenseModel, parts_of
+from tamis.solvers.path.inner.quadratic import solve_quadratic
+from tamis.solvers.path.loop import Blocks, distance_blocks, value_blocks
+from tamis.terms.group_penalties import GroupL2, SparseGroup
 
 SIZES = (1, 3, 4, 6, 9)  # columns are taken four at a time
 ROWS = 2300  # not a whole number of stretches

@@ -6,7 +6,7 @@ import pytest
 from benchmarks.floor import Sides, hand_written, lengths
 from benchmarks.speed import _model
 from benchmarks.workloads import make
-from tamis.base.rows import Csr, frozen
+from tamis.numerics.csr import Csr, frozen
 
 
 @pytest.mark.parametrize("rule", ["SGD", "FOBOS", "RDA", "FTRL", "AdaGrad"])

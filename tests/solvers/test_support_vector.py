@@ -8,8 +8,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, SVR
 from solvers import cone
 
-from tamis.solvers.support_vector import dual as svm
-from tamis.solvers.support_vector.dual import feasible, solve_svm
+from tamis.solvers.svm_dual import dual as svm
+from tamis.solvers.svm_dual.dual import feasible, solve_svm
 
 pytestmark = pytest.mark.delicate
 

@@ -348,7 +348,7 @@ def test_a_folder_that_goes_away_while_it_is_claimed(tmp_path, monkeypatch):
 
 
 def test_a_disk_without_locks_is_said_to_be_one(tmp_path, rows, monkeypatch):
-    from tamis.base.machine import disk as _disk
+    from tamis.system import files as _disk
 
     def refuse(*_):
         raise OSError(38, "Function not implemented")

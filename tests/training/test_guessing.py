@@ -10,8 +10,8 @@ import tamis
 from tamis import FTRLClassifier, FTRLRegressor, open_rows, train
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
-from tamis.judge.verdict.evidence import Evidence
-from tamis.judge.verdict.sentences import verdict_of
+from tamis.evaluation.evaluation import Evidence
+from tamis.evaluation.summary import verdict_of
 from tamis.training.guessing import NOTHING, charge, figures, guess_losses, meet
 
 X, Y, _ = make_text(n_samples=1500, n_features=60, n_informative=6, words=12, random_state=0)
@@ -24,7 +24,7 @@ def pieces():
 
 
 def chunk(targets, weights=None):
-    return [tamis.read.rows.Rows(X, targets, 0, weights=weights)]
+    return [tamis.data.rows.Rows(X, targets, 0, weights=weights)]
 
 
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighed"])

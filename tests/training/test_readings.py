@@ -11,11 +11,11 @@ from cli.commands import here, tamis
 
 from tamis import FTRLClassifier, SieveClassifier, SieveRegressor, load, open_rows, train
 from tamis.cli.commands.demo import write_svmlight
+from tamis.data.rows import ReadError, Rows
 from tamis.datasets import make_text
 from tamis.methods.sieve import selector
 from tamis.methods.sieve.stream import readings, second
 from tamis.methods.sieve.stream.first import FirstReading
-from tamis.read.rows import ReadError, Rows
 from tamis.training.readings import Readings
 from tamis.training.walk import Walk
 

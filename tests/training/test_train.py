@@ -11,9 +11,9 @@ from sklearn.linear_model import SGDClassifier
 import tamis
 from tamis import FOBOSClassifier, FTRLClassifier, FTRLRegressor, SieveClassifier, open_rows, train
 from tamis.cli.commands.demo import write_svmlight
+from tamis.data.rows import ReadError
 from tamis.datasets import make_text
-from tamis.methods.batch_confidence.estimator import BatchModel
-from tamis.read.rows import ReadError
+from tamis.methods.batch_confidence_weighted.estimator import BatchModel
 
 pytestmark = pytest.mark.quick
 
@@ -171,7 +171,7 @@ def test_parameters_that_mean_nothing(path):
 
 
 def test_the_bar_shows_rate_error_and_size(path, monkeypatch):
-    from tamis.base.machine.progress import Progress
+    from tamis.system.progress import Progress
 
     said = []
     monkeypatch.setattr(Progress, "advance", lambda self, rows, note="": said.append((rows, note)))

@@ -16,8 +16,8 @@ from benchmarks.clock import timed
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.papers.anytime.peeking import FIXED, OURS, SIGNS, UNIVERSAL, Watched
 from benchmarks.papers.guarantees import columns
-from tamis.judge.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
-from tamis.judge.discovery.claims import heads_of, qvalues_of
+from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
+from tamis.selection.false_discovery.multiple_testing import heads_of, qvalues_of
 
 Q, SEEDS, QUICK = 0.1, 20, 2
 ROWS, FIRST, WIDTH, REAL = 6000, 1000, 500, 15

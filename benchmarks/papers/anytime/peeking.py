@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import betaln
 
-from tamis.judge.anytime.evidence import Evidence, Waiting, _solved
+from tamis.selection.anytime.evidence import Evidence, Waiting, _solved
 
 FIXED, OURS, SIGNS, UNIVERSAL = "fixed n", "e-values", "signs", "universal"
 

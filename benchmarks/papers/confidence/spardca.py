@@ -8,7 +8,7 @@ soft(z, tau) / lam, and are never stored.
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
+from tamis.numerics.numba import compiled, helper
 
 ONE = np.uint64(1)
 

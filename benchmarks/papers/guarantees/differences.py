@@ -10,8 +10,8 @@ from benchmarks.pages import Table
 from benchmarks.papers.guarantees import designs
 from benchmarks.papers.guarantees.designs import NUMBERS, Design
 from benchmarks.papers.guarantees.methods import EXACT, GROUPS, OURS
-from tamis.judge.discovery import selecting
-from tamis.judge.discovery.screening import by_path
+from tamis.selection.false_discovery import fit
+from tamis.selection.false_discovery.screening import by_path
 
 REFIT = "noise by least squares on what the path keeps"
 HALF = "the penalty of balanced classes for all"
@@ -57,7 +57,7 @@ def _half(y):
 METHODS = {
     REFIT: _taken_back(EXACT, lambda y: patch.object(by_path, "Path", Refitted)),
     HALF: _taken_back(EXACT, _half),
-    FACTORS: _taken_back(GROUPS, lambda y: patch.object(selecting, "LOCAL", np.inf)),
+    FACTORS: _taken_back(GROUPS, lambda y: patch.object(fit, "LOCAL", np.inf)),
 }
 
 

@@ -68,7 +68,7 @@ PLAIN = {STABILITY: stability, MARGINAL: marginal}
 def code() -> str:
     """A digest of what computes the selections: results of other code are made anew."""
     here = Path(__file__).parent
-    home = Path(tamis.__file__).parent / "judge" / "discovery"
+    home = Path(tamis.__file__).parent / "selection" / "false_discovery"
     beside = ("columns.py", "designs.py", "differences.py", "effects.py")
     parts = [*sorted(home.rglob("*.py")), *(here / name for name in beside)]
     words = b"".join(str(path.relative_to(ROOT)).encode() + path.read_bytes() for path in parts)

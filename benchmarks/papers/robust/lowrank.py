@@ -13,7 +13,7 @@ from sklearn.linear_model import Lasso
 
 from benchmarks.papers.stabilized.page import pipe
 from tamis import LowRankClassifier, LowRankFactorization
-from tamis.methods.low_rank.classifier import best_threshold, macro_f1
+from tamis.methods.low_rank_lasso.classifier import best_threshold, macro_f1
 
 RANKS = {"tmc2007": (20, 50, 100, 200), "20 newsgroups": (20, 50, 100, 200)}
 SHARES = (0.0, 0.1, 0.3, 1.0)

@@ -15,7 +15,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from benchmarks.papers.stabilized.page import pipe
 from tamis import DataThresholder, ThresholdedClassifier
-from tamis.methods.thresholding.bounds import Problem, balance, dual_start
+from tamis.methods.data_thresholding.bounds import Problem, balance, dual_start
 
 NEWS, COVER = "20news_bydate_counts.npz", "covtype_20k.npz"
 TEXT, DENSE = (0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.15), (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -8,8 +8,8 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.papers.structured.cells import Cells, under
 from benchmarks.papers.structured.slides import SIZES
 from tamis import GroupLassoClassifier, OnlineGroupLassoClassifier
-from tamis.solvers.block_descent.groups import take_groups
-from tamis.solvers.block_descent.loop import dual_blocks
+from tamis.solvers.path.groups import take_groups
+from tamis.solvers.path.loop import dual_blocks
 from tamis.terms import SparseGroup
 
 RUNS = {25: 100, 50: 100, 100: 100, 500: 30, 1000: 20, 5000: 10, 10_000: 10, 100_000: 10}

@@ -1,11 +1,12 @@
 """Mutants: one token of a module is changed, and its own tests must notice.
 
-``python -m benchmarks mutants``; ``TAMIS_MUTANTS=judge/bounds,distributed`` takes some modules or
-folders only, ``TAMIS_MUTANTS_JOBS=2`` so many at a time (a core each, if nothing is said), and
-``TAMIS_BENCH_SECONDS=600`` ends the run; the next one goes on where it ended. What was found lies
-in ``TAMIS_MUTANTS_STORE`` (``build/mutants.json``), in which ``TAMIS_MUTANTS_MERGE=a.json,b.json``
-puts what was found elsewhere. ``TAMIS_MUTANTS_TESTS=tests/a.py,tests/b.py`` lets those that lived
-meet some of their module's tests alone, as new ones, and keeps what these catch.
+``python -m benchmarks mutants``; ``TAMIS_MUTANTS=selection/error_bounds,distributed`` takes some
+modules or folders only, ``TAMIS_MUTANTS_JOBS=2`` so many at a time (a core each, if nothing is
+said), and ``TAMIS_BENCH_SECONDS=600`` ends the run; the next one goes on where it ended. Results
+lie in ``TAMIS_MUTANTS_STORE`` (``build/mutants.json``), in which
+``TAMIS_MUTANTS_MERGE=a.json,b.json`` puts results of other runs.
+``TAMIS_MUTANTS_TESTS=tests/a.py,tests/b.py`` lets those that lived meet some of their module's
+tests alone, as new ones, and keeps what these catch.
 
 All happens in copies of the tree. A mutant meets the tests that ran its line first, the fastest
 first, then all of its module; a module of compiled code runs as Python (`NUMBA_DISABLE_JIT=1`).

@@ -25,7 +25,7 @@ def copy_tree(source: Path, folder: Path) -> None:
 def runs_as_python(module: str) -> bool:
     """Whether a module holds code that is compiled: it is tested without that."""
     source = (ROOT / f"src/tamis/{module}.py").read_text()
-    return "tamis.base.jit" in source or "@term\n" in source
+    return "tamis.numerics.numba" in source or "@term\n" in source
 
 
 class Copy:

@@ -1,68 +1,82 @@
 """The modules whose mutants are drawn, and the tests that are theirs."""
 
-JUDGE = "tests/judge"
+SELECTION, EVALUATION = "tests/selection", "tests/evaluation"
 DISCOVERY = [
-    f"{JUDGE}/discovery/test_{name}.py"
+    f"{SELECTION}/false_discovery/test_{name}.py"
     for name in ("figures", "readings", "parts", "against", "laws", "selector")
 ]
-ANYTIME = [*DISCOVERY[:2], f"{JUDGE}/anytime", f"{JUDGE}/discovery/test_stream.py"]
+ANYTIME = [*DISCOVERY[:2], f"{SELECTION}/anytime", f"{SELECTION}/false_discovery/test_stream.py"]
 CLUSTERS = [
     f"tests/clusters/test_{name}.py"
     for name in ("pieces", "sums", "rounds", "staged", "table_files", "faults")
 ]
 # A folder's tests, where a module of it has none of its own.
 FOLDERS = {
-    "judge/discovery": DISCOVERY,
-    "judge/anytime": ANYTIME,
-    "judge/verdict": [f"{JUDGE}/test_{name}.py" for name in ("columns", "verdict")],
+    "selection/false_discovery": DISCOVERY,
+    "selection/anytime": ANYTIME,
+    "evaluation": [f"{EVALUATION}/test_{name}.py" for name in ("columns", "verdict")],
     "distributed": CLUSTERS,
     "exporting": ["tests/exporting", "tests/against/test_runtimes.py"],
-    "methods/thresholding": ["tests/methods/thresholding/test_bounds.py"],
-    "methods/metric": ["tests/methods/metric/test_parts.py"],
-    "methods/groups": ["tests/methods/groups/test_groups.py"],
-    "methods/fourier": ["tests/methods/fourier"],
+    "methods/data_thresholding": ["tests/methods/data_thresholding/test_bounds.py"],
+    "methods/metric_learning": ["tests/methods/metric_learning/test_parts.py"],
+    "methods/group_lasso": ["tests/methods/group_lasso/test_groups.py"],
+    "methods/sparse_fourier": ["tests/methods/sparse_fourier"],
 }
 OWN = {
-    "judge/bounds": [f"{JUDGE}/test_bounds.py"],
-    "judge/stability": [f"{JUDGE}/test_stability.py"],
-    "judge/supports": [f"{JUDGE}/test_supports.py"],
-    "judge/protocol": [f"{JUDGE}/test_protocol.py"],
-    "judge/halves": [f"{JUDGE}/test_selector.py"],
-    "judge/verdict/compared": [f"{JUDGE}/test_{name}.py" for name in ("compared", "protocol")],
-    "judge/discovery/given": [
-        f"{JUDGE}/discovery/test_{name}.py" for name in ("figures", "stream", "readings")
+    "selection/error_bounds": [f"{SELECTION}/test_bounds.py"],
+    "selection/agreement": [f"{SELECTION}/test_stability.py"],
+    "selection/supports": [f"{SELECTION}/test_supports.py"],
+    "evaluation/compare": [f"{EVALUATION}/test_protocol.py"],
+    "selection/half_samples": [f"{SELECTION}/test_selector.py"],
+    "evaluation/comparison_checks": [
+        f"{EVALUATION}/test_{name}.py" for name in ("compared", "protocol")
     ],
-    "judge/discovery/stream": ANYTIME,
+    "selection/false_discovery/inputs": [
+        f"{SELECTION}/false_discovery/test_{name}.py" for name in ("figures", "stream", "readings")
+    ],
+    "selection/false_discovery/stream": ANYTIME,
     "distributed/executors": [*CLUSTERS, "tests/clusters/test_dask.py"],
     "distributed/parts": [*CLUSTERS, "tests/clusters/test_dask.py"],
-    "methods/metric/rules": [
-        f"tests/methods/metric/test_{name}.py" for name in ("rules", "parts", "sdist")
+    "methods/metric_learning/rules": [
+        f"tests/methods/metric_learning/test_{name}.py" for name in ("rules", "parts", "sdist")
     ],
-    "methods/thresholding/certificate": [
-        f"tests/methods/thresholding/test_{name}.py" for name in ("bounds", "models")
+    "methods/data_thresholding/certificate": [
+        f"tests/methods/data_thresholding/test_{name}.py" for name in ("bounds", "models")
     ],
-    "methods/groups/finding": ["tests/methods/groups/test_groups.py"],
+    "methods/group_lasso/finding": ["tests/methods/group_lasso/test_groups.py"],
 }
 MODULES = [
-    "judge/bounds",
-    "methods/groups/finding",
-    "methods/thresholding/bounds",
-    "methods/thresholding/certificate",
-    "methods/thresholding/loop_rows",
-    "methods/metric/steps",
-    "methods/metric/rules",
-    *(f"judge/discovery/{name}" for name in ("claims", "claiming", "columns", "controls", "given")),
-    *(f"judge/discovery/{name}" for name in ("products", "selecting", "stream")),
-    *(f"judge/discovery/screening/{name}" for name in ("by_pass", "by_path", "path")),
-    *(f"judge/anytime/{name}" for name in ("evidence", "estimator")),
-    "judge/stability",
+    "selection/error_bounds",
+    "methods/group_lasso/finding",
+    "methods/data_thresholding/bounds",
+    "methods/data_thresholding/certificate",
+    "methods/data_thresholding/loop_rows",
+    "methods/metric_learning/steps",
+    "methods/metric_learning/rules",
+    "selection/false_discovery/multiple_testing",
+    "selection/false_discovery/claims",
+    "selection/false_discovery/standardized_columns",
+    "selection/false_discovery/controls",
+    "selection/false_discovery/inputs",
+    "selection/false_discovery/conditional_test",
+    "selection/false_discovery/fit",
+    "selection/false_discovery/stream",
+    "selection/false_discovery/screening/by_pass",
+    "selection/false_discovery/screening/by_path",
+    "selection/false_discovery/screening/path",
+    "selection/anytime/evidence",
+    "selection/anytime/estimator",
+    "selection/agreement",
     *(f"distributed/{name}" for name in ("agreement", "checkpoint", "executors", "fitting")),
     *(f"distributed/{name}" for name in ("merging", "parts", "rounds", "visits")),
     *(f"exporting/{name}" for name in ("export", "linear")),
     *(f"exporting/forms/{name}" for name in ("onnx", "onnx_fields", "python", "scorecard")),
     *(f"exporting/forms/{name}" for name in ("sql", "sql_fields", "standalone")),
     *(f"exporting/inputs/{name}" for name in ("encoders", "fields", "pipelines", "texts")),
-    *(f"judge/verdict/{name}" for name in ("checks", "columns", "compared", "evidence")),
+    "evaluation/checks",
+    "evaluation/columns",
+    "evaluation/comparison_checks",
+    "evaluation/evaluation",
 ]
 
 

@@ -1,14 +1,10 @@
-"""What every method stands on, and nothing of any method.
+"""What every method is built on, and nothing of any method.
 
-- `jit.py`: the one door to Numba; `digests.py`: names of loops that an edit changes; `verbs.py`:
-  what terms answer to;
-- `border.py`: user arrays in, trusted rows and weights out; every sentence about bad input;
-- `looks.py`: cheap looks at input, where scikit-learn has nothing to find;
-- `rows.py`: trusted rows, and the passes over rows that many methods need;
+- `validation.py`: user arrays become trusted rows and weights; the messages about bad input;
+- `fast_checks.py`: checks that cost less than scikit-learn's where there is nothing wrong;
 - `targets.py`: y as the columns that loops read, scores as predictions;
-- `parameters.py`: declared parameters;
-- `random.py`: random numbers by counter;
-- `estimators/`: what fits, streams and answers;
-- `contents/`: what a model file may hold;
-- `machine/`: threads, files, the terminal.
+- `parameters.py`: declared parameters; `model_parts.py`: names of losses, penalties, optimizers
+  and learning rates as terms;
+- `docstrings.py`: docstrings of inherited methods;
+- `estimators/`: base classes that fit, stream and predict.
 """

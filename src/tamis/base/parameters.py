@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tamis.base.digests import has_verbs, is_term
+from tamis.numerics.code_digests import has_verbs, is_term
 
 Auto = Literal["auto"]
 TermLike = str | tuple[Any, ...]  # a name, or a term

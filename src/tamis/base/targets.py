@@ -10,9 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils.extmath import softmax
 
-from tamis.base.border import LARGEST, SMALLEST, take_numbers
-from tamis.base.contents import array, flag, labels, one_of, size
-from tamis.base.looks import (
+from tamis.base.fast_checks import (
     along_one,
     check_array,
     check_classes,
@@ -23,7 +21,9 @@ from tamis.base.looks import (
     distinct,
     refuse_none,
 )
-from tamis.base.rows import frozen
+from tamis.base.validation import LARGEST, SMALLEST, take_numbers
+from tamis.numerics.csr import frozen
+from tamis.system.schema import array, flag, labels, one_of, size
 
 FIRST = 1000  # rows among which most classes are met
 NO_TASKS = np.zeros(0, dtype=np.uint64)

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from tamis.cli.show import label, table
-from tamis.read.columns.profile import Figures
-from tamis.read.source import RowSource
+from tamis.data.columns.profile import Figures
+from tamis.data.source import RowSource
 
 SHOWN = 40  # columns that a terminal shows
 BARS = "▁▂▃▄▅▆▇█"

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from tamis.base.estimators.column_names import names_by_reading
-from tamis.base.machine.disk import is_replaced, refuse_inputs
-from tamis.base.machine.progress import Progress
 from tamis.cli.columns import columns_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label
 from tamis.cli.words import in_options
-from tamis.read.bag import beside
-from tamis.read.opening import KINDS, open_rows
-from tamis.read.source import RowSource
-from tamis.read.survey import Survey
-from tamis.read.tables.outside import local_name
-from tamis.report.page.words import counted
+from tamis.data.bag import beside
+from tamis.data.opening import KINDS, open_rows
+from tamis.data.source import RowSource
+from tamis.data.survey import Survey
+from tamis.data.tables.outside import local_name
+from tamis.reporting.page.words import counted
+from tamis.system.files import is_replaced, refuse_inputs
+from tamis.system.progress import Progress
 
 NamesOf = Callable[[Iterable[int]], list[str]]
 # Options that name files, in all commands.

@@ -14,10 +14,10 @@ import time
 import warnings
 from typing import Any, NoReturn
 
-from tamis.base.machine.screen import without_secrets
 from tamis.cli.methods import UsageError
 from tamis.cli.parser import make_parser
 from tamis.cli.say import complain, note
+from tamis.system.terminal import without_secrets
 
 FAILED, USAGE, PIPE, SIGNALLED = 1, 2, 141, 128
 INTERRUPTED, TERMINATED = SIGNALLED + signal.SIGINT, SIGNALLED + signal.SIGTERM

@@ -4,10 +4,10 @@ import argparse
 from typing import NoReturn
 
 import tamis
-from tamis.base.machine.screen import for_terminal
 from tamis.cli.methods import COMPARED, METHODS
 from tamis.cli.options import chance, choice, reading, several
 from tamis.cli.words import typed
+from tamis.system.terminal import for_terminal
 
 FORMS = ("json", "python", "sql", "onnx", "scorecard")
 _FILES = "a file, a glob, or - for standard input; several are read one after the other"

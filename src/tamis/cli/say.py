@@ -2,8 +2,8 @@
 
 import sys
 
-from tamis.base.machine.screen import for_terminal, without_secrets
 from tamis.cli.words import in_options
+from tamis.system.terminal import for_terminal, without_secrets
 
 
 def say(text: str) -> None:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.base.machine.screen import for_json, for_terminal
 from tamis.cli.say import say
-from tamis.report.page.material import DOUBT, is_doubtful, probabilities_of, shares_of_largest
-from tamis.report.page.sizes import Verdict
+from tamis.reporting.page.material import DOUBT, is_doubtful, probabilities_of, shares_of_largest
+from tamis.reporting.page.sizes import Verdict
+from tamis.system.terminal import for_json, for_terminal
 
 MARK = "*"  # beside a feature to doubt
 

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.read.columns.making import lay_out, reader_of
-from tamis.read.columns.merging import merge_profiles, merge_texts
-from tamis.read.columns.profile import First, Profile
-from tamis.read.columns.texts import RowCounts
-from tamis.read.options import Options
-from tamis.read.rows import ReadError
-from tamis.read.survey import Survey
-from tamis.read.tables.frames import Reading
-from tamis.read.tables.layout import WORDS, Column
+from tamis.data.columns.making import lay_out, reader_of
+from tamis.data.columns.merging import merge_profiles, merge_texts
+from tamis.data.columns.profile import First, Profile
+from tamis.data.columns.texts import RowCounts
+from tamis.data.options import Options
+from tamis.data.rows import ReadError
+from tamis.data.survey import Survey
+from tamis.data.tables.frames import Reading
+from tamis.data.tables.layout import WORDS, Column
 from tamis.training.judge import constant
 
 TABLES = ("csv", "tsv", "parquet", "arrow")

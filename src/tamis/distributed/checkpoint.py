@@ -7,9 +7,9 @@ one before: whatever moment a process dies at, the folder holds one whole set.
 import json
 from typing import Any
 
-from tamis.base.machine.disk import StrPath, replacing
 from tamis.distributed.visits import Path
-from tamis.persist import save
+from tamis.model_files import save
+from tamis.system.files import StrPath, replacing
 from tamis.training.checkpoint import ANEW, NAME, CheckpointError, Folder
 from tamis.training.record import checksum
 

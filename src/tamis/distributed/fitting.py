@@ -8,9 +8,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from sklearn.base import clone
 
-from tamis.base.border import warn_user
-from tamis.base.machine.disk import StrPath, made_from, refuse_inputs
-from tamis.base.machine.threads import alone
+from tamis.base.validation import warn_user
 from tamis.distributed.agreement import TABLES, Agreed, agree, schema_of_tables
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.executors import Executor, Inline
@@ -21,6 +19,8 @@ from tamis.distributed.rounds import Schedule
 from tamis.distributed.staged import learn, objection
 from tamis.distributed.summing import models as summed
 from tamis.distributed.visits import Path, list_files, schema_of
+from tamis.system.files import StrPath, made_from, refuse_inputs
+from tamis.system.threads import alone
 
 Model = TypeVar("Model")
 HOW = ("walk", "mix", "sum", "stages")

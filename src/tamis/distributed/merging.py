@@ -9,9 +9,9 @@ import numpy as np
 from tamis.base.estimators.mean import Mean
 from tamis.base.targets import ClassTargets
 from tamis.distributed.visits import Partition, Path, visit
-from tamis.methods.confidence.state import ConfidenceEngine
 from tamis.solvers.first_order.state import Engine
-from tamis.terms.rules import Averaged, CappedDescent
+from tamis.solvers.second_order.state import ConfidenceEngine
+from tamis.terms.optimizers import Averaged, CappedDescent
 
 MERGES = ("mean", "precision")
 

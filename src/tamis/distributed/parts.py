@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 
-from tamis.read.rows import Rows
-from tamis.read.source import RowSource
+from tamis.data.rows import Rows
+from tamis.data.source import RowSource
 
 FILE, BLOCK, FRAME = "file", "block", "frame"
 

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from tamis.base.machine.progress import Progress
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.merging import finish, join, learn_apart
 from tamis.distributed.placing import Places, place, replayed
 from tamis.distributed.visits import Path, bytes_in, visit, warm
+from tamis.system.progress import Progress
 
 
 class AccountError(RuntimeError):

@@ -15,15 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.looks import check_sparse
-from tamis.base.machine.threads import one_thread
+from tamis.base.fast_checks import check_sparse
+from tamis.data.opening import open_rows, options_of
+from tamis.data.options import Options
+from tamis.data.rows import ReadError
+from tamis.data.streams import expand, fingerprint
+from tamis.data.survey import Survey
 from tamis.distributed.agreement import Agreed, Seen, coded, wants_classes
 from tamis.distributed.parts import FRAME
-from tamis.read.opening import open_rows, options_of
-from tamis.read.options import Options
-from tamis.read.rows import ReadError
-from tamis.read.streams import expand, fingerprint
-from tamis.read.survey import Survey
+from tamis.system.threads import one_thread
 
 WARM = 16  # rows that loops are compiled with
 

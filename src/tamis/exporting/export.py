@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from tamis.base.border import take_matrix
-from tamis.base.machine.disk import StrPath, refuse_inputs, replacing, sources_of
+from tamis.base.validation import take_matrix
 from tamis.exporting.forms.onnx import onnx_of
 from tamis.exporting.forms.plain import json_of
 from tamis.exporting.forms.python import python_of
@@ -13,6 +12,7 @@ from tamis.exporting.forms.scorecard import scorecard_of
 from tamis.exporting.forms.sql import sql_of
 from tamis.exporting.inputs.pipelines import steps_of
 from tamis.exporting.linear import linear_of
+from tamis.system.files import StrPath, refuse_inputs, replacing, sources_of
 
 SUFFIXES = {
     ".json": "json",

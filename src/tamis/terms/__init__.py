@@ -1,13 +1,22 @@
 """The mathematics: losses, penalties, steps, rules and gains, as terms that loops accept."""
 
-from tamis.base.jit import term
-from tamis.terms.adaptive import FTRL, AdaGrad
-from tamis.terms.blocks import GroupL2, SparseGroup
-from tamis.terms.gains import AROWGain, CWGain, NAROWGain, PAGain, SCWGain, Sides, SOPGain, Tube
+from tamis.numerics.numba import term
+from tamis.terms.adaptive_optimizers import FTRL, AdaGrad
+from tamis.terms.confidence_updates import (
+    AROWGain,
+    CWGain,
+    NAROWGain,
+    PAGain,
+    SCWGain,
+    Sides,
+    SOPGain,
+    Tube,
+)
+from tamis.terms.group_penalties import GroupL2, SparseGroup
+from tamis.terms.learning_rates import Constant, InverseSqrt, InverseTime, PassiveAggressive
 from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
+from tamis.terms.optimizers import Averaged, CappedDescent, Descent, DualAveraging
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
-from tamis.terms.rules import Averaged, CappedDescent, Descent, DualAveraging
-from tamis.terms.steps import Constant, InverseSqrt, InverseTime, PassiveAggressive
 
 __all__ = [
     "FTRL",

@@ -3,8 +3,8 @@
 import math
 from typing import NamedTuple
 
-from tamis.base.jit import term
-from tamis.base.verbs import slope
+from tamis.numerics.numba import term
+from tamis.terms.methods import slope
 
 
 @term

@@ -9,7 +9,7 @@ stores one number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradie
 import math
 from typing import NamedTuple
 
-from tamis.base.jit import term
+from tamis.numerics.numba import term
 
 
 @term

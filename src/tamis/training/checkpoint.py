@@ -23,7 +23,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from tamis.base.machine.disk import (
+from tamis.model_files import ModelFileError, load, save
+from tamis.system.files import (
     TEMPORARY,
     StrPath,
     is_at,
@@ -33,8 +34,7 @@ from tamis.base.machine.disk import (
     replacing,
     sweep,
 )
-from tamis.base.machine.screen import for_terminal
-from tamis.persist import ModelFileError, load, save
+from tamis.system.terminal import for_terminal
 from tamis.training.record import FORMAT, State, contradiction, fault, to_record, to_state, width_of
 
 NAME, MARK = "checkpoint.json", "checkpoint.lock"

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import is_regressor
 
-from tamis.read.rows import Rows
-from tamis.read.source import RowSource
+from tamis.data.rows import Rows
+from tamis.data.source import RowSource
 from tamis.training.guessing import charge, guess_losses, meet
 from tamis.training.record import State
 

@@ -5,9 +5,9 @@ second keeps it, then the model is fitted.
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from tamis.base.machine.progress import Progress
-from tamis.read.rows import ReadError, Rows
-from tamis.read.source import RowSource
+from tamis.data.rows import ReadError, Rows
+from tamis.data.source import RowSource
+from tamis.system.progress import Progress
 from tamis.training.judge import refuse_constant
 
 MEMORY = 1000  # megabytes by default

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from tamis.read.rows import Position
+from tamis.data.rows import Position
 from tamis.training.guessing import NOTHING, ROWS, WEIGHT
 
 FORMAT = 3

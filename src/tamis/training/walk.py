@@ -10,11 +10,11 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from tamis.base.machine.disk import StrPath
-from tamis.base.machine.progress import Progress
-from tamis.base.machine.threads import alone
-from tamis.read.rows import Misplaced, Position, ReadError, Rows
-from tamis.read.source import RowSource
+from tamis.data.rows import Misplaced, Position, ReadError, Rows
+from tamis.data.source import RowSource
+from tamis.system.files import StrPath
+from tamis.system.progress import Progress
+from tamis.system.threads import alone
 from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder, take_files
 from tamis.training.guessing import figures
 from tamis.training.interruption import Interruption
@@ -104,7 +104,7 @@ def train(
 
     Raises
     ------
-    tamis.read.rows.ReadError
+    tamis.data.rows.ReadError
         If the rows cannot be read as asked.
     tamis.training.checkpoint.CheckpointError
         If the folder's checkpoint is of another task, altered or damaged, or if the folder is in

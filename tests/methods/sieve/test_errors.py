@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
-from tamis.base.rows import NOTHING
 from tamis.methods.sieve.errors import (
     ROWS,
     Held,
@@ -14,6 +13,7 @@ from tamis.methods.sieve.errors import (
     prior_line,
     rows_of,
 )
+from tamis.numerics.csr import NOTHING
 from tamis.terms import Huber, Logistic, Squared
 
 pytestmark = pytest.mark.quick

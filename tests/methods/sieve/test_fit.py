@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
-from tamis.base.border import _from_csr
+from tamis.base.validation import _from_csr
 from tamis.methods.sieve.fit import Run
 from tamis.methods.sieve.paths import Task
 from tamis.methods.sieve.settings import Options

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from sklearn.isotonic import isotonic_regression
 
-from tamis.base.rows import largest
 from tamis.methods.sieve.errors import Error
 from tamis.methods.sieve.ladder import (
     Rule,
@@ -16,6 +15,7 @@ from tamis.methods.sieve.ladder import (
     rising,
     settle,
 )
+from tamis.numerics.csr import largest
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 6, 7, 40, 123, 1000, 62061])

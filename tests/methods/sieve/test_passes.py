@@ -5,13 +5,13 @@ import pytest
 import scipy.sparse as sp
 from methods.sieve import plain_pass
 
-from tamis.base.border import _from_csr
-from tamis.base.random import GOLDEN, mixed
-from tamis.base.rows import NOTHING
+from tamis.base.validation import _from_csr
 from tamis.methods.sieve.loop import Orders, Pace, Walked, deal, walk_many, walk_one
 from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
 from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
 from tamis.methods.sieve.table.folds import fold_of
+from tamis.numerics.csr import NOTHING
+from tamis.numerics.random import GOLDEN, mixed
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)

@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.border import half_fitted
-from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
-from tamis.base.looks import along_one, check_scores, class_spans
+from tamis.base.fast_checks import along_one, check_scores, class_spans
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, Coded
+from tamis.base.validation import half_fitted
+from tamis.system.schema import early, part
 
 
 class ClassTransformer(TransformerMixin, Estimator):

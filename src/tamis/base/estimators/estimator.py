@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import take_blocks, take_columns, take_matrix, take_weights
-from tamis.base.looks import refuse_collection
-from tamis.base.machine.threads import alone, is_alone
-from tamis.base.rows import Csr
-from tamis.base.sentences import complete
+from tamis.base.docstrings import complete
+from tamis.base.fast_checks import refuse_collection
+from tamis.base.validation import take_blocks, take_columns, take_matrix, take_weights
+from tamis.numerics.csr import Csr
+from tamis.system.threads import alone, is_alone
 
 WHOLE = ("fit", "fit_transform", "fit_predict")  # of all rows at once
 TRAINING = ("fit", "fit_rows", "partial_fit", "refine", "fit_transform", "fit_predict")

@@ -10,10 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import take_matrix
 from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.estimator import Left
-from tamis.base.machine.screen import for_output, for_terminal
+from tamis.base.validation import take_matrix
+from tamis.system.terminal import for_output, for_terminal
 
 SHOWN_ROWS, SHOWN_FEATURES = 5, 6  # of the printed form
 
@@ -294,7 +294,7 @@ class Explains(Left):
             To print, to show in a notebook, to save as a page.
         """
         # By its name: the room of reports lies to the right of this one.
-        home: Any = importlib.import_module("tamis.report.verdict.report")
+        home: Any = importlib.import_module("tamis.reporting.evaluation.report")
         return home.report(self, X, y, **more)
 
     def _explained(self, X, *beside) -> Explanations:

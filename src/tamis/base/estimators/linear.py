@@ -11,8 +11,6 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import half_fitted, note_columns, take_matrix, take_weights, warn_user
-from tamis.base.contents import count, flag, optional
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.explaining import Weights
 from tamis.base.estimators.mean import GO_ON, Mean
@@ -28,8 +26,10 @@ from tamis.base.parameters import (
     estimator,
     parameter,
 )
-from tamis.base.rows import Csr
 from tamis.base.targets import Coded
+from tamis.base.validation import half_fitted, note_columns, take_matrix, take_weights, warn_user
+from tamis.numerics.csr import Csr
+from tamis.system.schema import count, flag, optional
 
 PATHS = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
 

@@ -4,7 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.contents import (
+from tamis.numerics.csr import Csr
+from tamis.system.schema import (
     Content,
     anything,
     array,
@@ -15,7 +16,6 @@ from tamis.base.contents import (
     part,
     size,
 )
-from tamis.base.rows import Csr
 
 GO_ON = (
     "{name}: this model is the mean of several paths, and means learn no more. Go on with each of "

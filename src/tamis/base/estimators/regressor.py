@@ -5,11 +5,11 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from tamis.base.contents import early, part
 from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
-from tamis.base.looks import check_scores
+from tamis.base.fast_checks import check_scores
 from tamis.base.targets import Coded, NumberTargets
+from tamis.system.schema import early, part
 
 
 class Regressor(RegressorMixin, Explains, Estimator):

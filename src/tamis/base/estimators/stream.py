@@ -9,14 +9,14 @@ from typing import ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from tamis.base.border import warn_user
-from tamis.base.contents import records
 from tamis.base.estimators.linear import LinearStream
 from tamis.base.estimators.passes import Patience
-from tamis.base.machine.progress import Progress
 from tamis.base.parameters import BOOL, COUNT, FRACTION, NUMBER, estimator, parameter
-from tamis.base.rows import Csr, frozen
 from tamis.base.targets import Coded
+from tamis.base.validation import warn_user
+from tamis.numerics.csr import Csr, frozen
+from tamis.system.progress import Progress
+from tamis.system.schema import records
 
 
 @estimator(kw_only=True)

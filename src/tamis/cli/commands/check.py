@@ -6,7 +6,7 @@ from tamis.cli.columns import show_columns
 from tamis.cli.data import audit_of, source_of, survey_of
 from tamis.cli.say import note
 from tamis.cli.show import pairs, print_json, size
-from tamis.read.columns.making import GAPS, NO_TARGET
+from tamis.data.columns.making import GAPS, NO_TARGET
 
 SHOWN = 10
 GAP, EMPTY_TARGET = "is missing. Pass", "is missing; every row needs it"

@@ -13,9 +13,9 @@ from tamis.cli.data import audit_of, source_of, survey_of, task_of, told
 from tamis.cli.methods import GRIDS, UsageError, build, chosen
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, size
-from tamis.judge.record import Record
-from tamis.read.source import RowSource
-from tamis.read.survey import Survey
+from tamis.data.source import RowSource
+from tamis.data.survey import Survey
+from tamis.evaluation.comparison import Record
 
 
 class Names:
@@ -74,7 +74,7 @@ def compared(
     **more: Any,
 ) -> Record:
     """The record of the comparison."""
-    from tamis.judge.protocol import compare
+    from tamis.evaluation.compare import compare
 
     models = {word: build(word, task, seed=given.seed, threads=1) for word in methods}
     grids = GRIDS if grids is None else grids
@@ -127,7 +127,7 @@ def report(
     **unseen: Any,
 ) -> None:
     """The page of a comparison; `unseen` rows, X and y, are what a model is judged by."""
-    from tamis.report.page.page import write_page
+    from tamis.reporting.page.page import write_page
 
     facts = {
         "command": " ".join(given.words),

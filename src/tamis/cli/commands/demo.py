@@ -13,7 +13,7 @@ from tamis.cli.methods import METHODS, build
 from tamis.cli.say import say
 from tamis.cli.show import kept, print_json, show_kept
 from tamis.datasets import make_text
-from tamis.report.verdict.report import report
+from tamis.reporting.evaluation.report import report
 from tamis.training.walk import train
 
 ROWS, WORDS, PLANTED = 3000, 20_000, 40

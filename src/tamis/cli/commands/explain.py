@@ -7,7 +7,7 @@ from tamis.cli.data import source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.cli.show import label, pairs, print_json, table
-from tamis.persist import load
+from tamis.model_files import load
 
 
 def run(given: argparse.Namespace) -> None:

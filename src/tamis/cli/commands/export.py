@@ -5,13 +5,13 @@ import sys
 
 import scipy.sparse as sp
 
-from tamis.base.machine.disk import replacing
-from tamis.base.machine.screen import for_terminal
 from tamis.cli.data import source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note
 from tamis.exporting.export import exported, form_of
-from tamis.persist import load
+from tamis.model_files import load
+from tamis.system.files import replacing
+from tamis.system.terminal import for_terminal
 
 
 def run(given: argparse.Namespace) -> None:

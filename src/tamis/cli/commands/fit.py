@@ -33,22 +33,16 @@ from tamis.cli.show import (
     show_kept,
     verdict_lines,
 )
-from tamis.judge.discovery.estimator import FDRSelector
-from tamis.judge.verdict.checks import FOUND
-from tamis.judge.verdict.evidence import (
-    MOST_COLUMNS,
-    MOST_ROWS,
-    Evidence,
-    as_classes,
-    of_width,
-)
-from tamis.judge.verdict.sentences import noted_errors
-from tamis.persist import save
-from tamis.read.source import RowSource
-from tamis.read.streams import STANDARD, STDIN
-from tamis.read.survey import Survey
-from tamis.report.page.sizes import verdict_of
-from tamis.report.verdict.report import Report
+from tamis.data.source import RowSource
+from tamis.data.streams import STANDARD, STDIN
+from tamis.data.survey import Survey
+from tamis.evaluation.checks import FOUND
+from tamis.evaluation.evaluation import MOST_COLUMNS, MOST_ROWS, Evidence, as_classes, of_width
+from tamis.evaluation.summary import noted_errors
+from tamis.model_files import save
+from tamis.reporting.evaluation.report import Report
+from tamis.reporting.page.sizes import verdict_of
+from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.training.checkpoint import Folder
 from tamis.training.readings import MEMORY, first_reading
 from tamis.training.walk import train
@@ -342,8 +336,8 @@ def write_report(
     given: argparse.Namespace, model: Any, rows: RowSource, survey: Survey, report: Report
 ) -> None:
     """The page about data and model."""
-    from tamis.judge.record import installed_versions
-    from tamis.report.page.page import write_whole
+    from tamis.evaluation.comparison import installed_versions
+    from tamis.reporting.page.page import write_whole
 
     width = int(model.n_features_in_)
     names = names_for(model)(range(width)) if width <= MOST_NAMES else None

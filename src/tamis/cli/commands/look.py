@@ -5,11 +5,11 @@ import csv
 import sys
 from typing import Any
 
-from tamis.base.machine.screen import for_csv
 from tamis.cli.data import names_for
 from tamis.cli.show import errors_of, kept, label, pairs, print_json, show_kept, verdict_lines
-from tamis.persist import load
-from tamis.report.page.sizes import verdict_of
+from tamis.model_files import load
+from tamis.reporting.page.sizes import verdict_of
+from tamis.system.terminal import for_csv
 
 
 def run(given: argparse.Namespace) -> None:

@@ -7,14 +7,14 @@ import sys
 
 import numpy as np
 
-from tamis.base.machine.disk import replacing
-from tamis.base.machine.screen import for_line, for_terminal
 from tamis.cli.data import source_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import complain, note
 from tamis.cli.show import label
-from tamis.persist import load
-from tamis.read.rows import Bad
+from tamis.data.rows import Bad
+from tamis.model_files import load
+from tamis.system.files import replacing
+from tamis.system.terminal import for_line, for_terminal
 from tamis.training.judge import losses
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tamis.cli.methods import TASKS, build, chosen, has_task
 from tamis.cli.say import note
-from tamis.read.opening import open_rows
+from tamis.data.opening import open_rows
 from tamis.training.walk import train
 
 LINES = {

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.base.rows import NOTHING, Csr
 from tamis.distributed.executors import Held
 from tamis.distributed.placing import Places
 from tamis.distributed.staged.grounds import Counted, Ground, Grounds, even_weights, read
@@ -30,6 +29,7 @@ from tamis.methods.sieve.table.columns import (
 )
 from tamis.methods.sieve.table.folds import mix
 from tamis.methods.sieve.table.loop import sum_moments
+from tamis.numerics.csr import NOTHING, Csr
 
 LAST = 2**64 - 1
 

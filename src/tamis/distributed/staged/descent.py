@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from tamis.base.machine.progress import tell
-from tamis.base.random import GOLDEN
 from tamis.distributed.placing import replayed
 from tamis.distributed.rounds import AccountError
 from tamis.distributed.staged.grounds import Grounds, reduced
@@ -29,6 +27,8 @@ from tamis.distributed.staged.walkers import (
 from tamis.methods.sieve.loop import pool_states
 from tamis.methods.sieve.paths import Group, Rung, Setting, Task
 from tamis.methods.sieve.table.columns import Table
+from tamis.numerics.random import GOLDEN
+from tamis.system.progress import tell
 
 
 class Apart(Group):

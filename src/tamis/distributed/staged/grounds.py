@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.border import take_matrix, take_weights
-from tamis.base.rows import Csr
+from tamis.base.validation import take_matrix, take_weights
+from tamis.data.rows import ReadError
 from tamis.distributed.agreement import coded, wants_classes
 from tamis.distributed.executors import Executor, Held
 from tamis.distributed.placing import Places, place, replayed
 from tamis.distributed.visits import Partition
-from tamis.read.rows import ReadError
+from tamis.numerics.csr import Csr
 
 
 class Given(NamedTuple):

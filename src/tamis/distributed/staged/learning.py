@@ -7,7 +7,7 @@ from tamis.distributed.staged.grounds import Grounds, census, counted_together
 from tamis.distributed.staged.sieving import fit_sieve
 from tamis.distributed.staged.voting import Voting
 from tamis.methods.sieve.selector import Sieve
-from tamis.methods.stabilized.estimator import StabilizedSGD
+from tamis.methods.stabilized_sgd.estimator import StabilizedSGD
 
 
 def objection(model: Any, sweeps: int, paths: int | None, checkpoint: Any) -> str:

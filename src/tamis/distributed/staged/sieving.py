@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.base.machine.progress import Progress
 from tamis.distributed.placing import Places
 from tamis.distributed.staged.columns import Surveyed, surveyed
 from tamis.distributed.staged.descent import Apart, Field
@@ -30,6 +29,7 @@ from tamis.methods.sieve.paths import Rung, Setting, Task, path_keys
 from tamis.methods.sieve.result import joined
 from tamis.methods.sieve.settings import Options, options_of, task_of
 from tamis.methods.sieve.teams import KEPT, Team, Trial
+from tamis.system.progress import Progress
 
 
 class RunApart(Run):

@@ -21,8 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.base.machine.progress import Progress
-from tamis.base.rows import Csr, frozen
 from tamis.distributed.executors import Held
 from tamis.distributed.placing import Places, replayed
 from tamis.distributed.rounds import AccountError
@@ -36,10 +34,12 @@ from tamis.distributed.staged.grounds import (
     reduced,
 )
 from tamis.distributed.visits import Partition
-from tamis.methods.stabilized import loop_stage as loop
-from tamis.methods.stabilized.apart import Tally, board_of, judged, walked, whole
-from tamis.methods.stabilized.loop_columns import measure
-from tamis.methods.stabilized.paths import NO_COUNTS, Bundle, StabilizedEngine
+from tamis.methods.stabilized_sgd import loop_stage as loop
+from tamis.methods.stabilized_sgd.apart import Tally, board_of, judged, walked, whole
+from tamis.methods.stabilized_sgd.loop_columns import measure
+from tamis.methods.stabilized_sgd.paths import NO_COUNTS, Bundle, StabilizedEngine
+from tamis.numerics.csr import Csr, frozen
+from tamis.system.progress import Progress
 
 PART = 100  # rows of a round, where nothing else is asked for
 DRAW = 0x9E3779B97F4A7C15  # between the seeds of two crews

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.base.rows import decide
 from tamis.distributed.executors import Held
 from tamis.distributed.staged.columns import Lot
 from tamis.distributed.staged.grounds import Ground
@@ -22,6 +21,7 @@ from tamis.methods.sieve.loop import (
 )
 from tamis.methods.sieve.paths import TINY, Task, kept_entries
 from tamis.methods.sieve.table.columns import Table
+from tamis.numerics.csr import decide
 
 EVERY = (-1, -1)  # split and fold of a group that holds out no row
 

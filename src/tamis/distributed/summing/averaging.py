@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tamis.base.border import take_matrix
-from tamis.base.machine.progress import Progress
+from tamis.base.validation import take_matrix
 from tamis.distributed.agreement import coded, wants_classes
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.rounds import AccountError
@@ -16,7 +15,8 @@ from tamis.distributed.summing.given import class_weights, pieces
 from tamis.distributed.summing.tree import Counted, Sums
 from tamis.distributed.visits import Path
 from tamis.solvers.first_order.batch import Slopes, stepped
-from tamis.terms.rules import DualAveraging
+from tamis.system.progress import Progress
+from tamis.terms.optimizers import DualAveraging
 
 STEPS = 64  # of a sweep
 POWERS = 8  # rounds that look for the direction in which rows are longest

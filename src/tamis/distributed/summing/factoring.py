@@ -13,13 +13,13 @@ import numpy as np
 from scipy.linalg import solve_triangular, svd
 from sklearn.utils import check_random_state
 
-from tamis.base.border import take_blocks, take_weights, warn_user
-from tamis.base.rows import Csr
+from tamis.base.validation import take_blocks, take_weights, warn_user
 from tamis.distributed.executors import KEPT
 from tamis.distributed.summing.given import columns_of, pieces
 from tamis.distributed.summing.tree import Counted, Sums, added
-from tamis.methods.low_rank.factorization import LowRankFactorization
-from tamis.methods.low_rank.svd import Operator, bounded, largest_value, orthonormal, trimmed
+from tamis.methods.low_rank_lasso.factorization import LowRankFactorization
+from tamis.methods.low_rank_lasso.svd import Operator, bounded, largest_value, orthonormal, trimmed
+from tamis.numerics.csr import Csr
 
 
 class Asked(NamedTuple):

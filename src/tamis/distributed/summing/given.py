@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from tamis.base.border import take_weights
+from tamis.base.validation import take_weights
 from tamis.distributed.agreement import coded
 from tamis.distributed.summing.tree import Counted, Sums
 from tamis.distributed.visits import Block

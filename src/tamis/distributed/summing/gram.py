@@ -10,16 +10,16 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from tamis.base.estimators.estimator import take
-from tamis.base.machine.threads import one_thread
 from tamis.distributed.agreement import coded
 from tamis.distributed.placing import replayed
 from tamis.distributed.summing.given import class_weights, columns_of, first_targets
 from tamis.distributed.summing.tree import Counted, Sums, Total, added
 from tamis.distributed.visits import Partition
-from tamis.methods.batch_confidence.bcw import BCWClassifier
-from tamis.methods.batch_confidence.belief import Belief, check_room
-from tamis.methods.batch_confidence.dual import SPARSE, Raw, Whitened, check_finite
-from tamis.methods.batch_confidence.rows import Rows
+from tamis.methods.batch_confidence_weighted.bcw import BCWClassifier
+from tamis.methods.batch_confidence_weighted.belief import Belief, check_room
+from tamis.methods.batch_confidence_weighted.dual import SPARSE, Raw, Whitened, check_finite
+from tamis.methods.batch_confidence_weighted.rows import Rows
+from tamis.system.threads import one_thread
 
 SEEDS = 2**31 - 1
 

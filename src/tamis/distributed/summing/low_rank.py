@@ -12,10 +12,10 @@ from sklearn.base import is_classifier
 from tamis.distributed.summing.factoring import Asked, factor, operators
 from tamis.distributed.summing.given import class_weights, columns_of, first_targets
 from tamis.distributed.summing.tree import Counted, Sums, added
-from tamis.methods.low_rank.compression import CANCELLED, COLUMNS, Compressed
-from tamis.methods.low_rank.estimator import LowRankModel
-from tamis.methods.low_rank.rank_one import Problem, RankOneLasso
-from tamis.methods.low_rank.spg.solver import ROWS, TURNS, Outcome
+from tamis.methods.low_rank_lasso.compression import CANCELLED, COLUMNS, Compressed
+from tamis.methods.low_rank_lasso.estimator import LowRankModel
+from tamis.methods.low_rank_lasso.rank_one import Problem, RankOneLasso
+from tamis.methods.low_rank_lasso.spg.solver import ROWS, TURNS, Outcome
 
 SHARD = ROWS * TURNS  # targets that one worker solves together, as one thread does
 

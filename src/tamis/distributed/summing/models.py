@@ -6,17 +6,17 @@ from typing import Any
 
 from sklearn.base import clone
 
-from tamis.base.machine.disk import StrPath
-from tamis.base.machine.threads import one_thread
 from tamis.distributed.checkpoint import Rounds
 from tamis.distributed.placing import Places
 from tamis.distributed.summing import averaging, factoring, gram, low_rank
 from tamis.distributed.summing.tree import Sums
-from tamis.methods.batch_confidence.bcw import BCWClassifier
-from tamis.methods.low_rank.estimator import LowRankModel
-from tamis.methods.low_rank.factorization import LowRankFactorization
-from tamis.methods.low_rank.rank_one import RankOneLasso
-from tamis.methods.online.estimator import FirstOrder
+from tamis.methods.batch_confidence_weighted.bcw import BCWClassifier
+from tamis.methods.low_rank_lasso.estimator import LowRankModel
+from tamis.methods.low_rank_lasso.factorization import LowRankFactorization
+from tamis.methods.low_rank_lasso.rank_one import RankOneLasso
+from tamis.methods.sparse_online.estimator import FirstOrder
+from tamis.system.files import StrPath
+from tamis.system.threads import one_thread
 
 HAVE = (
     "RDAClassifier, RDARegressor, OnlineClassifier and OnlineRegressor with "

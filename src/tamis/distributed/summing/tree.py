@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.base.machine.threads import one_thread
+from tamis.data.rows import ReadError
 from tamis.distributed.placing import Places, replayed
 from tamis.distributed.rounds import AccountError
 from tamis.distributed.visits import Block, Partition
-from tamis.read.rows import ReadError
+from tamis.system.threads import one_thread
 
 Share = tuple[int, int]  # which part of how many
 WHOLE: Share = (0, 1)

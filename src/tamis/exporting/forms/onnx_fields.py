@@ -5,12 +5,12 @@ from functools import partial
 
 import numpy as np
 
+from tamis.data.columns.dates import WEEKDAYS
+from tamis.data.columns.texts import TOKEN
 from tamis.exporting.forms.onnx_graph import Graph
 from tamis.exporting.inputs.fields import Date, Field
 from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import Linear
-from tamis.read.columns.dates import WEEKDAYS
-from tamis.read.columns.texts import TOKEN
 
 DAY = 86400
 PLAIN = (TOKEN.pattern, r"(?u)\b\w\w+\b")  # tokens without spaces: ours and scikit-learn's

@@ -3,10 +3,10 @@
 import json
 
 import tamis
-from tamis.base.machine.screen import for_json
 from tamis.exporting.forms.python import date_facts, text_facts
 from tamis.exporting.inputs.fields import ONE_TEXT, Field
 from tamis.exporting.linear import LINKS, Linear
+from tamis.system.terminal import for_json
 
 HASHING = (
     "FNV-1a of 64 bits over the UTF-8 bytes, mixed by x ^= x >> 30, x *= 0xBF58476D1CE4E5B9, "

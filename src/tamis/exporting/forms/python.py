@@ -4,11 +4,11 @@ from pathlib import Path
 from pprint import pformat
 
 import tamis
+from tamis.data.columns.dates import WRITTEN
 from tamis.exporting.forms import standalone
 from tamis.exporting.inputs.fields import ONE_TEXT, Date
 from tamis.exporting.inputs.texts import Text
 from tamis.exporting.linear import LINKS, Linear
-from tamis.read.columns.dates import WRITTEN
 
 _MARK = "# " + "-" * 96 + "\n"
 _HEAD = '''"""{title}, written by tamis {version}; it needs nothing but Python.

@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from scipy.stats import spearmanr
 
 import tamis
-from tamis.base.looks import check_sparse
-from tamis.base.machine.screen import for_markdown
+from tamis.base.fast_checks import check_sparse
 from tamis.exporting.inputs.fields import Field
 from tamis.exporting.linear import LOGISTIC, Linear
+from tamis.system.terminal import for_markdown
 
 TRIED = 400  # scales that are tried
 BARS = (0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)  # probabilities of the table

@@ -1,8 +1,8 @@
 """What a field of a table adds to a score, as an expression of SQL."""
 
-from tamis.base.border import LARGEST
+from tamis.base.validation import LARGEST
+from tamis.data.columns.dates import WEEKDAYS
 from tamis.exporting.inputs.fields import Date, Field
-from tamis.read.columns.dates import WEEKDAYS
 
 SQLITE, POSTGRESQL, DUCKDB = "sqlite", "postgresql", "duckdb"
 NOTHING, NUL = "0.0e0", "\0"

@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tamis.data.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
+from tamis.data.tables.values import GAPS, gap_words, spellings_of
 from tamis.exporting.inputs.texts import Text, own_text
-from tamis.read.tables.layout import DATE, NUMBER, TEXT, WORDS, Column, Layout
-from tamis.read.tables.values import GAPS, gap_words, spellings_of
 
 LISTED, HASHED_NAMES, HASHED_NUMBERS, ONE_TEXT = "fields", "names", "numbers", "text"
 

@@ -4,11 +4,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tamis.data.columns.transformer import Table
+from tamis.data.tables.layout import Layout
 from tamis.exporting.inputs.encoders import fills_all, line_of, of_columns, of_encoder, of_keys
 from tamis.exporting.inputs.fields import LISTED, ONE_TEXT, Field, Fields, fields_of_table
 from tamis.exporting.inputs.texts import is_vectoriser, text_of
-from tamis.read.columns.transformer import Table
-from tamis.read.tables.layout import Layout
 
 WORD = "text"  # field of a record that is a text
 

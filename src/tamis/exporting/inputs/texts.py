@@ -4,9 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.read.columns.texts import TOKEN
-from tamis.read.tables.layout import Column, Layout
-from tamis.read.text.words import SEED
+from tamis.data.columns.texts import TOKEN
+from tamis.data.tables.layout import Column, Layout
+from tamis.data.text.words import SEED
 
 ANALYZERS = ("word", "char", "char_wb")
 FNV, MURMUR = "fnv", "murmur"

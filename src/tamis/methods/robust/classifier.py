@@ -6,7 +6,7 @@ import numpy as np
 
 from tamis.base.estimators.classifier import WeightedClassifier
 from tamis.base.estimators.estimator import Taken, take_asked
-from tamis.base.looks import check_length, dense
+from tamis.base.fast_checks import check_length, dense
 from tamis.base.parameters import NUMBER, estimator, one_of, parameter
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.hinge_oracles import BALLS, hinge_oracle

@@ -8,14 +8,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import check_matrix_size, take_weights, warn_user
-from tamis.base.contents import array, count, figure, one_of, records
 from tamis.base.estimators.estimator import Estimator, Taken, take, take_asked
-from tamis.base.looks import check_array
+from tamis.base.fast_checks import check_array
 from tamis.base.parameters import ABOVE, ARRAY, BOOL, COUNT, NUMBER, estimator, parameter
 from tamis.base.parameters import one_of as word
+from tamis.base.validation import check_matrix_size, take_weights, warn_user
 from tamis.methods.robust.cutting_planes import Outcome, minimise
 from tamis.methods.robust.rows import merged, variances
+from tamis.system.schema import array, count, figure, one_of, records
 
 SETS = ("l1", "l2", "linf", "ellipsoid", "deletion", "spectral")
 WHOLE = {"deletion": "features", "labels": "rows"}  # sets whose radius is a number of things

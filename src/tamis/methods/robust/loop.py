@@ -4,7 +4,7 @@ hurt most.
 
 import numpy as np
 
-from tamis.base.jit import compiled
+from tamis.numerics.numba import compiled
 
 
 @compiled

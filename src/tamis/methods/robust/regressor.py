@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tamis.base.border import take_numbers
 from tamis.base.estimators.estimator import take_asked
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ABOVE, estimator, one_of, parameter
+from tamis.base.validation import take_numbers
 from tamis.methods.robust.estimator import SETS, RobustLinear
 from tamis.methods.robust.residual_oracles import residual_oracle
 

@@ -5,8 +5,8 @@ features.
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.rows import settle
 from tamis.methods.robust.loop import add_kept_rows, find_deleted
+from tamis.numerics.csr import settle
 
 
 class Table:

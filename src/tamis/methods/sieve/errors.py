@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.methods.sieve.loop import fill_losses, fill_slopes
-from tamis.solvers.sigmoid import fit_sigmoid, sigmoid
+from tamis.solvers.calibration import fit_sigmoid, sigmoid
 
 TEMPERATURE = 0.25  # of the soft error, in units of the mean absolute margin
 ROWS = 20_000  # rows whose errors are kept one by one; they come in an order without meaning

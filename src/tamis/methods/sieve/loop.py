@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper, prefetch
-from tamis.base.random import GOLDEN, mixed
-from tamis.base.verbs import slope, value
+from tamis.numerics.numba import compiled, helper, prefetch
+from tamis.numerics.random import GOLDEN, mixed
+from tamis.terms.methods import slope, value
 
 ONE, TWO, THREE, FOUR, EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
 HALF = np.uint64(32)

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.machine.progress import tell
-from tamis.base.rows import copy_kept, count_kept, decide, largest
 from tamis.methods.sieve.loop import (
     Orders,
     Pace,
@@ -23,6 +21,8 @@ from tamis.methods.sieve.loop import (
     walk_one,
 )
 from tamis.methods.sieve.table.columns import Table
+from tamis.numerics.csr import copy_kept, count_kept, decide, largest
+from tamis.system.progress import tell
 
 TINY = 1e-300  # first sum of squares: a centred value may be 0, and 0 / 0 is no step
 

@@ -4,9 +4,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.contents import array, count, flag, indices, listing, part, plain, size
 from tamis.methods.sieve.paths import Rung
 from tamis.methods.sieve.table.columns import Columns, Sample, Units
+from tamis.system.schema import array, count, flag, indices, listing, part, plain, size
 
 NOTHING_FOUND = "nothing in these {columns:,} columns predicts y better than {prior}"
 

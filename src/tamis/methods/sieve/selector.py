@@ -10,10 +10,10 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.border import half_fitted, take_matrix, take_weights, warn_user
-from tamis.base.contents import optional, part
 from tamis.base.estimators.estimator import Estimator, take
 from tamis.base.estimators.explaining import Weights
+from tamis.base.estimators.selector import Selector
+from tamis.base.model_parts import loss_of
 from tamis.base.parameters import (
     ARRAY,
     AUTO,
@@ -31,6 +31,7 @@ from tamis.base.parameters import (
     loss_parameter,
     parameter,
 )
+from tamis.base.validation import half_fitted, take_matrix, take_weights, warn_user
 from tamis.methods.sieve.fit import own_sample, polished, sieve
 from tamis.methods.sieve.loop import score_given
 from tamis.methods.sieve.result import NOTHING_FOUND, Result, Shows, resized
@@ -38,9 +39,8 @@ from tamis.methods.sieve.settings import options_of, strength_of, task_of, whole
 from tamis.methods.sieve.stream.readings import TwoReadings
 from tamis.methods.sieve.stream.state import SieveStream
 from tamis.methods.sieve.table.columns import sample_of
-from tamis.solvers.block_descent.groups import groups_parameter
-from tamis.solvers.pairing import loss_of
-from tamis.solvers.selector import Selector
+from tamis.solvers.path.groups import groups_parameter
+from tamis.system.schema import optional, part
 
 _NONE_HELD_OUT = (
     "all rows fell into one fold, because they are few or alike, so that none could be held out: "

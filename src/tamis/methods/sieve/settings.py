@@ -8,13 +8,13 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tamis.base.contents import array, flag, size
-from tamis.base.machine.threads import count_threads
+from tamis.base.model_parts import loss_of
 from tamis.base.parameters import is_auto
 from tamis.methods.sieve.paths import Setting, Task
 from tamis.methods.sieve.table.columns import Table
-from tamis.solvers.block_descent.groups import take_columns, take_groups
-from tamis.solvers.pairing import loss_of
+from tamis.solvers.path.groups import take_columns, take_groups
+from tamis.system.schema import array, flag, size
+from tamis.system.threads import count_threads
 
 FULL = 0.15  # mean density of the columns above which the bold base is gentler and walks thrice
 RARE = 0.2  # share of the rarer class, or

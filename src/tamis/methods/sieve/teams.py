@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.machine.memory import check_memory
 from tamis.methods.sieve.errors import Error
 from tamis.methods.sieve.paths import Group, Rung, Setting, Start, Task, descend, in_turn
 from tamis.methods.sieve.table.columns import Sample
+from tamis.system.memory import check_memory
 
 KEPT = 2**17  # largest rung of a team that is kept for the final phase
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.rows import Csr
+from tamis.base.model_parts import descent_eta
 from tamis.base.targets import Coded
-from tamis.base.verbs import Ledger
+from tamis.numerics.csr import Csr
 from tamis.solvers.first_order.loop import CALM, FREE
 from tamis.solvers.first_order.loop_batch import sum_slopes
 from tamis.solvers.first_order.state import Engine
-from tamis.solvers.pairing import descent_eta
+from tamis.terms.methods import Ledger
 
 
 class Slopes(NamedTuple):

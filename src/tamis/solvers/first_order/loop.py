@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled, inlined, prefetch
-from tamis.base.random import shuffled
-from tamis.base.verbs import (
+from tamis.numerics.numba import compiled, inlined, prefetch
+from tamis.numerics.random import shuffled
+from tamis.terms.methods import (
     Ledger,
     absorb,
     accrue,

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from tamis.base.jit import compiled
-from tamis.base.verbs import Ledger, final, null, pull
+from tamis.numerics.numba import compiled
+from tamis.terms.methods import Ledger, final, null, pull
 from tamis.terms.penalties import Free
 
 FREE = Free()

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tamis.base.jit import compiled
-from tamis.base.verbs import Ledger, final, rebase
+from tamis.numerics.numba import compiled
+from tamis.terms.methods import Ledger, final, rebase
 from tamis.terms.penalties import Free
 
 FREE = Free()

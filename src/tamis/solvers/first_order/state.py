@@ -12,11 +12,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tamis.base.contents import array, floats, number, size, term, tuple_of
-from tamis.base.machine.memory import check_memory
-from tamis.base.rows import NOTHING, Csr, frozen
 from tamis.base.targets import Coded
-from tamis.base.verbs import Ledger
+from tamis.numerics.csr import NOTHING, Csr, frozen
 from tamis.solvers.first_order.loop import learn_many, learn_one
 from tamis.solvers.first_order.loop_weights import (
     list_weights,
@@ -24,6 +21,9 @@ from tamis.solvers.first_order.loop_weights import (
     settle_cells,
     write_weights,
 )
+from tamis.system.memory import check_memory
+from tamis.system.schema import array, floats, number, size, term, tuple_of
+from tamis.terms.methods import Ledger
 
 OPEN = tuple(Ledger())  # before the first step; loops name its numbers
 STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)

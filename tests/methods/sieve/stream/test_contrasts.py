@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tamis.base.border import _from_csr
+from tamis.base.validation import _from_csr
+from tamis.data.rows import Labels, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.first import FirstReading
 from tamis.methods.sieve.stream.targets import MOST_MARKS, Meeting
 from tamis.methods.sieve.table.columns import hashed
 from tamis.methods.sieve.table.folds import fold_of
-from tamis.read.rows import Labels, Rows
 
 pytestmark = pytest.mark.quick
 

@@ -8,8 +8,8 @@ import numpy as np
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note, say
 from tamis.cli.show import print_json, table
-from tamis.methods.low_rank.words import Corpus
-from tamis.read.bag import read_bag
+from tamis.data.bag import read_bag
+from tamis.methods.low_rank_lasso.words import Corpus
 
 
 def run(given: argparse.Namespace) -> None:
@@ -71,7 +71,7 @@ def _told(value: object) -> str:
 
 def _page(given, corpus: Corpus, lists: dict, settings: dict, facts: dict) -> None:
     """Lists of the queries and of the most frequent words, on a page."""
-    from tamis.report.page.rank_page import write_association_page
+    from tamis.reporting.page.rank_page import write_association_page
 
     often = np.argsort(-corpus.rows_with, kind="stable")[: given.frequent]
     frequent = [

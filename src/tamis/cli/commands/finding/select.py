@@ -6,13 +6,13 @@ import sys
 import time
 from math import exp
 
-from tamis.base.machine.screen import for_csv
 from tamis.cli.data import source_of, task_of
 from tamis.cli.methods import UsageError
 from tamis.cli.say import note, say
 from tamis.cli.show import label, print_json, table
-from tamis.judge.discovery.estimator import FDRSelector
-from tamis.persist import save
+from tamis.model_files import save
+from tamis.selection.false_discovery.estimator import FDRSelector
+from tamis.system.terminal import for_csv
 
 NAMES = 3  # substitutes that a line names
 COLUMNS = [

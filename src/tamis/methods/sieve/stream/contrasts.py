@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.rows import Csr
 from tamis.methods.sieve.stream.loop import sum_contrasts
+from tamis.numerics.csr import Csr
 
 # Columns are ranked as the sieve itself ranks them, by what they say where they are filled, tilted
 # towards those that often are. 0.5 would be the order of their correlations, which prefers frequent

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.border import _from_csr, take_weights
-from tamis.base.rows import Csr
+from tamis.base.validation import _from_csr, take_weights
+from tamis.data.rows import ReadError, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.stream.targets import Meeting
 from tamis.methods.sieve.table.columns import hashed
 from tamis.methods.sieve.table.folds import fold_of
-from tamis.read.rows import ReadError, Rows
+from tamis.numerics.csr import Csr
 
 MOST_COLUMNS = 1 << 27  # of 96 bytes and more
 AN_ENTRY = 12  # bytes of a number and its column

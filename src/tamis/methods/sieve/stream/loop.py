@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
-from tamis.base.verbs import slope
 from tamis.methods.sieve.loop import ONE, longest, shrunk
+from tamis.numerics.numba import compiled, helper
+from tamis.terms.methods import slope
 
 TINY = 1e-300  # a square may underflow, and 0 / 0 is no step
 # Running totals: rows, their weight, columns seen, sum of squared norms in standard units.

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from tamis.base.border import _from_csr, warn_user
 from tamis.base.estimators.estimator import Left, Taken
+from tamis.base.validation import _from_csr, warn_user
 from tamis.methods.sieve.settings import whole_of
 from tamis.methods.sieve.stream.first import FirstReading, needed
 from tamis.methods.sieve.stream.second import Kept, Superset

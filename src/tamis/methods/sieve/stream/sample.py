@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.rows import Csr
+from tamis.numerics.csr import Csr
 
 
 class Keyed(NamedTuple):

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.border import take_weights
-from tamis.base.random import GOLDEN
-from tamis.base.rows import copy_kept, count_kept
+from tamis.base.validation import take_weights
+from tamis.data.rows import ReadError, Rows
 from tamis.methods.sieve.stream.first import needed, trusted_rows
 from tamis.methods.sieve.table.columns import hashed
-from tamis.read.rows import ReadError, Rows
+from tamis.numerics.csr import copy_kept, count_kept
+from tamis.numerics.random import GOLDEN
 
 
 class Superset(NamedTuple):

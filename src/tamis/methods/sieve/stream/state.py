@@ -8,21 +8,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.base.border import _from_csr
-from tamis.base.contents import (
-    apart,
-    array,
-    count,
-    flag,
-    listing,
-    number,
-    optional,
-    part,
-    rows,
-    size,
-    tuple_of,
-)
-from tamis.base.rows import Csr
+from tamis.base.validation import _from_csr
 from tamis.methods.sieve.fit import sieve
 from tamis.methods.sieve.paths import Start, Task
 from tamis.methods.sieve.result import Result
@@ -39,6 +25,20 @@ from tamis.methods.sieve.table.columns import (
     sample_of,
 )
 from tamis.methods.sieve.table.folds import fold_of
+from tamis.numerics.csr import Csr
+from tamis.system.schema import (
+    apart,
+    array,
+    count,
+    flag,
+    listing,
+    number,
+    optional,
+    part,
+    rows,
+    size,
+    tuple_of,
+)
 
 LAST = np.uint64(2**64 - 1)
 

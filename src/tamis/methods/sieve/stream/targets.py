@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.data.rows import Labels
 from tamis.methods.sieve.stream.contrasts import Marked
-from tamis.read.rows import Labels
 
 MOST_MARKS = 16  # classes beyond so many share the marks: memory grows with them
 MOST_VALUES = 10_000  # distinct targets that may be classes

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.rows import NOTHING, Csr, hash_rows
 from tamis.methods.sieve.table.folds import deal_by_content, deal_one_by_one, few_distinct, fold_of
 from tamis.methods.sieve.table.loop import (
     hash_standard,
@@ -16,6 +15,7 @@ from tamis.methods.sieve.table.loop import (
     sum_moments,
     vote_columns,
 )
+from tamis.numerics.csr import NOTHING, Csr, hash_rows
 
 FEW = 10  # rows with an entry, below which a column of a regression is left out
 

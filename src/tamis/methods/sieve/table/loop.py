@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tamis.base.jit import compiled, helper
-from tamis.base.random import GOLDEN, mixed
+from tamis.numerics.numba import compiled, helper
+from tamis.numerics.random import GOLDEN, mixed
 
 GRAINS = 1024.0  # steps a unit when rows are told apart by content
 ONE = np.uint64(1)

@@ -1,0 +1,56 @@
+"""Classifiers whose probabilities are a calibration of their scores."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from tamis.base.estimators.classifier import Classifier, WeightedClassifier
+from tamis.base.parameters import BOOL, estimator, parameter
+from tamis.solvers.calibration import sigmoid
+from tamis.system.schema import array, one_of
+
+
+def is_calibrated(model) -> bool:
+    """Probabilities need a calibration."""
+    if model.probability:
+        return True
+    raise AttributeError(
+        f"predict_proba needs probability=True; this {type(model).__name__} has probability=False."
+    )
+
+
+@estimator(kw_only=True)
+class CalibratedClassifier(WeightedClassifier):
+    """A classifier that keeps in `_lines` slope and offset of a sigmoid an output, or None."""
+
+    probability: bool = parameter(
+        False,
+        [BOOL],
+        "Whether to have `predict_proba`: sigmoids on scores of 5 folds. Costs 5 more fits.",
+    )
+    _contents: ClassVar[dict] = {
+        **Classifier._contents,
+        "_lines": one_of(None, array("f8", "outputs", 2)),
+    }
+
+    @available_if(is_calibrated)
+    def predict_proba(self, X):
+        """Probabilities of the classes, with ``probability=True``.
+
+        For several classes each one-vs-rest probability is divided by their sum. For labels they
+        are independent.
+        """
+        targets, scores = self._scored(X)
+        if self._lines is None:
+            raise AttributeError(
+                f"this {type(self).__name__} was fitted with probability=False; fit it again."
+            )
+        likely = sigmoid(scores * self._lines[:, 0] + self._lines[:, 1])
+        return targets.divided(likely, 1.0 - likely[:, 0])
+
+    @available_if(is_calibrated)
+    def predict_log_proba(self, X):
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))

@@ -1,0 +1,159 @@
+"""The base of the streams with a block penalty: steps, terms, an engine with groups.
+
+An estimator among the solvers, since the methods that stand on it may not import each other.
+"""
+
+from copy import copy
+from typing import Any, ClassVar, NamedTuple
+
+from tamis.base.estimators.stream import Growing
+from tamis.base.model_parts import AUTO_ALPHA, loss_of
+from tamis.base.parameters import ABOVE, AUTO, NUMBER, Auto, estimator, is_auto, parameter
+from tamis.solvers.online_groups.state import GroupEngine
+from tamis.solvers.path.loop import Blocks
+from tamis.system.schema import part
+from tamis.terms.group_penalties import GroupL2, SparseGroup
+from tamis.terms.learning_rates import InverseSqrt
+from tamis.terms.optimizers import DualAveraging
+
+# rows after which automatic steps begin to fall: 0.3 times 10^5, the rows that a stream is expected
+# to have
+HORIZON = 3e4
+
+
+class Options(NamedTuple):
+    """What an engine is made of: loss, penalty, rule and step; whether there is an intercept, and
+    whether the size of steps and the strength are automatic; and whether all rows are at hand.
+    """
+
+    terms: tuple
+    flags: tuple[float, float, float]
+    whole: bool
+
+
+def excludes(targets) -> float:
+    """Whether outputs are classes that exclude each other."""
+    return float(getattr(targets, "excluding", False))
+
+
+@estimator
+class Strength:
+    """A model of one strength; stands left of `OnlineBlocks`."""
+
+    alpha: float | Auto = parameter(
+        "auto",
+        [NUMBER, AUTO],
+        'Strength of the penalty, in units of the mean loss. "auto" is 1e-4 times the mean slope '
+        "of the loss at score 0 times the mean norm of the rows so far, which follows the scale "
+        "of the data.",
+    )
+
+
+@estimator(kw_only=True)
+class OnlineBlocks(Growing):
+    """Base of the online models whose penalty sees blocks of weights; one adds `loss`, `_blocks`
+    and `_trims`.
+    """
+
+    fading_threshold: float = parameter(
+        0.0,
+        [NUMBER],
+        r"Extra threshold (rho in the paper), large at first, that fades as :math:`1 / \sqrt t`; "
+        "in units of the weights (the enhanced variant).",
+    )
+    eta: float | Auto = parameter(
+        "auto",
+        [ABOVE, AUTO],
+        r'Size of the steps, 1 over the gamma of the paper. "auto" makes :math:`\beta_t = \frac12 '
+        r"\max_i \|x_i\|^2 \sqrt{1 + t / t_0}` over the rows so far (17/16 of it with an "
+        "intercept, which has steps of its own), times the most groups that a column is in.",
+    )
+    t0: float | Auto = parameter(
+        "auto",
+        [NUMBER, AUTO],
+        'Rows before the steps begin to fall. "auto" is 30000 with an automatic `eta` (0.3 times '
+        "the total of rows is a good value, passes counted), else 0, the update as published.",
+    )
+    _contents: ClassVar[dict] = {"_engine": part(GroupEngine, "columns", "outputs")}
+    _couples_outputs = True  # a block holds all outputs of its columns
+
+    # ------------------------------------------------------------------ terms
+    def _blocks(self, n_columns: int) -> Blocks:
+        """Groups of so many columns."""
+        raise NotImplementedError
+
+    def _trims(self) -> bool:
+        """Whether L1 takes from single cells."""
+        raise NotImplementedError
+
+    def _loss(self):
+        return loss_of(self)
+
+    def _options_of(self, whole: bool) -> Options:
+        """Terms and flags from the parameters."""
+        step, automatic = self._step()
+        auto_alpha = is_auto(self.alpha)
+        kind = SparseGroup if self._trims() or self.fading_threshold else GroupL2
+        penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
+        terms = (self._loss(), penalty, DualAveraging(float(self.fading_threshold)), step)
+        flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
+        return Options(terms, flags, whole)
+
+    def _step(self) -> tuple[InverseSqrt, bool]:
+        """The step whose size is eta / sqrt(t + t0), and whether it is automatic: then in units of
+        1 / (squared norm of the longest row).
+        """
+        automatic = is_auto(self.eta)
+        t0 = (HORIZON if automatic else 0.0) if is_auto(self.t0) else float(self.t0)
+        if automatic and t0 == 0.0:
+            raise ValueError(
+                "t0=0 leaves eta='auto' without a scale (its steps would begin infinitely long); "
+                "pass an eta, or t0 above 0."
+            )
+        if automatic:
+            return InverseSqrt(1.0 / (0.5 / t0**0.5 * (1.0 + t0) ** 0.5), 1.0 + t0), True
+        return InverseSqrt(float(self.eta) / (1.0 + t0) ** 0.5, 1.0 + t0), False
+
+    # ------------------------------------------------------------------ engines
+    def _begun(self, options: Options, targets, n_features: int) -> GroupEngine:
+        blocks = self._blocks(n_features)
+        engine = GroupEngine(options.terms, options.flags, n_features, targets.outputs, blocks)
+        engine.softmax = excludes(targets)
+        return engine
+
+    def _renewed(self, engine: Any, options: Options, targets, n_features: int) -> Any:
+        """An engine with today's terms, columns and groups; on a copy, since its shapes may change.
+
+        A fit, even a warm one, looks at the groups again; a stream keeps those of its first call.
+        """
+        engine, quick = copy(engine), engine.quick
+        engine.terms, engine.flags = options.terms, options.flags
+        if n_features > engine.features:
+            engine = engine.grown(n_features)
+        if options.whole or engine.features > engine.grouped:
+            engine.take_blocks(self._blocks(engine.features))
+        if quick != engine.quick:
+            engine.renew()
+        engine.softmax = excludes(targets)
+        return engine
+
+    # ------------------------------------------------------------------ words and constants
+    def _diverged(self):
+        raise FloatingPointError(
+            f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the "
+            "steps are too long for this data. "
+            "Use eta='auto', a smaller eta, a larger t0, or scale the columns."
+        )
+
+    def _advice(self):
+        return "Lower alpha or fading_threshold, or pass alpha='auto'."
+
+    @property
+    def resolved_params_(self):
+        """The automatic constants as they stand after the rows seen so far."""
+        engine = self._fitted("resolved_params_")
+        beta, alpha = engine.constants()
+        t0 = engine.terms[3].delay - 1.0
+        # Rows of zeros alone have no scale, and make no steps.
+        eta = (max(engine.ledger[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
+        return {"alpha": float(alpha), "eta": float(eta), "t0": float(t0)}

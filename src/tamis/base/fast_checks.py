@@ -1,0 +1,313 @@
+"""Looks at input before scikit-learn's, or in their place: its search for frames takes longer than
+to learn a row.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import column_or_1d, validation
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+
+from tamis.system.memory import check_memory
+
+_SPARSE_WAY_OUT = (
+    "Rebuild the matrix from its rows and columns (scipy.sparse.coo_array) or read it again."
+)
+_NUMBERS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def is_plain(X) -> bool:
+    """Whether X has neither names nor anything else to find or to change."""
+    if type(X) is np.ndarray:
+        sound = X.ndim == 2 and X.flags.c_contiguous
+    else:
+        sound = type(X) in (sp.csr_array, sp.csr_matrix) and X.ndim == 2
+    return sound and X.dtype in _NUMBERS and X.shape[0] > 0 and X.shape[1] > 0
+
+
+def is_known(model, X, grow: bool) -> bool:
+    """Whether plain X is as a model without names knows it from earlier calls."""
+    return (grow or X.shape[1] == model.n_features_in_) and "feature_names_in_" not in vars(model)
+
+
+def is_vector(values) -> bool:
+    """Whether values are as loops read them."""
+    return type(values) is np.ndarray and values.dtype == np.float64 and values.ndim == 1
+
+
+# --------------------------------------------------------------------------- sparse matrices
+def check_sparse(X, name: str = "X", *, indices: bool = True) -> None:
+    """Refuse a sparse matrix whose arrays do not fit together, before compiled code reads them.
+
+    SciPy's own conversions read past the end of such arrays. Without `indices` those of a CSR
+    matrix are left to a caller who looks at them with the numbers, in one pass.
+    """
+    if not sp.issparse(X):
+        return
+    kind = f"sparse {name} in {X.format.upper()} format"
+    if X.format == "coo":
+        for axis, coordinates in enumerate(X.coords):
+            said = "row" if axis == 0 and X.ndim > 1 else "column"
+            _check_whole(f"{kind}: {said}", coordinates)
+            _check_range(f"{kind}: {said}", coordinates, X.shape[axis])
+            _check_lengths(kind, len(X.data), len(coordinates))
+    elif X.format in ("csr", "csc", "bsr"):
+        _check_compressed(X, kind, indices or X.format != "csr")
+    elif X.format == "dia":
+        _check_whole(f"{kind}: offsets", X.offsets)
+        _check_lengths(kind, len(X.data), len(X.offsets))
+    elif X.format == "lil":
+        _check_lengths(kind, len(X.rows), X.shape[0])
+        _check_lengths(kind, len(X.data), X.shape[0])
+        for columns, values in zip(X.rows, X.data, strict=True):
+            _check_lengths(kind, len(values), len(columns))
+        check_sparse(X.tocsr(), name)
+
+
+def _check_compressed(X, kind: str, indices: bool) -> None:
+    """Pointers, and indices where they are wanted, of a matrix by rows, columns or blocks."""
+    _check_whole(f"{kind}: indptr", X.indptr)
+    _check_whole(f"{kind}: indices", X.indices)
+    shape = X.shape if X.ndim > 1 else (1, *X.shape)
+    block = X.blocksize if X.format == "bsr" else (1, 1)
+    major, minor = (1, 0) if X.format == "csc" else (0, 1)
+    pointers, stored = X.indptr, len(X.indices)
+    if len(pointers) != shape[major] // block[major] + 1:
+        raise ValueError(
+            f"{kind}: indptr has {len(pointers)} entries for {shape[major]} "
+            f"{'columns' if major else 'rows'}. {_SPARSE_WAY_OUT}"
+        )
+    if pointers[0] != 0 or pointers[-1] > stored or (pointers[1:] < pointers[:-1]).any():
+        raise ValueError(
+            f"{kind}: indptr must start at 0, never fall and end at most at {stored}, the "
+            f"number of stored entries. {_SPARSE_WAY_OUT}"
+        )
+    _check_lengths(kind, len(X.data), stored)
+    if indices:
+        said = f"{kind}: {'column ' if X.format == 'csr' else ''}index"
+        _check_range(said, X.indices[: pointers[-1]], shape[minor] // block[minor])
+
+
+def _check_whole(what: str, numbers) -> None:
+    if numbers.dtype not in (np.int32, np.int64):
+        raise ValueError(
+            f"{what} of type {numbers.dtype}, where SciPy uses int32 or int64. {_SPARSE_WAY_OUT}"
+        )
+
+
+def _check_range(what: str, coordinates, limit: int) -> None:
+    if len(coordinates) and (coordinates.min() < 0 or coordinates.max() >= limit):
+        bad = coordinates[(coordinates < 0) | (coordinates >= limit)][0]
+        raise ValueError(f"{what} {bad} is outside 0..{limit - 1}. {_SPARSE_WAY_OUT}")
+
+
+def _check_lengths(kind: str, values: int, indices: int) -> None:
+    if values != indices:
+        raise ValueError(f"{kind}: {values} values for {indices} indices. {_SPARSE_WAY_OUT}")
+
+
+def dense(matrix, name: str = "y") -> Any:
+    """A sparse matrix as an array, anything else as it is."""
+    if not hasattr(matrix, "toarray"):
+        return matrix
+    check_sparse(matrix, name)
+    check_memory(
+        f"sparse {name} of shape {matrix.shape} as an array",
+        math.prod(matrix.shape) * matrix.dtype.itemsize,
+        "It is made dense here: take fewer rows or columns at a time.",
+    )
+    return matrix.toarray()
+
+
+def check_array(X, **options) -> Any:
+    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    name = options.get("input_name") or "X"
+    check_input(X, name)
+    if not options.get("ensure_2d", True):
+        _refuse_single(X, name)
+    with within_float(name):
+        return validation.check_array(with_gaps(X), **options)
+
+
+def validate_data(model, X, y="no_validation", **options) -> Any:
+    """scikit-learn's function of that name, which would convert unsound sparse matrices."""
+    check_input(X)
+    check_sparse(y, "y")
+    if not isinstance(y, str):  # scikit-learn's word for no targets at all
+        _refuse_single(y, "y")
+    with within_float("X or y"):
+        return validation.validate_data(model, with_gaps(X), with_gaps(y), **options)
+
+
+def with_gaps(values) -> Any:
+    """Masked entries of an array as NaN, which scikit-learn sees; it drops the mask."""
+    if not (isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values)):
+        return values
+    kind = values.dtype.kind
+    dtype = np.result_type(values.dtype, np.float32) if kind in "biuf" else np.dtype(object)
+    return np.ma.filled(values.astype(dtype), np.nan)
+
+
+def check_input(X, name: str = "X") -> None:
+    """Refuse unsound sparse matrices, and frames without columns or with two of one name."""
+    check_sparse(X, name)
+    # Arrow calls the arrays themselves columns.
+    columns = getattr(X, "column_names" if hasattr(X, "column_names") else "columns", None)
+    if columns is None or callable(columns) or sp.issparse(X):
+        return
+    counts = Counter(columns)
+    if not counts:
+        raise ValueError(f"{name} is a frame without columns.")
+    repeated = [column for column, count in counts.items() if count > 1]
+    if repeated:
+        raise ValueError(
+            f"{name} has {counts[repeated[0]]} columns named {repeated[0]!r}. Rename all but one, "
+            "or pass the numbers without names (X.to_numpy())."
+        )
+
+
+def _refuse_single(values, name: str) -> None:
+    if getattr(values, "shape", None) == () or np.isscalar(values):
+        raise ValueError(
+            f"{name} is a single value, {values!r}. Pass one a row, as a list or an array."
+        )
+
+
+@contextmanager
+def within_float(name: str) -> Iterator[None]:
+    """Say what whole numbers beyond all floats are."""
+    try:
+        yield
+    except OverflowError:
+        raise ValueError(
+            f"{name} holds a whole number beyond 1e308, which no float holds. Divide by a "
+            "constant, or leave such rows out."
+        ) from None
+
+
+# --------------------------------------------------------------------------- targets
+def along_one(y) -> Any:
+    """Targets along one axis; scikit-learn would drop a mask."""
+    if type(y) is np.ndarray and y.ndim == 1 and y.dtype.kind in "biufU":
+        return y
+    if np.ma.is_masked(y):
+        raise ValueError("Input y contains NaN: entries are masked. Leave out the rows of these.")
+    return column_or_1d(y, warn=True)
+
+
+def kind_of_targets(y) -> str:
+    """scikit-learn's word for what y holds; numbers that no integer can hold are no cause for a
+    warning.
+    """
+    check_sparse(y, "y")
+    _refuse_single(y, "y")
+    with np.errstate(invalid="ignore"):
+        return type_of_target(y)
+
+
+def check_classes(y) -> None:
+    """Refuse targets that are no classes, in scikit-learn's words."""
+    with np.errstate(invalid="ignore"):
+        check_classification_targets(y)
+
+
+def refuse_none(y, name: str) -> None:
+    """Refuse rows without targets."""
+    if y is None:
+        raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+
+
+def distinct(classes) -> np.ndarray:
+    """Classes, ascending; none at all, None and numbers beside words are refused."""
+    classes = list(classes) if isinstance(classes, list | tuple | set) else np.asarray(classes)
+    values = np.ravel(np.array(classes, dtype=object)).tolist()
+    if not values:
+        raise ValueError("classes is empty. Name two classes at least.")
+    if len({isinstance(one, str) for one in values}) > 1 or any(one is None for one in values):
+        raise ValueError(f"classes {values[:10]} are of two kinds; all must be numbers, or words.")
+    return np.unique(classes)
+
+
+def check_kind(y: np.ndarray, classes: np.ndarray) -> None:
+    """Refuse words where classes are numbers, and numbers where they are words."""
+    if isinstance(y[:1].tolist()[0], str) != isinstance(classes[:1].tolist()[0], str):
+        raise ValueError(
+            f"y holds {y[:5].tolist()}, of another kind than classes_ {classes[:10].tolist()}; all "
+            "must be numbers, or all words."
+        )
+
+
+def check_length(y, n_rows: int) -> None:
+    """Refuse another number of targets than of rows."""
+    if len(y) != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[n_rows, len(y)]}"
+        )
+
+
+def check_scores(X, outputs: int, what: str = "the scores") -> None:
+    """Refuse a number for each row and output where memory has no room for them."""
+    rows = X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, list | tuple) else 0
+    check_memory(
+        f"{what} of {rows:,} rows and {outputs:,} outputs",
+        8 * rows * outputs,
+        "Take the rows in smaller pieces, or fewer classes or targets.",
+    )
+
+
+def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
+    """Cuts of a chunk where a class is met for the first time: a class exists from its first row
+    on, not from its chunk on.
+    """
+    if getattr(y, "ndim", 1) != 1 or hasattr(y, "tocsr"):
+        return [(0, n_rows)]
+    y = along_one(np.asarray(y))
+    check_length(y, n_rows)
+    values, starts = np.unique(y, return_index=True)
+    starts = np.sort(starts[~np.isin(values, known)])
+    if positive:
+        if len(starts) and 1 <= len(known) <= 2:
+            raise ValueError(
+                "With positive=True a model of two classes cannot be turned into one of more; "
+                "name all classes in the first partial_fit call."
+            )
+        return [(0, n_rows)]
+    return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))
+
+
+def refuse_collection(model, X) -> None:
+    """Refuse a collection of dask, which NumPy would pull whole to this machine in silence."""
+    graph = getattr(X, "__dask_graph__", None)
+    if graph is None or isinstance(X, type) or graph() is None:
+        return
+    kind, name = type(X), type(model).__name__
+    raise TypeError(
+        f"{name} takes arrays of this machine, and {kind.__module__}.{kind.__qualname__} is a "
+        f"collection of dask. Pass it to tamis.distributed.fit(model, ...), which learns where its "
+        "partitions lie, or call its compute() first if it fits into memory."
+    )
+
+
+def by_reading(model, X):
+    """A frame as rows, by the columns of the file that the model was trained from, if it was."""
+    reading = vars(model).get("reading_")
+    return X if reading is None or not hasattr(reading, "rows") else reading.rows(X)
+
+
+def checked(model, X, **options):
+    """X after scikit-learn's checks; where it holds words, the way out is told."""
+    try:
+        return validate_data(model, X, **options)
+    except ValueError as error:
+        if "convert string" not in str(error):
+            raise
+        raise ValueError(
+            f"X holds words ({error}). tamis.Table() makes columns of words, dates and gaps: "
+            f"make_pipeline(tamis.Table(), {type(model).__name__}()).fit(X, y)."
+        ) from None

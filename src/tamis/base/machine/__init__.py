@@ -1,1 +1,0 @@
-"""The machine: threads, files, the terminal."""

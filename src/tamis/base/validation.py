@@ -1,0 +1,362 @@
+"""The border: user arrays in, trusted arrays out. Every message about bad input is born here."""
+
+import sys
+import warnings
+from numbers import Real
+from typing import NoReturn
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _get_feature_names, assert_all_finite
+
+from tamis.base.fast_checks import (
+    by_reading,
+    check_array,
+    check_sparse,
+    checked,
+    is_known,
+    is_plain,
+    is_vector,
+    refuse_collection,
+    validate_data,
+    within_float,
+)
+from tamis.numerics.csr import (
+    NOTHING,
+    Csr,
+    count_nonzeros,
+    frozen,
+    has_duplicates,
+    inspect_rows,
+    inspect_values,
+    pack_nonzeros,
+)
+
+# Numbers are learned from between these two sizes: their fourth powers, times weights as large, and
+# the inverses of all that stay inside float64.
+LARGEST, SMALLEST = 1e50, 1e-50
+_RESCALE = "Rescale the columns, for instance with sklearn.preprocessing.MaxAbsScaler."
+
+
+def _limits(word, number) -> tuple:
+    """Type, mask, smallest and largest as integers, as far as the type of numbers reaches."""
+    reach = np.finfo(number)
+    ends = [
+        number(max(SMALLEST, float(reach.smallest_subnormal))),
+        number(min(LARGEST, float(reach.max))),
+    ]
+    return word, word(np.iinfo(word).max >> 1), *(end.view(word) for end in ends)
+
+
+_BITS = {8: _limits(np.uint64, np.float64), 4: _limits(np.uint32, np.float32)}
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's own line, however deep the call."""
+    frame, depth = sys._getframe(1), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in (
+        "tamis",
+        "sklearn",
+    ):
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth)
+
+
+def half_fitted(model) -> NotFittedError:
+    """The error of a look at a model whose parts do not fit together: loops would read past the end
+    of its arrays.
+    """
+    return NotFittedError(
+        f"This {type(model).__name__} is half fitted: its last fit failed, or another thread is "
+        "fitting it, to other columns, classes or tasks than "
+        "before. Fit it again; between threads, ask a copy (copy.deepcopy beforehand), or put a "
+        "lock around the calls."
+    )
+
+
+# --------------------------------------------------------------------------- matrices
+def take_matrix(model, X, *, reset: bool, grow=False, chunk=False, ordered=True):
+    """X as a trusted `Csr`, with scikit-learn's checks of shape and names done on the way.
+
+    Numbers larger in size than `LARGEST` are refused; those smaller than `SMALLEST` count as 0, and
+    where a fit (`reset`) has no others that is refused as well. A `chunk` of a stream may be all
+    that small: its neighbours need not be. Columns are sorted in each row where `ordered`.
+    """
+    X, fit = _validated(model, X, reset, grow), reset and not chunk
+    if sp.issparse(X):
+        return _from_csr(X, fit=fit, ordered=ordered)
+    return _from_dense(_sized(model, X, fit=fit))
+
+
+def take_blocks(model, X, *, reset: bool, chunk: bool = False):
+    """Like `take_matrix`, but dense X stays a dense array, read-only: for methods that hand it to
+    BLAS.
+    """
+    X, fit = _validated(model, X, reset, False), reset and not chunk
+    return _from_csr(X, fit=fit) if sp.issparse(X) else frozen(_sized(model, X, fit=fit))
+
+
+def _validated(model, X, reset: bool, grow: bool):
+    """X after scikit-learn's checks; the numbers themselves are looked at later."""
+    X = X if reset else by_reading(model, X)
+    if is_plain(X) and (reset or is_known(model, X, grow)):
+        check_sparse(X, indices=False)  # these are looked at with the numbers
+        if reset:
+            model.n_features_in_ = X.shape[1]
+            vars(model).pop("feature_names_in_", None)
+        return X
+    refuse_collection(model, X)
+    types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
+    options = {"dtype": types, "ensure_all_finite": False, **form}
+    if grow and not reset:
+        found = _take_grown(model, X, options)
+    else:
+        found = checked(model, X, reset=reset, **options)
+    if sp.issparse(X) and X.format != "csr":
+        found.sum_duplicates()  # a copy, in whatever order the other form had
+    return found
+
+
+def take_columns(model, X, *, reset: bool):
+    """X as batch solvers read it, with the same checks: float64, a NumPy array or a CSC array
+    without duplicates or stored zeros.
+    """
+    options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
+    X = X if reset else by_reading(model, X)
+    refuse_collection(model, X)
+    if not sp.issparse(X):
+        return _sized(model, checked(model, X, **options), fit=reset)
+    if X.format != "csc":
+        return take_matrix(model, X, reset=reset).scipy().astype(np.float64).tocsc()
+    # The rows of its transpose are looked at, and nothing is sorted anew.
+    X = validate_data(model, X, accept_sparse="csc", **options)
+    return _from_csr(X.T, fit=reset, turned=True).scipy().T
+
+
+def _take_grown(model, X, options):
+    """Like `validate_data`, but columns may be added at the right, or be missing there."""
+    names = _get_feature_names(X)
+    known = getattr(model, "feature_names_in_", None)
+    if names is not None and known is not None:
+        common = min(len(names), len(known))
+        if list(names[:common]) != list(known[:common]):
+            at = next(k for k in range(common) if names[k] != known[k])
+            raise ValueError(
+                f"column {at} is named {names[at]!r}, but was {known[at]!r} in earlier calls; "
+                "with grow=True new columns go to the right of the known ones."
+            )
+    elif (names is None) != (known is None):
+        said = (
+            "has column names, but earlier calls had none"
+            if known is None
+            else "has no column names, but earlier calls had"
+        )
+        warn_user(f"X {said}.", UserWarning)
+        if known is not None and X.shape[1] > len(known):
+            raise ValueError(
+                "X has new columns without names; pass a DataFrame as in earlier calls."
+            )
+    return check_array(X, estimator=model, input_name="X", **options)
+
+
+def note_columns(model, X, width: int) -> None:
+    """Remember columns that `grow` has added; called once nothing can go wrong any more."""
+    if width > model.n_features_in_:
+        model.n_features_in_ = width
+        names = _get_feature_names(X)
+        if names is not None:
+            model.feature_names_in_ = np.asarray(names, dtype=object)
+
+
+def _from_csr(X, *, fit: bool = False, turned: bool = False, ordered: bool = True) -> Csr:
+    """Trusted rows from a SciPy CSR matrix or array; copied only if something must be mended.
+
+    `turned`: its rows are the user's columns.
+    """
+    index_type = np.uint64 if X.indices.dtype.itemsize == 8 else np.uint32
+    word, *limits = _BITS[X.data.dtype.itemsize]
+    indptr = frozen(X.indptr.astype(np.uint64))
+    indices = frozen(np.require(X.indices, requirements=["C", "A"])).view(index_type)
+    data = frozen(np.require(X.data, requirements=["C", "A"]))
+    bits, width = data.view(word), np.uint64(X.shape[1])
+    _, wild, unsorted, small, large = inspect_rows(indptr, indices, bits, *limits, width)
+    if wild:
+        check_sparse(X)
+    if large:
+        stored = data[: int(indptr[-1])]
+        _check_finite(stored, None, "X")
+        cell = int(np.abs(stored).argmax())
+        at = (int(np.searchsorted(indptr, cell, side="right")) - 1, int(indices[cell]))
+        _refuse_large(stored[cell], at[::-1] if turned else at)
+    tangled = unsorted and (ordered or has_duplicates(indptr, indices))
+    if small or tangled:
+        X = X.copy()
+        if tangled:  # else rows keep their order, whatever small numbers stand beside them
+            X.sum_duplicates()
+        if fit:
+            _check_some(X.data)
+        X.data[np.abs(X.data) < SMALLEST] = 0.0
+        X.eliminate_zeros()
+        return _from_csr(X, turned=turned, ordered=ordered)
+    return Csr(data, indices, indptr, X.shape[1])
+
+
+def _sized(model, X, *, fit: bool):
+    """Dense X, its numbers looked at; copied only where some of them are so small that they count
+    as 0.
+    """
+    X = np.require(X, requirements=["A"])
+    word, *limits = _BITS[X.itemsize]
+    small, large = inspect_values(frozen(X.ravel(order="K")).view(word), *limits)
+    if large:
+        _check_finite(X, model, "X")
+        at = np.unravel_index(int(np.abs(X).argmax()), X.shape)
+        _refuse_large(X[at], at)
+    if not small:
+        return X
+    if fit:
+        _check_some(X)
+    return np.where(np.abs(X) < SMALLEST, 0.0, X)
+
+
+def check_sizes(X) -> None:
+    """Refuse numbers that models would refuse, before rows are split or drawn: the message then
+    names the user's own row.
+    """
+    if X.dtype.itemsize not in _BITS or X.dtype.kind != "f":
+        assert_all_finite(X.data if sp.issparse(X) else X, input_name="X")
+    elif sp.issparse(X):
+        _from_csr(X, fit=True)
+    else:
+        _sized(None, X, fit=True)
+
+
+def check_matrix_size(name: str, matrix: np.ndarray) -> None:
+    """Refuse a matrix among the parameters that holds numbers which are refused in X."""
+    largest = np.abs(matrix).max(initial=0.0)
+    if largest > LARGEST:
+        raise ValueError(
+            f"{name} holds a number of size {largest:g}; those above {LARGEST:g} are refused. "
+            "Divide it by a constant."
+        )
+
+
+def _check_finite(values, model, name: str) -> None:
+    """Refuse nans and infinities in scikit-learn's words; its own first look, a sum, is for numbers
+    whose sum is finite.
+    """
+    if not np.isfinite(values).all():
+        assert_all_finite(
+            values, estimator_name=None if model is None else type(model).__name__, input_name=name
+        )
+
+
+def _refuse_large(value, at) -> NoReturn:
+    raise ValueError(
+        f"X holds {value:g} in row {at[0]}, column {at[1]}; numbers larger in size than "
+        f"{LARGEST:g} are refused. {_RESCALE}"
+    )
+
+
+def _check_some(values) -> None:
+    """Refuse numbers of a fit that are not all 0, but all count as 0."""
+    largest = np.abs(values).max(initial=0.0)
+    if 0.0 < largest < SMALLEST:
+        raise ValueError(
+            f"the largest number of X is {largest:g} in size, and those smaller than {SMALLEST:g} "
+            f"count as 0: nothing is left. {_RESCALE}"
+        )
+
+
+def _from_dense(X) -> Csr:
+    """Trusted rows from a dense array."""
+    X = frozen(np.ascontiguousarray(X))
+    indptr = np.empty(X.shape[0] + 1, dtype=np.uint64)
+    count_nonzeros(X, indptr)
+    indices, data = np.empty(indptr[-1], dtype=np.uint32), np.empty(indptr[-1], dtype=X.dtype)
+    pack_nonzeros(X, indices, data)
+    return Csr(frozen(data), frozen(indices), frozen(indptr), X.shape[1])
+
+
+# --------------------------------------------------------------------------- weights, parameters
+def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarray:
+    """Row weights as float64, length 0 meaning none.
+
+    Negative and huge ones, and with `some` all zeros, are refused; tiny ones count as 0.
+    """
+    if sample_weight is None:
+        return NOTHING
+    if isinstance(sample_weight, Real):
+        with within_float("sample_weight"):
+            sample_weight = np.full(n_rows, float(sample_weight))
+    weights = np.asarray(sample_weight) if isinstance(sample_weight, list) else sample_weight
+    if not is_vector(weights) or not np.isfinite(weights).all():
+        weights = check_array(
+            sample_weight,
+            ensure_2d=False,
+            dtype=np.float64,
+            input_name="sample_weight",
+            ensure_min_samples=0,
+        )
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
+    if len(weights) != n_rows:
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!")
+    if (weights < 0).any():
+        raise ValueError(
+            f"sample_weight has a negative entry, {weights.min():g} at row "
+            f"{int(weights.argmin())}; weights must be 0 or more."
+        )
+    if (weights > LARGEST).any():
+        row = int(weights.argmax())
+        raise ValueError(
+            f"sample_weight holds {weights[row]:g} in row {row}; weights above {LARGEST:g} are "
+            "refused. Divide all of them by their mean."
+        )
+    largest = weights.max(initial=0.0)
+    if some and largest < SMALLEST:
+        tiny = (
+            f" Its largest is {largest:g}, and those below {SMALLEST:g} count as 0; divide all of "
+            "them by their mean."
+            if largest > 0.0
+            else ""
+        )
+        raise ValueError(f"Sample weights must contain at least one non-zero number.{tiny}")
+    return frozen(np.where(weights < SMALLEST, 0.0, weights))
+
+
+def take_numbers(model, y, *, whole: bool, sparse: bool = False):
+    """Numeric targets as float64, with `sparse` also as a CSC array, between the same limits as X;
+    `whole` as `fit` in `take_matrix`.
+    """
+    form = {
+        "accept_sparse": "csc" if sparse else False,
+        "ensure_2d": False,
+        "ensure_all_finite": False,
+    }
+    y = np.asarray(y) if isinstance(y, list | tuple) else y
+    if not is_vector(y) or not len(y):
+        y = check_array(y, dtype=np.float64, input_name="y", estimator=model, **form)
+    values = y.data if sp.issparse(y) else y
+    _check_finite(values, model, "y")
+    sizes = np.abs(values)
+    largest = sizes.max(initial=0.0)
+    if largest > LARGEST:
+        at = int(sizes.argmax())
+        row = y.indices[at] if sp.issparse(y) else np.unravel_index(at, y.shape)[0]
+        raise ValueError(
+            f"y holds {values.ravel()[at]:g} in row {row}; targets larger in size than {LARGEST:g} "
+            "are refused. Divide y by a constant."
+        )
+    small = (sizes < SMALLEST) & (sizes > 0.0)
+    if not small.any():
+        return y
+    if whole and largest < SMALLEST:
+        raise ValueError(
+            f"the largest target is {largest:g} in size, and those below {SMALLEST:g} count as 0: "
+            "nothing is left. Multiply y by a constant."
+        )
+    y = y.copy()
+    (y.data if sp.issparse(y) else y)[small] = 0.0
+    return y

@@ -1,0 +1,276 @@
+"""A fair comparison: tuning inside the training rows, many runs, error, size and stability."""
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ParameterGrid, train_test_split
+from sklearn.utils import check_random_state, indexable
+
+from tamis.base.fast_checks import check_array, check_classes, with_gaps
+from tamis.base.validation import check_sizes
+from tamis.evaluation.checks import refuse_unknown
+from tamis.evaluation.comparison import Record, plain
+from tamis.evaluation.comparison_checks import compared_checks
+from tamis.evaluation.comparison_fits import (
+    Candidate,
+    Clock,
+    Grid,
+    Sides,
+    pick_settings,
+    repeat_runs,
+    tune_candidates,
+)
+from tamis.selection.agreement import selection_kappa, selection_stability
+from tamis.selection.supports import Matrix
+
+
+def compare(
+    models: dict[str, BaseEstimator] | list[BaseEstimator],
+    X: Matrix,
+    y: ArrayLike,
+    *,
+    X_test: Matrix | None = None,
+    y_test: ArrayLike | None = None,
+    test_size: float = 0.3,
+    runs: int = 10,
+    subsample: float | None = None,
+    tune: Mapping[str, Grid] | None = None,
+    folds: int = 4,
+    keep_supports: bool = False,
+    names: Sequence[str] | None = None,
+    silence: Collection[str] = (),
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+    verbose: bool | Literal["auto"] = "auto",
+) -> Record:
+    """Compare models by error, share of features kept, stability of the selection, and time.
+
+    The protocol is the same for all. Models with a grid in `tune` are tuned inside the training
+    rows, on the same folds, and give two picks: the setting of *least* error, and the *sparse* one,
+    which keeps the fewest features among those within one standard error of it. (Where they are the
+    same there is one pick, "least, sparse".) Then each pick is fitted `runs` times, on all training
+    rows in a new random order or, with `subsample`, on so large a random share of them, and judged
+    on the test rows, which take no part in any choice.
+
+    Deviations are over the runs: they do not include the sampling error of the test rows. Kappa
+    over orders says that the selection does not hang on chance inside the method; only over
+    subsamples does it say something about other data.
+
+    Parameters
+    ----------
+    models : dict of {str: estimator} or list of estimators
+        What to compare: classifiers or regressors that say what they kept (`coef_`, `support_` or
+        `get_support`), or pipelines of such.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        Rows.
+    y : array-like of shape (n_samples,)
+        Targets.
+    X_test, y_test : array-like or None, default=None
+        Test rows. None holds out a share of X, by class where y has classes.
+    test_size : float, default=0.3
+        Share held out where no test rows are given.
+    runs : int, default=10
+        Fits of each pick.
+    subsample : float or None, default=None
+        Share of the training rows of a run, by class where y has classes. None takes all, in a new
+        order.
+    tune : dict of {str: dict or list of dict} or None, default=None
+        Grid of parameters of each model to tune, as for `sklearn.model_selection.ParameterGrid`.
+    folds : int, default=4
+        Folds of the tuning.
+    keep_supports : bool, default=False
+        Whether `runs` of the record hold the indices kept.
+    names : sequence of str or None, default=None
+        Names of the columns, for checks that speak of some. None takes those of a frame.
+    silence : collection of str, default=()
+        Codes of checks that shall not run.
+    random_state : int, RandomState instance or None, default=None
+        Seed of split, folds, orders, subsamples and models.
+    n_jobs : int or None, default=None
+        Fits at a time, by joblib. Figures other than times do not depend on it.
+    verbose : bool or "auto", default="auto"
+        Progress bar: "auto" shows it on a terminal after three seconds.
+
+    Returns
+    -------
+    record : Record
+        Plain data: rows, runs, settings, seeds, versions, and checks of the data: better than
+        guessing, rare or small classes, units, equal rows, leaks.
+
+    See Also
+    --------
+    selection_stability : The stability of the table's column.
+    StabilitySelector : Selection with a bound on false features.
+
+    References
+    ----------
+    Y. Ma and T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machine
+    Learning Research 18, 2018.
+
+    Examples
+    --------
+    >>> from tamis import FTRLClassifier, RDAClassifier, compare
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=600, n_features=1000, random_state=0)
+    >>> passes = {"max_iter": 5, "tol": None}
+    >>> models = {"FTRL": FTRLClassifier(**passes), "RDA": RDAClassifier(**passes)}
+    >>> tune = {"RDA": {"alpha": [1e-4, 1e-3, 1e-2]}}
+    >>> record = compare(models, X, y, tune=tune, runs=4, random_state=0)
+    >>> [row["model"] for row in record.rows]
+    ['FTRL', 'RDA']
+    >>> record.rows[1]["pick"], record.rows[1]["params"]
+    ('least, sparse', {'alpha': 0.001})
+    >>> ftrl, rda = record.rows[:2]
+    >>> rda["kept"] < ftrl["kept"] / 5 and rda["error"] < ftrl["error"]
+    True
+    """
+    models, tune = _named(models), _grids(models, tune)
+    classes = _one_task(models)
+    _check_numbers(runs, subsample, folds, test_size)
+    refuse_unknown(silence)
+    base = int(check_random_state(random_state).randint(2**31 - 1))
+    names = getattr(X, "columns", None) if names is None else names
+    sides = _split(X, y, X_test, y_test, test_size, classes, base)
+    rows, width = sides.X.shape
+    candidates = [
+        Candidate(name, params) for name in models for params in ParameterGrid(tune.get(name, {}))
+    ]
+    seeds = [int(seed) for seed in np.random.SeedSequence((base, 1)).generate_state(runs)]
+    clock = Clock(sum(len(ParameterGrid(grid)) * folds for grid in tune.values()), n_jobs, verbose)
+    with warnings.catch_warnings(), clock:
+        warnings.filterwarnings("ignore", message=".*kept no feature.*")
+        warnings.filterwarnings("ignore", category=ConvergenceWarning)
+        tuned = tune_candidates(models, candidates, tune, sides, folds, classes, base, clock)
+        picks = [
+            pick
+            for name in models
+            for pick in pick_settings([c for c in tuned if c.model == name], name in tune)
+        ]
+        clock.expect(len(picks) * runs)
+        found = repeat_runs(models, picks, sides, subsample, seeds, classes, clock)
+    cost = {name: sum(c.seconds for c in tuned if c.model == name) for name in models}
+    record = Record(seeds=seeds)
+    for number, (pick, candidate) in enumerate(picks):
+        mine = found[number * runs : (number + 1) * runs]
+        settings = sum(c.model == candidate.model for c in tuned)
+        record.rows.append(_row(pick, candidate, mine, width, cost[candidate.model], settings))
+        for run, one in enumerate(mine):
+            which = {"model": candidate.model, "pick": pick, "run": run, "seed": seeds[run]}
+            support = one["support"].tolist() if keep_supports else None
+            record.runs.append(which | one | {"support": support})
+    record.settings = {
+        "task": "classification" if classes else "regression",
+        "runs": runs,
+        "subsample": subsample,
+        "folds": folds if tune else None,
+        "tune": plain({name: list(ParameterGrid(grid)) for name, grid in tune.items()}),
+        "rows": rows,
+        "test_rows": sides.X_test.shape[0],
+        "features": width,
+        "random_state": random_state if isinstance(random_state, int) else base,
+    }
+    checks = compared_checks(sides, models, record.rows, classes, names, silence)
+    record.checks = [check._asdict() for check in checks]
+    return record
+
+
+# --------------------------------------------------------------------------- what was asked
+def _named(models) -> dict[str, Any]:
+    """Models by name; a list is named by its classes."""
+    if isinstance(models, dict):
+        named = dict(models)
+    else:
+        named = {}
+        for model in models:
+            name, number = type(model).__name__, 2
+            while name in named:
+                name, number = f"{type(model).__name__} {number}", number + 1
+            named[name] = model
+    if not named:
+        raise ValueError("compare needs at least one model.")
+    for name, model in named.items():
+        if not hasattr(model, "fit") or not hasattr(model, "predict"):
+            raise TypeError(
+                f"model {name!r} must have fit and predict. Got {type(model).__name__}; put a "
+                "selector into a pipeline with a model."
+            )
+    return named
+
+
+def _grids(models, tune) -> dict:
+    tune, known = dict(tune or {}), set(_named(models))
+    unknown = [name for name in tune if name not in known]
+    if unknown:
+        raise ValueError(
+            f"tune names {unknown[0]!r}, which is not among the models {sorted(known)}."
+        )
+    return tune
+
+
+def _one_task(models) -> bool:
+    """Whether all are classifiers; a mixture is refused."""
+    kinds = {name: is_classifier(model) for name, model in models.items()}
+    if len(set(kinds.values())) > 1:
+        raise ValueError(f"classifiers and regressors cannot be compared with each other: {kinds}.")
+    return next(iter(kinds.values()))
+
+
+def _check_numbers(runs, subsample, folds, test_size):
+    for name, value, least in (("runs", runs, 2), ("folds", folds, 2)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(
+                f"The {name!r} parameter of compare must be a whole number of at least {least}. "
+                f"Got {value!r} instead."
+            )
+    for name, value in (("subsample", subsample), ("test_size", test_size)):
+        if value is not None and not 0.0 < value < 1.0:
+            raise ValueError(
+                f"The {name!r} parameter of compare must be a share between 0 and 1. Got {value!r} "
+                "instead."
+            )
+
+
+def _split(X, y, X_test, y_test, test_size, classes, base) -> Sides:
+    """Training and test rows, as arrays or CSR."""
+    if (X_test is None) != (y_test is None):
+        raise ValueError("give both of X_test and y_test, or neither.")
+    take = {"accept_sparse": "csr", "dtype": "numeric"}
+    X, y = check_array(X, input_name="X", **take), np.asarray(with_gaps(y))
+    check_sizes(X)
+    indexable(X, y)
+    if classes:
+        check_classes(y)
+    if X_test is None:
+        strata = y if classes else None
+        parts = train_test_split(X, y, test_size=test_size, random_state=base, stratify=strata)
+        return Sides(parts[0], parts[2], parts[1], parts[3])
+    X_test, y_test = check_array(X_test, input_name="X_test", **take), np.asarray(with_gaps(y_test))
+    indexable(X_test, y_test)
+    if X_test.shape[1] != X.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} features, but X_test has {X_test.shape[1]}.")
+    return Sides(X, y, X_test, y_test)
+
+
+def _row(pick, candidate, runs, width, tuning, n_candidates) -> dict:
+    """Means and deviations of one pick."""
+    stability = selection_stability([one["support"] for one in runs], width)
+    row = {"model": candidate.model, "pick": pick, "params": plain(candidate.params)}
+    for name in ("error", "kept", "seconds"):
+        values = [one[name] for one in runs]
+        row[name], row[f"{name}_sd"] = float(np.mean(values)), float(np.std(values, ddof=1))
+    row |= {"kappa": selection_kappa([one["support"] for one in runs], width)}
+    row |= {
+        "stability": stability.value,
+        "stability_low": stability.low,
+        "stability_high": stability.high,
+    }
+    return row | {
+        "tuning_seconds": tuning,
+        "candidates": n_candidates,
+        "tuning_error": candidate.error,
+    }

@@ -1,1 +1,0 @@
-"""Judging: how stable a selection is, which features to trust, and fair comparisons of models."""

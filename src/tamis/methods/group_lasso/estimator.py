@@ -1,0 +1,191 @@
+"""Batch group lasso and sparse group lasso."""
+
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.estimator import Taken, take
+from tamis.base.estimators.group_batch import BlockModel, Strength, smooth_loss_parameter
+from tamis.base.estimators.regressor import Regressor
+from tamis.base.parameters import BOOL, TermLike, estimator, one_of, parameter
+from tamis.base.targets import Targets
+from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
+from tamis.solvers.path.design import Design
+from tamis.solvers.path.inner.models import GramStore
+from tamis.solvers.path.losses import smooth_of
+from tamis.solvers.path.path import shown_path, solve_path, take_alphas
+from tamis.solvers.path.problem import Outcome, Problem, used
+from tamis.system.schema import apart, indices, listing
+
+
+@estimator(kw_only=True)
+class GroupedColumns(BlockModel):
+    """Batch models of one table whose columns are in groups."""
+
+    solver: str = parameter(
+        "auto",
+        [one_of("auto", "fista", "blocks")],
+        '"blocks": working sets of groups, solved by block coordinate descent and Newton steps on '
+        "the support, or by FISTA where they have too many weights of several outputs. "
+        '"fista": accelerated proximal gradient steps with restart on all groups not yet '
+        'screened. "auto" is "blocks".',
+    )
+    _contents: ClassVar[dict] = {
+        "groups_": listing(
+            apart(indices("members", below="columns", distinct=True), "columns"), "groups"
+        ),
+        "group_support_": indices("kept_groups", below="groups", increasing=True),
+    }
+    _attributes: ClassVar[str] = """\
+        groups_ : list of ndarray
+            The groups as arrays of columns: those given, then columns of no group, then columns
+            that are not penalised.
+        group_support_ : ndarray of int
+            Numbers of the kept groups."""
+
+    def _problem(self, taken: Taken, **beside) -> tuple[Targets, Problem]:
+        targets, weights = taken.targets, taken.weights / taken.weights.sum()
+        design = Design(taken.rows, weights, targets.outputs, self.fit_intercept)
+        smooth = smooth_of(self._loss(), targets, taken.columns, weights)
+        blocks = blocks_of(self, taken.rows.shape[1])
+        return targets, Problem(
+            design, smooth, blocks, self.fit_intercept, self.solver, GramStore()
+        )
+
+    def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
+        blocks = problem.blocks
+        starts, members = blocks.starts.astype(np.int64), blocks.members.astype(np.int64)
+        groups = [members[first:last] for first, last in pairwise(starts.tolist())]
+        found |= {"groups_": groups, "group_support_": np.flatnonzero(used(blocks, outcome.w))}
+        super()._show(targets, problem, outcome, **found)
+
+    def path(self, X, y, alphas=100, sample_weight=None):
+        """Solutions along falling strengths, each begun where the last one ended; the model itself
+        is not changed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        alphas : int or array-like, default=100
+            Strengths, or how many from the smallest that keeps nothing to a hundredth of it (a
+            twentieth with more columns than rows).
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        path : dict of ndarray
+            "alpha", "coef" of shape (n_alphas, n_outputs, n_features), "intercept", "dual_gap", and
+            "group_norm" of shape (n_alphas, n_groups).
+        """
+        model = clone(self)
+        model._validate_params()
+        model._loss()
+        _, problem = model._problem(take(model, X, y, sample_weight, layout=self._layout))
+        penalty = problem.penalty(self.positive)
+        given = take_alphas(alphas, problem, penalty)
+        outcomes = solve_path(problem, penalty, given, self.tol, self.max_iter)
+        return shown_path(problem, given, outcomes)
+
+
+@estimator(kw_only=True)
+class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
+    r"""The batch models of one strength.
+
+    Choose this {kind} for tables that fit into memory: one-hot columns, lags, pathways, where
+    members stand or fall together. For streams, files and very wide sparse rows there is
+    `OnlineGroupLasso{Kind}`. Columns are not scaled: scale them if their units differ.
+
+    Minimises
+
+    .. math:: \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(w^T x_i + b, y_i)
+       + \alpha \sum_g \big(a_g \|w_g\|_2 + r_g \|w_g\|_1\big)
+
+    with :math:`a_g = (1 - s) \sqrt{d_g}` and :math:`r_g = s` (`l1_ratio`) for a group of
+    :math:`d_g` columns. With several classes or targets a group holds the weights of all of them.
+    Where groups overlap, weights are sums of one vector a group, each with its own norm (the latent
+    form): a union of groups is kept. The duality gap certifies the solution.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    GroupLasso{Kind}CV : Chooses the strength by cross-validation.
+    OnlineGroupLasso{Kind} : The same penalty for streams.
+
+    References
+    ----------
+    M. Yuan and Y. Lin, "Model selection and estimation in regression with grouped variables",
+    Journal of the Royal Statistical Society B 68, 2006, equation 2.1; N. Simon, J. Friedman, T.
+    Hastie and R. Tibshirani, "A Sparse-Group Lasso", Journal of Computational and Graphical
+    Statistics 22, 2013, equation 3; E. Ndiaye, O. Fercoq, A. Gramfort and J. Salmon, "Gap Safe
+    Screening Rules for Sparsity Enforcing Penalties", Journal of Machine Learning Research 18,
+    2017, theorem 6; G. Obozinski, L. Jacob and J.-P. Vert, "Group Lasso with Overlaps: the Latent
+    Group Lasso approach", 2011, equation 4.
+    """
+
+    warm_start: bool = parameter(
+        False,
+        [BOOL],
+        "Whether `fit` begins at the last solution, where it has as many columns and outputs.",
+    )
+
+    def _start(self, problem: Problem):
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return None
+        coef = np.atleast_2d(self.coef_).T
+        same = coef.shape == (problem.blocks.n_columns, problem.design.outputs)
+        return problem.started(coef, self.intercept_) if same else None
+
+
+@estimator(kw_only=True)
+class GroupLassoClassifier(LikelyClassifier, GroupLasso):
+    """Batch classifier that keeps or drops whole groups of columns (group lasso, sparse group
+    lasso).
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import GroupLassoClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 12))
+    >>> y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=200) > 0
+    >>> model = GroupLassoClassifier(groups=np.arange(12) // 3, alpha=0.05).fit(X, y)
+    >>> model.group_support_.tolist()
+    [0]
+    """
+
+    loss: TermLike = smooth_loss_parameter("logistic")
+    _joint = True
+
+
+@estimator(kw_only=True)
+class GroupLassoRegressor(Regressor, GroupLasso):
+    """Batch regressor that keeps or drops whole groups of columns (group lasso, sparse group
+    lasso).
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import GroupLassoRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 12))
+    >>> y = X[:, :3] @ [1.0, -2.0, 1.5] + 0.1 * rng.normal(size=100)
+    >>> model = GroupLassoRegressor(groups=np.arange(12) // 3, alpha=0.1).fit(X, y)
+    >>> model.group_support_.tolist(), model.support_.tolist()
+    ([0], [0, 1, 2])
+    """
+
+    loss: TermLike = smooth_loss_parameter("squared_error")

@@ -1,0 +1,225 @@
+"""Batch group lasso that chooses its strength by cross-validation, within one standard error."""
+
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.estimator import take
+from tamis.base.estimators.group_batch import smooth_loss_parameter
+from tamis.base.estimators.regressor import Regressor
+from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
+from tamis.base.validation import warn_user
+from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights
+from tamis.methods.group_lasso.estimator import GroupedColumns
+from tamis.solvers.path.path import shown_path, solve_path, take_alphas
+from tamis.solvers.path.problem import Problem
+from tamis.solvers.path.solver import largest_alpha
+from tamis.solvers.selection import one_standard_error
+from tamis.system.schema import array, figure, number, record
+
+
+@estimator
+class Search:
+    """Models that choose a strength; stands left of those that say what a strength is about."""
+
+    alphas: Any = parameter(
+        100,
+        [COUNT, ARRAY],
+        "Strengths, or how many of them: geometric, from the smallest that keeps nothing to a "
+        "hundredth of it (a twentieth with more columns than rows).",
+    )
+    cv: Any = parameter(5, ["cv_object"], "Folds.", "int, splitter or iterable")
+    se: float = parameter(
+        1.0,
+        [NUMBER],
+        "How many standard errors of held-out loss to give up for fewer groups. 0 takes the "
+        "strength of least loss.",
+    )
+    n_jobs: int | None = parameter(None, [Integral, None], "Folds at a time, by joblib.")
+
+
+class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
+    r"""The batch models that choose their strength.
+
+    Choose this {kind} over `GroupLasso{Kind}` whenever the groups that are kept matter. `se=0` is
+    for prediction alone.
+
+    Minimises, for every strength of a falling grid and on every fold,
+
+    .. math:: \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(w^T x_i + b, y_i)
+       + \alpha \sum_g \big(a_g \|w_g\|_2 + r_g \|w_g\|_1\big)
+
+    each solution begun at the last one, and takes the largest strength whose held-out loss is
+    within `se` standard errors of the least: at the least loss itself too many groups are kept. All
+    rows are then fitted along the grid.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    GroupLasso{Kind} : The model itself.
+
+    References
+    ----------
+    M. Yuan and Y. Lin, "Model selection and estimation in regression with grouped variables",
+    Journal of the Royal Statistical Society B 68, 2006, equation 2.1, and the works that
+    `GroupLasso{Kind}` names.
+    """
+
+    _contents: ClassVar[dict] = {
+        "best_index_": number(int, least=0),
+        "path_": record(
+            {
+                "alpha": array("f8", "alphas", least=0.0),
+                "coef": array("f8", "alphas", "outputs", "columns"),
+                "intercept": array("f8", "alphas", "outputs"),
+                "dual_gap": array("f8", "alphas", finite=False),
+                "group_norm": array("f8", "alphas", "groups", finite=False),
+            }
+        ),
+        "cv_results_": record(
+            {
+                "alpha": array("f8", "alphas", least=0.0),
+                "split_test_loss": array("f8", "alphas", "folds", finite=False, order=None),
+                "mean_test_loss": array("f8", "alphas", finite=False),
+                "limit": figure(finite=False),
+            }
+        ),
+    }
+    _attributes: ClassVar[str] = """\
+        path_ : dict of ndarray
+            Solutions of all rows along all strengths, as the method `path` gives them.
+        cv_results_ : dict
+            "alpha", "split_test_loss" of shape (n_alphas, n_folds), "mean_test_loss" and "limit",
+            the least mean loss and `se` standard errors.
+        best_index_ : int
+            Place of `alpha_` among the strengths."""
+
+    def _fit(self, X, y, sample_weight, **beside):
+        """Take, cut into folds, solve their paths and that of all rows, show."""
+        self._validate_params()
+        self._loss()
+        taken = take(self, X, y, sample_weight, layout=self._layout)
+        targets, problem = self._problem(taken)
+        penalty = problem.penalty(self.positive)
+        alphas = take_alphas(self.alphas, problem, penalty)
+        largest = largest_alpha(problem, penalty)
+        given = (penalty, alphas, self.tol, self.max_iter, largest)
+        folds = self._folds(targets.strata(taken.columns), taken.kept)
+        jobs = (delayed(held_out_losses)(problem, *fold, *given) for fold in folds)
+        losses, gaps = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(jobs), strict=True))
+        losses = losses.T
+        best, limit = one_standard_error(losses, float(self.se))
+        outcomes = solve_path(problem, *given)
+        results = {
+            "alpha": alphas,
+            "split_test_loss": losses,
+            "mean_test_loss": losses.mean(axis=1),
+            "limit": limit,
+        }
+        self._show(
+            targets,
+            problem,
+            outcomes[best],
+            alpha_=float(alphas[best]),
+            alpha_max_=largest,
+            best_index_=best,
+            path_=shown_path(problem, alphas, outcomes),
+            cv_results_=results,
+        )
+        if not outcomes[best].reached(self.tol):
+            self._warn_unfinished(outcomes[best])
+        else:
+            self._warn_search(np.vstack([gaps, gaps_of(outcomes)]))
+        return self
+
+    def _warn_search(self, gaps: np.ndarray) -> None:
+        """Say it where the choice rests on solutions that were not reached."""
+        late = gaps > self.tol
+        if late.any():
+            warn_user(
+                f"{type(self).__name__} chose among {late.size} solutions, of which {late.sum()} "
+                f"did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; their "
+                f"largest relative duality gap is {gaps.max():.2g}. "
+                "Raise max_iter or tol, or scale the columns.",
+                ConvergenceWarning,
+            )
+
+    def _folds(self, strata, rows) -> list:
+        """Folds of the rows that have a weight; pairs of index arrays are about all rows."""
+        if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
+            splitter = check_cv(self.cv, strata, classifier=is_classifier(self))
+            return list(splitter.split(np.zeros((len(rows), 1)), strata))
+        return [tuple(np.flatnonzero(np.isin(rows, part)) for part in fold) for fold in self.cv]
+
+
+def held_out_losses(problem: Problem, train, test, *given) -> tuple[list, list]:
+    """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength; and the
+    gaps of these.
+    """
+    inside, outside, losses = problem.of_rows(train), problem.of_rows(test), []
+    outcomes = solve_path(inside, *given)
+    for outcome in outcomes:
+        coef = problem.blocks.gathered(outcome.w)
+        bias = outcome.bias - inside.design.shift(coef) + outside.design.shift(coef)
+        scores = outside.design.scores(coef) + outside.design.level(bias)
+        losses.append(outside.smooth.value(scores))
+    return losses, gaps_of(outcomes)
+
+
+def gaps_of(outcomes) -> list:
+    """Duality gaps as shares of the loss of the empty model, which `tol` is about."""
+    return [outcome.gap / outcome.scale for outcome in outcomes]
+
+
+@estimator(kw_only=True)
+class GroupLassoClassifierCV(LikelyClassifier, GroupLassoSearch):
+    """Batch classifier that keeps or drops whole groups of columns, tuned by cross-validation
+    (group lasso, sparse group lasso).
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import GroupLassoClassifierCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 12))
+    >>> y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=200) > 0
+    >>> model = GroupLassoClassifierCV(groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
+    >>> 0 in model.group_support_, len(model.group_support_) < 4
+    (True, True)
+    """
+
+    loss: TermLike = smooth_loss_parameter("logistic")
+    _joint = True
+
+
+@estimator(kw_only=True)
+class GroupLassoRegressorCV(Regressor, GroupLassoSearch):
+    """Batch regressor that keeps or drops whole groups of columns, tuned by cross-validation (group
+    lasso, sparse group lasso).
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import GroupLassoRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 12))
+    >>> y = X[:, :3] @ [1.0, -2.0, 1.5] + 0.1 * rng.normal(size=100)
+    >>> model = GroupLassoRegressorCV(groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
+    >>> model.group_support_.tolist(), model.support_.tolist()
+    ([0], [0, 1, 2])
+    """
+
+    loss: TermLike = smooth_loss_parameter("squared_error")

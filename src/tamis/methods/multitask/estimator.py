@@ -1,0 +1,159 @@
+"""Batch multi-task feature selection: one model a task, features chosen together."""
+
+from typing import ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.estimator import Taken
+from tamis.base.estimators.group_batch import BlockModel, Strength, smooth_loss_parameter
+from tamis.base.estimators.regressor import Regressor
+from tamis.base.parameters import TermLike, estimator
+from tamis.base.validation import half_fitted, take_matrix
+from tamis.methods.multitask.answers import ClassesByTask, NumbersByTask
+from tamis.methods.multitask.blocks import L1Weight, TaskPenalty, blocks_of
+from tamis.methods.multitask.labels import TaskTargets, of_rows
+from tamis.solvers.path.design import TaskDesign
+from tamis.solvers.path.inner.models import GramStore
+from tamis.solvers.path.loop import score_own
+from tamis.solvers.path.losses import smooth_of
+from tamis.solvers.path.problem import Problem
+from tamis.system.schema import array, one_of
+
+
+class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
+    r"""Batch models whose rows each belong to a task.
+
+    Choose this {kind} where many small tasks look at the same columns and fit into memory. For
+    streams there is `OnlineMultiTask{Kind}`; where tasks have nothing in common, separate models do
+    as well. With the same rows in all tasks, the squared loss and the penalty "shared" it is
+    scikit-learn's `MultiTaskLasso`.
+
+    Minimises, with one column :math:`W_{\cdot q}` and one intercept a task,
+
+    .. math:: \sum_q \frac{1}{\sum_{i \in q} s_i}
+       \sum_{i \in q} s_i\, \ell(W_{\cdot q}^T x_i + b_q, y_i)
+       + \alpha \sum_j \big(a \|W_{j\cdot}\|_2 + r \|W_{j\cdot}\|_1\big)
+
+    by FISTA or Newton steps on working sets of features, until the duality gap is small. With
+    several classes or targets a row :math:`W_{j\cdot}` holds those of all of them in all tasks.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    OnlineMultiTask{Kind} : The same penalties for streams.
+    GroupLasso{Kind} : One task, groups of columns.
+
+    References
+    ----------
+    G. Obozinski, B. Taskar and M. I. Jordan, "Joint covariate selection and joint subspace
+    selection for multiple classification problems", Statistics and Computing 20, 2010, equation 2;
+    H. Yang, I. King and M. R. Lyu, "Online Learning for Multi-Task Feature Selection", CIKM 2010.
+    """
+
+    _contents: ClassVar[dict] = {
+        "coef_": one_of(
+            array("f8", "tasks*outputs", "columns"),
+            array("f8", "tasks", "outputs", "columns"),
+            array("f8", "tasks*outputs*columns"),
+        ),
+        "intercept_": one_of(array("f8", "tasks*outputs"), array("f8", "tasks", "outputs")),
+    }
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_tasks, n_features) or (n_tasks, n_outputs, n_features)
+            Weights, with more than two classes or with several targets one row each; zeros are
+            exact. With one task the first axis is left out where there are several outputs, and of
+            a regressor always.
+        intercept_ : ndarray of shape (n_tasks,) or (n_tasks, n_outputs)
+            Intercepts, likewise.
+        support_ : ndarray of int
+            Indices of the features that some task keeps.
+        tasks_ : ndarray
+            Labels of the tasks, in the order in which they come; rows of `coef_` are in this
+            order.
+        history_ : list of dict
+            Per iteration: objective, duality gap, features with weights, features screened."""
+    _layout = "rows"
+
+    def _problem(self, taken: Taken, task=None, **beside) -> tuple[TaskTargets, Problem]:
+        """Weights sum to 1 in every task; rows of weight 0 are gone, and tasks of no others too."""
+        found = of_rows(task, taken.given)[taken.kept]
+        targets, codes = TaskTargets.of(taken.targets, found)
+        tasks, codes = len(targets.tasks), codes.astype(np.int64)
+        weights = taken.weights / np.bincount(codes, weights=taken.weights)[codes]
+        rows = taken.rows._replace(data=taken.rows.data.astype(np.float64, copy=False))
+        design = TaskDesign(rows, codes, weights, tasks, targets.outputs, self.fit_intercept)
+        smooth = smooth_of(self._loss(), taken.targets, taken.columns, weights)
+        blocks = blocks_of(self, rows.n_features)
+        return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramStore())
+
+    def _intercepts(self, targets, intercept):
+        return targets.shaped_intercepts(intercept)
+
+    def _scores(self, X, task=None):
+        """Scores (rows, outputs), each by the weights of its task."""
+        check_is_fitted(self)
+        rows = take_matrix(self, X, reset=False)
+        targets, coef, intercept = self._targets, self.coef_, self.intercept_
+        codes = targets.asked(task, rows.n_rows, type(self).__name__)
+        shape = (len(targets.tasks), targets.outputs)
+        every = shape[0] * shape[1]
+        if (np.size(coef), np.size(intercept)) != (every * rows.n_features, every):
+            raise half_fitted(self)
+        weights = np.ascontiguousarray(np.reshape(coef, (every, -1)).T)
+        scores = np.empty((rows.n_rows, targets.outputs))
+        score_own(*rows[:3], codes, weights, scores)
+        return scores + np.reshape(intercept, shape)[codes]
+
+
+@estimator(kw_only=True)
+class MultiTaskClassifier(ClassesByTask, LikelyClassifier, MultiTask):  # type: ignore[misc]
+    """Batch classifier of several tasks that choose their features together.
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import MultiTaskClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(300, 20)), np.arange(300) % 3
+    >>> truth = rng.choice([-2.0, 2.0], size=(3, 3))
+    >>> y = np.array([X[i, :3] @ truth[:, q] for i, q in enumerate(task)]) > 0
+    >>> model = MultiTaskClassifier(alpha=0.2).fit(X, y, task)
+    >>> model.coef_.shape, model.support_.tolist()
+    ((3, 20), [0, 1, 2])
+    >>> model.predict(X[:2], task=[0, 2]).shape
+    (2,)
+    """
+
+    loss: TermLike = smooth_loss_parameter("logistic")
+    _joint = True
+
+
+@estimator(kw_only=True)
+class MultiTaskRegressor(NumbersByTask, Regressor, MultiTask):  # type: ignore[misc]
+    """Batch regressor of several tasks that choose their features together.
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import MultiTaskRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, task = rng.normal(size=(300, 20)), np.arange(300) % 3
+    >>> truth = rng.choice([-2.0, 2.0], size=(3, 3))
+    >>> y = np.array([X[i, :3] @ truth[:, q] for i, q in enumerate(task)])
+    >>> model = MultiTaskRegressor(alpha=1.0).fit(X, y, task)
+    >>> model.coef_.shape, model.support_.tolist()
+    ((3, 20), [0, 1, 2])
+    >>> model.predict(X[:2], task=[0, 2]).shape
+    (2,)
+    """
+
+    loss: TermLike = smooth_loss_parameter("squared_error")

@@ -1,0 +1,172 @@
+"""The composed model: any loss, penalty, rule and step that go together."""
+
+from tamis.base.model_parts import (
+    LEADER_ETA,
+    PENALTIES,
+    descent_eta,
+    loss_of,
+    pair,
+    penalty_of,
+    step_of,
+)
+from tamis.base.parameters import (
+    ABOVE,
+    AUTO,
+    SHARE,
+    TERM,
+    Auto,
+    TermLike,
+    estimator,
+    is_auto,
+    loss_parameter,
+    parameter,
+    take_term,
+)
+from tamis.methods.sparse_online.estimator import (
+    FirstOrderClassifier,
+    FirstOrderRegressor,
+    Penalised,
+)
+from tamis.terms.optimizers import RULES
+
+_RULE_VERBS = (
+    "settle",
+    "absorb",
+    "accrue",
+    "owes",
+    "rebase",
+    "line",
+    "final",
+    "unit",
+    "tame",
+    "columns",
+    "adapts",
+    "takes_any_step",
+    "signs",
+    "objection",
+)
+_PENALTY_VERBS = ("value", "prox", "rates", "collect", "carry", "lean")
+
+
+@estimator
+class _Composed(Penalised):
+    r"""Models whose terms are all parameters.
+
+    Choose this {kind} for combinations that no recipe has: plain SGD (``penalty=None``),
+    passive-aggressive steps (``penalty=None, step="passive_aggressive"`` with a hinge or
+    epsilon-insensitive loss), AdaGrad (``rule="adagrad"``), ridge, or a loss of your own.
+    Otherwise choose a recipe (`FTRL{Kind}` first), which is a setting of it with defaults that
+    suit. Terms that do not go together are refused with the reason.
+
+    Walks the rows once a pass and keeps, for each feature, what its rule needs: with loss
+    :math:`\ell`, penalty :math:`\psi` and step sizes :math:`\eta_t`, it minimises :math:`\frac1n
+    \sum_i \ell(w^T x_i + b, y_i) + \alpha\, \psi(w)`.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    FOBOS{Kind} : Descent with a prox.
+    TruncatedGradient{Kind} : Descent with a truncation after each burst.
+    RDA{Kind} : Dual averaging.
+    FTRL{Kind} : Follow the regularized leader.
+
+    References
+    ----------
+    S. Shalev-Shwartz, "Online Learning and Online Convex Optimization", Foundations and Trends in
+    Machine Learning 4, 2012.
+
+    K. Crammer et al., "Online Passive-Aggressive Algorithms", Journal of Machine Learning Research
+    7, 2006.
+    """
+
+    l1_ratio: float = parameter(0.5, [SHARE], "Share of L1 in the elastic net.")
+    penalty: TermLike | None = parameter(
+        "l1",
+        TERM,
+        'Penalty of the weights ("ridge" is another name of "l2"). None is plain SGD.',
+        '{"l1", "l2", "elasticnet"}, term or None',
+    )
+    rule: TermLike = parameter("descent", TERM, '"descent", "dual_averaging", "ftrl" or "adagrad".')
+    step: TermLike = parameter(
+        "auto",
+        TERM,
+        'Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", '
+        '"passive_aggressive", or a term. "auto" is constant for rules with one rate a feature, '
+        '"ftrl" and "adagrad", and "inverse_sqrt" for others.',
+    )
+    eta: float | Auto = parameter(
+        "auto",
+        [ABOVE, AUTO],
+        'Size of the first steps; with passive-aggressive steps their cap C. "auto" follows the '
+        "curvature of the loss and the mean norm of the rows so far.",
+    )
+
+    def _terms(self):
+        loss = loss_of(self)
+        rule = take_term("rule", self.rule, RULES, _RULE_VERBS)
+        penalty, auto_alpha = self._penalty()
+        schedule = (
+            ("constant" if rule.adapts() else "inverse_sqrt") if is_auto(self.step) else self.step
+        )
+        step, auto_eta = step_of(
+            schedule, self.eta, LEADER_ETA if rule.adapts() else descent_eta(loss)
+        )
+        return pair(self, loss, penalty, rule, step), auto_eta, auto_alpha
+
+    def _penalty(self):
+        """Penalty term and whether its strength is automatic."""
+        if self.penalty is None:
+            return penalty_of(0.0, 0.0, self.positive)
+        if isinstance(self.penalty, str) and self.penalty in PENALTIES:
+            ratio = PENALTIES[self.penalty]
+            return penalty_of(self.alpha, self.l1_ratio if ratio is None else ratio, self.positive)
+        return take_term("penalty", self.penalty, PENALTIES, _PENALTY_VERBS), False
+
+
+@estimator
+class OnlineClassifier(_Composed, FirstOrderClassifier):
+    """Online linear classifier of any loss, penalty, rule and step.
+
+    {family}
+
+    Examples
+    --------
+    >>> from tamis import OnlineClassifier
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=2000, n_features=5000, random_state=0)
+    >>> given = {"max_iter": 5, "tol": None, "random_state": 0}
+    >>> model = OnlineClassifier(loss="hinge", penalty=None, step="passive_aggressive", **given)
+    >>> model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) > 0.6
+    True
+    >>> OnlineClassifier(rule="adagrad", penalty="l2").fit(X, y)
+    Traceback (most recent call last):
+        ...
+    ValueError: OnlineClassifier: AdaGrad(delta=0.0) does not go with Ridge(...): a ridge would
+    divide each coordinate by another ...
+    """
+
+    loss: TermLike = loss_parameter("logistic")
+
+
+@estimator
+class OnlineRegressor(_Composed, FirstOrderRegressor):
+    """Online linear regressor of any loss, penalty, rule and step.
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import OnlineRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 100))
+    >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=500)
+    >>> model = OnlineRegressor(loss="huber", random_state=0).fit(X, y)
+    >>> model.coef_[:2].round(1).tolist()
+    [3.0, -2.0]
+    """
+
+    loss: TermLike = loss_parameter("squared_error")

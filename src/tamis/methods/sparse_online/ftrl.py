@@ -1,0 +1,119 @@
+"""Follow the regularized leader, proximal: one rate a feature."""
+
+from tamis.base.model_parts import LEADER_ETA, loss_of, pair, penalty_of, step_of
+from tamis.base.parameters import (
+    ABOVE,
+    AUTO,
+    NUMBER,
+    Auto,
+    TermLike,
+    estimator,
+    loss_parameter,
+    parameter,
+)
+from tamis.methods.sparse_online.estimator import (
+    FirstOrderClassifier,
+    FirstOrderRegressor,
+    Penalised,
+)
+from tamis.terms.adaptive_optimizers import FTRL
+
+
+@estimator
+class _Leader(Penalised):
+    r"""Recipes that follow the regularized leader.
+
+    Choose this {kind} first for streams: on text and other sparse data it usually has the lowest
+    error of this family and few features, with its defaults. Where rows can be read more than once
+    `Sieve{Kind}` finds fewer features, and how many. A step costs about twice that of `RDA{Kind}`,
+    and the state 16 bytes a feature.
+
+    Minimises over the rows of a stream
+
+    .. math:: \frac{1}{n} \sum_i \ell(w^T x_i + b, y_i)
+       + \alpha \Big(r \|w\|_1 + \frac{1 - r}{2} \|w\|_2^2\Big)
+
+    by following the regularized leader with one rate a feature: with gradients :math:`g_s`,
+    :math:`m_j = (\sum_s g_{sj}^2)^{1/2}`, :math:`\lambda = \alpha r` and the soft threshold
+    :math:`T`,
+
+    .. math:: w_j = \frac{-\eta\, T(z_j,\; \lambda t)}{\beta + m_j + \eta\, \alpha (1 - r)\, t},
+       \qquad z_j \leftarrow z_j + g_j - \frac{m_j^{\mathrm{new}} - m_j}{\eta} w_j .
+
+    The penalty grows with the number of rows, as the objective says. In the form of the paper on ad
+    clicks it is constant; that is ``alpha=lambda_1 / n_rows`` here.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    RDA{Kind} : One rate for all features; cheaper, steadier selections.
+    Online{Kind} : Any loss, penalty, rule and step, among them AdaGrad.
+
+    References
+    ----------
+    H. B. McMahan, "Follow-the-Regularized-Leader and Mirror Descent: Equivalence Theorems and L1
+    Regularization", AISTATS 2011.
+
+    H. B. McMahan et al., "Ad Click Prediction: a View from the Trenches", KDD 2013, algorithm 1.
+    """
+
+    eta: float | Auto = parameter(
+        "auto",
+        [ABOVE, AUTO],
+        'Step size (`alpha` in the papers). "auto" is the mean slope of the loss at score 0 over '
+        "the mean norm of the rows so far.",
+    )
+    beta: float = parameter(
+        0.0, [NUMBER], "Added to each feature's divisor, in units of gradients."
+    )
+
+    def _terms(self):
+        loss = loss_of(self)
+        penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
+        step, auto_eta = step_of("constant", self.eta, LEADER_ETA)
+        return pair(self, loss, penalty, FTRL(float(self.beta)), step), auto_eta, auto_alpha
+
+
+@estimator
+class FTRLClassifier(_Leader, FirstOrderClassifier):
+    """Sparse online classifier that follows the regularized leader (FTRL-proximal).
+
+    {family}
+
+    Examples
+    --------
+    >>> from tamis import FTRLClassifier
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=2000, n_features=5000, random_state=0)
+    >>> model = FTRLClassifier(alpha=5e-4, random_state=0).fit(X[:1500], y[:1500])
+    >>> model.score(X[1500:], y[1500:]) > 0.85
+    True
+    >>> len(model.support_) < 50
+    True
+    """
+
+    loss: TermLike = loss_parameter("logistic")
+
+
+@estimator
+class FTRLRegressor(_Leader, FirstOrderRegressor):
+    """Sparse online regressor that follows the regularized leader (FTRL-proximal).
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import FTRLRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 100))
+    >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=500)
+    >>> model = FTRLRegressor(random_state=0).fit(X, y)
+    >>> model.coef_[:2].round(1).tolist()
+    [3.0, -2.0]
+    """
+
+    loss: TermLike = loss_parameter("squared_error")

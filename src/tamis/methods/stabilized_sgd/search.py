@@ -1,0 +1,207 @@
+"""Stabilized models that tune themselves inside their training rows."""
+
+import warnings
+from itertools import product
+from typing import Any, ClassVar
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import check_cv
+
+from tamis.base.estimators.classifier import LikelyClassifier
+from tamis.base.estimators.regressor import Regressor
+from tamis.base.fast_checks import dense
+from tamis.base.parameters import ARRAY, NUMBER, TermLike, estimator, loss_parameter, parameter
+from tamis.base.validation import take_matrix, take_weights
+from tamis.methods.stabilized_sgd.stream import Setting, Stabilized
+from tamis.solvers.selection import one_standard_error
+from tamis.system.schema import count, early, number, one_of, plain, record
+
+# A logistic path truncates like a hinge path, hence sparsely, only where its steps are very long;
+# squared losses diverge there.
+_LONG, _SHORT = (1.0, 16.0, 4096.0), (0.25, 1.0)
+_TUNED = Setting._fields[:-1]  # all but `eta`
+_FACTORS = "Step sizes to try, as multiples of the automatic one."
+
+
+@estimator(kw_only=True)
+class StabilizedSearch(Stabilized):
+    r"""Stabilized models with grids in place of the constants that must be tuned.
+
+    Choose this {kind} over `StabilizedSGD{Kind}` whenever sparsity matters: what its parameters do
+    depends on the data. It costs a fit for each fold of each combination, more than a hundred with
+    the default grids. A stream cannot be cut into folds: tune on a first part, and go on with
+    `StabilizedSGD{Kind}`.
+
+    Fits `StabilizedSGD{Kind}` with every combination of the four grids on folds of the training
+    rows, takes the sparsest setting whose held-out error (the squared one of numbers) is within
+    `se` standard errors of the lowest,
+
+    .. math:: \bar e(\theta) \le \min_\theta \bar e(\theta) + s \cdot \mathrm{s.e.} ,
+
+    and fits all rows with it. Independent fits go through joblib, whose backends (loky, dask, ray)
+    may carry them elsewhere.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    StabilizedSGD{Kind} : The model itself, with its parameters.
+
+    References
+    ----------
+    Y. Ma and T. Zheng, "Stabilized Sparse Online Learning for Sparse Data", Journal of Machine
+    Learning Research 18, 2017.
+    """
+
+    eta_factors: Any = parameter(_SHORT, [ARRAY], _FACTORS)
+    burn_ins: Any = parameter((1.0, 2.0), [ARRAY], "Burn-ins to try.")
+    rejections: Any = parameter((0.7, 0.95), [ARRAY], "Rejections to try.")
+    purges: Any = parameter((0.5, 0.7, 0.9), [ARRAY], "Purges to try.")
+    cv: Any = parameter(
+        5,
+        ["cv_object"],
+        "Folds, as in scikit-learn; stratified for classes.",
+        "int, splitter or iterable",
+    )
+    se: float = parameter(
+        1.0,
+        [NUMBER],
+        "Standard errors above the lowest held-out loss that a sparser setting may cost. 0 takes "
+        "the best.",
+    )
+    _contents: ClassVar[dict] = {
+        "best_index_": early(count()),
+        "best_params_": early(
+            record(dict.fromkeys(_TUNED, one_of(number(float, least=0.0), number(int, least=0))))
+        ),
+        "cv_results_": early(plain()),
+    }
+    _attributes: ClassVar[str] = """\
+        best_params_ : dict
+            The chosen ``eta_factor``, ``burn_in``, ``rejection`` and ``purge``.
+        best_index_ : int
+            Its place in `cv_results_`.
+        cv_results_ : dict
+            ``params`` (list of dict), ``split_test_loss`` (settings, folds), ``mean_test_loss``,
+            ``mean_kept`` and ``limit``, the highest loss allowed. The loss is the share of wrong
+            predictions, or the squared error."""
+
+    def _setting(self) -> Setting:
+        return Setting(**self.best_params_)
+
+    def _fit(self, X, y, sample_weight):
+        """Check, search, refit."""
+        self._validate_params()
+        rows = take_matrix(self, X, reset=True)
+        weights = take_weights(sample_weight, rows.n_rows, some=True)
+        self._code(y, rows.n_rows)
+        self._search(rows.scipy(), np.asarray(dense(y)), weights if len(weights) else None)
+        return self._fit_all(X, y, sample_weight)
+
+    def _fit_all(self, X, y, sample_weight):
+        """A fit of all rows with the setting of `best_params_`."""
+        return super()._fit(X, y, sample_weight)
+
+    def _search(self, X, y, weights) -> None:
+        """Fill `cv_results_` and `best_params_`."""
+        y = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
+        # Drawn once: every setting walks the same orders, and a generator handed in is not used up
+        # by the search.
+        candidate = clone(self).set_params(n_jobs=1, random_state=self._seed(), verbose=False)
+        grids = (self.eta_factors, self.burn_ins, self.rejections, self.purges)
+        settings = [dict(zip(_TUNED, values, strict=True)) for values in product(*grids)]
+        folds = [
+            (train, test)
+            for train, test in check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y)
+            if weights is None or weights[test].any()
+        ]
+        tasks = (
+            delayed(_judge)(candidate, setting, X, y, weights, *fold)
+            for setting in settings
+            for fold in folds
+        )
+        found = np.array(Parallel(n_jobs=self.n_jobs)(tasks)).reshape(len(settings), len(folds), 2)
+        losses, kept = found[:, :, 0], found[:, :, 1].mean(axis=1)
+        means = losses.mean(axis=1)
+        if not np.isfinite(means.min()):
+            raise FloatingPointError(
+                f"{type(self).__name__}: the loss became infinite or nan under every setting; the "
+                "steps are too long for this data. "
+                "Use smaller eta_factors, or scale the columns and the row weights."
+            )
+        self.best_index_, limit = one_standard_error(losses, self.se, kept)
+        self.best_params_ = settings[self.best_index_]
+        self.cv_results_ = {
+            "params": settings,
+            "split_test_loss": losses,
+            "mean_test_loss": means,
+            "mean_kept": kept,
+            "limit": limit,
+        }
+
+
+def _judge(candidate: StabilizedSearch, setting: dict, X, y, weights, train, test):
+    """Held-out loss of one setting on one fold, and the number of features kept."""
+    model = clone(candidate)
+    model.best_params_ = setting
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an empty model is an answer here
+        try:
+            model._fit_all(X[train], y[train], None if weights is None else weights[train])
+        except FloatingPointError:
+            # Steps too long for this data: the worst of all settings, not the end of the search.
+            return np.inf, X.shape[1]
+    predicted = model.predict(X[test])
+    wrong = predicted != y[test] if is_classifier(model) else (predicted - y[test]) ** 2
+    wrong = wrong.reshape(len(test), -1).mean(axis=1)
+    loss = float(np.average(wrong, weights=None if weights is None else weights[test]))
+    return loss, len(model.support_)
+
+
+@estimator(kw_only=True)
+class StabilizedSGDClassifierCV(LikelyClassifier, StabilizedSearch):
+    """Stabilized sparse online classifier that tunes itself by cross-validation.
+
+    {family}
+
+    Examples
+    --------
+    >>> from tamis import StabilizedSGDClassifierCV
+    >>> from tamis.datasets import make_text
+    >>> X, y, planted = make_text(n_samples=600, n_features=1000, random_state=0)
+    >>> given = {"n_paths": 8, "max_iter": 5, "cv": 3, "random_state": 0}
+    >>> model = StabilizedSGDClassifierCV(loss="hinge", burn_ins=(1.0,), **given).fit(X, y)
+    >>> sorted(model.best_params_)
+    ['burn_in', 'eta_factor', 'purge', 'rejection']
+    >>> len(model.cv_results_["params"])
+    18
+    """
+
+    loss: TermLike = loss_parameter("logistic")
+    eta_factors: Any = parameter(_LONG, [ARRAY], _FACTORS)
+
+
+@estimator(kw_only=True)
+class StabilizedSGDRegressorCV(Regressor, StabilizedSearch):
+    """Stabilized sparse online regressor that tunes itself by cross-validation.
+
+    {family}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import StabilizedSGDRegressorCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 50))
+    >>> y = 3 * X[:, 0] - 2 * X[:, 1] + 0.1 * rng.normal(size=300)
+    >>> given = {"n_paths": 8, "max_iter": 5, "cv": 3, "random_state": 0}
+    >>> model = StabilizedSGDRegressorCV(burn_ins=(1.0,), **given).fit(X, y)
+    >>> model.support_[:2].tolist()
+    [0, 1]
+    """
+
+    loss: TermLike = loss_parameter("squared_error")

@@ -1,0 +1,238 @@
+"""JSON values and blocks into the outline of a model: the way in. Nothing in a header is trusted.
+
+Arrays stay promises and objects outlines until `tamis.system.schema` has compared all of them with
+what their classes declare.
+"""
+
+import inspect
+import math
+import struct
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tamis.model_files import classes
+from tamis.model_files.blocks import Blocks, checked, native, read_dtype, read_shape
+from tamis.model_files.container import AGAIN, ModelFileError, from_json
+from tamis.model_files.encode import DEPTH
+from tamis.system.schema import Outline, Promise, SparsePromise, filled
+
+MOST_BYTES = 1 << 26  # of a value of type bytes
+
+
+class Decoder:
+    """Turns JSON and blocks into values."""
+
+    def __init__(self, blocks: Blocks, terms: dict, written: dict):
+        self.blocks, self.terms, self.python = blocks, terms, written["python"]
+        self.origin = f"the file is of tamis {written['tamis']}"
+
+    def model(self, node: dict, depth: int = 0) -> Outline:
+        """An estimator; parameters that the file lacks take their defaults."""
+        name = node["class"]
+        cls = classes.model_class(name)
+        if cls is None:
+            raise ModelFileError(
+                f"class {name!r} is unknown to this tamis ({self.origin}). Upgrade tamis."
+            )
+        state = {key: self.value(value, depth + 1) for key, value in node["parameters"].items()}
+        known = classes.parameters(cls)
+        for key in state:
+            if key not in known:
+                raise ModelFileError(
+                    f"{name} has no parameter {key!r} in this tamis ({self.origin}). Install that "
+                    "version of tamis, or fit the model again."
+                )
+        for key, parameter in known.items():
+            if state.setdefault(key, parameter.default) is inspect.Parameter.empty:
+                raise ModelFileError(
+                    f"{name} needs the parameter {key!r}, which the file lacks. Fit the model "
+                    "again."
+                )
+        attributes = self._attributes(node, depth)
+        if attributes.keys() & known.keys():
+            raise ModelFileError(f"{name} has parameters among its attributes. {AGAIN}")
+        return Outline(cls, state, attributes)
+
+    def _attributes(self, node: dict, depth: int) -> dict:
+        return {key: self.value(value, depth + 1) for key, value in node["attributes"].items()}
+
+    def value(self, node: Any, depth: int) -> Any:
+        """Any value of the format."""
+        if depth > DEPTH:
+            raise ModelFileError(f"values are nested deeper than {DEPTH} levels. {AGAIN}")
+        if isinstance(node, list):
+            return [self.value(item, depth + 1) for item in node]
+        if not isinstance(node, dict):
+            return node
+        method = self.METHODS.get(node["type"])
+        if method is None:
+            raise ModelFileError(f"holds a value of the unknown type {node['type']!r}. {AGAIN}")
+        return method(self, node, depth)
+
+    def _of(self, kind, node, depth: int):
+        """A value that must be of one type."""
+        value = self.value(node, depth + 1)
+        if not isinstance(value, kind):
+            raise ModelFileError(f"holds a {type(value).__name__} where it cannot be. {AGAIN}")
+        return value
+
+    # ----------------------------------------------------------------------- plain values
+    def _int(self, node, depth):
+        return int(node["hex"], 16)
+
+    def _float(self, node, depth):
+        return struct.unpack(">d", bytes.fromhex(node["bits"]))[0]
+
+    def _str(self, node, depth):
+        return bytes.fromhex(node["hex"]).decode("utf-8", "surrogatepass")
+
+    def _bytes(self, node, depth):
+        block = self.blocks.promise(node["block"])
+        if math.prod(block.shape) > MOST_BYTES:
+            raise ModelFileError(
+                f"holds {math.prod(block.shape)} bytes as one value, more than {MOST_BYTES}. "
+                f"{AGAIN}"
+            )
+        return filled(block, "").tobytes()
+
+    def _json(self, node, depth):
+        block = self.blocks.promise(node["block"])
+        if block.zeros or block.dtype != np.uint8:
+            raise ModelFileError(f"block {node['block']} is no text. {AGAIN}")
+        return self.value(from_json(filled(block, "").tobytes()), depth)
+
+    def _tuple(self, node, depth):
+        return tuple(self.value(item, depth + 1) for item in node["items"])
+
+    def _dict(self, node, depth):
+        return {
+            self._of((str, int, float, np.generic), key, depth): self.value(item, depth + 1)
+            for key, item in node["items"]
+        }
+
+    # ----------------------------------------------------------------------- NumPy and SciPy
+    def _numpy_str(self, node, depth):
+        return np.str_(self._of(str, node["value"], depth - 1))
+
+    def _numpy_bytes(self, node, depth):
+        return np.bytes_(self._of(bytes, node["value"], depth - 1))
+
+    def _scalar(self, node, depth):
+        array = np.frombuffer(bytes.fromhex(node["hex"]), read_dtype(node["dtype"])).reshape(1)
+        return native(checked(array))[0]
+
+    def _array(self, node, depth):
+        block = self.blocks.promise(node["block"])
+        if node.get("order") != "F":
+            return block
+        return Promise(
+            block.dtype, block.shape[::-1], block.zeros, lambda inspect: block.read(inspect).T
+        )
+
+    def _objects(self, node, depth):
+        shape, items = read_shape(node["shape"]), node["items"]
+        if math.prod(shape) != len(items):
+            raise ModelFileError(f"an array of shape {shape} has {len(items)} items. {AGAIN}")
+        array = np.empty(len(items), object)
+        for place, item in enumerate(items):
+            array[place] = self._of((str, type(None), int, float), item, depth)
+        return array.reshape(shape)
+
+    def _sparse(self, node, depth):
+        parts = {
+            name: self._of(Promise, node[name], depth) for name in ("data", "indices", "indptr")
+        }
+        return SparsePromise(classes.SPARSE[node["class"]], read_shape(node["shape"]), parts)
+
+    def _generator(self, node, depth):
+        state = self._of(dict, node["state"], depth)
+        source = classes.BIT_GENERATORS[state["bit_generator"]]()
+        inside = state["state"]
+        if isinstance(source, np.random.MT19937):
+            key, place = inside["key"], inside["pos"]
+            # NumPy checks neither, and would read beyond the key.
+            if not (
+                isinstance(key, Promise)
+                and key.shape == (624,)
+                and key.dtype == np.uint32
+                and type(place) is int
+                and 0 <= place <= 624
+            ):
+                raise ModelFileError(f"a random generator has an impossible state. {AGAIN}")
+            inside["key"] = filled(key, "")
+        if node["type"] == "Generator":
+            source.state = state
+            return np.random.Generator(source)
+        generator = np.random.RandomState(source)
+        generator.set_state(state)
+        return generator
+
+    # ----------------------------------------------------------------------- tamis
+    def _term(self, node, depth):
+        cls = self._term_class(node["name"], node.get("digest"))
+        fields = {
+            name: filled(self.value(item, depth + 1), name) for name, item in node["fields"].items()
+        }
+        for name in fields:
+            if name not in cls._fields:
+                raise ModelFileError(
+                    f"the term {node['name']} has no field {name!r} in this tamis ({self.origin}). "
+                    "Upgrade tamis, or fit the model again."
+                )
+        return cls(**fields)
+
+    def _term_class(self, name, digest) -> type[Any]:
+        """A term of tamis, or one of the caller's if the file has a digest of its code."""
+        if digest is None:
+            cls = classes.shipped_terms().get(name)
+            if cls is None:
+                raise ModelFileError(
+                    f"uses the term {name!r}, unknown to this tamis ({self.origin}). Upgrade tamis."
+                )
+            return cls
+        if (name, digest) in self.terms:
+            return self.terms[name, digest]
+        short = str(name).rpartition(".")[2]
+        if any(name == other for other, _ in self.terms):
+            raise ModelFileError(
+                f"the code of the term {name} changed since the model was saved (or the Python "
+                f"that compiled it, then {self.python}). Pass the class as it was then, or fit the "
+                "model again."
+            )
+        raise ModelFileError(
+            f"uses the term {name}, defined outside tamis. Pass its class: load(path, "
+            f"terms=[{short}])."
+        )
+
+    def _part(self, node, depth):
+        cls = classes.part_class(node["class"])
+        if cls is None:
+            raise ModelFileError(
+                f"part {node['class']!r} is unknown to this tamis ({self.origin}). Upgrade tamis."
+            )
+        return Outline(cls, {}, self._attributes(node, depth))
+
+    def _nested(self, node, depth):
+        return self.model(node, depth)
+
+    METHODS: ClassVar[dict] = {
+        "int": _int,
+        "float": _float,
+        "str": _str,
+        "bytes": _bytes,
+        "json": _json,
+        "tuple": _tuple,
+        "dict": _dict,
+        "numpy.str_": _numpy_str,
+        "numpy.bytes_": _numpy_bytes,
+        "scalar": _scalar,
+        "array": _array,
+        "objects": _objects,
+        "sparse": _sparse,
+        "Generator": _generator,
+        "RandomState": _generator,
+        "term": _term,
+        "part": _part,
+        "model": _nested,
+    }

@@ -1,0 +1,6 @@
+"""Compiled loops and the arrays that they work on.
+
+- `numba.py`: the only import of Numba; `code_digests.py`, `code_cache.py`: names and files of
+  compiled code;
+- `csr.py`: validated sparse rows; `random.py`: counter-based random numbers.
+"""

@@ -1,0 +1,1 @@
+"""Feature selection: stability selection, agreement of selections, false discovery rate."""

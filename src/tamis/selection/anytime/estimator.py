@@ -1,0 +1,293 @@
+"""`FDRStream`: features that may be claimed at any moment of a stream, at a stated rate of false
+ones.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.base.estimators.estimator import take
+from tamis.base.parameters import estimator, parameter
+from tamis.base.targets import ClassTargets, NumberTargets
+from tamis.base.validation import warn_user
+from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
+from tamis.selection.false_discovery.claims import Claiming, outcomes_of
+from tamis.selection.false_discovery.multiple_testing import heads_of, least_of
+from tamis.system.schema import count, part, records
+from tamis.system.schema import one_of as either
+from tamis.system.threads import one_thread
+
+
+@estimator
+class FDRStream(Claiming):
+    r"""Features that may be claimed at any moment of a stream, at a stated false discovery rate.
+
+    Choose it where rows keep coming and somebody looks again and again: a test for a fixed number
+    of rows that is looked at after every chunk selects something in pure noise sooner or later.
+    Choose `FDRSelector` for rows that are all there: it uses the first ones too, and tests at a
+    lower threshold.
+
+    The first `n_screen` rows are kept: a sparse path finds the columns worth a test and their
+    controls, as `FDRSelector` does, and they are forgotten. Every later row is evidence. For each
+    test the column and the target are predicted from the controls by fits to the rows *before*;
+    of the residuals e and r of all rows so far
+
+    .. math:: E_j = \sqrt{\frac{\rho_j}{V_j + \rho_j}}\;
+        \exp\frac{S_j^2}{2 (V_j + \rho_j)}, \qquad S_j = \sum_i e_i r_i, \quad
+        V_j = \sum_i e_i^2 r_i^2
+
+    is the e-value: what a bet against the column's being noise has made of 1. Those that the e-BH
+    procedure keeps at rate `q` are the selection. Evidence grows by blocks of 100 rows, wherever
+    calls cut the stream.
+
+    **What is claimed.** Stop whenever you like, by any rule that looks at the past: in the mean
+    over streams at most the share `q` of what is kept *then* is false: of pairs of a feature and a
+    class where there are several, and of the features. It holds for any dependence between tests,
+    and up to two approximations: sums of many products behave like normal ones (at symmetric noise
+    that is exact), and fits to the past stand for true ones. As in `FDRSelector` a noise column
+    must share with real ones only what its controls hold, and here these are fixed by the first
+    rows: a weak real feature that the screen missed, alike to a noise column that has it not among
+    its controls, turns that column into a false claim in a stream that is long enough. Nothing is
+    found that was not screened; what is claimed may be withdrawn by later rows, and the set of all
+    that was *ever* claimed has no bound. Rows must be independent of each other, and the law behind
+    them stay the same.
+
+    {parameters}
+
+    Attributes
+    ----------
+    support_ : ndarray of int
+        Columns that are kept at rate `q` now, ascending (of any output).
+    log_evalues_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Logarithms of the e-values; 0 for untested columns.
+    qvalues_ : ndarray of the same shape
+        The smallest rate at which a feature would be kept now; 1 for untested columns, and with
+        `substitutes` for all that are not the head of a group.
+    history_ : list of dict
+        When each feature was kept for the first time: number of rows, column, number of the class,
+        label or target, and the logarithm of the e-value.
+    candidates_, candidate_outputs_ : ndarray, ndarray
+        Of every test its column, and the number of its class, label or target.
+    n_rows_, n_tested_ : int
+        Rows so far, and rows that count as evidence.
+    classes_ : ndarray
+        Class labels, where y holds classes.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where X had them.
+
+    See Also
+    --------
+    FDRSelector : The same claim about rows that are all there, with effects and intervals.
+
+    References
+    ----------
+    R. Wang and A. Ramdas, "False Discovery Rate Control with E-values", Journal of the Royal
+    Statistical Society B 84, 2022 (e-BH).
+
+    I. Waudby-Smith, D. Arbour, R. Sinha, E. Kennedy and A. Ramdas, "Time-uniform Central Limit
+    Theory and Asymptotic Confidence Sequences", Annals of Statistics 52, 2024.
+
+    V. de la Peña, "A General Class of Exponential Inequalities for Martingales and Ratios", Annals
+    of Probability 27, 1999 (symmetric products).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tamis import FDRStream
+    >>> rng = np.random.default_rng(0)
+    >>> stream = FDRStream(q=0.1, n_screen=500, targets="numbers")
+    >>> for chunk in range(8):
+    ...     X = rng.normal(size=(250, 300))
+    ...     y = X[:, 3] - X[:, 20] + 0.15 * X[:, 40] + rng.normal(size=250)
+    ...     print(stream.partial_fit(X, y).support_)
+    []
+    []
+    [ 3 20]
+    [ 3 20]
+    [ 3 20]
+    [ 3 20 40]
+    [ 3 20 40]
+    [ 3 20 40]
+    """
+
+    n_screen: int = parameter(
+        1000,
+        [Interval(Integral, 20, None, closed="left")],
+        "First rows, which are kept to find candidates and controls and are no evidence. What is "
+        "real and too weak for them is not found later.",
+    )
+    _contents: ClassVar[dict] = {
+        "_stage": either(part(Waiting, "columns", "outputs"), part(Evidence, "columns", "outputs")),
+        "n_rows_": count(),
+        "history_": records(),
+    }
+
+    def fit(self, X, y):
+        """Forget what was, and take these rows as a stream.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, a 0/1 matrix of labels, or numbers.
+
+        Returns
+        -------
+        self : object
+        """
+        self._take_rows(X, y, whole=True)
+        if not self.n_tested_:
+            warn_user(
+                f"FDRStream keeps the first {self.n_screen:,} rows to screen on, and tests the "
+                f"later ones by {BLOCK}; of {self.n_rows_:,} rows none was tested. Lower n_screen, "
+                "or use FDRSelector.",
+                UserWarning,
+            )
+        return self
+
+    def partial_fit(self, X, y, classes=None):
+        """Take the next rows of the stream.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Classes, a 0/1 matrix of labels, or numbers.
+        classes : array-like or None, default=None
+            All classes; None in the first call takes those of its rows.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._take_rows(X, y, whole=False, classes=classes)
+
+    def _take_rows(self, X, y, *, whole: bool, classes=None):
+        """Check, and take the rows in."""
+        self._validate_params()
+        again = not whole and "_stage" in vars(self)
+        known: ClassTargets | NumberTargets | None = self._targets if again else None
+        taken = take(self, X, y, None, layout="rows", whole=whole, known=known, classes=classes)
+        outcomes, logistic = outcomes_of(taken.targets, taken.columns)
+        rows = sp.csr_array(taken.rows.scipy(), dtype=np.float64)
+        if not again:
+            self.n_rows_: int = 0
+            self.history_: list[dict] = []
+            empty = sp.csr_array((0, rows.shape[1]))
+            self._stage: Waiting | Evidence = Waiting(empty, np.zeros((0, outcomes.shape[1])))
+        self._targets: ClassTargets | NumberTargets = taken.targets
+        if isinstance(self._stage, Waiting):
+            room = self.n_screen - len(self._stage)
+            self._stage = self._stage.joined(sp.csr_array(rows[:room]), outcomes[:room])
+            self.n_rows_ += min(room, len(outcomes))
+            rows, outcomes = sp.csr_array(rows[room:]), outcomes[room:]
+            if len(self._stage) < self.n_screen:
+                return self
+            self._stage = Evidence.begun(
+                self._stage, logistic, self._bar(), self.n_candidates, self.n_controls
+            )
+        stage = self._stage
+        with one_thread():
+            for _ in stage.learn(rows, outcomes):
+                self._note(stage, self.n_screen + stage.n_tested)
+        self.n_rows_ += len(outcomes)
+        return self
+
+    def _note(self, stage: Evidence, n_rows: int) -> None:
+        """Write down what is kept for the first time."""
+        known = {(entry["column"], entry["output"]) for entry in self.history_}
+        evalues = stage.log_evalues()
+        for k in np.flatnonzero(self._rates(stage) <= self.q):
+            column, output = int(stage.tests[k]), int(stage.outputs[k])
+            if (column, output) not in known:
+                entry = {"rows": n_rows, "column": column, "output": output}
+                self.history_.append({**entry, "log_evalue": float(evalues[k])})
+
+    def _rates(self, stage: Evidence) -> np.ndarray:
+        """Rate of every test; 1 for those in the group of a head.
+
+        Which tests are heads may depend on the evidence: e-BH's bound is for any set whose e-values
+        are large enough for its size.
+        """
+        evalues, own = stage.log_evalues(), np.arange(len(stage.tests))
+        if self.substitutes is not None:
+            groups = [stage.group(k) for k in range(len(own))]
+            heads = heads_of(-evalues, stage.outputs, stage.tests, groups)
+            own = own[heads == own]
+        rates = np.ones(len(stage.tests))
+        rates[own] = rates_of(evalues[own], len(stage.tests))
+        if self._targets.outputs > 1:  # of a feature: the largest of its outputs, by their number
+            least, at = least_of(-evalues[own], stage.tests[own])
+            shared = -least - np.log(self._targets.outputs)
+            features = rates_of(shared, len(np.unique(stage.tests)))
+            rates[own] = np.maximum(rates[own], features[at])
+        return rates
+
+    # ------------------------------------------------------------------ what is shown
+    def _evidence(self) -> Evidence | None:
+        """What the rows have said; None while they wait to be screened."""
+        check_is_fitted(self)
+        return self._stage if isinstance(self._stage, Evidence) else None
+
+    def _shown(self, of_tests: Callable[[Evidence], np.ndarray], fill: float) -> np.ndarray:
+        """Numbers of the tests as an array of all outputs and columns."""
+        stage, outputs = self._evidence(), self._targets.outputs
+        found = np.full((outputs, self.n_features_in_), fill)
+        if stage is not None:
+            found[stage.outputs, stage.tests] = of_tests(stage)
+        return found[0] if outputs == 1 else found
+
+    @property
+    def log_evalues_(self) -> np.ndarray:
+        """Logarithms of the e-values."""
+        return self._shown(Evidence.log_evalues, 0.0)
+
+    @property
+    def qvalues_(self) -> np.ndarray:
+        """The smallest rate at which a feature would be kept now."""
+        return self._shown(self._rates, 1.0)
+
+    @property
+    def support_(self) -> np.ndarray:
+        """Columns that are kept now."""
+        return np.flatnonzero((np.atleast_2d(self.qvalues_) <= self.q).any(axis=0))
+
+    @property
+    def candidates_(self) -> np.ndarray:
+        """Columns of the tests."""
+        stage = self._evidence()
+        return np.zeros(0, np.int64) if stage is None else stage.tests
+
+    @property
+    def candidate_outputs_(self) -> np.ndarray:
+        """Outputs of the tests."""
+        stage = self._evidence()
+        return np.zeros(0, np.int64) if stage is None else stage.outputs
+
+    @property
+    def n_tested_(self) -> int:
+        """Rows that count as evidence."""
+        stage = self._evidence()
+        return 0 if stage is None else stage.n_tested
+
+    def __sklearn_is_fitted__(self):
+        return "_stage" in vars(self)
+
+    # ------------------------------------------------------------------ preparation
+    def _code(self, y, n_rows: int, *, classes=None, **known):
+        """Classes or numbers, and the columns that hold them."""
+        begun = known.get("known")
+        if self._holds_classes(y) if begun is None else isinstance(begun, ClassTargets):
+            if begun is None and classes is None:
+                known["whole"] = True  # the classes of the first rows are all there are
+            return ClassTargets.of(y, n_rows, self, classes=classes, **known)
+        return NumberTargets.of(y, n_rows, self, **known)

@@ -1,0 +1,248 @@
+"""Evidence that grows with a stream: for every test a self-normalised sum of products of residuals,
+mixed over effects into a process that may be looked at after any block.
+
+A block's residuals are those of fits to the rows before it, so that under a test's hypothesis its
+products have mean 0 given the past.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import expit
+
+from tamis.selection.false_discovery.conditional_test import LEAST_BEND, NOTHING, logistic_fits
+from tamis.selection.false_discovery.fit import Plan, loosened, prepared
+from tamis.selection.false_discovery.multiple_testing import stacked
+from tamis.selection.false_discovery.screening.by_path import screen_path
+from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.system.schema import array, count, flag, indices, rows
+
+BLOCK = 100  # rows between two updates of the fits, wherever calls cut the stream
+# The first rows' sum of squared products over this is the mixture's: it is sharpest, at levels
+# about 1/600, when as many rows have been tested as were screened.
+SHARPEST = 12.0
+RIDGE = 1e-8  # of the mean square, on the diagonal: controls may be twins
+
+
+class Waiting:
+    """The first rows of a stream, kept until there are enough to screen on."""
+
+    _contents: ClassVar[dict] = {
+        "rows": rows("waiting", "columns"),
+        "targets": array("f8", "waiting", "outputs"),
+    }
+
+    def __init__(self, rows: sp.csr_array, targets: np.ndarray):
+        self.rows, self.targets = rows, targets
+
+    def joined(self, rows: sp.csr_array, targets: np.ndarray) -> "Waiting":
+        """With more rows."""
+        return Waiting(_below(self.rows, rows), np.vstack([self.targets, targets]))
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+
+def _below(first: sp.csr_array, second: sp.csr_array) -> sp.csr_array:
+    return second if not first.shape[0] else sp.csr_array(sp.vstack([first, second], format="csr"))
+
+
+class Evidence:
+    """Tests that were fixed on the first rows, and what later rows have said about them."""
+
+    _contents: ClassVar[dict] = {
+        "logistic": flag(),
+        "means": array("f8", "columns"),
+        "units": array("f8", "columns", least=0.0),
+        "loadings": array("f8", "columns", "factors"),
+        "union": indices("used", below="columns", increasing=True),
+        "tests": indices("tests", below="columns"),
+        "outputs": indices("tests", below="outputs"),
+        "places": indices("tests", "controls", below="used+factors+2"),
+        "substitutes": rows("tests", "columns", least=-1.0, most=1.0),
+        "grams": array("f8", "tests", "controls", "controls"),
+        "goals": array("f8", "tests", "controls"),
+        "weights": array("f8", "tests", "controls"),
+        "fits": array("f8", "tests", "controls"),
+        "prior": array("f8", "tests", least=0.0),
+        "sums": array("f8", "tests"),
+        "squares": array("f8", "tests", least=0.0),
+        "pending": rows("pending", "columns"),
+        "pending_targets": array("f8", "pending", "outputs"),
+        "n_tested": count(),
+    }
+    logistic: bool
+    means: np.ndarray
+    units: np.ndarray
+    loadings: np.ndarray
+    union: np.ndarray  # columns in use
+    tests: np.ndarray  # the tests' columns
+    outputs: np.ndarray
+    places: np.ndarray  # of the controls on the sheet
+    substitutes: sp.csr_array
+    grams: np.ndarray  # controls with controls under the rows' curvature
+    goals: np.ndarray  # controls with the column
+    weights: np.ndarray  # of the controls in the target's fit
+    fits: np.ndarray  # and in the column's
+    prior: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    pending: sp.csr_array
+    pending_targets: np.ndarray
+    n_tested: int
+
+    @classmethod
+    def begun(
+        cls,
+        first: Waiting,
+        logistic: bool,
+        substitutes: float | None,
+        n_candidates: int,
+        n_controls: int,
+    ) -> "Evidence":
+        """Screen the first rows, choose controls, and fit on them; no evidence yet."""
+        made = cls()
+        dense = first.rows.nnz > 0.5 * np.prod(first.rows.shape)
+        columns = Columns(
+            first.rows.toarray() if dense else first.rows.tocsc(), np.ones(len(first))
+        )
+        screened = [
+            screen_path(columns, target, logistic, n_candidates) for target in first.targets.T
+        ]
+        planned, loadings, sheet = prepared(
+            columns, first.targets, screened, substitutes, n_controls
+        )
+        planned = loosened(sheet, planned, loadings)
+        weights = logistic_fits(sheet, planned.tests(loadings)) if logistic else None
+        spread = np.sqrt(np.mean(columns.scores(loadings) ** 2, axis=0))
+        made.logistic = logistic
+        made.means, made.units, made.loadings = columns.means, columns.units, loadings / spread
+        made.union, made.tests, made.outputs = planned.union, planned.columns, planned.outputs
+        made.substitutes = stacked(
+            [mine.substitutes for mine in planned.company],
+            [mine.correlations for mine in planned.company],
+            columns.n_columns,
+        )
+        made.places = _placed(planned, loadings)
+        made.pending = sp.csr_array((0, columns.n_columns))
+        made.pending_targets = np.zeros((0, first.targets.shape[1]))
+        made.n_tested = 0
+        made._start(made._sheet(first.rows), first.targets, weights)
+        return made
+
+    # ------------------------------------------------------------------ the sheet
+    def _sheet(self, rows: sp.csr_array) -> np.ndarray:
+        """The columns in use, in units of the first rows, with factors, a constant and zeros."""
+        own = (rows[:, self.union].toarray() - self.means[self.union]) * self.units[self.union]
+        scaled = self.units[:, None] * self.loadings
+        factors = np.asarray(rows @ scaled) - self.means @ scaled
+        height = rows.shape[0]
+        return np.hstack([own, factors, np.ones((height, 1)), np.zeros((height, 1))])
+
+    # ------------------------------------------------------------------ learning
+    def _start(self, sheet: np.ndarray, targets: np.ndarray, weights: list | None) -> None:
+        """Fits on the first rows, which are no evidence, and the mixture's width from them."""
+        size, wide = self.places.shape
+        self.grams, self.goals = np.zeros((size, wide, wide)), np.zeros((size, wide))
+        self.weights, self.fits = np.zeros((size, wide)), np.zeros((size, wide))
+        self.prior, self.sums, self.squares = np.zeros(size), np.zeros(size), np.zeros(size)
+        for k in range(size):
+            controls, x = sheet[:, self.places[k]], sheet[:, self._at(k)]
+            y = targets[:, self.outputs[k]]
+            if weights is None:
+                self.weights[k] = _solved(controls.T @ controls, controls.T @ y)
+            else:
+                self.weights[k, : len(weights[k])] = weights[k]
+            rest, bend = self._rest(k, controls, y)
+            bent = controls * bend[:, None]
+            self.grams[k], self.goals[k] = controls.T @ bent, bent.T @ x
+            self.fits[k] = _solved(self.grams[k], self.goals[k])
+            left = x - controls @ self.fits[k]
+            if left @ left >= NOTHING * (x @ x) > 0.0:
+                self.prior[k] = ((left * rest) ** 2).sum() / SHARPEST
+
+    def _at(self, k: int) -> int:
+        return int(np.searchsorted(self.union, self.tests[k]))
+
+    def _rest(self, k: int, controls: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the controls leave of a target, and the curvature of the rows."""
+        score = controls @ self.weights[k]
+        if not self.logistic:
+            return y - score, np.ones(len(y))
+        likely = expit(score)
+        return y - likely, np.maximum(likely * (1.0 - likely), LEAST_BEND)
+
+    def learn(self, rows: sp.csr_array, targets: np.ndarray):
+        """Take rows in; yields after every block."""
+        rows, targets = _below(self.pending, rows), np.vstack([self.pending_targets, targets])
+        start = 0
+        for start in range(BLOCK, len(targets) + 1, BLOCK):
+            block = slice(start - BLOCK, start)
+            self._fold(self._sheet(rows[block]), targets[block])
+            self.n_tested += BLOCK
+            yield
+        self.pending, self.pending_targets = sp.csr_array(rows[start:]), targets[start:].copy()
+
+    def _fold(self, sheet: np.ndarray, targets: np.ndarray) -> None:
+        """First judge a block by the fits so far, then learn it: for numbers exact least squares of
+        all rows, for classes a Newton step with the curvature of all rows.
+        """
+        wanted = np.zeros((*self.goals.shape, 2))
+        for k, places in enumerate(self.places):
+            controls, x = sheet[:, places], sheet[:, self._at(k)]
+            rest, bend = self._rest(k, controls, targets[:, self.outputs[k]])
+            products = (x - controls @ self.fits[k]) * rest
+            self.sums[k] += products.sum()
+            self.squares[k] += (products**2).sum()
+            bent = controls * bend[:, None]
+            self.grams[k] += controls.T @ bent
+            self.goals[k] += bent.T @ x
+            wanted[k, :, 0], wanted[k, :, 1] = self.goals[k], controls.T @ rest
+        found = _solved(self.grams, wanted)
+        self.fits = np.ascontiguousarray(found[..., 0])
+        self.weights = self.weights + found[..., 1]
+
+    # ------------------------------------------------------------------ what is known
+    def log_evalues(self) -> np.ndarray:
+        """Logarithms of the mixture martingales: normal effects of variance 1 / prior."""
+        width = np.where(self.prior > 0.0, self.prior, 1.0)
+        whole = self.squares + width
+        found = 0.5 * np.log(width / whole) + self.sums**2 / (2.0 * whole)
+        return np.where(self.prior > 0.0, found, 0.0)
+
+    def group(self, k: int) -> np.ndarray:
+        """Columns that may stand in for that of a test."""
+        part = self.substitutes
+        return part.indices[part.indptr[k] : part.indptr[k + 1]]
+
+
+def _placed(planned: Plan, loadings: np.ndarray) -> np.ndarray:
+    """Controls of each test, with factors and constant, by places on the sheet; the shorter ones
+    end with the sheet's column of zeros.
+    """
+    constant = len(planned.union) + loadings.shape[1]
+    controls = [np.append(test.controls, constant) for test in planned.tests(loadings)]
+    places = np.full((len(controls), max(map(len, controls), default=1)), constant + 1)
+    for place, own in zip(places, controls, strict=True):
+        place[: len(own)] = own
+    return places
+
+
+def rates_of(log_evalues: np.ndarray, family: int) -> np.ndarray:
+    """The smallest rate at which e-BH would keep each test: a set of k is kept at q if all its
+    e-values are at least family / (q k).
+    """
+    order = np.argsort(-log_evalues, kind="stable")
+    needed = np.log(max(family, 1)) - np.log(np.arange(1, len(order) + 1)) - log_evalues[order]
+    found = np.empty(len(order))
+    found[order] = np.exp(np.minimum(np.minimum.accumulate(needed[::-1])[::-1], 0.0))
+    return found
+
+
+def _solved(gram: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Solution of a symmetric system, or of many, with a little on the diagonal."""
+    wide = gram.shape[-1]
+    size = np.trace(gram, axis1=-2, axis2=-1) / wide
+    little = RIDGE * np.maximum(size, 1e-30)
+    return np.linalg.solve(gram + np.multiply.outer(little, np.eye(wide)), wanted)

@@ -1,0 +1,163 @@
+"""What each candidate is held against: its strongest correlates, and common factors of the table.
+
+Columns that a candidate may stand in for, its substitutes, are never among them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh
+
+from tamis.selection.false_discovery.conditional_test import NOTHING, TINY, Trial, solved
+from tamis.selection.false_discovery.standardized_columns import Columns
+
+CELLS = 8_000_000  # numbers of a block of correlations
+COMPONENTS = 8  # most common factors
+EDGE = 1.1  # a factor's singular value over the largest that noise has
+# rows or columns, and products of numbers, up to which all rows or columns are multiplied
+EXACT, PRODUCTS = 800, 10**9
+SURE, DEPTH = 4, 12  # blocks of a Krylov space, at least and at most
+SPARE = 4  # directions beside the wanted ones
+TWIN = 0.99  # correlation of columns that cannot be told apart
+PART = 1e-3  # weight of a column that takes part in making another, in units of their spread
+STEADY = 1e-10  # a relative change of squared singular values that ends the search
+
+
+class Company(NamedTuple):
+    """Of one candidate: its substitutes with their correlations, and its strongest correlates."""
+
+    substitutes: np.ndarray
+    correlations: np.ndarray
+    near: np.ndarray
+
+
+def company(
+    columns: Columns, candidates: np.ndarray, substitutes: float | None, n_near: int, least: float
+) -> list[Company]:
+    """Of every candidate, from blocks of correlations with all columns."""
+    found: list[Company] = []
+    wide = max(1, CELLS // max(columns.n_columns, columns.n_rows))
+    for start in range(0, len(candidates), wide):
+        block = candidates[start : start + wide]
+        weighted = columns.picked(block) * (columns.weights / columns.total)[:, None]
+        found += sort_company(columns.slopes(weighted), block, substitutes, n_near, least)
+    return found
+
+
+def sort_company(
+    correlations: np.ndarray,
+    candidates: np.ndarray,
+    substitutes: float | None,
+    n_near: int,
+    least: float,
+) -> list[Company]:
+    """Of candidates, from the correlations (columns, candidates) of all columns with them."""
+    found = []
+    bar = np.inf if substitutes is None else substitutes
+    for place, candidate in enumerate(candidates):
+        own = np.clip(correlations[:, place], -1.0, 1.0)
+        large = np.flatnonzero(np.abs(own) > min(least, bar))
+        large = large[large != candidate]
+        size = np.abs(own[large])
+        grouped = size > bar
+        group = large[grouped]
+        # Equal correlations (twins among the correlates) are taken in the order of the columns.
+        rest, size = large[~grouped & (size > least)], size[~grouped & (size > least)]
+        near = rest[np.argsort(-size, kind="stable")[:n_near]]
+        found.append(Company(group, own[group], near))
+    return found
+
+
+def determined_by(gram, test: Trial, width: int) -> np.ndarray:
+    """Controls that together leave nothing of a test's column, none of them its twin; by the
+    products of a sheet's columns.
+    """
+    at = np.append(test.controls, width - 1)
+    own, wanted, squares = gram[test.column, test.column], gram[at, test.column], np.diagonal(gram)
+    twins = np.abs(wanted[:-1]) > TWIN * np.sqrt(own * squares[test.controls])
+    if own == 0.0 or twins.any():
+        return test.controls[:0]
+    fit = solved(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
+    left = own - float(wanted @ fit)
+    return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
+
+
+def outside(columns: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Columns that are not in a group, whose columns ascend."""
+    if not len(group):
+        return columns
+    at = np.minimum(np.searchsorted(group, columns), len(group) - 1)
+    return columns[group[at] != columns]
+
+
+def given_others(
+    tests: list[Trial], claimed: int, apart: list[np.ndarray], most: int
+) -> list[Trial]:
+    """Tests that have the first ones, which are claimed, as controls too, up to so many: a change
+    of odds is nearer to 1 the more of what tells is left out. Those `apart`, in a test's own group,
+    stay out.
+    """
+    found = []
+    for own, group in zip(tests, apart, strict=True):
+        taken = {own.column, *own.controls.tolist(), *group.tolist()}
+        others = [one.column for one in tests[:claimed] if one.output == own.output]
+        more = [place for place in others if place not in taken]
+        room = max(0, most - len(own.controls))
+        found.append(own._replace(controls=np.append(own.controls, more[:room]).astype(np.int64)))
+    return found
+
+
+def components(columns: Columns) -> np.ndarray:
+    """Loadings (columns, few) of the common factors: leading right singular vectors of the table,
+    as far as they rise above noise.
+    """
+    edge = EDGE * (np.sqrt(columns.total) + np.sqrt(np.count_nonzero(columns.live)))
+    small = min(columns.n_rows, columns.n_columns)
+    if small <= EXACT and small * columns.n_rows * columns.n_columns <= PRODUCTS:
+        return _exact(columns, edge)
+    return _krylov(columns, edge)
+
+
+def _exact(columns: Columns, edge: float) -> np.ndarray:
+    """From all products of the rows, or of the columns, whichever are fewer."""
+    root, tall = np.sqrt(columns.weights)[:, None], columns.n_rows > columns.n_columns
+    step = columns.n_columns if tall else max(1, CELLS // columns.n_rows)
+    gram = np.zeros((1, 1))
+    for start in range(0, columns.n_columns, step):
+        stop = min(start + step, columns.n_columns)
+        part = root * columns.picked(np.arange(start, stop))
+        gram = gram + (part.T @ part if tall else part @ part.T)
+    few = min(COMPONENTS, len(gram))
+    values, vectors = eigh(gram, subset_by_index=(len(gram) - few, len(gram) - 1))
+    chosen = vectors[:, values > edge**2]
+    loadings = chosen if tall else columns.slopes(root * chosen)
+    return loadings / np.maximum(np.linalg.norm(loadings, axis=0), 1e-300)
+
+
+def _krylov(columns: Columns, edge: float) -> np.ndarray:
+    """By a block Krylov space of fixed beginning, deepened until the values above the edge stay."""
+    wide = min(COMPONENTS + SPARE, columns.n_rows, columns.n_columns)
+    weights = columns.weights[:, None]
+    block = np.random.default_rng(0).normal(size=(columns.n_rows, wide))
+    basis = np.zeros((columns.n_rows, 0))
+    images = np.zeros((columns.n_rows, 0))
+    before = None
+    for _ in range(DEPTH):
+        for _ in range(2):  # twice is enough
+            block = block - basis @ (basis.T @ block)
+        block, _ = np.linalg.qr(block)
+        # rows of weights under the root, so that the product is symmetric
+        image = np.sqrt(weights) * columns.scores(columns.slopes(np.sqrt(weights) * block))
+        basis, images = np.hstack([basis, block]), np.hstack([images, image])
+        values, vectors = np.linalg.eigh(basis.T @ images)
+        above = values[-COMPONENTS:][values[-COMPONENTS:] > edge**2]
+        deep = before is not None and len(before) == len(above) and basis.shape[1] >= SURE * wide
+        if deep and np.all(np.abs(above - before) <= STEADY * above):
+            break
+        if basis.shape[1] + wide > columns.n_rows:
+            break
+        before, block = above, image
+    few = len(above)
+    chosen = basis @ vectors[:, len(values) - few :]
+    loadings = columns.slopes(np.sqrt(weights) * chosen)
+    return loadings / np.maximum(np.linalg.norm(loadings, axis=0), 1e-300)

@@ -1,0 +1,300 @@
+"""Screen, controls, tests, claims: one selection of columns that are in memory."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+
+from tamis.selection.false_discovery.conditional_test import (
+    Block,
+    Found,
+    Sheet,
+    Trial,
+    common_start,
+    try_classes,
+    try_numbers,
+)
+from tamis.selection.false_discovery.controls import (
+    Company,
+    company,
+    components,
+    determined_by,
+    given_others,
+    outside,
+)
+from tamis.selection.false_discovery.multiple_testing import heads_of, of_pairs
+from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope
+from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.system.threads import count_threads
+
+CELLS = 2_000_000  # numbers of a block of rows
+LOCAL = 0.9  # of a factor's loadings: one with more of them in a group belongs to it
+KEPT = 32_000_000  # numbers of a sheet that is kept as it is
+MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples scatter
+
+
+class Rules(NamedTuple):
+    """What a selection goes by."""
+
+    logistic: bool
+    substitutes: float | None
+    n_candidates: int
+    n_controls: int
+    correction: str
+    n_jobs: int | None
+    q: float
+
+
+class Selection(NamedTuple):
+    """All tests: their outputs, columns and controls, what was found, and the claims made of it."""
+
+    outputs: np.ndarray
+    columns: np.ndarray
+    controls: list[np.ndarray]
+    groups: list[np.ndarray]
+    correlations: list[np.ndarray]
+    found: Found
+    heads: np.ndarray  # test that each test joins, itself where it is a head
+    qvalues: np.ndarray
+    n_components: int
+    shown: "Shown"
+
+
+class Shown(NamedTuple):
+    """Effects of the tests that are worth a line, and z of these in two halves of the rows."""
+
+    tests: np.ndarray
+    effects: np.ndarray
+    errors: np.ndarray
+    halves: np.ndarray
+
+
+class Plan(NamedTuple):
+    """Tests by columns of the table, the columns of the sheet, and which company each one keeps."""
+
+    outputs: np.ndarray
+    columns: np.ndarray
+    controls: list[np.ndarray]
+    ranked: list[np.ndarray]  # controls, the strongest first: by the screen, then by correlation
+    company: list[Company]
+    union: np.ndarray
+
+    def tests(self, loadings: np.ndarray) -> list[Trial]:
+        """Tests by places on a sheet: the union's columns, then the common factors.
+
+        A factor that lies in a column and its substitutes is not common to others: it would take
+        away what the claim is about.
+        """
+        places = [np.searchsorted(self.union, controls) for controls in self.controls]
+        at = np.searchsorted(self.union, self.columns)
+        found = []
+        for k, mine in enumerate(self.company):
+            group = np.append(mine.substitutes, self.columns[k])
+            common = np.square(loadings[group]).sum(axis=0) <= LOCAL
+            factors = len(self.union) + np.flatnonzero(common)
+            controls = np.concatenate([places[k], factors])
+            found.append(Trial(int(self.outputs[k]), int(at[k]), controls))
+        return found
+
+
+def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
+    """Tests of all candidates of all outputs."""
+    outputs, columns, controls, ranked, companies = [], [], [], [], []
+    for output, screen in enumerate(screened):
+        for column in screen.candidates.tolist():
+            mine = of[column]
+            shared = outside(screen.controls[screen.controls != column], mine.substitutes)
+            outputs.append(output)
+            columns.append(column)
+            ranked.append(np.append(shared, outside(mine.near, np.sort(shared))))
+            controls.append(np.sort(ranked[-1]))
+            companies.append(mine)
+    union = np.unique(np.concatenate([np.array(columns, dtype=np.int64), *controls]))
+    return Plan(
+        np.array(outputs, dtype=np.int64),
+        np.array(columns, dtype=np.int64),
+        controls,
+        ranked,
+        companies,
+        union.astype(np.int64),
+    )
+
+
+def select(
+    columns: Columns, targets: np.ndarray, screened: list[Screened], rules: Rules, sides=None
+) -> Selection:
+    """Test what was screened, and make claims."""
+    planned, loadings, sheet = prepared(
+        columns, targets, screened, rules.substitutes, rules.n_controls
+    )
+    sizes = columns.n_columns, targets.shape[1]
+    return judge(sheet, planned, sizes, rules, loadings, sides)
+
+
+def prepared(
+    columns: Columns,
+    targets: np.ndarray,
+    screened: list[Screened],
+    substitutes: float | None,
+    n_controls: int,
+) -> tuple[Plan, np.ndarray, Sheet]:
+    """Tests of what was screened, loadings of the common factors, and the sheet of both."""
+    distinct = np.unique(np.concatenate([screen.candidates for screen in screened]))
+    least = noise_slope(columns.n_columns, columns.total)
+    near = near_count(n_controls, columns.total)
+    companies = company(columns, distinct, substitutes, near, least)
+    planned = plan(screened, dict(zip(distinct.tolist(), companies, strict=True)))
+    loadings = components(columns)
+    return planned, loadings, sheet_of(columns, targets, planned.union, loadings)
+
+
+def judge(
+    sheet: Sheet,
+    planned: Plan,
+    sizes: tuple[int, int],
+    rules: Rules,
+    loadings: np.ndarray,
+    sides=None,
+) -> Selection:
+    """Run the tests, of as many columns and outputs as `sizes` says, and make claims."""
+    planned = loosened(sheet, planned, loadings)
+    tests = planned.tests(loadings)
+    starts = common_start(sheet, tests) if rules.logistic and tests else None
+    found = run(sheet, tests, rules, starts)
+    groups = [mine.substitutes for mine in planned.company]
+    heads = np.arange(len(tests))
+    if rules.substitutes is not None:
+        heads = heads_of(found.pvalues, planned.outputs, planned.columns, groups)
+    own = np.flatnonzero(heads == np.arange(len(heads)))
+    qvalues = np.ones(len(heads))
+    qvalues[own] = of_pairs(found.pvalues[own], planned.columns[own], sizes, rules.correction)
+    told = np.flatnonzero(qvalues < 1.0)
+    told = told[np.argsort(found.pvalues[told], kind="stable")]
+    claimed = int(np.count_nonzero(qvalues[told] <= rules.q))  # the first of them
+    full = [tests[k] for k in told]
+    if rules.logistic:
+        apart = [np.intersect1d(groups[k], planned.union) for k in told]
+        places = [np.searchsorted(planned.union, group) for group in apart]
+        full = given_others(full, claimed, places, int(sheet.total / 10.0))
+    shown = show(sheet, [tests[k] for k in told], full, told, found, rules, starts, sides)
+    return Selection(
+        planned.outputs,
+        planned.columns,
+        planned.controls,
+        groups,
+        [mine.correlations for mine in planned.company],
+        found,
+        heads,
+        qvalues,
+        loadings.shape[1],
+        shown,
+    )
+
+
+def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
+    """Tests whose controls lack those that leave nothing of a column although none of them is its
+    twin: the last level of a category is known from all others. The weakest goes.
+    """
+    gram: np.ndarray | float = 0.0
+    for table, _, weights in sheet.blocks():
+        gram = gram + (table * weights[:, None]).T @ table
+    found = []
+    for k, test in enumerate(planned.tests(loadings)):
+        controls, ranks = planned.controls[k], np.searchsorted(planned.union, planned.ranked[k])
+        while len(makers := determined_by(gram, test, sheet.width)):
+            weakest = ranks[np.isin(ranks, makers)][-1:]
+            if not len(weakest):  # common factors alone
+                break
+            controls = controls[controls != planned.union[weakest[0]]]
+            test = test._replace(controls=test.controls[test.controls != weakest[0]])
+        found.append(controls)
+    return planned._replace(controls=found)
+
+
+def show(
+    sheet: Sheet,
+    tests: list[Trial],
+    full: list[Trial],
+    told,
+    found: Found,
+    rules: Rules,
+    starts,
+    sides,
+) -> Shown:
+    """Effects of some tests (for classes by their `full` models), and z in two halves of rows."""
+    fits = run(sheet, full, rules, starts, own=True) if rules.logistic else found.of(told)
+    halves = np.zeros((len(tests), 2))
+    if sides is not None and len(tests):
+        for side in (False, True):
+            half = _halved(sheet, sides, side)
+            if half.total > 0.0:
+                halves[:, int(side)] = run(half, tests, rules, starts).scores
+    return Shown(told, fits.effects, fits.errors, halves)
+
+
+def sides_of(hashes: np.ndarray) -> np.ndarray:
+    """A half for each row, by its content: copies of a row are in one half."""
+    return (hashes * MIX) >> np.uint64(63) == 1
+
+
+def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:
+    """A sheet on which the rows of the other half weigh nothing."""
+
+    def blocks():
+        start = 0
+        for table, targets, weights in sheet.blocks():
+            mine = sides[start : start + len(weights)] == side
+            start += len(weights)
+            yield table, targets, weights * mine
+
+    total = sum(float(weights.sum()) for _, _, weights in blocks())
+    return Sheet(blocks, total, sheet.width)
+
+
+def near_count(n_controls: int, total: float) -> int:
+    """How many correlates a test is held against at most: one in ten rows."""
+    return min(n_controls, int(total / 10.0))
+
+
+def sheet_of(
+    columns: Columns, targets: np.ndarray, union: np.ndarray, loadings: np.ndarray
+) -> Sheet:
+    """The columns that tests look at, with the common factors and a constant, in blocks of rows."""
+    factors = columns.scores(loadings)
+    factors /= np.sqrt(columns.weights @ factors**2 / columns.total)
+    width = len(union) + loadings.shape[1] + 1
+    step = max(1, CELLS // width)
+    part: Any = sp.csr_array(columns.X[:, union]) if columns.sparse else columns.X
+    means, units = columns.means[union], columns.units[union]
+
+    def block(start: int) -> Block:
+        rows = slice(start, min(start + step, columns.n_rows))
+        own = (part[rows].toarray() - means) * units if columns.sparse else part[rows][:, union]
+        ones = np.ones((len(own), 1))
+        table = np.asfortranarray(np.hstack([own, factors[rows], ones]))
+        return table, targets[rows], columns.weights[rows]
+
+    starts = range(0, columns.n_rows, step)
+    kept = [block(start) for start in starts] if columns.n_rows * width <= KEPT else []
+
+    def blocks():
+        return kept or map(block, starts)
+
+    return Sheet(blocks, columns.total, width)
+
+
+def run(sheet: Sheet, tests: list[Trial], rules: Rules, starts, own: bool = False) -> Found:
+    """All tests; those of classes on several threads."""
+    if not tests:
+        return Found(*(np.zeros(0) for _ in Found._fields))
+    if not rules.logistic:
+        return try_numbers(sheet, tests)
+    threads = min(count_threads(rules.n_jobs), len(tests))
+    if threads == 1:
+        return try_classes(sheet, tests, starts, own)
+    parts = [np.arange(len(tests))[k::threads] for k in range(threads)]
+    jobs = (delayed(try_classes)(sheet, [tests[k] for k in part], starts, own) for part in parts)
+    done = Parallel(n_jobs=threads, prefer="threads")(jobs)
+    order = np.argsort(np.concatenate(parts))
+    return Found(*(np.concatenate(column) for column in zip(*done, strict=True))).of(order)

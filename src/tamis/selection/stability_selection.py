@@ -1,0 +1,389 @@
+"""Stability selection: features that most halves of the data keep, and a bound on false ones."""
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import MetaEstimatorMixin, is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.selector import Selector
+from tamis.base.fast_checks import along_one, check_array, kind_of_targets, validate_data
+from tamis.base.parameters import (
+    ABOVE,
+    ARRAY,
+    AUTO,
+    BOOL,
+    COUNT,
+    RANDOM,
+    Auto,
+    Seed,
+    estimator,
+    one_of,
+    parameter,
+)
+from tamis.base.validation import check_sizes
+from tamis.selection.error_bounds import (
+    ASSUMPTIONS,
+    effective_threshold,
+    false_selections,
+    settle_promises,
+)
+from tamis.selection.half_samples import WEAKEST, find_strength, follow_pair, tally
+from tamis.system.progress import Progress
+from tamis.system.schema import array, figure, indices, number, rows, text
+from tamis.system.schema import one_of as either
+
+_DISCRETE = ("binary", "multiclass")
+
+
+@estimator
+class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
+    r"""Keep the features that a sparse estimator selects on most halves of the data.
+
+    Choose it when it matters that selected features are real, and when two analysts should find the
+    same ones. It costs up to :math:`2 B` times the path in fits. It does not predict: put a model
+    behind it in a pipeline.
+
+    The rows are split at random into two halves, `n_pairs` times. On each half the estimator is
+    fitted along a path of penalties, from the strongest on, until `n_selected` = q features have
+    come in. Kept are the features whose share of the :math:`2 B` halves, `selection_probability_`,
+    reaches the threshold :math:`\pi`.
+
+    **What the bound says.** Call a feature *false* if a run on half of the rows picks it with
+    probability at most q/p, no more often than drawing q of the p features blindly would. The
+    expected number V of false features among the selected ones satisfies
+
+    .. math:: E(V) \le \frac{q^2}{(2 \pi - 1)\, p} ,
+
+    for independent rows and any estimator. It is an expectation over data sets: on one of them V
+    may be larger. That "false" includes all features unrelated to the target holds if the estimator
+    picks these no more often than blindly (Meinshausen and Buhlmann assume this, with exchangeable
+    noise). A feature that stands in for a correlated real one is often picked, and is not "false"
+    in this sense. Give two of `threshold`, `n_selected` and `max_false`, and the bound gives the
+    third.
+
+    {parameters}
+
+    {attributes}
+
+    See Also
+    --------
+    selection_stability : How much several selections agree.
+    compare : Error, size and stability of several models.
+
+    References
+    ----------
+    N. Meinshausen and P. Buhlmann, "Stability Selection", Journal of the Royal Statistical Society
+    B 72, 2010, theorem 1.
+
+    R. Shah and R. Samworth, "Variable Selection with Error Control: Another Look at Stability
+    Selection", Journal of the Royal Statistical Society B 75, 2013, equations 4 to 8.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Lasso
+    >>> import numpy as np
+    >>> from tamis import StabilitySelector
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 500))
+    >>> y = X[:, :4] @ [3.0, -2.0, 2.0, 1.5] + rng.normal(size=200)
+    >>> selector = StabilitySelector(Lasso(), max_false=0.5, random_state=0).fit(X, y)
+    >>> selector.support_.tolist()
+    [0, 1, 2, 3]
+    >>> kept, false = selector.n_selected_, selector.expected_false_selections_
+    >>> print(f"each run kept {kept} features; at most {false:.2f} false ones are expected")
+    each run kept 11 features; at most 0.48 false ones are expected
+    >>> selector.transform(X).shape
+    (200, 4)
+    """
+
+    estimator: Any | None = parameter(
+        None,
+        [HasMethods("fit"), None],
+        "A sparse classifier or regressor with `coef_`, `support_` or `get_support`, or a "
+        "pipeline that ends in one and keeps the columns in place. None is `RDAClassifier` or "
+        "`RDARegressor`, by the targets. Random states inside it are set from `random_state`.",
+        "estimator or None",
+    )
+    threshold: float | None = parameter(
+        None,
+        [Interval(Real, 0.5, 1.0, closed="right"), None],
+        "Least selection probability, above 0.5. None is found from the other two, or 0.75.",
+        kw_only=True,
+    )
+    n_selected: int | None = parameter(
+        None,
+        [COUNT, None],
+        "Most features that a run may keep (q). None is found from the other two. With only "
+        "`threshold` given, runs follow the whole path and q is estimated by the mean number of "
+        "features that came in. Where the path jumps over q, the largest weights come first, so "
+        "columns should have similar scales.",
+        kw_only=True,
+    )
+    max_false: float | None = parameter(
+        None,
+        [ABOVE, None],
+        "Largest expected number of false selections. Without `threshold` and `n_selected`, None "
+        "is 1.",
+        kw_only=True,
+    )
+    assumption: str = parameter(
+        "none",
+        [one_of(*ASSUMPTIONS)],
+        "What is assumed of the distribution of the selection shares of false features. The "
+        "more, the smaller the bound (by half, and by several times), as in sections 3.2 and 3.3 "
+        "of Shah and Samworth.",
+        '{"none", "unimodal", "r-concave"}',
+        kw_only=True,
+    )
+    param_name: str | None = parameter(
+        None,
+        [str, None],
+        'Parameter with the strength of the penalty: of the estimator "alpha", "C" or "gravity", '
+        "whichever it has first.",
+        "str or None",
+        kw_only=True,
+    )
+    param_values: Any = parameter(
+        10,
+        [COUNT, ARRAY, None],
+        "A number asks for an automatic path of so many values, from about where the first "
+        "feature comes in to a hundredth of it, found on each half by itself. An array is taken "
+        "as it is, the strongest penalty first. None fits the estimator as it is, once a half.",
+        kw_only=True,
+    )
+    n_pairs: int = parameter(50, [COUNT], "Pairs of halves (B).", kw_only=True)
+    complementary: bool = parameter(
+        True,
+        [BOOL],
+        "Whether the two halves of a pair share no row (Shah and Samworth). False draws each half "
+        "anew (Meinshausen and Buhlmann), for comparison; the bound is then the one of their "
+        "paper, for infinitely many halves.",
+        kw_only=True,
+    )
+    stratify: bool = parameter(
+        True,
+        [BOOL],
+        "Whether each half gets half of every class. Only for classifiers.",
+        kw_only=True,
+    )
+    n_jobs: int | None = parameter(
+        None,
+        [Integral, None],
+        "Pairs at a time, by joblib (any backend); the result does not depend on it.",
+        kw_only=True,
+    )
+    random_state: Seed = parameter(
+        None, [RANDOM], "Seed of the halves and of the estimator.", kw_only=True
+    )
+    verbose: bool | Auto = parameter(
+        "auto",
+        [BOOL, AUTO],
+        'Progress bar: "auto" shows it on a terminal after three seconds.',
+        kw_only=True,
+    )
+    _contents: ClassVar[dict] = {
+        "param_name_": either(None, text()),
+        "path_": array("f8", "steps"),
+        "threshold_": number(float, least=0.0, most=1.0),
+        "stability_path_": rows("steps", "columns", least=0.0, most=1.0),
+        "selection_probability_": array("f8", "columns", least=0.0, most=1.0),
+        "n_selected_": either(number(float, least=0.0), number(int, least=0)),
+        "expected_false_selections_": figure(finite=False),
+        "support_": indices("kept", below="columns", increasing=True),
+    }
+    _attributes: ClassVar[str] = """\
+        selection_probability_ : ndarray of shape (n_features,)
+            Share of the halves that selected the feature.
+        support_ : ndarray of int
+            Indices of the kept features, ascending.
+        expected_false_selections_ : float
+            The bound on the expected number of false features in `support_`.
+        threshold_ : float
+            The threshold used.
+        n_selected_ : float
+            q: the most features of a run, or their mean number where the whole path was followed.
+        path_ : ndarray of shape (n_values,)
+            The path: values of the parameter, or for an automatic path shares of the strongest
+            penalty.
+        stability_path_ : csr_array of shape (n_values, n_features)
+            Share of the halves that had selected the feature by each value of the path; the last
+            row is `selection_probability_`.
+        param_name_ : str or None
+            The parameter that was varied.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
+
+    def fit(self, X, y):
+        """Select features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Targets.
+
+        Returns
+        -------
+        self : object
+        """
+        self._validate_params()
+        X, y = self._take(X, y)
+        estimator = self._estimator(y)
+        strata = self._strata(estimator, y)
+        name, path, automatic = self._path(estimator)
+        threshold, most = self._settle(X.shape[1])
+        runs = self._run(estimator, X, y, strata, name, path, automatic, most)
+        self._store(runs, name, path, threshold, most)
+        return self
+
+    # ------------------------------------------------------------------ preparation
+    def _take(self, X, y):
+        """Checked rows and targets."""
+        several = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            accept_sparse="csr",
+            multi_output=True,
+            ensure_min_samples=4,
+            ensure_all_finite=False,
+        )
+        if X.dtype == object:  # numbers in lists of Python's own that NumPy has no type for
+            X = check_array(X, dtype=np.float64)
+        check_sizes(X)
+        if kind_of_targets(y) == "unknown":
+            y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        y = y if several else along_one(y)
+        return X, np.asarray(y)
+
+    def _estimator(self, y):
+        """The estimator, or the usual one for these targets."""
+        if self.estimator is not None:
+            return self.estimator
+        from tamis.methods.sparse_online.dual_averaging import RDAClassifier, RDARegressor
+
+        discrete = kind_of_targets(y) in (*_DISCRETE, "multilabel-indicator")
+        return RDAClassifier() if discrete else RDARegressor()
+
+    def _strata(self, estimator, y):
+        """Class numbers to halve, or None."""
+        if not is_classifier(estimator) or kind_of_targets(y) not in _DISCRETE:
+            return None
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                "StabilitySelector around a classifier needs rows of at least 2 classes; y holds "
+                f"only one class: {classes[0]}."
+            )
+        rows = np.bincount(codes)
+        if rows.min() < 2:
+            raise ValueError(
+                f"each half needs a row of every class, but class {classes[rows.argmin()]} has "
+                f"only {rows.min()}."
+            )
+        return codes if self.stratify else None
+
+    def _path(self, estimator):
+        """Name of the varied parameter, its values (shares where automatic), and whether they are
+        automatic.
+        """
+        if self.param_values is None:
+            return None, np.ones(1), False
+        name = self.param_name or find_strength(estimator)
+        if name is None:
+            if isinstance(self.param_values, Integral):
+                return None, np.ones(1), False
+            raise ValueError(
+                f"{type(estimator).__name__} has neither alpha nor C nor gravity; name the "
+                "parameter of the path in param_name."
+            )
+        if name not in estimator.get_params(deep=True):
+            raise ValueError(
+                f"param_name={name!r} is no parameter of {type(estimator).__name__}: "
+                f"{sorted(estimator.get_params())}."
+            )
+        if isinstance(self.param_values, Integral):
+            return name, np.geomspace(1.0, WEAKEST, int(self.param_values) + 1)[1:], True
+        values = np.asarray(self.param_values, dtype=float)
+        if values.ndim != 1 or not len(values):
+            raise ValueError(
+                "param_values must be one row of numbers, the strongest penalty first. Got shape "
+                f"{values.shape}."
+            )
+        return name, values, False
+
+    def _settle(self, width):
+        """Threshold and most features of a run."""
+        if self.assumption != "none" and not self.complementary:
+            raise ValueError(
+                f"assumption={self.assumption!r} belongs to complementary pairs; set "
+                "complementary=True."
+            )
+        return settle_promises(
+            self.threshold, self.n_selected, self.max_false, width, self.n_pairs, self.assumption
+        )
+
+    # ------------------------------------------------------------------ runs
+    def _run(self, estimator, X, y, strata, name, path, automatic, most):
+        """All halves; a list of (steps, features, unfinished fits)."""
+        base = int(check_random_state(self.random_state).randint(2**31 - 1))
+        pairs = range(self.n_pairs if self.complementary else 2 * self.n_pairs)
+        tasks = (
+            delayed(follow_pair)(estimator, X, y, strata, name, path, automatic, most, (base, pair))
+            for pair in pairs
+        )
+        runs = []
+        with (
+            warnings.catch_warnings(),
+            Progress(type(self).__name__, len(pairs), self.verbose) as progress,
+        ):
+            # As it should be at the strong end of a path.
+            warnings.filterwarnings("ignore", message=".*kept no feature.*")
+            warnings.filterwarnings("ignore", category=ConvergenceWarning)  # counted, and told once
+            for found in Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks):
+                runs += found if self.complementary else found[:1]
+                progress.advance(1, f"{len(runs)} halves")
+        return runs
+
+    def _store(self, runs, name, path, threshold, most):
+        """Frequencies, the selected features and what is promised of them."""
+        unfinished = sum(run[2] for run in runs)
+        if unfinished:
+            warnings.warn(
+                f"{unfinished} fits inside StabilitySelector used all their passes. Raise max_iter "
+                "or tol of the estimator.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.param_name_, self.path_, self.threshold_ = name, path, threshold
+        self.stability_path_ = tally(runs, len(path), self.n_features_in_)
+        self.selection_probability_ = self.stability_path_[[-1]].toarray().ravel()
+        self.n_selected_ = float(np.mean([len(run[1]) for run in runs])) if most is None else most
+        self.expected_false_selections_ = false_selections(
+            self.n_selected_, self.n_features_in_, threshold, self.n_pairs, self.assumption
+        )
+        least = effective_threshold(threshold, self.n_pairs)
+        self.support_ = np.flatnonzero(self.selection_probability_ >= least - 1e-9)
+
+    def _get_support_mask(self):
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, dtype=bool)
+        mask[self.support_] = True
+        return mask
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags

@@ -1,0 +1,164 @@
+"""What was kept: supports from masks, indices, weights and models, as a sparse 0/1 matrix."""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from tamis.base.fast_checks import check_sparse
+
+Matrix: TypeAlias = ArrayLike | sp.sparray | sp.spmatrix
+Supports: TypeAlias = Matrix | Iterable  # of index arrays, masks, weights or fitted models
+_FORMS = (
+    "a boolean matrix (runs x features), a list of index arrays, a list of fitted models, or "
+    "sparse weights"
+)
+
+
+def kept_by(model: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """Indices that a model kept (of several outputs the union), and the sizes of their weights."""
+    model = getattr(model, "best_estimator_", model)
+    if hasattr(model, "steps"):
+        return _kept_by_steps(model)
+    if hasattr(model, "coef_"):
+        sizes = _largest(model.coef_)
+        kept = np.asarray(model.support_) if _is_ours(model) else np.flatnonzero(sizes)
+        return kept, sizes[kept]
+    if hasattr(model, "get_support"):
+        return np.flatnonzero(model.get_support()), None
+    # Of an SVM `support_` are rows.
+    if hasattr(model, "support_") and not hasattr(model, "dual_coef_"):
+        kept = np.asarray(model.support_)
+        return np.flatnonzero(kept) if kept.dtype == bool else kept, None
+    if hasattr(model, "feature_importances_"):
+        sizes = np.asarray(model.feature_importances_)
+        return np.flatnonzero(sizes), sizes[np.flatnonzero(sizes)]
+    raise TypeError(
+        f"{type(model).__name__} does not say which features it kept: it has neither coef_ nor "
+        "support_ nor get_support."
+    )
+
+
+def _kept_by_steps(pipeline) -> tuple[np.ndarray, np.ndarray | None]:
+    """What a pipeline's last step kept, in the columns that came in; all where it does not say."""
+    selectors = [step for _, step in pipeline.steps[:-1] if hasattr(step, "get_support")]
+    try:
+        kept, sizes = kept_by(pipeline[-1])
+    except TypeError:
+        if not selectors:
+            raise
+        kept, sizes = np.arange(np.count_nonzero(selectors[-1].get_support())), None
+    for selector in reversed(selectors):
+        kept = np.flatnonzero(selector.get_support())[kept]
+    return kept, sizes
+
+
+def _is_ours(model) -> bool:
+    return hasattr(model, "support_") and type(model).__module__.startswith("tamis.")
+
+
+def _largest(coef) -> np.ndarray:
+    """Largest absolute weight of each feature over the outputs."""
+    if sp.issparse(coef):
+        return np.asarray(abs(coef).max(axis=0).toarray()).ravel()
+    return np.abs(np.atleast_2d(coef)).max(axis=0)
+
+
+def as_indicators(supports: Supports, n_features: int | None = None) -> sp.csr_array:
+    """All supports as a sparse 0/1 matrix (runs, features), or a sentence about a bad one."""
+    if n_features is not None and (not isinstance(n_features, (int, np.integer)) or n_features < 1):
+        raise ValueError(
+            f"n_features must be a whole number of at least 1, or None. Got {n_features!r} instead."
+        )
+    if isinstance(supports, str | dict) or not (
+        hasattr(supports, "__len__") or hasattr(supports, "__iter__") or sp.issparse(supports)
+    ):
+        raise TypeError(
+            f"supports must be {_FORMS}. Got an object of type {type(supports).__name__}."
+        )
+    if sp.issparse(supports) or hasattr(supports, "shape"):
+        matrix = _from_matrix(supports)
+    else:
+        matrix = _from_list(list(cast(Iterable, supports)), n_features)
+    if n_features is not None and matrix.shape[1] != n_features:
+        raise ValueError(
+            f"supports have {matrix.shape[1]} features, but n_features is {n_features}."
+        )
+    if matrix.shape[0] < 2:
+        raise ValueError(f"stability needs at least 2 runs to compare. Got {matrix.shape[0]}.")
+    return matrix
+
+
+def _from_matrix(supports) -> sp.csr_array:
+    """Rows are runs; what is not zero was kept."""
+    if not sp.issparse(supports):
+        supports = np.asarray(supports)
+        if supports.ndim != 2:
+            raise ValueError(
+                f"a matrix of supports has shape (runs, features). Got {supports.ndim} "
+                f"dimension(s), shape {supports.shape}."
+            )
+        if np.issubdtype(supports.dtype, np.integer) and not np.isin(supports, (0, 1)).all():
+            raise ValueError(
+                "a matrix of whole numbers other than 0 and 1 is no matrix of supports. If they "
+                "are indices, pass a list of index arrays."
+            )
+        supports = sp.csr_array(supports != 0)
+    check_sparse(supports, "supports")
+    matrix = sp.csr_array(supports, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.data = np.ones(len(matrix.data))
+    return matrix
+
+
+def _from_list(supports: list, n_features) -> sp.csr_array:
+    """One entry a run: a model, indices, a mask, or weights."""
+    read = [_one_run(support) for support in supports]
+    widths = {width for _, width in read if width is not None}
+    if n_features is not None:
+        widths.add(int(n_features))
+    if not widths:
+        raise ValueError("index arrays do not say how many features there are; pass n_features.")
+    if len(widths) > 1:
+        raise ValueError(
+            "all runs, and n_features where given, must have equally many features. Got "
+            f"{sorted(widths)}."
+        )
+    width = widths.pop()
+    for number, (kept, _) in enumerate(read):
+        if len(kept) and (kept[0] < 0 or kept[-1] >= width):
+            bad = kept[0] if kept[0] < 0 else kept[-1]
+            raise ValueError(
+                f"run {number} keeps feature {bad}, outside 0..{width - 1}. Pass the right "
+                "n_features."
+            )
+    counts = [len(kept) for kept, _ in read]
+    columns = np.concatenate([kept for kept, _ in read]) if read else np.zeros(0, np.int64)
+    return sp.csr_array(
+        (np.ones(len(columns)), columns, np.concatenate(([0], np.cumsum(counts)))),
+        shape=(len(read), width),
+    )
+
+
+def _one_run(support) -> tuple[np.ndarray, int | None]:
+    """Kept features of one run, ascending and distinct, and the number of features if known."""
+    if hasattr(support, "fit"):
+        kept, _ = kept_by(support)
+        return np.unique(kept).astype(np.int64), getattr(support, "n_features_in_", None)
+    if sp.issparse(support):
+        matrix = _from_matrix(support.reshape(1, -1) if support.ndim == 1 else support)
+        return np.unique(matrix.indices).astype(np.int64), matrix.shape[1]
+    array = np.asarray(list(support) if isinstance(support, set | frozenset | range) else support)
+    if array.size == 0 and array.dtype != bool:
+        return np.zeros(0, np.int64), None
+    if array.dtype == bool or np.issubdtype(array.dtype, np.floating):
+        return np.flatnonzero(np.atleast_2d(array).any(axis=0)), array.shape[-1]
+    if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
+        raise TypeError(
+            "each run must be indices, a boolean mask, weights or a fitted model. Got "
+            f"{type(support).__name__}: {str(support)[:80]}"
+        )
+    return np.unique(array).astype(np.int64), None

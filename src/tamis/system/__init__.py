@@ -1,0 +1,3 @@
+"""What the machine offers: files, terminal, threads, memory, progress; and what a saved object may
+hold (`schema`).
+"""

@@ -1,0 +1,158 @@
+"""What a model file may hold: words in which every saved class declares its attributes.
+
+A class says ``_contents = {"coef_": array("f8", "outputs", "columns"), ...}``; a subclass adds to
+what its bases say. None stands for what files do not hold: what a subclass lacks, or what
+`_restored` makes of the others. Words such as "columns" are sizes: the first attribute
+that has one sets it, all others must agree. Loading goes over the contents twice: `outline`
+compares types, dtypes and shapes before any array is read, so that what does not fit takes no
+memory; `fill` then reads the arrays, looks at their numbers and makes the objects. Compiled loops
+trust what passed.
+"""
+
+from tamis.system.schema.check import COMMON, contents_of, derived, filled, settled, undeclared
+from tamis.system.schema.held import Content, ContentsError, Length, Outline, Promise, SparsePromise
+from tamis.system.schema.kinds import Array, Choice, Labels, Names, Number, Rows, Term
+from tamis.system.schema.nested import (
+    PARTS,
+    Anything,
+    Apart,
+    By,
+    Items,
+    Marked,
+    OneOf,
+    Part,
+    Plain,
+    Record,
+)
+
+__all__ = [
+    "PARTS",
+    "Content",
+    "ContentsError",
+    "Outline",
+    "Promise",
+    "SparsePromise",
+    "anything",
+    "apart",
+    "array",
+    "by",
+    "choice",
+    "contents_of",
+    "count",
+    "derived",
+    "early",
+    "figure",
+    "filled",
+    "flag",
+    "floats",
+    "index_tuple",
+    "indices",
+    "labels",
+    "listing",
+    "names",
+    "number",
+    "one_of",
+    "optional",
+    "part",
+    "plain",
+    "record",
+    "records",
+    "rows",
+    "settled",
+    "size",
+    "term",
+    "text",
+    "tuple_of",
+    "undeclared",
+]
+
+array, rows, number, choice, labels, names, term = Array, Rows, Number, Choice, Labels, Names, Term
+apart, part, one_of, by, record = Apart, Part, OneOf, By, Record
+
+
+def anything() -> Content:
+    """Whatever the format knows."""
+    return Anything()
+
+
+def plain() -> Content:
+    """A record of what happened, for people to read."""
+    return Plain()
+
+
+def records() -> Content:
+    """A list of what happened, pass by pass."""
+    return Items(list, Plain())
+
+
+def text() -> Content:
+    """Any text."""
+    return Choice()
+
+
+def flag() -> Content:
+    """True or False."""
+    return Number(bool)
+
+
+def size(*names: str, least: int = 1, equals: str | None = None) -> Content:
+    """A whole number that is a size, such as the number of columns; it may have to equal others."""
+    return Number(
+        int, least=least, equals=equals, binds=dict.fromkeys(names, lambda number, _: number)
+    )
+
+
+def count(least: int = 0) -> Content:
+    """A whole number that counts something."""
+    return Number(int, least=least)
+
+
+def floats(how_many: int, least: float | None = None, most: float | None = None) -> Content:
+    """A tuple of finite floats, as loops take clocks and flags."""
+    return Items(tuple, [Number(float, least=least, most=most, exact=True)] * how_many)
+
+
+def indices(
+    *lengths: Length, below: str, increasing: bool = False, distinct: bool = False
+) -> Content:
+    """Whole numbers from 0 to below a size."""
+    return Array("i8", *lengths, least=0, below=below, increasing=increasing, distinct=distinct)
+
+
+def listing(content: Content, count: str | None = None, least: int = 0) -> Content:
+    """A list of contents of one kind."""
+    return Items(list, content, count, least)
+
+
+def tuple_of(*contents: Content) -> Content:
+    """A tuple of contents, one by one."""
+    return Items(tuple, list(contents))
+
+
+def index_tuple(below: str) -> Content:
+    """A tuple of whole numbers from 0 to below a size, one at least."""
+    return Items(tuple, Number(int, least=0, below=below), least=1)
+
+
+def figure(finite: bool = True) -> Content:
+    """A float that says how a fit went."""
+    return Number(float, finite=finite)
+
+
+def optional(content: Content) -> Content:
+    """A content that may be absent."""
+    return Marked(content, optional=True, early=content.early)
+
+
+def early(content: Content) -> Content:
+    """A content that is set while input is checked, before a fit can fail: it may stand alone."""
+    return Marked(content, optional=isinstance(content, Marked) and content.optional, early=True)
+
+
+COMMON.update(
+    n_features_in_=early(size("columns")),
+    feature_names_in_=early(optional(names("columns"))),
+    train_history_=early(optional(plain())),
+    reading_=early(optional(plain())),
+    _sklearn_output_config=early(optional(plain())),
+)

@@ -1,0 +1,70 @@
+"""Step sizes. Passive-aggressive is a step, not a model."""
+
+import math
+from typing import NamedTuple
+
+from tamis.numerics.numba import term
+
+
+@term
+class Constant(NamedTuple):
+    """The same size at every step."""
+
+    eta: float = 0.1
+
+    def waits(self):
+        return False
+
+    def size(self, t, loss, sqnorm):
+        return self.eta
+
+
+@term
+class InverseSqrt(NamedTuple):
+    """eta / sqrt(1 + (t - 1) / delay): about eta for `delay` steps, then falling as 1 / sqrt(t)."""
+
+    eta: float = 1.0
+    delay: float = 100.0
+
+    def waits(self):
+        return False
+
+    def size(self, t, loss, sqnorm):
+        return self.eta / math.sqrt(1.0 + (t - 1.0) / self.delay)
+
+
+@term
+class InverseTime(NamedTuple):
+    """eta / (1 + (t - 1) / delay): about eta for `delay` steps, then falling as 1 / t."""
+
+    eta: float = 1.0
+    delay: float = 1000.0
+
+    def waits(self):
+        return False
+
+    def size(self, t, loss, sqnorm):
+        return self.eta / (1.0 + (t - 1.0) / self.delay)
+
+
+@term
+class PassiveAggressive(NamedTuple):
+    """The least step that meets the margin: PA (variant 0), capped at C (1), softened by C (2)."""
+
+    C: float = 1.0
+    variant: float = 1.0
+
+    def size(self, t, loss, sqnorm):
+        if self.variant == 2.0:
+            return loss / (sqnorm + 0.5 / self.C)
+        if sqnorm == 0.0:
+            return 0.0
+        return min(self.C, loss / sqnorm) if self.variant == 1.0 else loss / sqnorm
+
+
+STEPS = {
+    "constant": Constant(),
+    "inverse_sqrt": InverseSqrt(),
+    "inverse_time": InverseTime(),
+    "passive_aggressive": PassiveAggressive(),
+}

@@ -1,0 +1,304 @@
+"""The invariants of thresholding: bounds are never violated, and the certificate is between the
+truth and the promise.
+"""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from methods.data_thresholding.problems import cut, hinge_program, optimum, random_problem
+from scipy.optimize import brentq
+from scipy.special import entr, expit
+from sklearn.linear_model import LogisticRegression
+from spelling import L1
+
+from tamis.methods.data_thresholding import solver
+from tamis.methods.data_thresholding.bounds import (
+    AT_ZERO,
+    absolute_bound,
+    constrained_bound,
+    dual_limit,
+    dual_value,
+    objective,
+    relative_bound,
+    safe_threshold,
+)
+from tamis.methods.data_thresholding.certificate import Certificate
+from tamis.methods.data_thresholding.loop_rows import settle_duals
+from tamis.methods.data_thresholding.solver import repaired, solve
+from tamis.methods.data_thresholding.thresholds import (
+    columns_of,
+    drop_small,
+    halvings,
+    keeping,
+    pulls_of,
+)
+
+pytestmark = pytest.mark.delicate
+
+LOSSES = ("logistic", "hinge")
+SLACK = 1e-9
+
+
+# --------------------------------------------------------------------------- solvers
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_logistic_solver_reaches_the_optimum_of_scikit_learn(intercept):
+    X, problem = random_problem(1, "logistic")
+    problem = problem._replace(
+        intercept=intercept, row_weights=np.full(len(X), 1 / len(X)), strength=0.02
+    )
+    fit = solve(problem, X, 1e-10, 300)
+    other = LogisticRegression(
+        **L1,
+        solver="saga",
+        C=1 / (0.02 * len(X)),
+        fit_intercept=intercept,
+        tol=1e-10,
+        max_iter=100000,
+    )
+    other.fit(X, problem.signs)
+    assert fit.converged
+    assert fit.weights == pytest.approx(other.coef_[0], abs=1e-5)
+    assert fit.intercept == pytest.approx(other.intercept_[0] if intercept else 0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_hinge_solver_reaches_the_optimum_of_the_program(seed):
+    X, problem = random_problem(seed, "hinge")
+    value, gap = optimum(X, problem)
+    assert gap <= 1e-7
+    assert value == pytest.approx(hinge_program(X, problem), abs=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_wide_data_need_several_working_sets(loss):
+    """More columns than the first working set holds, and the optimum is that over all of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 400))
+    problem = random_problem(1, loss)[1]._replace(strength=0.01)
+    fit = solve(problem, X, 1e-8, 300)
+    assert fit.converged
+    assert fit.turns > 1
+    assert objective(problem, fit.weights, X @ fit.weights + fit.intercept) == pytest.approx(
+        optimum(X, problem)[0], rel=1e-6
+    )
+
+
+# --------------------------------------------------------------------------- duals
+@pytest.mark.parametrize("far", [0.5, 6.0, -12.0])
+def test_the_intercept_of_a_certificate_is_settled(far):
+    """By steps of Newton, at most 1 long: near the root each squares what is left."""
+    _, problem = random_problem(3, "logistic")
+    signs, scores = problem.signs, np.random.default_rng(0).normal(size=len(problem.signs)) + far
+
+    def slope(moved):
+        return signs @ (problem.row_weights * expit(-signs * (scores + moved)))
+
+    root, found = brentq(slope, -30.0, 30.0), np.empty_like(scores)
+    settle_duals(problem.signs, problem.row_weights, scores, int(abs(root)) + 5, found)
+    margins = problem.signs * (scores + root)
+    assert found == pytest.approx(problem.row_weights * expit(-margins), abs=1e-7)
+    settle_duals(problem.signs, problem.row_weights, scores, 0, found)
+    margins = problem.signs * scores
+    assert found == pytest.approx(problem.row_weights * expit(-margins), abs=1e-15)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_limit_of_the_dual_is_that_of_equal_rows(loss):
+    _, problem = random_problem(2, loss)
+    shares = np.random.default_rng(0).random(len(problem.signs))
+    for correlation in (0.0, 0.5 * problem.strength, 3.0 * problem.strength):
+        alphas = problem.row_weights * shares
+        assert dual_value(problem, alphas, correlation) <= (
+            dual_limit(problem, alphas, correlation) + 1e-12
+        )
+        shrunk = 1.0 / 3.0 if correlation > problem.strength else 1.0
+        for share in (0.0, 0.3, 1.0):
+            value = dual_value(problem, share * problem.row_weights, correlation)
+            limit = dual_limit(problem, share * problem.row_weights, correlation)
+            mean = shrunk * share
+            wanted = mean if loss == "hinge" else float(entr(mean) + entr(1.0 - mean))
+            assert value == pytest.approx(wanted)
+            assert limit == pytest.approx(wanted) or (loss == "logistic" and mean in (0.0, 1.0))
+            assert limit >= value - 1e-12
+
+
+# --------------------------------------------------------------------------- bounds
+@pytest.mark.long
+@pytest.mark.parametrize("loss", LOSSES)
+def test_no_bound_is_violated(loss):
+    """The chain of the notes, A.7: 0 <= truth <= gap; truth <= aposteriori <= apriori; bounds from
+    the thresholded data hold on both sides.
+    """
+    for seed in range(25):
+        X, problem = random_problem(seed, loss)
+        best, off = optimum(X, problem)
+        for threshold in (0.02, 0.2, 0.8):
+            kept, _, proof = cut(X, problem, threshold)
+            truth = proof.primal_original - best
+            assert truth >= -SLACK - off
+            assert truth <= proof.gap + SLACK + off
+            assert truth <= proof.aposteriori + SLACK + off
+            assert (
+                proof.aposteriori <= proof.apriori_rel * best + SLACK + off + proof.solver_gap * 2
+            )
+            assert truth <= proof.apriori_abs + SLACK + off
+            assert proof.dual_bound <= best + SLACK
+            assert proof.dual_thresholded <= proof.dual_bound + SLACK
+            assert proof.upper_thresholded >= proof.primal_original - SLACK
+            assert proof.rel_gap == pytest.approx(proof.gap / proof.dual_bound)
+            assert proof.vacuous == (proof.apriori_abs >= AT_ZERO[loss] and kept.dropped > 0)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_sandwich(loss):
+    for seed in range(8):
+        X, problem = random_problem(seed, loss)
+        kept = drop_small(X, 0.3 * problem.strength)
+        best, off = optimum(X, problem)
+        below = optimum(kept.matrix, problem._replace(strength=problem.strength - kept.dropped))
+        above = optimum(kept.matrix, problem._replace(strength=problem.strength + kept.dropped))
+        assert below[0] - below[1] <= best + SLACK
+        assert best - off <= above[0] + SLACK
+
+
+def test_the_certificate_is_far_better_than_the_promise():
+    """Notes, A.8: what theory promises beforehand is loose by orders of magnitude; the dual
+    certificate is not.
+    """
+    shares = []
+    for seed in range(10):
+        X, problem = random_problem(seed, "logistic")
+        proof = cut(X, problem, 0.2)[2]
+        shares.append(proof.gap / proof.apriori_abs)
+    assert np.median(shares) < 0.01
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_nothing_dropped_is_the_plain_problem(loss):
+    X, problem = random_problem(4, loss)
+    kept, _, proof = cut(X, problem, 0.0)
+    assert kept.matrix is X
+    assert (kept.dropped, kept.share) == (0.0, 1.0)
+    assert proof.primal_original == proof.primal_thresholded
+    assert proof.gap <= 1e-6
+    assert proof.apriori_abs == pytest.approx(proof.solver_gap)
+    assert not proof.vacuous
+
+
+def test_the_rules_are_the_bounds_turned_round():
+    for strength, max_error in ((0.01, 0.1), (0.3, 0.02)):
+        t = safe_threshold(max_error, "relative", strength, 1.0)
+        assert relative_bound(t, strength) == pytest.approx(max_error)
+        t = safe_threshold(max_error, "absolute", strength, 0.7)
+        assert absolute_bound(t, strength, 0.7) == pytest.approx(max_error)
+        # Along a path the value reached before allows more, once it is small (notes, A.4).
+        assert safe_threshold(max_error, "absolute", strength, 0.7, 0.01) > safe_threshold(
+            max_error, "absolute", strength, 0.7
+        )
+    # Not 0.00488, the source's rule.
+    assert safe_threshold(0.1, "absolute", 0.1, 1.0, 1.0) == pytest.approx(0.005)
+
+
+@pytest.mark.parametrize(("radius", "gap"), [(0.3, 0.6), (1.5, 2.5)])
+def test_the_constrained_bound_is_tight_for_small_radii_only(radius, gap):
+    """Notes, T-A3: X = [x, -x], x = t e_1 with t = 1; all is dropped, and the solver picks the
+    worst of equals, w = -c e_1.
+    """
+    X, y = np.array([[1.0], [-1.0]]), np.array([1.0, -1.0])
+    assert drop_small(X, 1.0).dropped == 1.0
+
+    def loss(w):
+        return np.maximum(1.0 - y * (X[:, 0] * w), 0.0).mean()
+
+    best = min(loss(w) for w in np.linspace(-radius, radius, 3001))
+    assert loss(-radius) - best == pytest.approx(gap)
+    assert loss(-radius) - best <= constrained_bound(1.0, radius) + 1e-12
+    assert loss(0.0) - best == pytest.approx(min(radius, 1.0))
+
+
+# --------------------------------------------------------------------------- matrices
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_sparse_and_dense_drop_the_same(dtype, index):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(30, 11)) * (rng.random((30, 11)) < 0.6)).astype(dtype)
+    rows = sp.csr_array(X)
+    rows = sp.csr_array(
+        (rows.data, rows.indices.astype(index), rows.indptr.astype(index)), shape=X.shape
+    )
+    before, shares = rows.copy(), []
+    for threshold in (0.0, 0.1, 0.5, 1.3, 9.0):
+        dense, sparse = drop_small(X, threshold), drop_small(rows, threshold)
+        wanted = np.where(np.abs(X) > threshold, X, 0)
+        as_dense = dense.matrix.toarray() if sp.issparse(dense.matrix) else dense.matrix
+        assert np.array_equal(as_dense, wanted)
+        assert np.array_equal(sparse.matrix.toarray(), wanted)
+        assert dense[1:] == sparse[1:]
+        assert sp.issparse(dense.matrix) == (dense.share < 0.25)
+        assert dense.share == np.count_nonzero(wanted) / np.count_nonzero(X)
+        assert sparse.dropped <= threshold
+        assert sparse.matrix.dtype == dtype
+        shares.append(dense.share)
+    assert shares == sorted(shares, reverse=True)
+    assert shares[-1] == 0.0
+    assert (before != rows).nnz == 0
+
+
+def test_thresholds_by_share_and_by_halves():
+    X = np.array([[1.0, -2.0, 0.0, 3.0, 4.0]])
+    assert drop_small(X, keeping(X, 0.5)).share == 0.5
+    assert keeping(X, 1.0) == 0.0
+    assert drop_small(X, keeping(X, 0.0)).share == 0.0
+    assert keeping(np.zeros((2, 2)), 0.5) == 0.0
+    assert list(halvings(X, 5.0)) == [5.0, 2.5, 1.25, 0.0]
+    assert list(halvings(X, 5.0, floor=1.5)) == [5.0, 2.5, 1.5]
+    assert list(halvings(X, 0.5)) == [0.0]
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_columns_are_weighed_and_taken_out_alike_from_sparse_and_dense(index):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 13)) * (rng.random((40, 13)) < 0.4)
+    X[[0, 7, 39]] = 0.0  # rows without an entry, at both ends too
+    rows, loads = sp.csr_array(X), rng.normal(size=40)
+    rows = sp.csr_array(
+        (rows.data, rows.indices.astype(index), rows.indptr.astype(index)), shape=X.shape
+    )
+    for matrix in (X, rows):
+        assert pulls_of(matrix, loads) == pytest.approx(X.T @ loads, abs=1e-12)
+        for columns in ([4], [0, 5, 12], list(range(13))):
+            taken = columns_of(matrix, np.array(columns))
+            assert np.array_equal(taken.toarray(), X[:, columns])
+            assert taken.nnz == np.count_nonzero(X[:, columns])
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_a_repair_by_the_matrix_of_the_model_is_that_by_sweeps(intercept, monkeypatch):
+    """Near the optimum no step is cut, and both ways take the same ones."""
+    X, problem = random_problem(2, "logistic")
+    problem = problem._replace(intercept=intercept, strength=0.02)
+    near = solve(problem, X, 1e-3, 300)
+    found = []
+    for sweeps in (1e9, -1.0):
+        monkeypatch.setattr(solver, "SWEEPS", sweeps)
+        found.append(repaired(problem, sp.csr_array(X), near.weights, near.scores))
+    best = solve(problem, X, 1e-10, 300)
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+    assert found[0] == pytest.approx(best.alphas, abs=1e-5)
+
+
+def test_a_certificate_holds_where_one_of_its_bounds_does():
+    """Up to the bound itself, and in the units that were asked for."""
+    plain = dict.fromkeys(Certificate.__annotations__, 9.0) | {"dual_bound": 2.0}
+    for name, mode, limit in (
+        ("rel_gap", "relative", 0.5),
+        ("apriori_rel", "relative", 0.5),
+        ("aposteriori", "relative", 0.25),
+        ("gap", "absolute", 0.5),
+        ("apriori_abs", "absolute", 0.5),
+        ("aposteriori", "absolute", 0.5),
+    ):
+        proof = Certificate(**(plain | {name: 0.5}))
+        assert proof.holds(limit, mode)
+        assert proof.holds(2.0 * limit, mode)
+        assert not proof.holds(0.99 * limit, mode)

@@ -1,0 +1,127 @@
+"""The factorisation: near the best, with bounds that hold, sparse as dense, weights as copies."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from tamis import LowRankFactorization, load, save
+from tamis.datasets import make_text
+from tamis.methods.low_rank_lasso.svd import Operator, spectral_error
+
+pytestmark = pytest.mark.delicate
+
+X, _, _ = make_text(n_samples=300, n_features=400, words=30, random_state=0)
+CENTRED = X.toarray() - X.toarray().mean(axis=0)
+
+
+def left_out(model, rows):
+    return rows - model.U_ * model.S_ @ model.W_.T
+
+
+@pytest.mark.long
+def test_near_the_best_rank_and_its_error_within_the_bounds():
+    model = LowRankFactorization(n_components=10, random_state=0).fit(X)
+    best = np.linalg.svd(CENTRED, compute_uv=False)
+    E = left_out(model, CENTRED)
+    true = np.linalg.norm(E, 2)
+    assert best[10] <= true <= 1.25 * best[10]
+    assert model.error_lower_ <= true * (1.0 + 1e-9)
+    assert true <= model.error_upper_ <= 1.1 * true
+    assert model.error_fro_ == pytest.approx(np.linalg.norm(E), rel=1e-9)
+    assert pytest.approx((model.S_ * model.W_).T, abs=1e-9) == model.U_.T @ CENTRED
+    for part in (model.U_, model.W_):
+        assert part.T @ part == pytest.approx(np.eye(10), abs=1e-10)
+
+
+def test_power_iterations_help():
+    errors = [
+        LowRankFactorization(10, n_power_iter=q, random_state=0).fit(X).error_lower_
+        for q in (0, 1, 2)
+    ]
+    assert errors[0] > errors[1] >= 0.999 * errors[2]
+
+
+def test_sparse_and_dense_centred_and_not():
+    for center in (True, False):
+        sparse = LowRankFactorization(8, center=center, random_state=0).fit(X)
+        dense = LowRankFactorization(8, center=center, random_state=0).fit(X.toarray())
+        wide = LowRankFactorization(8, center=center, random_state=0).fit(sp.csc_matrix(X))
+        for other in (dense, wide):
+            assert pytest.approx(sparse.S_, rel=1e-10) == other.S_
+            assert pytest.approx(sparse.W_, abs=1e-8) == other.W_
+            assert other.error_upper_ == pytest.approx(sparse.error_upper_, rel=1e-8)
+        assert sparse.mean_.any() == center
+        plain = CENTRED if center else X.toarray()
+        assert sparse.transform(X) == pytest.approx(plain @ sparse.W_, abs=1e-10)
+        assert sparse.inverse_transform(sparse.transform(X)).shape == X.shape
+
+
+def test_sparse_rows_are_never_made_dense(monkeypatch):
+    monkeypatch.setattr(sp.csr_array, "toarray", lambda *a, **k: pytest.fail("made dense"))
+    monkeypatch.setattr(sp.csr_array, "todense", lambda *a, **k: pytest.fail("made dense"))
+    LowRankFactorization(5, random_state=0).fit(X)
+
+
+def test_weights_are_copies():
+    weights = np.random.default_rng(0).integers(0, 3, X.shape[0])
+    weighed = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(X, sample_weight=weights)
+    copied = LowRankFactorization(8, n_power_iter=6, random_state=0).fit(
+        sp.csr_array(X.toarray().repeat(weights, axis=0))
+    )
+    assert pytest.approx(copied.S_, rel=1e-9) == weighed.S_
+    assert weighed.mean_ == pytest.approx(copied.mean_)
+    assert weighed.error_upper_ == pytest.approx(copied.error_upper_, rel=1e-6)
+
+
+def test_float32():
+    low = LowRankFactorization(8, dtype="float32", random_state=0).fit(X)
+    high = LowRankFactorization(8, random_state=0).fit(X)
+    assert low.W_.dtype == np.float32
+    assert pytest.approx(high.S_, rel=1e-4) == low.S_
+    assert low.error_upper_ == pytest.approx(high.error_upper_, rel=1e-3)
+
+
+def test_lower_ranks_than_asked_for():
+    exact = np.random.default_rng(0).normal(size=(30, 3)) @ np.random.default_rng(1).normal(
+        size=(3, 20)
+    )
+    model = LowRankFactorization(10, random_state=0).fit(exact)
+    assert model.n_components_ == 3
+    assert model.error_upper_ <= 1e-10
+    constant = LowRankFactorization(4, random_state=0).fit(np.ones((6, 5)))
+    assert constant.n_components_ == 0
+    assert constant.transform(np.ones((2, 5))).shape == (2, 0)
+
+
+def test_the_probable_bound_fails_as_rarely_as_promised():
+    """Flat and nearly tied spectra are the hard ones; with delta = 0.05 and few steps the bound is
+    loose enough to hold.
+    """
+    random = check_random_state(0)
+    broken = 0
+    for k in range(300):
+        d = int(random.choice([20, 60]))
+        spectrum = np.concatenate(
+            [[1.0], 1.0 - 10.0 ** -random.uniform(0.5, 3) * random.rand(d - 1)]
+        )
+        basis = np.linalg.qr(random.normal(size=(d, d)))[0]
+        operator = Operator(basis * spectrum, None, False)
+        nothing = np.zeros((d, 0))
+        lower, upper = spectral_error(
+            operator, nothing, np.zeros(0), nothing, 8 + k % 8, 0.05, random
+        )
+        assert lower <= 1.0 + 1e-9
+        broken += upper < 1.0
+    assert broken <= 0.05 * 300
+
+
+def test_too_few_steps_certify_nothing_but_the_frobenius_norm():
+    model = LowRankFactorization(10, n_lanczos=2, random_state=0).fit(X)
+    assert model.error_upper_ == model.error_fro_
+
+
+def test_saved_and_loaded(tmp_path):
+    model = LowRankFactorization(5, random_state=0).fit(X)
+    save(model, tmp_path / "factors.tamis")
+    assert np.array_equal(load(tmp_path / "factors.tamis").transform(X), model.transform(X))

@@ -1,0 +1,150 @@
+"""The compiled algorithm against a small one in plain Python."""
+
+import math
+
+import numpy as np
+import pytest
+import tiny
+from methods.stabilized_sgd.reference import Reference, permutation, poisson
+from tiny import quiet
+
+from tamis import StabilizedSGDClassifier, StabilizedSGDRegressor
+
+pytestmark = pytest.mark.quick
+
+N, P = 60, 12
+X = tiny.matrix(N, P)
+Y = tiny.signs(X)
+ROWS = [{j: float(v) for j, v in enumerate(row) if v != 0.0} for row in X]
+SLOPES = {
+    "hinge": lambda f, y: -y if f * y < 1.0 else 0.0,
+    "logistic": lambda f, y: -y / (1.0 + math.exp(f * y)),
+    "squared_error": lambda f, y: f - y,
+}
+SETTINGS = [
+    {},
+    {"loss": "hinge", "rejection": 0.9, "purge": 0.5},
+    {"annealing": -3.0, "min_votes": 40, "burst": 3, "bursts_per_stage": 2},
+    {"annealing": 2.0, "n_paths": 1, "purge": 0.3},
+    {"adaptive_burst": 0.3, "burst": 2, "bursts_per_stage": 3, "purge": 0.6},
+    {"gravity": 0.02, "burn_in": 0.0, "purge": 0.8, "fit_intercept": True},
+    {"burn_in": 0.0, "max_iter": 7, "loss": "hinge", "eta": 0.05},
+]
+
+
+def reference(model, rows, targets, slope, n_pass):
+    """The plain algorithm with a model's settings."""
+    adaptive = model.gravity == "adaptive"
+    burn = round(model.burn_in * n_pass / (model.burst * model.bursts_per_stage))
+    names = {
+        "burst": model.burst,
+        "bursts": model.bursts_per_stage,
+        "rejection": model.rejection,
+        "annealing": model.annealing,
+    }
+    names |= {
+        "purge": model.purge,
+        "burn": max(1, burn) if adaptive else burn,
+        "eta": model.eta,
+        "min_votes": model.min_votes,
+        "alpha": model.adaptive_burst,
+    }
+    return Reference(
+        rows,
+        targets,
+        slope,
+        **names,
+        gravity=None if adaptive else model.gravity,
+        intercept=model.fit_intercept,
+    )
+
+
+def assert_agrees(model, plain):
+    paths = np.array([plain.weights(m, P) for m in range(model.n_paths)])
+    assert model.paths_[:, 0] == pytest.approx(paths, rel=1e-12, abs=1e-14)
+    assert model.coef_.ravel() == pytest.approx(paths.mean(axis=0), rel=1e-12, abs=1e-14)
+    assert model.intercept_[0] == pytest.approx(np.mean(plain.b), rel=1e-12, abs=1e-14)
+    assert [(h["stage"], h["kept"]) for h in model.history_] == [h[:2] for h in plain.history]
+    assert [h["gravity"] for h in model.history_] == pytest.approx(
+        [h[2] for h in plain.history], rel=1e-9
+    )
+    assert np.array_equal(np.flatnonzero(model.selection_probability_.ravel()), sorted(plain.omega))
+
+
+@pytest.mark.parametrize("given", SETTINGS, ids=repr)
+def test_fit(given):
+    model = StabilizedSGDClassifier(
+        **{
+            "n_paths": 3,
+            "eta": 0.3,
+            "fit_intercept": False,
+            "max_iter": 4,
+            "tol": None,
+            "random_state": 0,
+            **given,
+        }
+    )
+    quiet(model.fit, X, Y)
+    seed = model._engine.seed
+    visits = [
+        [(i, 1.0) for turn in range(model.max_iter) for i in permutation(N, seed, m, turn * N)]
+        for m in range(model.n_paths)
+    ]
+    plain = reference(model, ROWS, Y, SLOPES[model.loss], N).run(
+        visits, seen={j for row in ROWS for j in row}
+    )
+    assert_agrees(model, plain)
+    assert model.t_ == N * model.max_iter
+
+
+@pytest.mark.parametrize("given", SETTINGS, ids=repr)
+def test_stream(given):
+    model = StabilizedSGDClassifier(
+        **{
+            "n_paths": 3,
+            "eta": 0.3,
+            "fit_intercept": False,
+            "random_state": 0,
+            "burn_in": 0.03,
+            **given,
+        }
+    )
+    rows, y, loads = np.vstack([X, X]), np.r_[Y, Y], np.r_[tiny.weights(N), tiny.weights(N, seed=9)]
+    quiet(model.partial_fit, rows, y, classes=[-1, 1], sample_weight=loads)
+    at = np.flatnonzero(loads)
+    draw = poisson if model.n_paths > 1 else lambda *_: 1.0
+    visits = [
+        [(i % N, loads[i] * draw(model._engine.seed, m, t)) for t, i in enumerate(at)]
+        for m in range(model.n_paths)
+    ]
+    plain = reference(model, ROWS, Y, SLOPES[model.loss], 1000).run(visits)
+    assert_agrees(model, plain)
+
+
+def test_fit_of_a_regressor_with_row_weights():
+    y, loads = tiny.numbers(X), tiny.weights(N)
+    model = StabilizedSGDRegressor(n_paths=2, eta=0.02, max_iter=5, tol=None, random_state=0)
+    quiet(model.fit, X, y, sample_weight=loads)
+    at = np.flatnonzero(loads)
+    orders = [
+        [
+            at[i]
+            for turn in range(5)
+            for i in permutation(len(at), model._engine.seed, m, turn * len(at))
+        ]
+        for m in range(2)
+    ]
+    plain = reference(model, ROWS, y, SLOPES["squared_error"], len(at))
+    assert_agrees(
+        model,
+        plain.run(
+            [[(i, loads[i]) for i in order] for order in orders],
+            seen={j for i in at for j in ROWS[i]},
+        ),
+    )
+
+
+def test_poisson_weights_have_mean_and_variance_1():
+    draws = np.array([poisson(7, m, t) for m in range(4) for t in range(2000)])
+    assert draws.mean() == pytest.approx(1.0, abs=0.05)
+    assert draws.var() == pytest.approx(1.0, abs=0.1)

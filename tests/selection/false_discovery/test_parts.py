@@ -1,0 +1,148 @@
+"""Paths, common factors and claims against what others compute."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.special import expit
+from sklearn.linear_model import Lasso, LogisticRegression
+from spelling import L1
+
+from tamis.selection.false_discovery.conditional_test import Sheet, Trial, _newton
+from tamis.selection.false_discovery.controls import _exact, _krylov, company, components
+from tamis.selection.false_discovery.multiple_testing import qvalues_of
+from tamis.selection.false_discovery.screening.path import Path
+from tamis.selection.false_discovery.standardized_columns import Columns
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 60)) + 0.7 * rng.normal(size=(80, 1))
+    return X, X[:, :3].sum(axis=1) + rng.normal(size=80)
+
+
+def columns_of(X, sparse=False, weights=None):
+    weights = np.ones(len(X)) if weights is None else weights
+    return Columns(sp.csc_array(X) if sparse else X, weights)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_paths_of_numbers_are_the_lasso(table, sparse):
+    X, y = table
+    columns = columns_of(X, sparse)
+    path = Path(columns, y, False)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for share in (0.9, 0.5, 0.2, 0.05):
+        step = path.go(share * path.largest)
+        lasso = Lasso(alpha=share * path.largest, tol=1e-12, max_iter=100_000).fit(Z, y)
+        found = np.zeros(60)
+        found[step.columns] = step.weights
+        assert found == pytest.approx(lasso.coef_, abs=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_paths_of_classes_are_the_l1_logistic_model(table, sparse):
+    X, y = table
+    y = (y > 1.0).astype(float)
+    path = Path(columns_of(X, sparse), y, True)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    for share in (0.9, 0.5, 0.2):
+        step = path.go(share * path.largest)
+        C = 1.0 / (share * path.largest * len(y))
+        model = LogisticRegression(C=C, **L1, solver="saga", tol=1e-9, max_iter=20_000).fit(Z, y)
+        found = np.zeros(60)
+        found[step.columns] = step.weights
+        assert found == pytest.approx(model.coef_[0], abs=2e-3)
+
+
+def test_paths_start_where_nothing_is_kept(table):
+    X, y = table
+    for target, logistic in ((y, False), ((y > 0).astype(float), True)):
+        path = Path(columns_of(X), target, logistic)
+        assert len(path.go(1.001 * path.largest).columns) == 0
+        assert len(path.go(0.98 * path.largest).columns) >= 1
+
+
+def test_columns_have_mean_0_and_deviation_1_under_their_weights(table):
+    X, _ = table
+    X = np.where(np.abs(X) > 0.8, X + 5.0, 0.0)
+    weights = np.random.default_rng(1).integers(0, 4, len(X)).astype(float)
+    rows = np.repeat(X, weights.astype(int), axis=0)
+    for sparse in (False, True):
+        columns = columns_of(X, sparse, weights)
+        Z = columns.picked(np.arange(60))
+        assert weights @ Z == pytest.approx(0.0, abs=1e-9)
+        assert weights @ Z**2 / weights.sum() == pytest.approx(1.0)
+        assert columns.means == pytest.approx(rows.mean(axis=0))
+        v = np.random.default_rng(2).normal(size=(len(X), 3))
+        assert columns.slopes(v) == pytest.approx(Z.T @ v)
+        assert columns.slopes(v[:, 0]) == pytest.approx(Z.T @ v[:, 0])
+        assert columns.scores(np.eye(60)[:, :4]) == pytest.approx(Z[:, :4])
+
+
+def test_columns_without_spread_or_of_few_entries_are_0():
+    X = np.zeros((50, 4))
+    X[:, 0], X[:4, 1], X[:5, 2] = 1e6 + 1e-9, 1.0, 1.0
+    X[:, 3] = np.arange(50)
+    for sparse in (False, True):
+        assert columns_of(X, sparse).live.tolist() == [False, False, True, True]
+
+
+@pytest.mark.parametrize("find", [_exact, _krylov])
+def test_common_factors_are_leading_singular_vectors(find):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 90)) + rng.normal(size=(120, 2)) @ rng.normal(size=(2, 90))
+    columns = columns_of(X)
+    edge = 1.1 * (np.sqrt(120) + np.sqrt(90))
+    values, right = np.linalg.svd(columns.X)[1:]
+    wanted = right[: int((values > edge).sum())]
+    assert len(wanted) == 2
+    for sparse in (False, True):
+        found = find(columns_of(X, sparse), edge)
+        assert found.shape == (90, 2)
+        assert np.abs(wanted @ found).max(axis=0) == pytest.approx(1.0, abs=1e-8)
+
+
+def test_noise_has_no_common_factor():
+    X = np.random.default_rng(0).normal(size=(150, 400))
+    assert components(columns_of(X)).shape == (400, 0)
+
+
+def test_company_is_by_correlation(table):
+    X, _ = table
+    R = np.abs(np.corrcoef(X.T))
+    for sparse in (False, True):
+        own = company(columns_of(X, sparse), np.array([4, 7]), 0.4, 6, 0.2)
+        for j, mine in zip((4, 7), own, strict=True):
+            others = np.setdiff1d(np.flatnonzero(R[j] > 0.4), [j])
+            assert mine.substitutes.tolist() == others.tolist()
+            assert np.abs(mine.correlations) == pytest.approx(R[j, others])
+            rest = [k for k in np.argsort(-R[j]) if k != j and k not in others and R[j, k] > 0.2]
+            assert mine.near.tolist() == rest[:6]
+
+
+def test_qvalues_are_benjamini_and_hochbergs():
+    p = np.random.default_rng(0).uniform(size=30) ** 3
+    order = np.argsort(p)
+    wanted = np.empty(30)
+    for rank, k in enumerate(order):
+        wanted[k] = min(1.0, min(100 * p[order[r]] / (r + 1) for r in range(rank, 30)))
+    assert qvalues_of(p, 100, "bh") == pytest.approx(wanted)
+
+
+def test_regressions_of_classes_reach_their_optimum():
+    """From a start that undamped Newton steps never return from, and where classes are apart."""
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.normal(size=(120, 9)), np.ones(120)])
+    y = (table[:, 0] * 3.0 + table[:, 1] + rng.logistic(size=120) > 0).astype(float)[:, None]
+    sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
+    test = Trial(0, 8, np.arange(8))
+    at = np.append(np.arange(8), 9)
+    for start in (0.0, 6.0, -6.0):
+        starts = np.full((1, 10), start)
+        weights = _newton(sheet, [test], [at], starts)[0]
+        slope = table[:, at].T @ (y[:, 0] - expit(table[:, at] @ weights))
+        assert slope == pytest.approx(0.0, abs=1e-4)
+    y = (table[:, 0] > 0).astype(float)[:, None]
+    apart = _newton(Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10), [test], [at], starts)
+    assert np.isfinite(apart[0]).all()

@@ -17,11 +17,11 @@ LINES = "".join(f"{k % 2} {1 + k % 7}:{k + 1} {9 + k % 5}:0.5\n" for k in range(
 
 WARM = """
 import sys
-from tamis.numerics.numba import Entry
+from numba.core.registry import CPUDispatcher
 from tamis.cli.main import main
 
-asked, real = [], Entry.compile
-Entry.compile = lambda loop, given: (asked.append(loop.py_func.__name__), real(loop, given))[1]
+asked, real = [], CPUDispatcher.compile
+CPUDispatcher.compile = lambda loop, given: (asked.append(loop.py_func.__name__), real(loop, given))[1]
 assert main(["warm", "--methods", "pa"]) == 0
 print(len(asked))
 del asked[:]

@@ -17,7 +17,7 @@ import tamis
 from tamis import FTRLClassifier, Table, open_rows, train, write_page
 from tamis.data.rows import ReadError
 from tamis.data.tables.frames import rows_of
-from tamis.data.tables.values import number_of
+from tamis.data.tables.values import number_of, word_of
 from tamis.system.terminal import without_secrets
 
 pytestmark = pytest.mark.quick
@@ -333,8 +333,10 @@ def in_all_kinds(values):
         [datetime.datetime(2024, 1, 1, 1, 2, 3, 500_000), datetime.datetime(2024, 1, 1)],
         [datetime.timedelta(days=-1, seconds=60), datetime.timedelta(seconds=0.5)],
         [1e16, -1e300, 2.0**53, 0.1],
+        [Decimal("1.5"), Decimal("2.25"), Decimal("-3"), Decimal("1E-7")],
+        [Decimal("0.1000000000000000000001"), Decimal("0.1")],
     ],
-    ids=["moments", "fractions", "lengths", "floats"],
+    ids=["moments", "fractions", "lengths", "floats", "decimals", "digits"],
 )
 def test_a_level_is_one_word_in_every_frame_and_file(values, tmp_path):
     table = Table(kinds={"a": "category"}).fit({"a": values})
@@ -348,7 +350,7 @@ def test_a_level_is_one_word_in_every_frame_and_file(values, tmp_path):
     scores = model.decision_function({"a": values})
     assert [score({"a": value}) for value in values] == pytest.approx(scores)
     lengths = isinstance(values[0], datetime.timedelta)
-    words = [str(value.total_seconds() if lengths else value) for value in values]
+    words = [str(value.total_seconds()) if lengths else word_of(value) for value in values]
     (tmp_path / "a.csv").write_text("\n".join(["a,y", *(f"{word},0" for word in words)]) + "\n")
     rows = open_rows(tmp_path / "a.csv", target="y", kinds={"a": "category"})
     assert np.array_equal(rows_of({"a": values}, rows.layout).toarray(), stacked(rows))

@@ -235,6 +235,14 @@ def test_numbers_in_words_of_arrow_are_numbers_to_a_model(kind, tmp_path):
         list(open_rows(tmp_path / f"c.{kind}", schema=rows.schema))
 
 
+def test_words_that_are_to_be_numbers_are_read_or_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("x;y\n1,5;0\n;1\n-2;1\n")
+    as_number = {"kinds": {"x": "number"}, "missing": "zero", "target": "y"}
+    assert dense(open_rows(tmp_path / "a.csv", decimal=",", **as_number)) == [[1.5], [0], [-2]]
+    with pytest.raises(ReadError, match="'1,5' in column 'x' is no number"):
+        list(open_rows(tmp_path / "a.csv", **as_number))
+
+
 def test_nested_columns_are_refused(tmp_path):
     pd.DataFrame({"a": [[1], [2]], "y": [0, 1]}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(ReadError, match="column 'a' is of type list"):

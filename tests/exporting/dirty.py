@@ -21,6 +21,8 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 
+from tamis.data.tables.values import word_of
+
 NAMES = ["a", "b", "age", "City", "city", "x", "X", "when", "tamis_score", "Tamis_prediction"]
 NAMES += ['a"b', "a'b", "a;--", "a\nb", " ", "a ", "rowid", "select", "İ", "ß", "ſ", "%s", "?1"]
 NAMES += [
@@ -347,7 +349,7 @@ def respelt(rng: np.random.Generator, values: list) -> list:
     elif kinds == {bool}:
         ways = [str, lambda v: str(v).lower(), lambda v: str(v).upper(), np.bool_]
     elif kinds == {Decimal}:
-        ways = [str, float]
+        ways = [word_of, float]
     elif kinds == {timedelta}:
         ways = [timedelta.total_seconds, np.timedelta64, pd.Timedelta]
     elif kinds == {datetime}:
@@ -385,10 +387,17 @@ def frame_of(rng: np.random.Generator, table: dict[str, list], container: str) -
             return pl.DataFrame(table, strict=True)
         if container == "Arrow":
             return pa.table(table)
+        if container != "pandas objects" and any(map(_are_rounded, table.values())):
+            return None
         frame = pd.DataFrame(table, dtype=object if container == "pandas objects" else None)
         return frame.convert_dtypes() if container == "pandas kinds" else frame
     except (Exception, pl.exceptions.PanicException):
         return None
+
+
+def _are_rounded(values: list) -> bool:
+    """Whether pandas rounds whole numbers, which become floats beside a gap."""
+    return None in values and any(type(v) is int and abs(v) > 2**53 for v in values)
 
 
 def _has_zones(values: list) -> bool:
@@ -471,4 +480,4 @@ def _text(value: Any, gap: str) -> str:
         return gap
     if isinstance(value, timedelta | np.timedelta64):
         return repr(pd.Timedelta(value).total_seconds())
-    return str(value)
+    return word_of(value) if isinstance(value, Decimal) else str(value)

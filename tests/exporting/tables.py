@@ -176,8 +176,8 @@ def _frame_trial(trial: Trial, case: Case, rng, folder: Path) -> None:
         found = frame_of(rng, table, container)
         if found is None:
             return None
-        if container.startswith("pandas") and list(table) != list(case.table):
-            return None  # scikit-learn refuses other names, and another order
+        if container.startswith(("pandas", "array")) and list(table) != list(case.table):
+            return None  # scikit-learn refuses other names, another order and another width
         try:
             return answer_of(model, model[0].transform(found), found)
         except Exception as error:
@@ -225,7 +225,8 @@ def _file_trial(trial: Trial, case: Case, rng, folder: Path) -> None:
         except Exception as error:
             return error
 
-    others = [container, *_some(rng, FILES, 3), *FRAMES]
+    # An array is not a table to such a model: its columns are those of features.
+    others = [container, *_some(rng, FILES, 3), *(one for one in FRAMES if one != "array")]
     if not is_text and not clean:
         others = [one for one in others if not one.startswith(("CSV", "TSV"))]
     both = linear_or_none(trial, model, table)
@@ -538,7 +539,7 @@ def _duckdb() -> Any:
 def _by_query(base, dialect: str, model, linear, layout, records):
     query = exported(model, "sql", dialect=dialect).decode()
     numbers = {c.name for c in layout.features if c.role == NUMBER}
-    names = [name for name in records[0] if name in linear.table]
+    names = [name for name in records[0] if name in linear.table] or list(records[0])[:1]
     quoted = ['"' + name.replace('"', '""') + '"' for name in names]
     typed, again = quoted, "OR REPLACE " if dialect == "duckdb" else ""
     if dialect == "duckdb":

@@ -134,7 +134,9 @@ class Making:
         listed = any(c.role == WORDS for c in self.columns) and not self.options.hash_bits
         dated = any(c.role == DATE for c in self.columns)
         texts = any(c.role == TEXT for c in self.columns) and not self.options.hash_bits
-        return listed or dated or texts or self.options.units == "spread" or self._is_odd(first)
+        spelt = any(c.role == NUMBER and c.words for c in self.columns)  # in a way to be found
+        found = listed or dated or texts or spelt
+        return found or self.options.units == "spread" or self._is_odd(first)
 
     def _is_odd(self, first: First) -> bool:
         """Whether the first rows have gaps, or numbers that number the rows."""

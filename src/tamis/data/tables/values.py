@@ -87,6 +87,8 @@ def word_of(value: Any) -> str:
     if isinstance(value, date) and hasattr(value, "hour"):
         return value.isoformat(sep=" ")  # type: ignore[call-arg]
     number: Any = number_of(value) if isinstance(value, timedelta | np.timedelta64) else value
+    if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
+        number = float(value)  # Arrow and Polars add zeros to the longest of a column
     if isinstance(number, float | Decimal | np.floating) and math.fabs(number) < WRITTEN_OUT:
         return str(int(number)) if number == int(number) else str(number)
     return str(number)

@@ -157,7 +157,10 @@ def _word(value):
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
     value = _seconds(value)
-    is_float = type(value).__name__.startswith("float") or hasattr(value, "is_nan")
+    is_decimal = hasattr(value, "is_nan")
+    if is_decimal and type(value)(repr(float(value))) == value:
+        value = float(value)
+    is_float = type(value).__name__.startswith("float") or is_decimal
     if is_float and abs(value) < 1e16 and value == int(value):
         return str(int(value))
     return str(value)

@@ -22,7 +22,7 @@ from tamis.numerics.numba import compiled
 from tamis.solvers.online_groups.state import GroupEngine
 from tamis.solvers.path.groups import take_groups
 from tamis.terms import DualAveraging, GroupL2, InverseSqrt, Logistic, SparseGroup
-from tamis.terms.methods import keep, slope, trim
+from tamis.terms.methods import gradient, shrinkage_factor, soft_threshold
 
 NONZEROS, SIZE = 50, 10
 # Microseconds a row that the method's note gives for d columns, and by which factor they may be
@@ -86,15 +86,15 @@ def eager_walk(
         for g in range(np.uint64(prices.shape[0])):
             norm = 0.0
             for j in range(starts[g], starts[g + one]):
-                weights[j] = trim(penalty, state[j], pull * prices[g, 1]) / beta
+                weights[j] = soft_threshold(penalty, state[j], pull * prices[g, 1]) / beta
                 norm += weights[j] * weights[j]
-            factor = keep(penalty, math.sqrt(norm), pull * prices[g, 0] / beta)
+            factor = shrinkage_factor(penalty, math.sqrt(norm), pull * prices[g, 0] / beta)
             for j in range(starts[g], starts[g + one]):
                 weights[j] *= factor
         score = 0.0
         for k in range(indptr[i], indptr[i + one]):
             score += data[k] * weights[indices[k]]
-        s = slope(loss, score, targets[i, 0])
+        s = gradient(loss, score, targets[i, 0])
         for k in range(indptr[i], indptr[i + one]):
             state[indices[k]] -= s * data[k]
 

@@ -21,7 +21,7 @@ from numba.core.registry import CPUDispatcher
 from tamis.cli.main import main
 
 asked, real = [], CPUDispatcher.compile
-CPUDispatcher.compile = lambda loop, given: (asked.append(loop.py_func.__name__), real(loop, given))[1]
+CPUDispatcher.compile = lambda loop, a: (asked.append(loop.py_func.__name__), real(loop, a))[1]
 assert main(["warm", "--methods", "pa"]) == 0
 print(len(asked))
 del asked[:]

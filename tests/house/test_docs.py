@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 import tamis
 from tamis import terms
 from tamis.base.estimators.stream import Stream
-from tamis.numerics.numba import VERBS
+from tamis.numerics.numba import TERM_METHODS
 
 pytestmark = pytest.mark.quick
 
@@ -121,11 +121,11 @@ def test_terms_say_what_they_are(name):
     assert not inspect.getdoc(getattr(terms, name)).startswith(f"{name}(")
 
 
-def test_verbs_are_documented_at_the_door():
+def test_methods_of_terms_are_documented():
     from tamis.terms import methods
 
-    for verb in VERBS:
-        assert inspect.getdoc(getattr(methods, verb)), verb
+    for method in TERM_METHODS:
+        assert inspect.getdoc(getattr(methods, method)), method
 
 
 def test_the_expected_failures_are_explained():

@@ -144,17 +144,17 @@ def learn(X, targets, weights, loss, penalty, rule, step, flags, average=False):
             continue
         sqnorm = float(x @ x)
         norms.append(np.sqrt(sqnorm))
-        nulls.append(np.mean([abs(loss.slope(0.0, target)) for target in y]))
+        nulls.append(np.mean([abs(loss.gradient(0.0, target)) for target in y]))
         t, norm, null = len(norms), np.mean(norms), np.mean(nulls)
         lifts = (null * norm, norm**2) if auto_alpha else (1.0, 1.0)
-        lift = rule.unit(norm, null) if auto_eta and norm > 0 else 1.0
-        calm = online.CALM * rule.unit(1.0, null) if auto_eta else 1.0
+        lift = rule.step_scale(norm, null) if auto_eta and norm > 0 else 1.0
+        calm = online.INTERCEPT_STEP_RATIO * rule.step_scale(1.0, null) if auto_eta else 1.0
         for model, bias, target, walk, drift in zip(models, biases, y, walks, drifts, strict=True):
             score = model.w @ x + (bias.w[0] if intercept else 0.0)
-            s = loss.slope(score, target) * weight
-            size = step.size(float(t), loss.value(score, target), sqnorm)
+            s = loss.gradient(score, target) * weight
+            size = step.step_size(float(t), loss.value(score, target), sqnorm)
             eta = lift * size
-            pace = rule.tame(eta, loss.bend(), sqnorm) if auto_eta else eta
+            pace = rule.clip_step(eta, loss.hessian_bound(), sqnorm) if auto_eta else eta
             model.step(s * x, pace, eta, lifts, t)
             bias.step(np.array([s]), calm * size, calm * size, (1.0, 1.0), t)
             walk.append(model.w.copy())

@@ -90,18 +90,18 @@ CLASSES = list(_term_classes())
 TERMS = [term for cls in CLASSES for term in settings(cls)]
 
 
-def _answering(verb):
-    return [term for term in TERMS if hasattr(term, verb)]
+def _answering(method):
+    return [term for term in TERMS if hasattr(term, method)]
 
 
 LOSSES, PENALTIES, RULES, STEPS = (
-    _answering("slope"),
-    _answering("prox"),
-    _answering("settle"),
-    _answering("size"),
+    _answering("gradient"),
+    [term for term in _answering("prox") if not hasattr(term, "dual_scale")],
+    _answering("current_weight"),
+    _answering("step_size"),
 )
-AIMS, GAINS = _answering("aim"), _answering("gains")
-BLOCKS = _answering("block_prox")
+AIMS, GAINS = _answering("direction_and_margin"), _answering("confidence_update")
+BLOCKS = [term for term in TERMS if hasattr(term, "dual_scale")]
 
 
 # --------------------------------------------------------------------------- models

@@ -29,7 +29,7 @@ POINTS = [
 
 def prox(penalty, v, scale, pair):
     out = np.empty(len(v))
-    penalty.block_prox(v, scale, *pair, out)
+    penalty.prox(v, scale, *pair, out)
     return out
 
 
@@ -41,7 +41,7 @@ def test_no_point_near_or_far_beats_the_prox(penalty, pair):
         for scale in (0.0, 0.5, 2.0):
 
             def objective(w, v=v, scale=scale):
-                worth = penalty.block_value(w, *pair)
+                worth = penalty.value(w, *pair)
                 return 0.5 * ((w - v) ** 2).sum() + (
                     scale * worth if scale or math.isfinite(worth) else worth
                 )
@@ -67,10 +67,10 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
     for v in POINTS:
         w = prox(penalty, v, 1.0, pair)
         # Its own optimality.
-        assert penalty.block_distance(w, w - v, *pair) == pytest.approx(0.0, abs=1e-15)
+        assert penalty.subdiff_distance(w, w - v, *pair) == pytest.approx(0.0, abs=1e-15)
         for slope in (np.zeros(3), 0.3 * RNG.normal(size=3), 9.0 * RNG.normal(size=3)):
             moved = np.linalg.norm(prox(penalty, w - slope, 1.0, pair) - w)
-            distance = penalty.block_distance(w, slope, *pair)
+            distance = penalty.subdiff_distance(w, slope, *pair)
             assert (distance <= 1e-14) == (moved <= 1e-14)
             # A step of the prox is never longer than the least subgradient.
             assert moved <= distance + 1e-12
@@ -82,15 +82,19 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
 def test_distance_at_0_is_what_dual_says(penalty):
     for slope in POINTS[1:]:
         for pair in WEIGHTS[:4]:
-            alpha = penalty.block_dual(slope, *pair)
+            alpha = penalty.dual_scale(slope, *pair)
             if not 0.0 < alpha < math.inf:
                 continue
             assert (
-                penalty._replace(alpha=alpha * (1 + 1e-9)).block_distance(np.zeros(3), slope, *pair)
+                penalty._replace(alpha=alpha * (1 + 1e-9)).subdiff_distance(
+                    np.zeros(3), slope, *pair
+                )
                 == 0.0
             )
             assert (
-                penalty._replace(alpha=alpha * (1 - 1e-6)).block_distance(np.zeros(3), slope, *pair)
+                penalty._replace(alpha=alpha * (1 - 1e-6)).subdiff_distance(
+                    np.zeros(3), slope, *pair
+                )
                 > 0.0
             )
 
@@ -105,12 +109,12 @@ def test_dual_of_the_sparse_group_is_the_root_of_its_equation():
                 )
 
             root = brentq(gap, 0.0, np.abs(slope).max() / inside, xtol=1e-14, rtol=1e-14)
-            assert SparseGroup().block_dual(slope, weight, inside) == pytest.approx(root, rel=1e-12)
-    assert SparseGroup().block_dual(slope, 0.0, 0.5) == np.abs(slope).max() / 0.5
-    assert SparseGroup().block_dual(slope, 0.5, 0.0) == pytest.approx(
+            assert SparseGroup().dual_scale(slope, weight, inside) == pytest.approx(root, rel=1e-12)
+    assert SparseGroup().dual_scale(slope, 0.0, 0.5) == np.abs(slope).max() / 0.5
+    assert SparseGroup().dual_scale(slope, 0.5, 0.0) == pytest.approx(
         np.linalg.norm(slope) / 0.5, rel=1e-15
     )
-    assert GroupL2().block_dual(slope, 0.5, 3.0) == pytest.approx(
+    assert GroupL2().dual_scale(slope, 0.5, 3.0) == pytest.approx(
         np.linalg.norm(slope) / 0.5, rel=1e-15
     )
 
@@ -156,11 +160,11 @@ def test_passes_go_block_by_block_and_equal_their_source(penalty, many):
         out, np.concatenate([prox(penalty, v[cut], 0.4, (a, r)) for cut, a, r in pairs])
     )
     expected = {
-        "value_blocks": ((out,), sum(penalty.block_value(out[cut], a, r) for cut, a, r in pairs)),
-        "dual_blocks": ((slope,), max(penalty.block_dual(slope[cut], a, r) for cut, a, r in pairs)),
+        "value_blocks": ((out,), sum(penalty.value(out[cut], a, r) for cut, a, r in pairs)),
+        "dual_blocks": ((slope,), max(penalty.dual_scale(slope[cut], a, r) for cut, a, r in pairs)),
         "distance_blocks": (
             (out, slope),
-            max(penalty.block_distance(out[cut], slope[cut], a, r) for cut, a, r in pairs),
+            max(penalty.subdiff_distance(out[cut], slope[cut], a, r) for cut, a, r in pairs),
         ),
     }
     for name, (arrays, value) in expected.items():

@@ -39,7 +39,7 @@ def twice(monkeypatch, make, y, settings=None, **named):
 def assert_engines_equal(a, b):
     for name in ("state", "bias", "costs"):
         assert np.array_equal(getattr(a._engine, name), getattr(b._engine, name)), name
-    for name in ("ledger", "bias_ledger", "stats", "flags", "terms"):
+    for name in ("lazy", "bias_lazy", "stats", "flags", "terms"):
         assert getattr(a._engine, name) == getattr(b._engine, name), name
     assert a.history_ == b.history_
     tiny.assert_same(a, b, X)
@@ -145,7 +145,7 @@ def test_listing_weights_stops_at_the_room_it_has():
     engine.learn(tiny.trusted(X), Coded(tiny.signs(X)[:, None]), np.zeros(0))
     cells, found = np.empty(2, dtype=np.uint64), np.empty(2)
     total = weights.list_weights(
-        engine.state, *engine.terms[1:3], engine.ledger, np.uint64(1), cells, found
+        engine.state, *engine.terms[1:3], engine.lazy, np.uint64(1), cells, found
     )
     assert total == np.count_nonzero(engine.weights()) > 2
     assert np.array_equal(found, engine.nonzeros()[1][:2])

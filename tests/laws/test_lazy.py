@@ -97,11 +97,11 @@ def differences(combinations, kind="usual", **named):
     return found
 
 
-@pytest.mark.parametrize("ledger", LEDGERS)
+@pytest.mark.parametrize("lazy", LEDGERS)
 @pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
 @pytest.mark.parametrize("rule", RULES, ids=repr)
-def test_every_combination(interpreted, rule, average, ledger):
-    interpreted(**LEDGERS[ledger])
+def test_every_combination(interpreted, rule, average, lazy):
+    interpreted(**LEDGERS[lazy])
     every = itertools.product(LOSSES, PENALTIES, [rule], STEPS, [average])
     valid = [combination for combination in every if is_valid(*combination)]
     assert len(valid) >= len(LOSSES) * 3
@@ -205,6 +205,6 @@ def test_no_step_before_the_first_row(interpreted):
         (Logistic(), L1(0.1), Averaged(Descent()), Constant(0.1)), (1.0, 1.0, 1.0), 3, 1
     )
     engine.learn(tiny.trusted(np.zeros((2, 3))), Coded(np.ones((2, 1))), np.zeros(2))
-    assert engine.ledger[0] == 0.0
+    assert engine.lazy[0] == 0.0
     assert not engine.state.any()
     assert engine.stats == (0.0, 0.0, 0.0)

@@ -10,7 +10,7 @@ import pytest
 from registry import LOSSES
 
 from tamis.terms.learning_rates import STEPS
-from tamis.terms.methods import null, pull, waits
+from tamis.terms.methods import depends_on_row, gradient_and_log_terms, gradient_at_zero
 
 pytestmark = pytest.mark.quick
 
@@ -21,7 +21,7 @@ H = 1e-6
 
 def signed(loss):
     """Targets that make sense: -1 and +1 for losses of the margin, any for the others."""
-    return TARGETS if loss.slope(2.0, 1.0) == -loss.slope(0.0, 1.0) else TARGETS[:2]
+    return TARGETS if loss.gradient(2.0, 1.0) == -loss.gradient(0.0, 1.0) else TARGETS[:2]
 
 
 def jumps(loss, target):
@@ -33,13 +33,13 @@ def jumps(loss, target):
         a, b = low, high
         for _ in range(60):
             middle = 0.5 * (a + b)
-            left = abs(loss.slope(middle, target) - loss.slope(a, target))
+            left = abs(loss.gradient(middle, target) - loss.gradient(a, target))
             a, b = (
                 (a, middle)
-                if left > abs(loss.slope(b, target) - loss.slope(middle, target))
+                if left > abs(loss.gradient(b, target) - loss.gradient(middle, target))
                 else (middle, b)
             )
-        if abs(loss.slope(b, target) - loss.slope(a, target)) > 0.05:
+        if abs(loss.gradient(b, target) - loss.gradient(a, target)) > 0.05:
             found.append(b)
     return found
 
@@ -52,14 +52,17 @@ def test_slope_is_the_derivative_of_value(loss):
             if any(abs(score - kink) < 2 * H for kink in kinks):
                 continue
             difference = (loss.value(score + H, target) - loss.value(score - H, target)) / (2 * H)
-            assert difference == pytest.approx(loss.slope(score, target), abs=2e-6), (score, target)
+            assert difference == pytest.approx(loss.gradient(score, target), abs=2e-6), (
+                score,
+                target,
+            )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_value_is_convex_and_never_negative(loss):
     for target in signed(loss):
         values = np.array([loss.value(score, target) for score in SCORES])
-        slopes = np.array([loss.slope(score, target) for score in SCORES])
+        slopes = np.array([loss.gradient(score, target) for score in SCORES])
         assert (values >= 0.0).all()
         assert (np.diff(slopes) >= -1e-15).all()
         # The tangent at every score lies under the value at every other.
@@ -77,8 +80,11 @@ def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
                 np.nextafter(kink, math.inf),
                 round(kink, 6),
             ):
-                left, right = loss.slope(score - 1e-4, target), loss.slope(score + 1e-4, target)
-                slope = loss.slope(score, target)
+                left, right = (
+                    loss.gradient(score - 1e-4, target),
+                    loss.gradient(score + 1e-4, target),
+                )
+                slope = loss.gradient(score, target)
                 assert left - 1e-12 <= slope <= right + 1e-12
                 at_minimum = loss.value(score, target) == 0.0
                 if at_minimum:
@@ -88,9 +94,9 @@ def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_bend_bounds_the_curvature(loss):
-    bend = loss.bend()
+    bend = loss.hessian_bound()
     for target in signed(loss):
-        slopes = np.array([loss.slope(score, target) for score in SCORES])
+        slopes = np.array([loss.gradient(score, target) for score in SCORES])
         curvature = np.diff(slopes) / np.diff(SCORES)
         if math.isinf(bend):
             assert jumps(loss, target), "bend is infinite, but no kink was found"
@@ -105,7 +111,7 @@ def test_far_scores_neither_overflow_nor_give_nan(loss):
     for target in signed(loss):
         for score in (-1e3, 1e3, -1e8, 1e8):
             assert math.isfinite(loss.value(score, target))
-            assert math.isfinite(loss.slope(score, target))
+            assert math.isfinite(loss.gradient(score, target))
 
 
 def test_the_kinks_that_are_known_are_found():
@@ -114,18 +120,20 @@ def test_the_kinks_that_are_known_are_found():
     assert jumps(Hinge(1.0), 1.0) == pytest.approx([1.0])
     assert jumps(EpsilonInsensitive(0.1), 1.0) == pytest.approx([0.9, 1.1])
     assert jumps(Logistic(), 1.0) == []
-    assert Hinge(1.0).slope(1.0, 1.0) == 0.0  # strict at the kink (methods/online.md, section 1)
-    assert Hinge(1.0).slope(np.nextafter(1.0, 0.0), 1.0) == -1.0
+    assert Hinge(1.0).gradient(1.0, 1.0) == 0.0  # strict at the kink (methods/online.md, section 1)
+    assert Hinge(1.0).gradient(np.nextafter(1.0, 0.0), 1.0) == -1.0
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_slope_and_value_together_are_slope_and_value(loss):
     """And the slope at score 0 is that of score 0."""
     for target in TARGETS:
-        assert null(loss, target) == pytest.approx(loss.slope(0.0, target), rel=1e-15)
+        assert gradient_at_zero(loss, target) == pytest.approx(
+            loss.gradient(0.0, target), rel=1e-15
+        )
         for score in SCORES[::7]:
-            slope, cost, factor = pull(loss, score, target)
-            assert slope == loss.slope(score, target)
+            slope, cost, factor = gradient_and_log_terms(loss, score, target)
+            assert slope == loss.gradient(score, target)
             assert cost + math.log(factor) == pytest.approx(
                 loss.value(score, target), rel=1e-12, abs=1e-15
             )
@@ -134,5 +142,5 @@ def test_slope_and_value_together_are_slope_and_value(loss):
 
 @pytest.mark.parametrize("step", STEPS.values(), ids=repr)
 def test_a_step_that_does_not_wait_needs_no_row(step):
-    sizes = {step.size(7.0, loss, square) for loss in (0.0, 2.0) for square in (0.5, 3.0)}
-    assert (len(sizes) > 1) == waits(step)
+    sizes = {step.step_size(7.0, loss, square) for loss in (0.0, 2.0) for square in (0.5, 3.0)}
+    assert (len(sizes) > 1) == depends_on_row(step)

@@ -86,7 +86,7 @@ def test_terms_of_two_types_differ_though_their_numbers_agree():
 
 
 def test_hinge_of_an_integer_is_the_same_term_and_the_same_type_of_numbers():
-    term = take_term("loss", Hinge(1), NAMED_LOSSES, ("value", "slope", "bend"))
+    term = take_term("loss", Hinge(1), NAMED_LOSSES, ("value", "gradient", "hessian_bound"))
     assert term == Hinge(1.0)
     assert hash(Hinge(1)) == hash(Hinge(1.0))
     assert [type(v) for v in term] == [float]
@@ -96,9 +96,9 @@ def test_hinge_of_an_integer_is_the_same_term_and_the_same_type_of_numbers():
 
 
 def test_names_give_the_terms_and_log_loss_is_logistic():
-    verbs = ("value", "slope", "bend")
+    methods = ("value", "gradient", "hessian_bound")
     for name, term in NAMED_LOSSES.items():
-        assert take_term("loss", name, NAMED_LOSSES, verbs) is term
+        assert take_term("loss", name, NAMED_LOSSES, methods) is term
     assert NAMED_LOSSES["log_loss"] == NAMED_LOSSES["logistic"] == Logistic()
 
 
@@ -115,9 +115,9 @@ def test_an_unknown_name_is_refused_with_the_known_ones():
         take_term("loss", "hinges", NAMED_LOSSES, ("value",))
 
 
-def test_a_term_that_lacks_verbs_is_refused_with_their_names():
-    with pytest.raises((TypeError, ValueError), match="lacks the verbs value, slope"):
-        take_term("loss", Constant(0.1), NAMED_LOSSES, ("value", "slope", "bend"))
+def test_a_term_that_lacks_methods_is_refused_with_their_names():
+    with pytest.raises((TypeError, ValueError), match="lacks the methods value, gradient"):
+        take_term("loss", Constant(0.1), NAMED_LOSSES, ("value", "gradient", "hessian_bound"))
 
 
 # --------------------------------------------------------------------------- digests
@@ -159,11 +159,11 @@ def test_terms_from_outside_are_foreign_also_inside_others():
     assert not code_digests.is_foreign(Averaged(Descent()))
 
 
-def test_every_verb_of_a_shipped_term_is_known():
-    """A method that is no verb is not dispatched in compiled code; bookkeeping that loops never
-    call is named here.
+def test_every_method_of_a_shipped_term_is_known():
+    """Only term methods are dispatched in compiled code; methods that loops never call are named
+    here.
     """
-    bookkeeping = {"columns", "signs", "objection", "distance", "weighs", "adapts"}
+    bookkeeping = {"columns", "signs", "objection", "subdiff_distance", "weighs", "adapts"}
     bookkeeping |= {"takes_any_step", "is_likelihood", "is_quadratic", "has_l1"}
     for cls in CLASSES:
         own = {
@@ -172,18 +172,20 @@ def test_every_verb_of_a_shipped_term_is_known():
             if callable(value) and not name.startswith("_")
         }
         own -= {"count", "index"}
-        assert own - bookkeeping <= set(_jit.VERBS), cls
+        assert own - bookkeeping <= set(_jit.TERM_METHODS), cls
 
 
 # --------------------------------------------------------------------------- steps
 @pytest.mark.parametrize("t", [1.0, 2.0, 10.0, 1e6])
 def test_sizes_of_schedules(t):
-    assert Constant(0.3).size(t, 1.0, 1.0) == 0.3
-    assert InverseSqrt(0.5, 1.0).size(t, 1.0, 1.0) == pytest.approx(0.5 / math.sqrt(t), rel=1e-15)
-    assert InverseSqrt(0.5, 100.0).size(t, 9.0, 9.0) == pytest.approx(
+    assert Constant(0.3).step_size(t, 1.0, 1.0) == 0.3
+    assert InverseSqrt(0.5, 1.0).step_size(t, 1.0, 1.0) == pytest.approx(
+        0.5 / math.sqrt(t), rel=1e-15
+    )
+    assert InverseSqrt(0.5, 100.0).step_size(t, 9.0, 9.0) == pytest.approx(
         0.5 / math.sqrt(1 + (t - 1) / 100), rel=1e-15
     )
-    assert InverseTime(0.5, 10.0).size(t, 9.0, 9.0) == pytest.approx(
+    assert InverseTime(0.5, 10.0).step_size(t, 9.0, 9.0) == pytest.approx(
         0.5 / (1 + (t - 1) / 10), rel=1e-15
     )
 
@@ -192,7 +194,7 @@ def test_sizes_of_schedules(t):
     "step", [s for s in STEPS if not isinstance(s, PassiveAggressive)], ids=repr
 )
 def test_schedules_are_positive_and_never_rise(step):
-    sizes = [step.size(float(t), 1.0, 1.0) for t in range(1, 200)]
+    sizes = [step.step_size(float(t), 1.0, 1.0) for t in range(1, 200)]
     assert min(sizes) > 0.0
     assert (np.diff(sizes) <= 0.0).all()
     assert sizes[0] == pytest.approx(step.eta)
@@ -200,11 +202,11 @@ def test_schedules_are_positive_and_never_rise(step):
 
 def test_sizes_of_passive_aggressive_steps():
     """Crammer et al. 2006, figure 1: loss / |x|^2, capped at C, or softened by 1 / (2 C)."""
-    assert PassiveAggressive(0.5, 0.0).size(7.0, 3.0, 2.0) == 1.5
-    assert PassiveAggressive(0.5, 1.0).size(7.0, 3.0, 2.0) == 0.5
-    assert PassiveAggressive(9.0, 1.0).size(7.0, 3.0, 2.0) == 1.5
-    assert PassiveAggressive(0.5, 2.0).size(7.0, 3.0, 2.0) == 1.0
+    assert PassiveAggressive(0.5, 0.0).step_size(7.0, 3.0, 2.0) == 1.5
+    assert PassiveAggressive(0.5, 1.0).step_size(7.0, 3.0, 2.0) == 0.5
+    assert PassiveAggressive(9.0, 1.0).step_size(7.0, 3.0, 2.0) == 1.5
+    assert PassiveAggressive(0.5, 2.0).step_size(7.0, 3.0, 2.0) == 1.0
     for variant in (0.0, 1.0):
-        assert PassiveAggressive(0.5, variant).size(7.0, 3.0, 0.0) == 0.0
+        assert PassiveAggressive(0.5, variant).step_size(7.0, 3.0, 0.0) == 0.0
     for variant in (0.0, 1.0, 2.0):
-        assert PassiveAggressive(0.5, variant).size(7.0, 0.0, 2.0) == 0.0
+        assert PassiveAggressive(0.5, variant).step_size(7.0, 0.0, 2.0) == 0.0

@@ -41,7 +41,7 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty):
         l1, l2 = penalty.rates()
         for slope in (-2.0, -l1, -l1 / 2, 0.0, l1 / 2, l1, -math.copysign(l1, w) - l2 * w, 0.7):
             moved = abs(penalty.prox(w - slope, 1.0) - w)
-            distance = penalty.distance(w, slope)
+            distance = penalty.subdiff_distance(w, slope)
             assert distance >= 0.0
             assert (distance <= 1e-15) == (moved <= 1e-15), (w, slope, distance, moved)
             checked += distance <= 1e-15
@@ -63,17 +63,20 @@ def test_distance_is_the_least_subgradient(penalty):
         )
         for slope in (-1.0, -0.05, 0.0, 0.05, 1.0):
             nearest = np.clip(0.0, left + slope, right + slope)
-            assert penalty.distance(w, slope) == pytest.approx(abs(nearest), abs=1e-5), (w, slope)
+            assert penalty.subdiff_distance(w, slope) == pytest.approx(abs(nearest), abs=1e-5), (
+                w,
+                slope,
+            )
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @given(weight=finite, toll=st.floats(0.0, 1e3))
 def test_collect_undoes_carry(penalty, weight, toll):
     weight = penalty.prox(weight, 0.0)  # an allowed weight
-    back = penalty.collect(penalty.carry(weight, toll), toll)
+    back = penalty.from_stored(penalty.to_stored(weight, toll), toll)
     assert back == pytest.approx(weight, rel=0.0, abs=2.0**-52 * (abs(weight) + toll))
-    assert penalty.collect(penalty.carry(0.0, toll), toll) == 0.0
-    assert penalty.collect(penalty.carry(weight, 0.0), 0.0) == weight
+    assert penalty.from_stored(penalty.to_stored(0.0, toll), toll) == 0.0
+    assert penalty.from_stored(penalty.to_stored(weight, 0.0), 0.0) == weight
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
@@ -85,20 +88,20 @@ def test_one_collection_equals_every_prox(penalty, weight, start, prices):
     l1, l2 = penalty.rates()
     scale, toll = 1.0, start
     weight = penalty.prox(weight, 0.0)
-    stored = penalty.carry(weight, toll)
+    stored = penalty.to_stored(weight, toll)
     eager = weight
     for price in prices:
         eager = penalty.prox(eager, price)
         toll += price * l1 / scale
         scale /= 1.0 + price * l2
-    lazy = scale * penalty.collect(stored, toll)
+    lazy = scale * penalty.from_stored(stored, toll)
     assert lazy == pytest.approx(eager, rel=0.0, abs=1e-12 * max(1.0, abs(weight) + start))
 
 
 @pytest.mark.parametrize("penalty", PENALTIES, ids=repr)
 @given(stored=finite, first=st.floats(0.0, 3.0), more=st.floats(0.0, 3.0))
 def test_reading_is_free_of_order_and_never_turns_a_sign(penalty, stored, first, more):
-    before, after = penalty.collect(stored, first), penalty.collect(stored, first + more)
+    before, after = penalty.from_stored(stored, first), penalty.from_stored(stored, first + more)
     assert abs(after) <= abs(before)
     assert before * after >= 0.0
     assert before == 0.0 or math.copysign(1.0, before) == math.copysign(1.0, stored)
@@ -111,8 +114,8 @@ def test_positive_penalties_allow_no_negative_weight():
         assert math.isinf(penalty.value(-1e-9))
         assert penalty.value(1.0) == type(penalty)(*penalty[:-1], 0.0).value(1.0)
         assert penalty.prox(-2.0, 0.5) == 0.0
-        assert penalty.collect(-2.0, 0.5) == 0.0
-        assert penalty.distance(0.0, 5.0) == 0.0
+        assert penalty.from_stored(-2.0, 0.5) == 0.0
+        assert penalty.subdiff_distance(0.0, 5.0) == 0.0
 
 
 def test_rates_are_the_slope_and_the_curvature():

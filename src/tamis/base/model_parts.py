@@ -20,13 +20,17 @@ def descent_eta(loss) -> float:
     """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 / curvature, as far as
     the loss has one.
     """
-    return 1.0 / min(max(loss.bend(), 0.25), 1e6) if math.isfinite(loss.bend()) else 4.0
+    return (
+        1.0 / min(max(loss.hessian_bound(), 0.25), 1e6)
+        if math.isfinite(loss.hessian_bound())
+        else 4.0
+    )
 
 
 def loss_of(model):
     """The loss term of a model; a regressor takes only losses of the residual."""
-    loss = take_term("loss", model.loss, LOSSES, ("value", "slope", "bend"))
-    if is_regressor(model) and loss.slope(2.0, 1.0) != -loss.slope(0.0, 1.0):
+    loss = take_term("loss", model.loss, LOSSES, ("value", "gradient", "hessian_bound"))
+    if is_regressor(model) and loss.gradient(2.0, 1.0) != -loss.gradient(0.0, 1.0):
         raise ValueError(
             f"loss={model.loss!r} is a loss of class margins; {type(model).__name__} takes "
             f"{', '.join(map(repr, REGRESSION))}, "
@@ -50,7 +54,7 @@ def penalty_of(alpha, l1_ratio: float, positive: bool):
 
 def step_of(step, eta, automatic_eta: float):
     """Step term and whether its size is automatic."""
-    given = take_term("step", step, STEPS, ("size",))
+    given = take_term("step", step, STEPS, ("step_size",))
     if not isinstance(step, str):
         if not isinstance(eta, str):
             raise ValueError(f"step={step!r} has a size of its own; leave eta at 'auto' beside it.")
@@ -71,7 +75,7 @@ def pair(model, loss, penalty, rule, step):
             f"{penalty!r}{' and average=True' if model.average else ''}: {objection}."
         )
     if isinstance(step, PassiveAggressive):
-        if not math.isinf(loss.bend()):
+        if not math.isinf(loss.hessian_bound()):
             raise ValueError(
                 f"{name}: passive-aggressive steps need a loss of slope 1 or 0 (hinge, "
                 f"epsilon_insensitive). Got {loss!r}."

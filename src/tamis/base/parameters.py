@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tamis.numerics.code_digests import has_verbs, is_term
+from tamis.numerics.code_digests import is_term, missing_methods
 
 Auto = Literal["auto"]
 TermLike = str | tuple[Any, ...]  # a name, or a term
@@ -190,7 +190,7 @@ def _shown(cls) -> dict[str, str]:
 
 
 # ---------------------------------------------------------------- terms as parameters
-def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
+def take_term(name: str, given, named: dict, methods: tuple[str, ...]):
     """A term from its name or from a term, every number in it made a float."""
     if isinstance(given, str):
         if given not in named:
@@ -210,11 +210,11 @@ def take_term(name: str, given, named: dict, verbs: tuple[str, ...]):
             f"The {name!r} parameter must be a name ({names}) or a term such as "
             f"tamis.terms.Hinge(margin=1.0). Got {kind}, {given!r}."
         )
-    missing = has_verbs(given, *verbs)
+    missing = missing_methods(given, *methods)
     if missing:
         raise TypeError(
-            f"{given!r} cannot serve as {name}: it lacks the verb{'s' if len(missing) > 1 else ''} "
-            f"{', '.join(missing)}."
+            f"{given!r} cannot serve as {name}: it lacks the "
+            f"method{'s' if len(missing) > 1 else ''} {', '.join(missing)}."
         )
     return as_floats(given)
 

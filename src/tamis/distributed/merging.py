@@ -77,7 +77,7 @@ def learn_apart(start: Path, partition: Partition, merge: str) -> Node:
         name = type(path.model).__name__
         raise ValueError(f"how='mix' does not go with this {name}: {said}. Or use how='walk'.")
     model = copy.copy(path.model)
-    model._engine = engine = model._engine.settled()
+    model._engine = engine = model._engine.flushed()
     node = Node(replace(path, model=model), path.rows)
     if merge == "precision":
         begun = getattr(start.model, "_engine", None)

@@ -51,14 +51,14 @@ def _imported(path: Path) -> tuple[Path, ...]:
     return tuple(Path(file) for file in files if os.path.exists(file))
 
 
-def digest_of_verbs(cls: type) -> str:
-    """Digest of all that a term's verbs do: their bytecode, constants and names."""
-    verbs = {
+def digest_of_methods(cls: type) -> str:
+    """Digest of all that a term's methods do: their bytecode, constants and names."""
+    methods = {
         name: value
         for name, value in sorted(vars(cls).items())
         if isinstance(value, types.FunctionType) and name[0] != "_"
     }
-    return hexdigest(repr([(name, _content(verb.__code__)) for name, verb in verbs.items()]))
+    return hexdigest(repr([(name, _content(method.__code__)) for name, method in methods.items()]))
 
 
 def _content(code: types.CodeType) -> tuple:
@@ -78,8 +78,8 @@ def is_foreign(value: tuple) -> bool:
     return outside or any(is_foreign(v) for v in value if is_term(v))
 
 
-def has_verbs(value: object, *names: str) -> list[str]:
-    """Names of the verbs that a term lacks."""
+def missing_methods(value: object, *names: str) -> list[str]:
+    """Names of the methods that a term lacks."""
     return [name for name in names if not callable(getattr(value, name, None))]
 
 

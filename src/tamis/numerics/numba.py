@@ -1,4 +1,4 @@
-"""The one door to Numba: compiled loops, terms, and the verbs that terms answer to."""
+"""The one door to Numba: compiled loops, terms, and the methods of terms."""
 
 import contextlib
 import functools
@@ -20,7 +20,7 @@ from numba.extending import overload
 from tamis.numerics import code_cache, code_digests
 
 _CACHE = "NUMBA_CACHE_DIR"
-VERBS: list[str] = []
+TERM_METHODS: list[str] = []
 Function = TypeVar("Function", bound=Callable)
 Class = TypeVar("Class", bound=type)
 # Numba's own type takes the typing context for an argument of the call.
@@ -394,23 +394,23 @@ def term(cls: Class) -> Class:
 
     kind.__repr__, kind.__hash__ = __repr__, _hash
     kind.__eq__, kind.__ne__ = _same, lambda a, b: not _same(a, b)
-    kind.__name__ = f"{plain}_{code_digests.digest_of_verbs(cls)}"
+    kind.__name__ = f"{plain}_{code_digests.digest_of_methods(cls)}"
     kind.is_tamis_term = True
     return cls
 
 
-# --------------------------------------------------------------------------- verbs
-def verb(function: Any = None, *, otherwise: Callable | None = None) -> Any:
-    """Teach Numba a verb: the call goes to the method of that name of the first argument's term, or
-    to `otherwise` where the term has none.
+# --------------------------------------------------------------------------- methods of terms
+def term_method(function: Any = None, *, otherwise: Callable | None = None) -> Any:
+    """Teach Numba a method of terms: the call goes to the method of that name of the term that is
+    the first argument, or to `otherwise` where the term has none.
 
     Not ``overload_method`` on Numba's namedtuple type: that would be global to the process and
     break the namedtuples of other libraries.
     """
     if function is None:
-        return functools.partial(verb, otherwise=otherwise)
+        return functools.partial(term_method, otherwise=otherwise)
     name = function.__name__
-    VERBS.append(name)
+    TERM_METHODS.append(name)
 
     @functools.wraps(function)
     def plain(self, *arguments):

@@ -1,7 +1,6 @@
 """The mathematics: losses, penalties, steps, rules and gains, as terms that loops accept."""
 
 from tamis.numerics.numba import term
-from tamis.terms.adaptive_optimizers import FTRL, AdaGrad
 from tamis.terms.confidence_updates import (
     AROWGain,
     CWGain,
@@ -15,7 +14,7 @@ from tamis.terms.confidence_updates import (
 from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.learning_rates import Constant, InverseSqrt, InverseTime, PassiveAggressive
 from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
-from tamis.terms.optimizers import Averaged, CappedDescent, Descent, DualAveraging
+from tamis.terms.optimizers import FTRL, AdaGrad, Averaged, CappedDescent, Descent, DualAveraging
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 
 __all__ = [

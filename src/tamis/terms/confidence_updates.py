@@ -1,14 +1,15 @@
-"""Gains: how far a row moves the mean of the weights, and how much surer of them it makes us.
+"""Confidence updates: how far a row moves the mean of the weights, and how much it adds to their
+precision.
 
 Confidence-weighted learners keep a mean m and a covariance S of the weights. A row x of side y has
 the margin ``y m.x`` and the variance ``v = x'S x``. All learners take the same step and differ only
-here: `gains` gives (a, g) of
+here: `confidence_update` gives (a, g) of
 
 ``m += a y S x`` and ``S^-1 += g x x'`` (its diagonal alone, where the covariance is diagonal).
 
 A row of weight w counts w times in the loss; `weighs` says whether the learner has a loss that
-could be weighed. `aim` says where a row wants the score to go, as a direction and a margin that
-falls short of 1 by the loss.
+could be weighed. `direction_and_margin` gives the direction in which the score must move
+for a row, and a margin that is 1 minus the loss.
 """
 
 import math
@@ -23,7 +24,7 @@ class Sides(NamedTuple):
 
     unused: float = 0.0
 
-    def aim(self, score, target):
+    def direction_and_margin(self, score, target):
         return target, target * score
 
 
@@ -33,7 +34,7 @@ class Tube(NamedTuple):
 
     epsilon: float = 0.1
 
-    def aim(self, score, target):
+    def direction_and_margin(self, score, target):
         return (1.0 if target > score else -1.0), 1.0 + self.epsilon - abs(target - score)
 
 
@@ -47,7 +48,7 @@ class PAGain(NamedTuple):
     def weighs(self):
         return self.variant > 0.0
 
-    def gains(self, margin, variance, weight):
+    def confidence_update(self, margin, variance, weight):
         if margin >= 1.0 or variance <= 0.0:
             return 0.0, 0.0
         if self.variant == 2.0:
@@ -65,7 +66,7 @@ class AROWGain(NamedTuple):
     def weighs(self):
         return True
 
-    def gains(self, margin, variance, weight):
+    def confidence_update(self, margin, variance, weight):
         if margin >= 1.0 or variance <= 0.0:
             return 0.0, 0.0
         return (1.0 - margin) / (variance + self.r / weight), weight / self.r
@@ -80,7 +81,7 @@ class SOPGain(NamedTuple):
     def weighs(self):
         return True
 
-    def gains(self, margin, variance, weight):
+    def confidence_update(self, margin, variance, weight):
         if margin > 0.0 or variance <= 0.0:
             return 0.0, 0.0
         return (1.0 - margin) / (variance + self.r / weight), weight / self.r
@@ -95,7 +96,7 @@ class NAROWGain(NamedTuple):
     def weighs(self):
         return False
 
-    def gains(self, margin, variance, weight):
+    def confidence_update(self, margin, variance, weight):
         wide = self.b * variance - 1.0
         if wide <= 0.0:  # sure enough of this row: r is infinite
             return (1.0 if margin < 1.0 and variance > 0.0 else 0.0), 0.0
@@ -114,7 +115,7 @@ class CWGain(NamedTuple):
     def weighs(self):
         return False
 
-    def gains(self, margin, variance, weight):
+    def confidence_update(self, margin, variance, weight):
         phi = self.phi
         if variance < 1e-280 or margin >= phi * variance:  # below, quotients would overflow
             return 0.0, 0.0
@@ -129,9 +130,9 @@ class CWGain(NamedTuple):
 
 @term
 class SCWGain(NamedTuple):
-    """Soft confidence-weighted: a step to a margin of phi deviations, or short of it at a price.
+    """Soft confidence-weighted: a step to a margin of phi deviations, or short of it at a cost.
 
-    The price of each unit is C (variant 1), that of its square C (variant 2). C = inf in variant 1
+    Each unit costs C (variant 1), or its square does (variant 2). C = inf in variant 1
     is CW by the deviation.
     """
 
@@ -142,7 +143,7 @@ class SCWGain(NamedTuple):
     def weighs(self):
         return self.C < math.inf
 
-    def gains(self, margin, variance, weight):
+    def confidence_update(self, margin, variance, weight):
         phi = self.phi
         # Below, quotients would overflow.
         if variance < 1e-280 or margin >= phi * math.sqrt(variance):

@@ -4,14 +4,14 @@ A term holds what all blocks share, the strength; a block brings its two weights
 and that of L1. Which cells form a block is not the term's affair: groups of columns, rows of a
 matrix (one feature of all tasks, or of all classes), edges of a graph. Where blocks overlap, each
 has a copy of its cells and the weights are the sums of the copies (the latent form), so that these
-verbs, taken copy by copy, are those of the overlapping penalty too.
+methods, taken copy by copy, are those of the overlapping penalty too.
 """
 
 import math
 from typing import NamedTuple
 
 from tamis.numerics.numba import term
-from tamis.terms.methods import keep, trim
+from tamis.terms.methods import shrinkage_factor, soft_threshold
 
 
 @term
@@ -24,13 +24,13 @@ class GroupL2(NamedTuple):
     def has_l1(self):
         return False
 
-    def trim(self, v, toll):
+    def soft_threshold(self, v, threshold):
         return 0.0 if self.positive and v < 0.0 else v
 
-    def keep(self, norm, price):
-        return 1.0 - price / norm if norm > price else 0.0
+    def shrinkage_factor(self, norm, threshold):
+        return 1.0 - threshold / norm if norm > threshold else 0.0
 
-    def block_value(self, w, weight, l1_weight):
+    def value(self, w, weight, l1_weight):
         square = 0.0
         for k in range(len(w)):
             square += w[k] * w[k]
@@ -38,35 +38,35 @@ class GroupL2(NamedTuple):
                 return math.inf
         return self.alpha * weight * math.sqrt(square)
 
-    def block_prox(self, v, scale, weight, l1_weight, out):
+    def prox(self, v, scale, weight, l1_weight, out):
         square = 0.0
         for k in range(len(v)):
-            out[k] = trim(self, v[k], 0.0)
+            out[k] = soft_threshold(self, v[k], 0.0)
             square += out[k] * out[k]
-        factor = keep(self, math.sqrt(square), scale * self.alpha * weight)
+        factor = shrinkage_factor(self, math.sqrt(square), scale * self.alpha * weight)
         for k in range(len(v)):
             out[k] *= factor
 
-    def block_dual(self, slope, weight, l1_weight):
+    def dual_scale(self, gradient, weight, l1_weight):
         square = 0.0
-        for k in range(len(slope)):
-            pull = trim(self, -slope[k], 0.0)
-            square += pull * pull
+        for k in range(len(gradient)):
+            shrunk = soft_threshold(self, -gradient[k], 0.0)
+            square += shrunk * shrunk
         if weight == 0.0:
             return math.inf if square > 0.0 else 0.0
         return math.sqrt(square) / weight
 
-    def block_distance(self, w, slope, weight, l1_weight):
+    def subdiff_distance(self, w, gradient, weight, l1_weight):
         square = 0.0
         for k in range(len(w)):
             square += w[k] * w[k]
-        norm, price, apart = math.sqrt(square), self.alpha * weight, 0.0
+        norm, strength, apart = math.sqrt(square), self.alpha * weight, 0.0
         for k in range(len(w)):
-            off = trim(self, -slope[k], 0.0)
+            off = soft_threshold(self, -gradient[k], 0.0)
             if w[k] != 0.0 or (norm > 0.0 and not self.positive):
-                off = slope[k] + price * w[k] / norm
+                off = gradient[k] + strength * w[k] / norm
             apart += off * off
-        return math.sqrt(apart) if norm > 0.0 else max(0.0, math.sqrt(apart) - price)
+        return math.sqrt(apart) if norm > 0.0 else max(0.0, math.sqrt(apart) - strength)
 
 
 @term
@@ -79,14 +79,14 @@ class SparseGroup(NamedTuple):
     def has_l1(self):
         return True
 
-    def trim(self, v, toll):
-        low = math.inf if self.positive else toll
-        return v - min(max(v, -low), toll)
+    def soft_threshold(self, v, threshold):
+        low = math.inf if self.positive else threshold
+        return v - min(max(v, -low), threshold)
 
-    def keep(self, norm, price):
-        return 1.0 - price / norm if norm > price else 0.0
+    def shrinkage_factor(self, norm, threshold):
+        return 1.0 - threshold / norm if norm > threshold else 0.0
 
-    def block_value(self, w, weight, l1_weight):
+    def value(self, w, weight, l1_weight):
         square, total = 0.0, 0.0
         for k in range(len(w)):
             square += w[k] * w[k]
@@ -95,26 +95,26 @@ class SparseGroup(NamedTuple):
                 return math.inf
         return self.alpha * (weight * math.sqrt(square) + l1_weight * total)
 
-    def block_prox(self, v, scale, weight, l1_weight, out):
+    def prox(self, v, scale, weight, l1_weight, out):
         square = 0.0
         for k in range(len(v)):  # first the cells, then the block: this order is exact
-            out[k] = trim(self, v[k], scale * self.alpha * l1_weight)
+            out[k] = soft_threshold(self, v[k], scale * self.alpha * l1_weight)
             square += out[k] * out[k]
-        factor = keep(self, math.sqrt(square), scale * self.alpha * weight)
+        factor = shrinkage_factor(self, math.sqrt(square), scale * self.alpha * weight)
         for k in range(len(v)):
             out[k] *= factor
 
-    def block_dual(self, slope, weight, l1_weight):
+    def dual_scale(self, gradient, weight, l1_weight):
         alpha = 0.0
-        # ||trim(slope, alpha l1_weight)|| - alpha weight is convex and falls, so Newton's steps
-        # from 0 never pass its root.
+        # ||soft_threshold(gradient, alpha l1_weight)|| - alpha weight is convex and falls, so
+        # Newton's steps from 0 never pass its root.
         for _ in range(200):
             square, total, largest = 0.0, 0.0, 0.0
-            for k in range(len(slope)):
-                pull = abs(trim(self, -slope[k], alpha * l1_weight))
-                square += pull * pull
-                total += pull
-                largest = max(largest, pull)
+            for k in range(len(gradient)):
+                shrunk = abs(soft_threshold(self, -gradient[k], alpha * l1_weight))
+                square += shrunk * shrunk
+                total += shrunk
+                largest = max(largest, shrunk)
             norm = math.sqrt(square)
             if norm == 0.0:
                 return alpha
@@ -126,15 +126,15 @@ class SparseGroup(NamedTuple):
             alpha += step
         return alpha
 
-    def block_distance(self, w, slope, weight, l1_weight):
+    def subdiff_distance(self, w, gradient, weight, l1_weight):
         square = 0.0
         for k in range(len(w)):
             square += w[k] * w[k]
         norm, apart = math.sqrt(square), 0.0
-        price, toll = self.alpha * weight, self.alpha * l1_weight
+        strength, threshold = self.alpha * weight, self.alpha * l1_weight
         for k in range(len(w)):
-            off = trim(self, -slope[k], toll)
+            off = soft_threshold(self, -gradient[k], threshold)
             if w[k] != 0.0:
-                off = slope[k] + price * w[k] / norm + math.copysign(toll, w[k])
+                off = gradient[k] + strength * w[k] / norm + math.copysign(threshold, w[k])
             apart += off * off
-        return math.sqrt(apart) if norm > 0.0 else max(0.0, math.sqrt(apart) - price)
+        return math.sqrt(apart) if norm > 0.0 else max(0.0, math.sqrt(apart) - strength)

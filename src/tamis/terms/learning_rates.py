@@ -12,10 +12,10 @@ class Constant(NamedTuple):
 
     eta: float = 0.1
 
-    def waits(self):
+    def depends_on_row(self):
         return False
 
-    def size(self, t, loss, sqnorm):
+    def step_size(self, t, loss, sqnorm):
         return self.eta
 
 
@@ -26,10 +26,10 @@ class InverseSqrt(NamedTuple):
     eta: float = 1.0
     delay: float = 100.0
 
-    def waits(self):
+    def depends_on_row(self):
         return False
 
-    def size(self, t, loss, sqnorm):
+    def step_size(self, t, loss, sqnorm):
         return self.eta / math.sqrt(1.0 + (t - 1.0) / self.delay)
 
 
@@ -40,10 +40,10 @@ class InverseTime(NamedTuple):
     eta: float = 1.0
     delay: float = 1000.0
 
-    def waits(self):
+    def depends_on_row(self):
         return False
 
-    def size(self, t, loss, sqnorm):
+    def step_size(self, t, loss, sqnorm):
         return self.eta / (1.0 + (t - 1.0) / self.delay)
 
 
@@ -54,7 +54,7 @@ class PassiveAggressive(NamedTuple):
     C: float = 1.0
     variant: float = 1.0
 
-    def size(self, t, loss, sqnorm):
+    def step_size(self, t, loss, sqnorm):
         if self.variant == 2.0:
             return loss / (sqnorm + 0.5 / self.C)
         if sqnorm == 0.0:

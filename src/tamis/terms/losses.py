@@ -1,10 +1,10 @@
-"""Losses of a score f and a target y: value, slope in f, and a bound on the curvature."""
+"""Losses of a score f and a target y: value, gradient and second derivative in f."""
 
 import math
 from typing import NamedTuple
 
 from tamis.numerics.numba import term
-from tamis.terms.methods import slope
+from tamis.terms.methods import gradient
 
 
 @term
@@ -16,10 +16,10 @@ class Hinge(NamedTuple):
     def value(self, score, target):
         return max(0.0, self.margin - target * score)
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         return -target if score * target < self.margin else 0.0
 
-    def bend(self):
+    def hessian_bound(self):
         return math.inf
 
 
@@ -33,17 +33,17 @@ class SquaredHinge(NamedTuple):
         short = max(0.0, self.margin - target * score)
         return 0.5 * short * short
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         return -target * max(0.0, self.margin - target * score)
 
-    def curve(self, score, target):
+    def hessian(self, score, target):
         return 1.0 if target * score < self.margin else 0.0
 
-    def conjugate(self, slope, target):
-        short = -target * slope
+    def conjugate(self, gradient, target):
+        short = -target * gradient
         return 0.5 * short * short - self.margin * short if short >= 0.0 else math.inf
 
-    def bend(self):
+    def hessian_bound(self):
         return 1.0
 
 
@@ -60,25 +60,25 @@ class Logistic(NamedTuple):
         m = target * score - self.margin
         return max(0.0, -m) + math.log1p(math.exp(-abs(m)))
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         m = target * score - self.margin
         e = math.exp(-abs(m))
         return -target * (e if m > 0.0 else 1.0) / (1.0 + e)
 
-    def pull(self, score, target):
+    def gradient_and_log_terms(self, score, target):
         m = target * score - self.margin
         e = math.exp(-abs(m))
         return -target * (e if m > 0.0 else 1.0) / (1.0 + e), max(0.0, -m), 1.0 + e
 
-    def null(self, target):
-        return -0.5 * target if self.margin == 0.0 else slope(self, 0.0, target)
+    def gradient_at_zero(self, target):
+        return -0.5 * target if self.margin == 0.0 else gradient(self, 0.0, target)
 
-    def curve(self, score, target):
+    def hessian(self, score, target):
         e = math.exp(-abs(target * score - self.margin))
         return e / ((1.0 + e) * (1.0 + e))
 
-    def conjugate(self, slope, target):
-        p = -target * slope
+    def conjugate(self, gradient, target):
+        p = -target * gradient
         if p < 0.0 or p > 1.0:
             return math.inf
         inside = (p * math.log(p) if p > 0.0 else 0.0) + (
@@ -86,7 +86,7 @@ class Logistic(NamedTuple):
         )
         return inside - self.margin * p
 
-    def bend(self):
+    def hessian_bound(self):
         return 0.25
 
 
@@ -102,16 +102,16 @@ class Squared(NamedTuple):
     def value(self, score, target):
         return 0.5 * self.scale * (score - target) * (score - target)
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         return self.scale * (score - target)
 
-    def curve(self, score, target):
+    def hessian(self, score, target):
         return self.scale
 
-    def conjugate(self, slope, target):
-        return 0.5 * slope * slope / self.scale + slope * target
+    def conjugate(self, gradient, target):
+        return 0.5 * gradient * gradient / self.scale + gradient * target
 
-    def bend(self):
+    def hessian_bound(self):
         return self.scale
 
 
@@ -125,16 +125,20 @@ class Huber(NamedTuple):
         r = abs(score - target)
         return 0.5 * r * r if r <= self.delta else self.delta * (r - 0.5 * self.delta)
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         return min(max(score - target, -self.delta), self.delta)
 
-    def curve(self, score, target):
+    def hessian(self, score, target):
         return 1.0 if abs(score - target) <= self.delta else 0.0
 
-    def conjugate(self, slope, target):
-        return 0.5 * slope * slope + slope * target if abs(slope) <= self.delta else math.inf
+    def conjugate(self, gradient, target):
+        return (
+            0.5 * gradient * gradient + gradient * target
+            if abs(gradient) <= self.delta
+            else math.inf
+        )
 
-    def bend(self):
+    def hessian_bound(self):
         return 1.0
 
 
@@ -147,13 +151,13 @@ class EpsilonInsensitive(NamedTuple):
     def value(self, score, target):
         return max(0.0, abs(score - target) - self.epsilon)
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         r = score - target
         if r > self.epsilon:
             return 1.0
         return -1.0 if r < -self.epsilon else 0.0
 
-    def bend(self):
+    def hessian_bound(self):
         return math.inf
 
 

@@ -1,238 +1,230 @@
-"""The verbs that terms answer to."""
+"""The methods of terms, as functions that compiled loops call."""
 
 from typing import NamedTuple
 
-from tamis.numerics.numba import verb
+from tamis.numerics.numba import term_method
 
 
-class Ledger(NamedTuple):
-    """What all cells of a lazily charged model owe, as running numbers."""
+class LazyState(NamedTuple):
+    """What is common to all cells of a model whose penalty is charged lazily."""
 
     steps: float = 0.0
     scale: float = 1.0  # weights are stored in units of it
-    toll: float = 0.0  # taken by L1 so far, in those units
-    base: float = 0.0  # a number of the rule's own
-    scales: float = 0.0  # sum of the scale over all steps
-    tolls: float = 0.0  # sum of scale times toll over all steps
+    cumulative_l1: float = 0.0  # that L1 has taken from each weight so far, in those units
+    base: float = 0.0  # a number of the optimizer's own
+    sum_scales: float = 0.0  # sum of the scale over all steps
+    sum_scaled_l1: float = 0.0  # sum of scale times cumulative_l1 over all steps
 
 
-@verb
+@term_method
 def value(self, *numbers):
-    """Loss of a score and a target, or penalty of a weight."""
+    """Loss of a score and a target; penalty of a weight, or of a group and its two weights."""
     return self.value(*numbers)
 
 
-@verb
-def slope(self, score, target):
+@term_method
+def gradient(self, score, target):
     """Derivative of a loss in the score; 0 at a kink that holds the minimum."""
-    return self.slope(score, target)
+    return self.gradient(score, target)
 
 
-def _slope_and_value(self, score, target):
-    return slope(self, score, target), value(self, score, target), 1.0
+def _gradient_and_value(self, score, target):
+    return gradient(self, score, target), value(self, score, target), 1.0
 
 
-@verb(otherwise=_slope_and_value)
-def pull(self, score, target):
-    """Slope of a loss, and its value as a number and a factor whose logarithm is to be added: a sum
-    of logarithms is the logarithm of a running product.
+@term_method(otherwise=_gradient_and_value)
+def gradient_and_log_terms(self, score, target):
+    """Gradient of a loss, and its value in two parts: a number, and a factor whose logarithm is
+    added. A loop sums logarithms as the logarithm of a running product.
     """
-    return self.pull(score, target)
+    return self.gradient_and_log_terms(score, target)
 
 
-def _slope_at_zero(self, target):
-    return slope(self, 0.0, target)
+def _gradient_at_score_zero(self, target):
+    return gradient(self, 0.0, target)
 
 
-@verb(otherwise=_slope_at_zero)
-def null(self, target):
-    """Slope of a loss at score 0."""
-    return self.null(target)
+@term_method(otherwise=_gradient_at_score_zero)
+def gradient_at_zero(self, target):
+    """Gradient of a loss at score 0."""
+    return self.gradient_at_zero(target)
 
 
-@verb
-def curve(self, score, target):
+@term_method
+def hessian(self, score, target):
     """Second derivative of a loss in the score."""
-    return self.curve(score, target)
+    return self.hessian(score, target)
 
 
-@verb
-def conjugate(self, slope, target):
-    """Convex conjugate of a loss in the score, at a slope; inf where there is none."""
-    return self.conjugate(slope, target)
+@term_method
+def conjugate(self, gradient, target):
+    """Convex conjugate of a loss in the score, at a gradient; inf outside its domain."""
+    return self.conjugate(gradient, target)
 
 
-@verb
-def bend(self):
+@term_method
+def hessian_bound(self):
     """Upper bound of a loss's second derivative in the score (inf where there is none)."""
-    return self.bend()
+    return self.hessian_bound()
 
 
-@verb
-def prox(self, v, scale):
-    """Minimiser of ``0.5 * (w - v)**2 + scale * penalty(w)``."""
-    return self.prox(v, scale)
+@term_method
+def prox(self, v, step, *group):
+    """Minimiser of ``0.5 * (w - v)**2 + step * penalty(w)``. Of a group, whose penalty also takes
+    `weight`, `l1_weight` and `out`, it is written into `out`.
+    """
+    return self.prox(v, step, *group)
 
 
-@verb
+@term_method
 def rates(self):
-    """A penalty's two prices, ``(l1, l2)``."""
+    """The two strengths of a penalty, ``(l1, l2)``."""
     return self.rates()
 
 
-@verb
-def collect(self, stored, toll):
-    """Weight behind a stored number once the running toll is paid."""
-    return self.collect(stored, toll)
+@term_method
+def from_stored(self, stored, cumulative_l1):
+    """Weight of a stored number, after L1 has taken `cumulative_l1`."""
+    return self.from_stored(stored, cumulative_l1)
 
 
-@verb
-def carry(self, weight, toll):
-    """Stored number of a weight that has paid the running toll: ``collect(carry(w)) == w``."""
-    return self.carry(weight, toll)
+@term_method
+def to_stored(self, weight, cumulative_l1):
+    """Stored number of a weight: ``from_stored(to_stored(w)) == w`` at one `cumulative_l1`."""
+    return self.to_stored(weight, cumulative_l1)
 
 
-@verb
-def lean(self, weight):
-    """How fast a weight falls as the toll rises: its sign, or 0 where no toll is taken."""
-    return self.lean(weight)
+@term_method
+def subgradient_sign(self, weight):
+    """How fast a weight falls as `cumulative_l1` rises: its sign, or 0 without L1."""
+    return self.subgradient_sign(weight)
 
 
-@verb
-def size(self, t, loss, sqnorm):
-    """Step size at step ``t`` for a row of that loss and squared norm."""
-    return self.size(t, loss, sqnorm)
+@term_method
+def step_size(self, t, loss, sqnorm):
+    """Step size at step ``t`` for a row with this loss and squared norm."""
+    return self.step_size(t, loss, sqnorm)
 
 
-def _waits(self):
+def _always(self):
     return True
 
 
-@verb(otherwise=_waits)
-def waits(self):
-    """Whether a step size depends on the row's loss or norm, so that it must wait for them."""
-    return self.waits()
+@term_method(otherwise=_always)
+def depends_on_row(self):
+    """Whether a step size depends on the loss or the norm of the row."""
+    return self.depends_on_row()
 
 
-@verb
-def settle(self, state, penalty, cell, ledger):
-    """Weight of a cell in units of the ledger's scale, all debts paid; reads only."""
-    return self.settle(state, penalty, cell, ledger)
+@term_method
+def current_weight(self, state, penalty, cell, lazy):
+    """Weight of a cell in units of the scale, after all pending penalties; writes nothing."""
+    return self.current_weight(state, penalty, cell, lazy)
 
 
-def _settles_fast(self):
+def _never(self):
     return False
 
 
-@verb(otherwise=_settles_fast)
-def settles_slowly(self):
-    """Whether weights are so dear to settle that those of a row are kept for its update."""
-    return self.settles_slowly()
+@term_method(otherwise=_never)
+def caches_weights(self):
+    """Whether `current_weight` is slow, so that a loop stores the weights of a row."""
+    return self.caches_weights()
 
 
-@verb
-def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
-    """Take the gradient ``s * x`` into a cell of a settled weight; ``pace`` is ``s`` times the step
-    size over the ledger's scale.
+@term_method
+def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+    """Apply the gradient ``s * x`` to a cell with this current weight; ``pace`` is ``s`` times the
+    step size over the scale.
     """
-    self.absorb(state, penalty, cell, weight, s, x, pace, ledger)
+    self.apply_gradient(state, penalty, cell, weight, s, x, pace, lazy)
 
 
-@verb
-def accrue(self, penalty, eta, ledger, lifts):
-    """The ledger's ``(scale, toll, base)`` once a step of size ``eta`` is charged at ``lifts``
-    times the penalty's rates.
+@term_method
+def charge_step(self, penalty, eta, lazy, penalty_scales):
+    """``(scale, cumulative_l1, base)`` after a step of size ``eta`` that charges
+    ``penalty_scales`` times the strengths of the penalty.
     """
-    return self.accrue(penalty, eta, ledger, lifts)
+    return self.charge_step(penalty, eta, lazy, penalty_scales)
 
 
-@verb
-def owes(self):
-    """Whether cells hold debts that must be settled from time to time, by `rebase`; a number above
-    1 asks for that sooner.
+@term_method
+def flush_urgency(self):
+    """0 where cells never need `flush_cell`; else a number: the larger, the earlier a loop flushes
+    all cells.
     """
-    return self.owes()
+    return self.flush_urgency()
 
 
-@verb
-def rebase(self, state, penalty, cell, ledger):
-    """Rewrite a cell for a ledger of scale 1 and toll 0."""
-    self.rebase(state, penalty, cell, ledger)
+@term_method
+def flush_cell(self, state, penalty, cell, lazy):
+    """Apply all pending penalties to a cell: rewrite it for scale 1 and cumulative L1 0."""
+    self.flush_cell(state, penalty, cell, lazy)
 
 
-@verb
-def unit(self, norm, slope):
-    """Factor that makes a step size free of the scale of the data, from the rows' mean norm and
-    mean slope at score 0.
+@term_method
+def step_scale(self, norm, gradient):
+    """Factor of an automatic step size, from the mean norm of the rows and the mean gradient at
+    score 0, so that it does not depend on the scale of the data.
     """
-    return self.unit(norm, slope)
+    return self.step_scale(norm, gradient)
 
 
-@verb
-def tame(self, eta, bend, sqnorm):
-    """An automatic step size, held back for a row so long that the step would overshoot."""
-    return self.tame(eta, bend, sqnorm)
+@term_method
+def clip_step(self, eta, hessian_bound, sqnorm):
+    """An automatic step size, made smaller for a row so long that the step would overshoot."""
+    return self.clip_step(eta, hessian_bound, sqnorm)
 
 
-@verb
-def line(self, state, penalty, cell, ledger):
-    """``(c, d)`` such that until the next touch the weight is ``scale * (c - d * toll)``."""
-    return self.line(state, penalty, cell, ledger)
-
-
-@verb
-def final(self, state, penalty, cell, ledger):
-    """The weight that a finished model shows."""
-    return self.final(state, penalty, cell, ledger)
-
-
-@verb
-def aim(self, score, target):
-    """Direction in which a target pulls the score, and the margin, which falls short of 1 by the
-    loss.
+@term_method
+def affine_weight(self, state, penalty, cell, lazy):
+    """``(c, d)`` such that until the next update the weight is
+    ``scale * (c - d * cumulative_l1)``.
     """
-    return self.aim(score, target)
+    return self.affine_weight(state, penalty, cell, lazy)
 
 
-@verb
-def gains(self, margin, variance, weight):
-    """Gains of the mean and of the precision, from a row's margin, variance and weight."""
-    return self.gains(margin, variance, weight)
+@term_method
+def final_weight(self, state, penalty, cell, lazy):
+    """The weight that `coef_` shows."""
+    return self.final_weight(state, penalty, cell, lazy)
 
 
-@verb
-def trim(self, v, toll):
-    """A cell of a block once L1 has taken `toll` from it."""
-    return self.trim(v, toll)
+@term_method
+def direction_and_margin(self, score, target):
+    """Direction in which the score must move for a target, and the margin, 1 minus the loss."""
+    return self.direction_and_margin(score, target)
 
 
-@verb
-def keep(self, norm, price):
-    """What is left of a block of that norm, as a factor, once its norm has paid `price`."""
-    return self.keep(norm, price)
+@term_method
+def confidence_update(self, margin, variance, weight):
+    """Updates of mean and precision, from the margin, variance and weight of a row."""
+    return self.confidence_update(margin, variance, weight)
 
 
-@verb
-def block_value(self, w, weight, l1_weight):
-    """Penalty of a block of cells."""
-    return self.block_value(w, weight, l1_weight)
+@term_method
+def soft_threshold(self, v, threshold):
+    """A weight after L1 has taken `threshold` from it."""
+    return self.soft_threshold(v, threshold)
 
 
-@verb
-def block_prox(self, v, scale, weight, l1_weight, out):
-    """Write into `out` the minimiser of ``0.5 * ||w - v||**2 + scale * penalty(w)``."""
-    self.block_prox(v, scale, weight, l1_weight, out)
+@term_method
+def shrinkage_factor(self, norm, threshold):
+    """Factor that shrinks a group of this norm by `threshold`; 0 where the norm is smaller."""
+    return self.shrinkage_factor(norm, threshold)
 
 
-@verb
-def block_dual(self, slope, weight, l1_weight):
-    """Smallest alpha at which a block with that slope at 0 stays 0 (the dual norm of the penalty of
-    strength 1).
+@term_method
+def dual_scale(self, gradient, weight, l1_weight):
+    """Smallest alpha at which a group with this gradient at 0 stays 0: the dual norm of the penalty
+    of strength 1.
     """
-    return self.block_dual(slope, weight, l1_weight)
+    return self.dual_scale(gradient, weight, l1_weight)
 
 
-@verb
-def block_distance(self, w, slope, weight, l1_weight):
-    """Distance of ``-slope`` to the penalty's subdifferential at the block ``w``."""
-    return self.block_distance(w, slope, weight, l1_weight)
+@term_method
+def subdiff_distance(self, w, gradient, *group):
+    """Distance of ``-gradient`` to the subdifferential of the penalty at `w`: a weight, or a group
+    and its `weight` and `l1_weight`.
+    """
+    return self.subdiff_distance(w, gradient, *group)

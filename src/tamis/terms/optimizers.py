@@ -1,31 +1,31 @@
-"""Rules: how a cell turns gradients into a weight.
+"""Optimizers: how a cell turns gradients into a weight.
 
-A cell is one output of one feature; a rule keeps one or two numbers a cell, in the columns of the
-state, ``state[column, cell]``; `columns` says how many, `signs` how they turn when a model is
-negated, `objection` why a penalty does not go with the rule, `adapts` whether it has one rate a
-cell, `takes_any_step` whether step sizes may depend on the loss of a row. The ledger is a `Ledger`.
+A cell is one output of one feature. An optimizer stores one or more numbers for each cell, in the
+columns of the state, ``state[column, cell]``. `columns` says how many, `signs` how they change when
+a model is negated, `objection` why a penalty does not go with the optimizer, `adapts` whether each
+cell has its own rate, `takes_any_step` whether step sizes may depend on the loss of a row. `lazy`
+is a `LazyState`.
 """
 
 import math
 from typing import Any, NamedTuple
 
 from tamis.numerics.numba import term
-from tamis.terms.adaptive_optimizers import FTRL, AdaGrad
 from tamis.terms.methods import (
-    Ledger,
-    absorb,
-    accrue,
-    carry,
-    collect,
-    lean,
-    line,
-    owes,
+    LazyState,
+    affine_weight,
+    apply_gradient,
+    caches_weights,
+    charge_step,
+    clip_step,
+    current_weight,
+    flush_cell,
+    flush_urgency,
+    from_stored,
     rates,
-    rebase,
-    settle,
-    settles_slowly,
-    tame,
-    unit,
+    step_scale,
+    subgradient_sign,
+    to_stored,
 )
 
 
@@ -54,47 +54,51 @@ class Descent(NamedTuple):
     def objection(self, penalty, averaged):
         return ""
 
-    def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger.toll)
+    def current_weight(self, state, penalty, cell, lazy):
+        return from_stored(penalty, state[0, cell], lazy.cumulative_l1)
 
-    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
-        moved = carry(penalty, weight - pace * x, ledger.toll)
+    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+        moved = to_stored(penalty, weight - pace * x, lazy.cumulative_l1)
         state[0, cell] = moved if pace != 0.0 else state[0, cell]  # no step, no rounding
 
-    def accrue(self, penalty, eta, ledger, lifts):
-        scale, toll, base = ledger.scale, ledger.toll, ledger.base + 1.0
+    def charge_step(self, penalty, eta, lazy, penalty_scales):
+        scale, cumulative_l1, base = lazy.scale, lazy.cumulative_l1, lazy.base + 1.0
         if base >= self.period:
             l1, l2 = rates(penalty)
             price = self.period * (eta if self.priced else 1.0)
             if l1 != 0.0:  # known at compile time where a penalty has none
-                toll += price * l1 * lifts[0] / scale
+                cumulative_l1 += price * l1 * penalty_scales[0] / scale
             if l2 != 0.0:
-                scale /= 1.0 + price * l2 * lifts[1]
+                scale /= 1.0 + price * l2 * penalty_scales[1]
             base = 0.0
-        return scale, toll, base
+        return scale, cumulative_l1, base
 
-    def owes(self):
+    def flush_urgency(self):
         return True
 
-    def rebase(self, state, penalty, cell, ledger):
-        state[0, cell] = carry(
-            penalty, ledger.scale * collect(penalty, state[0, cell], ledger.toll), 0.0
+    def flush_cell(self, state, penalty, cell, lazy):
+        state[0, cell] = to_stored(
+            penalty, lazy.scale * from_stored(penalty, state[0, cell], lazy.cumulative_l1), 0.0
         )
 
-    def unit(self, norm, slope):
+    def step_scale(self, norm, gradient):
         return 1.0 / (norm * norm)
 
-    def tame(self, eta, bend, sqnorm):
-        return min(eta, 1.0 / (bend * sqnorm)) if bend * sqnorm > 0.0 and bend < math.inf else eta
+    def clip_step(self, eta, hessian_bound, sqnorm):
+        return (
+            min(eta, 1.0 / (hessian_bound * sqnorm))
+            if hessian_bound * sqnorm > 0.0 and hessian_bound < math.inf
+            else eta
+        )
 
-    def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger.toll)
+    def affine_weight(self, state, penalty, cell, lazy):
+        weight = from_stored(penalty, state[0, cell], lazy.cumulative_l1)
         if weight == 0.0:
             return 0.0, 0.0
-        return carry(penalty, weight, ledger.toll), lean(penalty, weight)
+        return to_stored(penalty, weight, lazy.cumulative_l1), subgradient_sign(penalty, weight)
 
-    def final(self, state, penalty, cell, ledger):
-        return ledger.scale * collect(penalty, state[0, cell], ledger.toll)
+    def final_weight(self, state, penalty, cell, lazy):
+        return lazy.scale * from_stored(penalty, state[0, cell], lazy.cumulative_l1)
 
 
 @term
@@ -122,57 +126,66 @@ class CappedDescent(NamedTuple):
 
     def objection(self, penalty, averaged):
         if rates(penalty)[1]:
-            return "theta spares large weights from an L1 toll; a ridge has no such form"
+            return "theta exempts large weights from L1; a ridge has no such form"
         return ""
 
-    def settle(self, state, penalty, cell, ledger):
+    def current_weight(self, state, penalty, cell, lazy):
         weight = state[0, cell]
-        return collect(
-            penalty, weight, 0.0 if abs(weight) > self.theta else ledger.toll - state[1, cell]
+        return from_stored(
+            penalty,
+            weight,
+            0.0 if abs(weight) > self.theta else lazy.cumulative_l1 - state[1, cell],
         )
 
-    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
+    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
         if pace != 0.0:
             state[0, cell] = weight - pace * x
-            state[1, cell] = ledger.toll
+            state[1, cell] = lazy.cumulative_l1
 
-    def accrue(self, penalty, eta, ledger, lifts):
-        toll, base = ledger.toll, ledger.base + 1.0
+    def charge_step(self, penalty, eta, lazy, penalty_scales):
+        cumulative_l1, base = lazy.cumulative_l1, lazy.base + 1.0
         if base >= self.period:
-            toll += self.period * (eta if self.priced else 1.0) * rates(penalty)[0] * lifts[0]
+            cumulative_l1 += (
+                self.period * (eta if self.priced else 1.0) * rates(penalty)[0] * penalty_scales[0]
+            )
             base = 0.0
-        return 1.0, toll, base
+        return 1.0, cumulative_l1, base
 
-    def owes(self):
+    def flush_urgency(self):
         return True
 
-    def rebase(self, state, penalty, cell, ledger):
-        state[0, cell] = settle(self, state, penalty, cell, ledger)
+    def flush_cell(self, state, penalty, cell, lazy):
+        state[0, cell] = current_weight(self, state, penalty, cell, lazy)
         state[1, cell] = 0.0
 
-    def unit(self, norm, slope):
+    def step_scale(self, norm, gradient):
         return 1.0 / (norm * norm)
 
-    def tame(self, eta, bend, sqnorm):
-        return min(eta, 1.0 / (bend * sqnorm)) if bend * sqnorm > 0.0 and bend < math.inf else eta
+    def clip_step(self, eta, hessian_bound, sqnorm):
+        return (
+            min(eta, 1.0 / (hessian_bound * sqnorm))
+            if hessian_bound * sqnorm > 0.0 and hessian_bound < math.inf
+            else eta
+        )
 
-    def line(self, state, penalty, cell, ledger):
-        weight = settle(self, state, penalty, cell, ledger)
+    def affine_weight(self, state, penalty, cell, lazy):
+        weight = current_weight(self, state, penalty, cell, lazy)
         if weight == 0.0:
             return 0.0, 0.0
         if abs(state[0, cell]) > self.theta:
             return weight, 0.0
-        return carry(penalty, weight, ledger.toll), lean(penalty, weight)
+        return to_stored(penalty, weight, lazy.cumulative_l1), subgradient_sign(penalty, weight)
 
-    def final(self, state, penalty, cell, ledger):
-        return settle(self, state, penalty, cell, ledger)
+    def final_weight(self, state, penalty, cell, lazy):
+        return current_weight(self, state, penalty, cell, lazy)
 
 
 @term
 class DualAveraging(NamedTuple):
-    """Dual averaging: w = -scale * soft(G, toll), G the sum of all gradients (Xiao 2010).
+    """Dual averaging: w = -scale * soft(G, cumulative_l1), G the sum of all gradients
+    (Xiao 2010).
 
-    With step eta_t: toll = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
+    With step eta_t: cumulative_l1 = l1 t + rho / eta_t and scale = 1 / (l2 t + 1 / eta_t).
     """
 
     rho: float = 0.0
@@ -192,49 +205,208 @@ class DualAveraging(NamedTuple):
     def objection(self, penalty, averaged):
         return ""
 
-    def settle(self, state, penalty, cell, ledger):
-        return collect(penalty, state[0, cell], ledger.toll)
+    def current_weight(self, state, penalty, cell, lazy):
+        return from_stored(penalty, state[0, cell], lazy.cumulative_l1)
 
-    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
+    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
         state[0, cell] -= s * x
 
-    def accrue(self, penalty, eta, ledger, lifts):
+    def charge_step(self, penalty, eta, lazy, penalty_scales):
         l1, l2 = rates(penalty)
-        base = ledger.base + l1 * lifts[0]
-        # The toll never falls, even where an automatic eta grows: a weight that left must not come
-        # back untouched.
-        scale = 1.0 / (l2 * lifts[1] * ledger.steps + 1.0 / eta)
-        return scale, max(ledger.toll, base + self.rho / eta), base
+        base = lazy.base + l1 * penalty_scales[0]
+        # It never falls, even where an automatic eta grows: a weight that has become 0 must not
+        # become nonzero without a gradient.
+        scale = 1.0 / (l2 * penalty_scales[1] * lazy.steps + 1.0 / eta)
+        return scale, max(lazy.cumulative_l1, base + self.rho / eta), base
 
-    def owes(self):
+    def flush_urgency(self):
         return False
 
-    def rebase(self, state, penalty, cell, ledger):
+    def flush_cell(self, state, penalty, cell, lazy):
         pass
 
-    def unit(self, norm, slope):
+    def step_scale(self, norm, gradient):
         return 1.0 / (norm * norm)
 
-    def tame(self, eta, bend, sqnorm):
+    def clip_step(self, eta, hessian_bound, sqnorm):
         return eta
 
-    def line(self, state, penalty, cell, ledger):
-        weight = collect(penalty, state[0, cell], ledger.toll)
+    def affine_weight(self, state, penalty, cell, lazy):
+        weight = from_stored(penalty, state[0, cell], lazy.cumulative_l1)
         if weight == 0.0:
             return 0.0, 0.0
-        return state[0, cell], lean(penalty, weight)
+        return state[0, cell], subgradient_sign(penalty, weight)
 
-    def final(self, state, penalty, cell, ledger):
-        return ledger.scale * collect(penalty, state[0, cell], ledger.toll)
+    def final_weight(self, state, penalty, cell, lazy):
+        return lazy.scale * from_stored(penalty, state[0, cell], lazy.cumulative_l1)
+
+
+@term
+class FTRL(NamedTuple):
+    """Follow the regularized leader, proximal, one rate a coordinate (McMahan 2011).
+
+    w = soft(z, cumulative_l1) / (beta + m + base), m the root of the coordinate's summed squared
+    gradients, cumulative_l1 = sum of eta l1 and base = sum of eta l2 over all steps. (1e-300 keeps
+    0 / 0 away where nothing was seen.)
+    """
+
+    beta: float = 0.0
+
+    def columns(self):
+        return 2
+
+    def adapts(self):
+        return True
+
+    def takes_any_step(self):
+        return False
+
+    def signs(self, sign):
+        return sign, 1.0
+
+    def objection(self, penalty, averaged):
+        if averaged and rates(penalty)[1]:
+            return (
+                "under a ridge its weights move between visits by no common law, so their "
+                "average cannot be kept lazily"
+            )
+        return ""
+
+    def current_weight(self, state, penalty, cell, lazy):
+        return from_stored(penalty, state[0, cell], lazy.cumulative_l1) / (
+            self.beta + state[1, cell] + lazy.base + 1e-300
+        )
+
+    def caches_weights(self):  # a division a cell
+        return True
+
+    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+        g = s * x
+        m = state[1, cell]
+        grown = math.sqrt(m * m + g * g)
+        # A choice, not a branch: many outputs go together. Nothing is added where the square of a
+        # tiny gradient is 0.
+        state[0, cell] += (grown - m) * weight - pace * x if grown > 0.0 else 0.0
+        state[1, cell] = grown
+
+    def charge_step(self, penalty, eta, lazy, penalty_scales):
+        l1, l2 = rates(penalty)
+        return (
+            1.0,
+            lazy.cumulative_l1 + eta * l1 * penalty_scales[0],
+            lazy.base + eta * l2 * penalty_scales[1],
+        )
+
+    def flush_urgency(self):
+        return False
+
+    def flush_cell(self, state, penalty, cell, lazy):
+        pass
+
+    def step_scale(self, norm, gradient):
+        return gradient / norm
+
+    def clip_step(self, eta, hessian_bound, sqnorm):
+        return eta
+
+    def affine_weight(self, state, penalty, cell, lazy):
+        weight = from_stored(penalty, state[0, cell], lazy.cumulative_l1)
+        if weight == 0.0:
+            return 0.0, 0.0
+        below = self.beta + state[1, cell] + lazy.base + 1e-300
+        return state[0, cell] / below, subgradient_sign(penalty, weight) / below
+
+    def final_weight(self, state, penalty, cell, lazy):
+        return current_weight(self, state, penalty, cell, lazy)
+
+
+@term
+class AdaGrad(NamedTuple):
+    """Descent at a rate eta / (delta + m) a coordinate, then the prox (Duchi et al. 2011).
+
+    The cell stores (delta + m) u + sign(u) S: the charge of a coordinate is the cumulative L1 over
+    its own divisor, so the lazy state is exact for L1. A ridge would divide each coordinate by
+    another number at each step.
+    """
+
+    delta: float = 0.0
+
+    def columns(self):
+        return 2
+
+    def adapts(self):
+        return True
+
+    def takes_any_step(self):
+        return False
+
+    def signs(self, sign):
+        return sign, 1.0
+
+    def objection(self, penalty, averaged):
+        if rates(penalty)[1]:
+            why = (
+                "a ridge would divide each coordinate by another number at each step, which the "
+                "common lazy state cannot hold"
+            )
+            return why + "; use rule='ftrl' or 'descent'"
+        return ""
+
+    def current_weight(self, state, penalty, cell, lazy):
+        return from_stored(penalty, state[0, cell], lazy.cumulative_l1) / (
+            self.delta + state[1, cell] + 1e-300
+        )
+
+    def caches_weights(self):  # a division a cell
+        return True
+
+    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+        g = s * x
+        m = math.sqrt(state[1, cell] * state[1, cell] + g * g)
+        stored = state[0, cell]
+        moved = to_stored(penalty, (self.delta + m) * weight - pace * x, lazy.cumulative_l1)
+        # Not where the square of a tiny gradient is 0.
+        state[0, cell] = moved if pace != 0.0 and m > 0.0 else stored
+        state[1, cell] = m
+
+    def charge_step(self, penalty, eta, lazy, penalty_scales):
+        return 1.0, lazy.cumulative_l1 + eta * rates(penalty)[0] * penalty_scales[0], 0.0
+
+    def flush_urgency(self):
+        return True
+
+    def flush_cell(self, state, penalty, cell, lazy):
+        state[0, cell] = to_stored(
+            penalty, from_stored(penalty, state[0, cell], lazy.cumulative_l1), 0.0
+        )
+
+    def step_scale(self, norm, gradient):
+        return gradient / norm
+
+    def clip_step(self, eta, hessian_bound, sqnorm):
+        return eta
+
+    def affine_weight(self, state, penalty, cell, lazy):
+        weight = from_stored(penalty, state[0, cell], lazy.cumulative_l1)
+        if weight == 0.0:
+            return 0.0, 0.0
+        below = self.delta + state[1, cell]
+        return to_stored(penalty, weight, lazy.cumulative_l1) / below, subgradient_sign(
+            penalty, weight
+        ) / below
+
+    def final_weight(self, state, penalty, cell, lazy):
+        return current_weight(self, state, penalty, cell, lazy)
 
 
 @term
 class Averaged(NamedTuple):
-    """Any rule, its weights averaged over the steps of each feature's present stay in the support.
+    """Any optimizer, its weights averaged over the steps of each feature's present stay in the
+    support.
 
-    Between touches a weight is ``scale * (c - d * toll)``, so its sum over steps is
-    ``c * scales - d * tolls`` less one number a cell, kept in the last column. A feature that
-    leaves the support starts again from nothing.
+    Between touches a weight is ``scale * (c - d * cumulative_l1)``, so its sum over steps is ``c *
+    sum_scales - d * sum_scaled_l1`` less one number a cell, stored in the last column. A feature
+    that leaves the support starts again from nothing.
     """
 
     rule: Any  # a rule
@@ -254,49 +426,51 @@ class Averaged(NamedTuple):
     def objection(self, penalty, averaged):
         return self.rule.objection(penalty, True)
 
-    def settle(self, state, penalty, cell, ledger):
-        return settle(self.rule, state, penalty, cell, ledger)
+    def current_weight(self, state, penalty, cell, lazy):
+        return current_weight(self.rule, state, penalty, cell, lazy)
 
-    def absorb(self, state, penalty, cell, weight, s, x, pace, ledger):
-        c0, d0 = line(self.rule, state, penalty, cell, ledger)
-        absorb(self.rule, state, penalty, cell, weight, s, x, pace, ledger)
-        c1, d1 = line(self.rule, state, penalty, cell, ledger)
+    def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
+        c0, d0 = affine_weight(self.rule, state, penalty, cell, lazy)
+        apply_gradient(self.rule, state, penalty, cell, weight, s, x, pace, lazy)
+        c1, d1 = affine_weight(self.rule, state, penalty, cell, lazy)
         paid = 0.0 if c0 == 0.0 else state[state.shape[0] - 1, cell]
         state[state.shape[0] - 1, cell] = (
-            paid + (c1 - c0) * ledger.scales - (d1 - d0) * ledger.tolls
+            paid + (c1 - c0) * lazy.sum_scales - (d1 - d0) * lazy.sum_scaled_l1
         )
 
-    def settles_slowly(self):
-        return settles_slowly(self.rule)
+    def caches_weights(self):
+        return caches_weights(self.rule)
 
-    def accrue(self, penalty, eta, ledger, lifts):
-        return accrue(self.rule, penalty, eta, ledger, lifts)
+    def charge_step(self, penalty, eta, lazy, penalty_scales):
+        return charge_step(self.rule, penalty, eta, lazy, penalty_scales)
 
-    def owes(self):
-        # A sum over steps is a difference of numbers that grow as 1 / scale: settled at a scale of
+    def flush_urgency(self):
+        # A sum over steps is a difference of numbers that grow as 1 / scale: flushed at a scale of
         # 1e-3 it loses three digits, at 1e-60 all.
-        return owes(self.rule) * 1e57
+        return flush_urgency(self.rule) * 1e57
 
-    def rebase(self, state, penalty, cell, ledger):
-        c0, d0 = line(self.rule, state, penalty, cell, ledger)
-        rebase(self.rule, state, penalty, cell, ledger)
-        opened = Ledger(ledger.steps, 1.0, 0.0, ledger.base, ledger.scales, ledger.tolls)
-        c1, d1 = line(self.rule, state, penalty, cell, opened)
-        state[state.shape[0] - 1, cell] += (c1 - c0) * ledger.scales - (d1 - d0) * ledger.tolls
+    def flush_cell(self, state, penalty, cell, lazy):
+        c0, d0 = affine_weight(self.rule, state, penalty, cell, lazy)
+        flush_cell(self.rule, state, penalty, cell, lazy)
+        opened = LazyState(lazy.steps, 1.0, 0.0, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
+        c1, d1 = affine_weight(self.rule, state, penalty, cell, opened)
+        state[state.shape[0] - 1, cell] += (c1 - c0) * lazy.sum_scales - (
+            d1 - d0
+        ) * lazy.sum_scaled_l1
 
-    def unit(self, norm, slope):
-        return unit(self.rule, norm, slope)
+    def step_scale(self, norm, gradient):
+        return step_scale(self.rule, norm, gradient)
 
-    def tame(self, eta, bend, sqnorm):
-        return tame(self.rule, eta, bend, sqnorm)
+    def clip_step(self, eta, hessian_bound, sqnorm):
+        return clip_step(self.rule, eta, hessian_bound, sqnorm)
 
-    def final(self, state, penalty, cell, ledger):
-        c, d = line(self.rule, state, penalty, cell, ledger)
+    def final_weight(self, state, penalty, cell, lazy):
+        c, d = affine_weight(self.rule, state, penalty, cell, lazy)
         if c == 0.0:
             return 0.0
         return (
-            c * ledger.scales - d * ledger.tolls - state[state.shape[0] - 1, cell]
-        ) / ledger.steps
+            c * lazy.sum_scales - d * lazy.sum_scaled_l1 - state[state.shape[0] - 1, cell]
+        ) / lazy.steps
 
 
 RULES = {

@@ -1,9 +1,9 @@
 """Penalties of one weight, and their lazy form.
 
-The exact lazy ledger is two running numbers for all features, a scale P and a toll S. A feature
-stores one number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its weight is
-``P sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes nothing.
-`collect` goes from c to u, `carry` back.
+The exact lazy form has two running numbers for all features, a scale P and a cumulative L1 S. A
+feature stores one number, ``c = u + sign(u) S`` with ``w = P u``: until its next gradient its
+weight is ``P sign(c) max(0, |c| - S)`` whatever was charged meanwhile, so reading a weight writes
+nothing. `from_stored` goes from c to u, `to_stored` back.
 """
 
 import math
@@ -24,19 +24,19 @@ class Free(NamedTuple):
     def prox(self, v, scale):
         return v
 
-    def distance(self, w, slope):
-        return abs(slope)
+    def subdiff_distance(self, w, gradient):
+        return abs(gradient)
 
     def rates(self):
         return 0.0, 0.0
 
-    def collect(self, stored, toll):
+    def from_stored(self, stored, cumulative_l1):
         return stored
 
-    def carry(self, weight, toll):
+    def to_stored(self, weight, cumulative_l1):
         return weight
 
-    def lean(self, weight):
+    def subgradient_sign(self, weight):
         return 0.0
 
 
@@ -54,22 +54,22 @@ class L1(NamedTuple):
         shrunk = max(abs(v) - scale * self.l1, 0.0)
         return 0.0 if self.positive and v < 0.0 else math.copysign(shrunk, v)
 
-    def distance(self, w, slope):
+    def subdiff_distance(self, w, gradient):
         if w != 0.0:
-            return abs(slope + math.copysign(self.l1, w))
-        return max(0.0, -slope - self.l1) if self.positive else max(0.0, abs(slope) - self.l1)
+            return abs(gradient + math.copysign(self.l1, w))
+        return max(0.0, -gradient - self.l1) if self.positive else max(0.0, abs(gradient) - self.l1)
 
     def rates(self):
         return self.l1, 0.0
 
-    def collect(self, stored, toll):
-        low = math.inf if self.positive else toll
-        return stored - min(max(stored, -low), toll)
+    def from_stored(self, stored, cumulative_l1):
+        low = math.inf if self.positive else cumulative_l1
+        return stored - min(max(stored, -low), cumulative_l1)
 
-    def carry(self, weight, toll):
-        return weight + math.copysign(toll, weight)
+    def to_stored(self, weight, cumulative_l1):
+        return weight + math.copysign(cumulative_l1, weight)
 
-    def lean(self, weight):
+    def subgradient_sign(self, weight):
         return math.copysign(1.0, weight)
 
 
@@ -86,20 +86,20 @@ class Ridge(NamedTuple):
     def prox(self, v, scale):
         return 0.0 if self.positive and v < 0.0 else v / (1.0 + scale * self.l2)
 
-    def distance(self, w, slope):
-        g = slope + self.l2 * w
+    def subdiff_distance(self, w, gradient):
+        g = gradient + self.l2 * w
         return max(0.0, -g) if self.positive and w == 0.0 else abs(g)
 
     def rates(self):
         return 0.0, self.l2
 
-    def collect(self, stored, toll):
+    def from_stored(self, stored, cumulative_l1):
         return max(stored, 0.0 if self.positive else -math.inf)
 
-    def carry(self, weight, toll):
+    def to_stored(self, weight, cumulative_l1):
         return weight
 
-    def lean(self, weight):
+    def subgradient_sign(self, weight):
         return 0.0
 
 
@@ -120,8 +120,8 @@ class ElasticNet(NamedTuple):
         shrunk = max(abs(v) - scale * self.l1, 0.0) / (1.0 + scale * self.l2)
         return 0.0 if self.positive and v < 0.0 else math.copysign(shrunk, v)
 
-    def distance(self, w, slope):
-        g = slope + self.l2 * w
+    def subdiff_distance(self, w, gradient):
+        g = gradient + self.l2 * w
         if w != 0.0:
             return abs(g + math.copysign(self.l1, w))
         return max(0.0, -g - self.l1) if self.positive else max(0.0, abs(g) - self.l1)
@@ -129,12 +129,12 @@ class ElasticNet(NamedTuple):
     def rates(self):
         return self.l1, self.l2
 
-    def collect(self, stored, toll):
-        low = math.inf if self.positive else toll
-        return stored - min(max(stored, -low), toll)
+    def from_stored(self, stored, cumulative_l1):
+        low = math.inf if self.positive else cumulative_l1
+        return stored - min(max(stored, -low), cumulative_l1)
 
-    def carry(self, weight, toll):
-        return weight + math.copysign(toll, weight)
+    def to_stored(self, weight, cumulative_l1):
+        return weight + math.copysign(cumulative_l1, weight)
 
-    def lean(self, weight):
+    def subgradient_sign(self, weight):
         return math.copysign(1.0, weight)

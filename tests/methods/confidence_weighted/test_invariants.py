@@ -63,7 +63,7 @@ def test_steps_minimise_divergence_plus_loss(gain):
     for seed in range(60):
         mean, sigma, x = draw(seed)
         v = x @ sigma @ x
-        a, g = gain.gains(mean @ x, v, 1.0)
+        a, g = gain.confidence_update(mean @ x, v, 1.0)
         if a == 0.0 and g == 0.0:
             continue
         learnt += 1
@@ -104,7 +104,7 @@ def test_steps_minimise_divergence_plus_loss(gain):
 def test_confidence_weighted_steps_meet_their_margin_exactly(gain):
     for margin in (-50.0, -1.0, -1e-6, 0.0, 1e-6, 0.3):
         for v in (1e-12, 1e-3, 0.7, 1.0, 30.0, 1e6):
-            a, g = gain.gains(margin, v, 1.0)
+            a, g = gain.confidence_update(margin, v, 1.0)
             after, narrower = margin + a * v, v / (1 + g * v)
             wanted = PHI * (narrower if isinstance(gain, CWGain) else math.sqrt(narrower))
             if a == 0.0:
@@ -124,11 +124,11 @@ def test_gains_of_rows_without_variance_or_beyond_the_margin_are_nothing():
         SCWGain(),
         SCWGain(variant=2.0),
     ):
-        assert gain.gains(0.0, 0.0, 1.0) == (0.0, 0.0)
-        assert gain.gains(-5.0, 0.0, 1.0) == (0.0, 0.0)
-        assert gain.gains(50.0, 2.0, 1.0) == (0.0, 0.0)
-    assert SOPGain().gains(1e-300, 1.0, 1.0) == (0.0, 0.0)
-    assert SOPGain().gains(0.0, 1.0, 1.0) == AROWGain().gains(0.0, 1.0, 1.0)
+        assert gain.confidence_update(0.0, 0.0, 1.0) == (0.0, 0.0)
+        assert gain.confidence_update(-5.0, 0.0, 1.0) == (0.0, 0.0)
+        assert gain.confidence_update(50.0, 2.0, 1.0) == (0.0, 0.0)
+    assert SOPGain().confidence_update(1e-300, 1.0, 1.0) == (0.0, 0.0)
+    assert SOPGain().confidence_update(0.0, 1.0, 1.0) == AROWGain().confidence_update(0.0, 1.0, 1.0)
 
 
 # --------------------------------------------------------------------------- closed forms

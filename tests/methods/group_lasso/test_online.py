@@ -73,7 +73,9 @@ def test_lazy_is_eager(interpreted, kind, groups):
             if weight:
                 eager.step(
                     x,
-                    lambda f, target=target, loss=loss: np.array([loss.slope(float(f[0]), target)]),
+                    lambda f, target=target, loss=loss: np.array(
+                        [loss.gradient(float(f[0]), target)]
+                    ),
                     weight,
                 )
         assert_shows(model, eager)
@@ -121,7 +123,7 @@ def test_squares_do_not_drift_over_many_rows():
     engine = model._engine
     exact = (engine.state[0].reshape(4, 5) ** 2).sum(axis=1)
     assert engine.squares == pytest.approx(exact, rel=1e-10)
-    assert engine.ledger[0] == model.t_ == 3000
+    assert engine.lazy[0] == model.t_ == 3000
 
 
 def test_a_penalty_above_every_prefix_keeps_the_model_empty(interpreted):
@@ -279,7 +281,7 @@ def test_passes_approach_the_batch_solution(kind, loss):
     blocks = take_groups(np.arange(20) // 5, 20, **kind)
     null = rows.T @ np.vectorize(loss.slope)(np.zeros(400), y) / 400
     alpha = 0.2 * dual_blocks(null, *blocks[1:4], SparseGroup(), np.uint64(1))
-    objective, best, order = batch(rows, y, blocks, alpha, loss, loss.bend())
+    objective, best, order = batch(rows, y, blocks, alpha, loss, loss.hessian_bound())
     empty = objective(np.zeros(20))
     given = {
         "groups": np.arange(20) // 5,

@@ -129,8 +129,10 @@ class BlockModel(Estimator):
     def _loss(self):
         """The loss term; a batch solver needs its conjugate and a finite curvature."""
         loss = loss_of(self)
-        loss = take_term("loss", loss, LOSSES, ("value", "slope", "bend", "curve", "conjugate"))
-        if not np.isfinite(loss.bend()):
+        loss = take_term(
+            "loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian", "conjugate")
+        )
+        if not np.isfinite(loss.hessian_bound()):
             raise ValueError(
                 f"loss={self.loss!r} has a kink; batch solvers need a smooth loss (logistic, "
                 "squared_hinge, squared_error, huber)."

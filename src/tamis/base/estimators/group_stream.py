@@ -155,5 +155,5 @@ class OnlineBlocks(Growing):
         beta, alpha = engine.constants()
         t0 = engine.terms[3].delay - 1.0
         # Rows of zeros alone have no scale, and make no steps.
-        eta = (max(engine.ledger[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
+        eta = (max(engine.lazy[0], 1.0) + t0) ** 0.5 / beta if beta else 0.0
         return {"alpha": float(alpha), "eta": float(eta), "t0": float(t0)}

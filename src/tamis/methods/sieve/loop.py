@@ -7,7 +7,7 @@ import numpy as np
 
 from tamis.numerics.numba import compiled, helper, prefetch
 from tamis.numerics.random import GOLDEN, mixed
-from tamis.terms.methods import slope, value
+from tamis.terms.methods import gradient, value
 
 ONE, TWO, THREE, FOUR, EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
 HALF = np.uint64(32)
@@ -231,7 +231,7 @@ def walk_one(walked, state, bias, loss, pace, orders):
                     along[k] /= math.sqrt(new[k])
                 bias[0] += weight
             h = 1.0 / math.sqrt(bias[0]) if opening else bias[0]
-            g = rate * weight * slope(loss, score, targets[i, 0])
+            g = rate * weight * gradient(loss, score, targets[i, 0])
             if curvature > 0.0:
                 reach = h if intercept else 0.0
                 for k in range(width):
@@ -309,7 +309,7 @@ def walk_many(walked, state, bias, loss, pace, orders):
                     wanted = targets[i, c]
                 else:
                     wanted = 1.0 if targets[i, 0] == c else -1.0
-                g = rates[c] * weight * slope(loss, scores[c], wanted)
+                g = rates[c] * weight * gradient(loss, scores[c], wanted)
                 scores[c] = g / (1.0 + curvature * rates[c] * weight * reach)
             for k in range(width):
                 j, a = indices[first + k], along[k]
@@ -356,4 +356,4 @@ def fill_losses(loss, residual, losses):
 def fill_slopes(loss, residual, slopes):
     """Fill the slopes of the losses of residuals: those of scores against the target 0."""
     for i in range(residual.shape[0]):
-        slopes[i] = slope(loss, residual[i], 0.0)
+        slopes[i] = gradient(loss, residual[i], 0.0)

@@ -137,7 +137,7 @@ def strength_of(model) -> float | None:
 def task_of(model) -> Task:
     """What the walks of a model minimise."""
     loss = loss_of(model)
-    bend = loss.bend()
+    bend = loss.hessian_bound()
     # Losses whose slope is unbounded (curvature above the logistic one's) would overshoot with long
     # steps.
     return Task(loss, float(bend) if 0.25 < bend < np.inf else 0.0, float(model.fit_intercept))
@@ -164,7 +164,7 @@ def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Ba
     entries are filled.
     """
     # A slope that does not fade near the margin (hinge) wants shorter steps.
-    gentle = 0.5 if loss.bend() == np.inf else 1.0
+    gentle = 0.5 if loss.hessian_bound() == np.inf else 1.0
     calm, bold = (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
     passes = 3 if full else 1
     return (

@@ -29,23 +29,23 @@ from tamis.methods.sparse_online.estimator import (
 )
 from tamis.terms.optimizers import RULES
 
-_RULE_VERBS = (
-    "settle",
-    "absorb",
-    "accrue",
-    "owes",
-    "rebase",
-    "line",
-    "final",
-    "unit",
-    "tame",
+_OPTIMIZER_METHODS = (
+    "current_weight",
+    "apply_gradient",
+    "charge_step",
+    "flush_urgency",
+    "flush_cell",
+    "affine_weight",
+    "final_weight",
+    "step_scale",
+    "clip_step",
     "columns",
     "adapts",
     "takes_any_step",
     "signs",
     "objection",
 )
-_PENALTY_VERBS = ("value", "prox", "rates", "collect", "carry", "lean")
+_PENALTY_METHODS = ("value", "prox", "rates", "from_stored", "to_stored", "subgradient_sign")
 
 
 @estimator
@@ -106,7 +106,7 @@ class _Composed(Penalised):
 
     def _terms(self):
         loss = loss_of(self)
-        rule = take_term("rule", self.rule, RULES, _RULE_VERBS)
+        rule = take_term("rule", self.rule, RULES, _OPTIMIZER_METHODS)
         penalty, auto_alpha = self._penalty()
         schedule = (
             ("constant" if rule.adapts() else "inverse_sqrt") if is_auto(self.step) else self.step
@@ -123,7 +123,7 @@ class _Composed(Penalised):
         if isinstance(self.penalty, str) and self.penalty in PENALTIES:
             ratio = PENALTIES[self.penalty]
             return penalty_of(self.alpha, self.l1_ratio if ratio is None else ratio, self.positive)
-        return take_term("penalty", self.penalty, PENALTIES, _PENALTY_VERBS), False
+        return take_term("penalty", self.penalty, PENALTIES, _PENALTY_METHODS), False
 
 
 @estimator

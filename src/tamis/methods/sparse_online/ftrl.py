@@ -16,7 +16,7 @@ from tamis.methods.sparse_online.estimator import (
     FirstOrderRegressor,
     Penalised,
 )
-from tamis.terms.adaptive_optimizers import FTRL
+from tamis.terms.optimizers import FTRL
 
 
 @estimator

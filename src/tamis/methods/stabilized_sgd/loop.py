@@ -22,11 +22,11 @@ from tamis.numerics.numba import (
     prefetch,
 )
 from tamis.numerics.random import GOLDEN, mixed, shuffled
-from tamis.terms.methods import slope, value
+from tamis.terms.methods import gradient, value
 
 TWO, EIGHT, ELEVEN, SIXTEEN = np.uint64(2), np.uint64(8), np.uint64(11), np.uint64(16)
 # automatic steps of the intercept, against those of a row: it is in every row, and would swing
-CALM = 0.0625
+INTERCEPT_STEP_RATIO = 0.0625
 
 
 # --------------------------------------------------------------------------- random numbers
@@ -129,7 +129,7 @@ def walk(m, span, rows, bundle, lists, course, loss, plan, source):
                     score += state[m, indices[k]] * np.float64(data[k])
             score += bias
             y = targets[i]
-            s = slope(loss, score, y) * weight
+            s = gradient(loss, score, y) * weight
             cost += value(loss, score, y) * weight
             mass += weight
             steps += 1.0
@@ -139,7 +139,7 @@ def walk(m, span, rows, bundle, lists, course, loss, plan, source):
             if plan.automatic:
                 longer = max(norm, norms[i])  # a row beyond the mean would overshoot
                 eta /= longer * longer if longer > 0.0 else 1.0
-                bias_eta *= CALM
+                bias_eta *= INTERCEPT_STEP_RATIO
             if s != 0.0:
                 pace = eta * s
                 if clean:

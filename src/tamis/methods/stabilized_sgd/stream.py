@@ -193,7 +193,7 @@ class Stabilized(LinearStream):
         """
         if setting.eta is not None:
             return float(setting.eta)
-        bend = self._loss().bend()
+        bend = self._loss().hessian_bound()
         if is_classifier(self) and not 0.25 < bend < math.inf:
             return BOLD_ETA * setting.eta_factor
         return CALM_ETA * setting.eta_factor / (bend if math.isfinite(bend) else 1.0)

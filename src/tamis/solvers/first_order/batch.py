@@ -12,15 +12,15 @@ import numpy as np
 from tamis.base.model_parts import descent_eta
 from tamis.base.targets import Coded
 from tamis.numerics.csr import Csr
-from tamis.solvers.first_order.loop import CALM, FREE
+from tamis.solvers.first_order.loop import FREE, INTERCEPT_STEP_RATIO
 from tamis.solvers.first_order.loop_batch import sum_slopes
 from tamis.solvers.first_order.state import Engine
-from tamis.terms.methods import Ledger
+from tamis.terms.methods import LazyState
 
 
 class Slopes(NamedTuple):
-    """Sums over rows: gradient, that of the intercepts, losses, and (rows, norms, slopes at score
-    0, weights).
+    """Sums over rows: gradient, that of the intercepts, losses, and (rows, norms, gradients at
+    score 0, weights).
     """
 
     gradient: np.ndarray
@@ -38,10 +38,10 @@ class Slopes(NamedTuple):
 
     def take(self, engine: Engine, rows: Csr, coded: Coded, weights) -> None:
         """Add rows, at the weights of the engine."""
-        ledgers, (loss, penalty, rule, _) = (engine.ledger, engine.bias_ledger), engine.terms
+        lazies, (loss, penalty, rule, _) = (engine.lazy, engine.bias_lazy), engine.terms
         given = (*rows[:3], coded.columns, weights)
         cells = (engine.state, engine.bias)
-        sum_slopes(given, cells, loss, penalty, rule, ledgers, engine.flags[0], tuple(self))
+        sum_slopes(given, cells, loss, penalty, rule, lazies, engine.flags[0], tuple(self))
 
     def added(self, other: "Slopes") -> "Slopes":
         """Of both rows."""
@@ -59,34 +59,36 @@ def stepped(engine: Engine, sums: Slopes, stretch: float) -> Engine:
     if not rows:
         return engine
     (loss, penalty, rule, step), (_, auto_eta, auto_alpha) = engine.terms, engine.flags
-    before, after = engine.ledger[0], engine.ledger[0] + rows
+    before, after = engine.lazy[0], engine.lazy[0] + rows
     norm = (engine.stats[0] * before + norms) / after
-    slope = (engine.stats[1] * before + slopes) / after
-    lifts = (slope * norm, norm * norm) if auto_alpha else (1.0, 1.0)
-    lift, calm, size = 1.0, 1.0, step.size(after, 1.0, 1.0)
+    gradient = (engine.stats[1] * before + slopes) / after
+    penalty_scales = (gradient * norm, norm * norm) if auto_alpha else (1.0, 1.0)
+    step_scaling, intercept_ratio, size = 1.0, 1.0, step.step_size(after, 1.0, 1.0)
     if auto_eta:
-        lift = rule.unit(norm, slope) if norm else 1.0
-        calm = CALM * rule.unit(1.0, slope)
-    bend = weight / descent_eta(loss)
+        step_scaling = rule.step_scale(norm, gradient) if norm else 1.0
+        intercept_ratio = INTERCEPT_STEP_RATIO * rule.step_scale(1.0, gradient)
+    hessian_bound = weight / descent_eta(loss)
     found = copy(engine)
     found.state, found.bias = engine.state.copy(order="K"), engine.bias.copy(order="K")
     found.state[0] -= sums.gradient
     found.bias[0] -= sums.bias
-    eta = 1.0 / (1.0 / (lift * size) + bend * stretch)
-    found.ledger = _charged(rule, penalty, eta, engine.ledger, rows, lifts)
+    eta = 1.0 / (1.0 / (step_scaling * size) + hessian_bound * stretch)
+    found.lazy = _charged(rule, penalty, eta, engine.lazy, rows, penalty_scales)
     if engine.flags[0]:
-        eta = 1.0 / (1.0 / (calm * size) + bend)
-        found.bias_ledger = _charged(rule, FREE, eta, engine.bias_ledger, rows, lifts)
+        eta = 1.0 / (1.0 / (intercept_ratio * size) + hessian_bound)
+        found.bias_lazy = _charged(rule, FREE, eta, engine.bias_lazy, rows, penalty_scales)
     found.costs = np.stack([engine.costs[0] + sums.costs, engine.costs[1]])
-    found.stats = (norm, slope if auto_eta or auto_alpha else 0.0, engine.stats[2] + weight)
+    found.stats = (norm, gradient if auto_eta or auto_alpha else 0.0, engine.stats[2] + weight)
     return found
 
 
-def _charged(rule, penalty, eta: float, ledger, rows: float, lifts) -> tuple[float, ...]:
-    """A ledger after so many rows at once: each is charged L1 as in the pass."""
-    old = Ledger(*ledger)
-    paid = old.base + (rows - 1.0) * penalty.rates()[0] * lifts[0]  # the last row's comes now
+def _charged(rule, penalty, eta: float, lazy, rows: float, penalty_scales) -> tuple[float, ...]:
+    """The lazy state after so many rows at once: each is charged L1 as in the pass."""
+    old = LazyState(*lazy)
+    paid = (
+        old.base + (rows - 1.0) * penalty.rates()[0] * penalty_scales[0]
+    )  # the last row's comes now
     begun = old._replace(steps=old.steps + rows, base=paid)
-    scale, toll, base = rule.accrue(penalty, eta, begun, lifts)
-    sums = old.scales + scale, old.tolls + scale * toll
-    return tuple(map(float, (begun.steps, scale, toll, base, *sums)))
+    scale, cumulative_l1, base = rule.charge_step(penalty, eta, begun, penalty_scales)
+    sums = old.sum_scales + scale, old.sum_scaled_l1 + scale * cumulative_l1
+    return tuple(map(float, (begun.steps, scale, cumulative_l1, base, *sums)))

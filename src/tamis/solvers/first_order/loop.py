@@ -9,20 +9,20 @@ import numpy as np
 from tamis.numerics.numba import compiled, inlined, prefetch
 from tamis.numerics.random import shuffled
 from tamis.terms.methods import (
-    Ledger,
-    absorb,
-    accrue,
-    bend,
-    null,
-    owes,
-    pull,
-    rebase,
-    settle,
-    settles_slowly,
-    size,
-    tame,
-    unit,
-    waits,
+    LazyState,
+    apply_gradient,
+    caches_weights,
+    charge_step,
+    clip_step,
+    current_weight,
+    depends_on_row,
+    flush_cell,
+    flush_urgency,
+    gradient_and_log_terms,
+    gradient_at_zero,
+    hessian_bound,
+    step_scale,
+    step_size,
 )
 from tamis.terms.penalties import Free
 
@@ -31,55 +31,55 @@ ONE, EIGHT, LINE = np.uint64(1), np.uint64(8), np.uint64(16)
 # Numbers between the fetch of a column's cells and the look at them. A whole row ahead is too far:
 # with twenty outputs two rows do not fit into the nearest cache.
 AHEAD = np.uint64(8)
-SETTLE_EVERY = (
+FLUSH_EVERY = (
     2.0**20
-)  # steps after which all cells are settled, so that no toll outgrows the weights
-SMALLEST = 1e-60  # scale below which they are settled earlier
-ROOM = 1024  # cells of a row whose settled weights are kept
+)  # steps after which all cells are flushed, so that the cumulative L1 stays small
+SMALLEST = 1e-60  # scale below which they are flushed earlier
+ROOM = 1024  # cells of a row whose current weights are stored
 FULL = 1e100  # product of factors that is turned into a sum
 # automatic steps of the intercept, against those of a row: it is in every row, and would swing
-CALM = 0.0625
+INTERCEPT_STEP_RATIO = 0.0625
 
 
 @inlined
-def tick(rule, penalty, eta, ledger, lifts):
-    """The ledger after one more step."""
-    scale, toll, base = accrue(rule, penalty, eta, ledger, lifts)
-    scales, tolls = ledger.scales + scale, ledger.tolls + scale * toll
-    return Ledger(ledger.steps, scale, toll, base, scales, tolls)
+def advance(rule, penalty, eta, lazy, penalty_scales):
+    """The lazy state after one more step."""
+    scale, cumulative_l1, base = charge_step(rule, penalty, eta, lazy, penalty_scales)
+    sum_scales, sum_scaled_l1 = lazy.sum_scales + scale, lazy.sum_scaled_l1 + scale * cumulative_l1
+    return LazyState(lazy.steps, scale, cumulative_l1, base, sum_scales, sum_scaled_l1)
 
 
 @inlined
-def reopen(rule, penalty, state, ledger):
-    """Settle all cells and open the ledger anew."""
+def flush_all(rule, penalty, state, lazy):
+    """Flush all cells; returns the lazy state with scale 1 and cumulative L1 0."""
     for cell in range(np.uint64(state.shape[1])):
-        rebase(rule, state, penalty, cell, ledger)
-    return Ledger(ledger.steps, 1.0, 0.0, ledger.base, ledger.scales, ledger.tolls)
+        flush_cell(rule, state, penalty, cell, lazy)
+    return LazyState(lazy.steps, 1.0, 0.0, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
 
 
 @inlined
-def opened(ledger):
-    """The ledger at the start of its next step."""
-    steps, rest = ledger.steps + 1.0, (ledger.base, ledger.scales, ledger.tolls)
-    return Ledger(steps, ledger.scale, ledger.toll, *rest)
+def begin_step(lazy):
+    """The lazy state at the start of its next step."""
+    steps, rest = lazy.steps + 1.0, (lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
+    return LazyState(steps, lazy.scale, lazy.cumulative_l1, *rest)
 
 
 @inlined
-def plain(ledger):
-    """The numbers of a ledger: Python gets them sooner than a named tuple."""
-    balance = ledger.steps, ledger.scale, ledger.toll
-    return *balance, ledger.base, ledger.scales, ledger.tolls
+def as_floats(lazy):
+    """The numbers of a lazy state: faster to return to Python than a named tuple."""
+    balance = lazy.steps, lazy.scale, lazy.cumulative_l1
+    return *balance, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1
 
 
 @inlined
-def overdue(rule, ledger):
-    """Whether every cell must be settled now."""
-    debt, turns = owes(rule), ledger.steps / SETTLE_EVERY
-    return debt > 0.0 and (ledger.scale < SMALLEST * debt or math.floor(turns) == turns)
+def needs_flush(rule, lazy):
+    """Whether every cell must be flushed now."""
+    urgency, turns = flush_urgency(rule), lazy.steps / FLUSH_EVERY
+    return urgency > 0.0 and (lazy.scale < SMALLEST * urgency or math.floor(turns) == turns)
 
 
 @inlined
-def observe(stats, share, sqnorm, weight):
+def update_row_stats(stats, share, sqnorm, weight):
     """Running mean of the rows' norm (steadier than that of its square on raw counts), and total of
     their weights; `share` is that of this row.
     """
@@ -87,13 +87,13 @@ def observe(stats, share, sqnorm, weight):
 
 
 @inlined
-def observe_null(stats, share, null):
-    """Running mean of the loss's slope at score 0: the unit of gradients."""
-    return stats[0], stats[1] + (null - stats[1]) * share, stats[2]
+def update_gradient_stats(stats, share, gradient_at_zero):
+    """Running mean of the gradient at score 0: the unit of gradients."""
+    return stats[0], stats[1] + (gradient_at_zero - stats[1]) * share, stats[2]
 
 
 @inlined
-def place(r, stop, n, key):
+def row_at(r, stop, n, key):
     """Number of the row at position r of the walk, or of its last row beyond the end."""
     r = min(r, stop - ONE)
     return shuffled(r, n, key) if key else r
@@ -120,7 +120,7 @@ def fetch_cells(indices, k, state, many):
 
 
 @inlined
-def charged(total, product, cost, factor, weight):
+def add_loss(total, product, cost, factor, weight):
     """The running loss with a row's added: a sum, and a product whose logarithm belongs to it."""
     total += cost * weight
     if weight == 1.0:
@@ -133,13 +133,13 @@ def charged(total, product, cost, factor, weight):
 
 
 @inlined
-def look(data, indices, first, last, state, rule, penalty, ledger, kept):
-    """Score of a row in units of the ledger's scale, and its squared norm."""
+def score_row(data, indices, first, last, state, rule, penalty, lazy, kept):
+    """Score of a row in units of the scale, and its squared norm."""
     score, sqnorm, keeps = 0.0, 0.0, last - first <= np.uint64(kept.shape[0])
     for k in range(first, last):
         x = np.float64(data[k])
-        weight = settle(rule, state, penalty, indices[k], ledger)
-        if settles_slowly(rule) and keeps:
+        weight = current_weight(rule, state, penalty, indices[k], lazy)
+        if caches_weights(rule) and keeps:
             kept[k - first] = weight
         score += weight * x
         sqnorm += x * x
@@ -147,22 +147,22 @@ def look(data, indices, first, last, state, rule, penalty, ledger, kept):
 
 
 @inlined
-def move(data, indices, first, last, state, rule, penalty, ledger, kept, s, pace):
-    """Take a row of that slope into its cells."""
+def update_row(data, indices, first, last, state, rule, penalty, lazy, kept, s, pace):
+    """Update the cells of a row by its raw gradient `s`."""
     keeps = last - first <= np.uint64(kept.shape[0])
     for k in range(first, last):
-        if settles_slowly(rule) and keeps:
+        if caches_weights(rule) and keeps:
             weight = kept[k - first]
         else:
-            weight = settle(rule, state, penalty, indices[k], ledger)
-        absorb(rule, state, penalty, indices[k], weight, s, np.float64(data[k]), pace, ledger)
+            weight = current_weight(rule, state, penalty, indices[k], lazy)
+        apply_gradient(rule, state, penalty, indices[k], weight, s, np.float64(data[k]), pace, lazy)
 
 
 @inlined
-def move_bias(bias, rule, ledger, output, s, eta):
-    """Take a slope into an intercept."""
-    weight = settle(rule, bias, FREE, output, ledger)
-    absorb(rule, bias, FREE, output, weight, s, 1.0, eta * s / ledger.scale, ledger)
+def update_intercept(bias, rule, lazy, output, s, eta):
+    """Update an intercept by the raw gradient `s`."""
+    weight = current_weight(rule, bias, FREE, output, lazy)
+    apply_gradient(rule, bias, FREE, output, weight, s, 1.0, eta * s / lazy.scale, lazy)
 
 
 @compiled
@@ -170,21 +170,21 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
     """Walk rows of one output.
 
     `rows` is (data, indices, indptr, targets, weights), `span` (start, stop, key of the shuffle or
-    0), `cells` (state, bias, costs), `clocks` (ledger, ledger of the intercept, statistics, flags).
-    The statistics are (mean norm, mean slope at 0, total weight), the flags (intercept, automatic
-    eta, automatic alpha). Returns the two ledgers and the statistics.
+    0), `cells` (state, bias, costs), `clocks` (lazy state, that of the intercept, statistics,
+    flags). The statistics are (mean norm, mean gradient at 0, total weight), the flags (intercept,
+    automatic eta, automatic alpha). Returns the two lazy states and the statistics.
     """
     data, indices, indptr, targets, weights = rows
     start, stop, key = span
     state, bias, costs = cells
-    ledger, bias_ledger, stats = Ledger(*clocks[0]), Ledger(*clocks[1]), clocks[2]
+    lazy, bias_lazy, stats = LazyState(*clocks[0]), LazyState(*clocks[1]), clocks[2]
     intercept, auto_eta, auto_alpha = clocks[3]
     n, origin = np.uint64(targets.shape[0]), np.uint64(0)
     total, product = costs[0, 0], costs[1, 0]
-    kept = np.empty(ROOM if settles_slowly(rule) else 0)
-    ahead = place(start, stop, n, key)
+    kept = np.empty(ROOM if caches_weights(rule) else 0)
+    ahead = row_at(start, stop, n, key)
     for r in range(start, stop):
-        i, ahead = ahead, place(r + ONE, stop, n, key)
+        i, ahead = ahead, row_at(r + ONE, stop, n, key)
         if key:
             fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
         weight = weights[i] if weights.shape[0] else 1.0
@@ -192,41 +192,43 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
             continue
         first, last = indptr[i], indptr[i + ONE]
         y = targets[i, 0]
-        ledger, bias_ledger = opened(ledger), opened(bias_ledger)
-        share, back = 1.0 / ledger.steps, 1.0 / ledger.scale
+        lazy, bias_lazy = begin_step(lazy), begin_step(bias_lazy)
+        share, back = 1.0 / lazy.steps, 1.0 / lazy.scale
         if auto_eta or auto_alpha:
-            stats = observe_null(stats, share, abs(null(loss, y)))
+            stats = update_gradient_stats(stats, share, abs(gradient_at_zero(loss, y)))
         # What does not need the score comes before it is known: the processor goes on meanwhile.
-        eta = 1.0 if waits(step) else size(step, ledger.steps, 1.0, 1.0)
-        score, sqnorm = look(data, indices, first, last, state, rule, penalty, ledger, kept)
-        stats = observe(stats, share, sqnorm, weight)
-        lift, lifts, calm = 1.0, (1.0, 1.0), 1.0
+        eta = 1.0 if depends_on_row(step) else step_size(step, lazy.steps, 1.0, 1.0)
+        score, sqnorm = score_row(data, indices, first, last, state, rule, penalty, lazy, kept)
+        stats = update_row_stats(stats, share, sqnorm, weight)
+        step_scaling, penalty_scales, intercept_ratio = 1.0, (1.0, 1.0), 1.0
         if auto_alpha:
-            lifts = (stats[1] * stats[0], stats[0] * stats[0])
+            penalty_scales = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
-            lift = unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
-            calm = CALM * unit(rule, 1.0, stats[1])
-        score *= ledger.scale
+            step_scaling = step_scale(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(rule, 1.0, stats[1])
+        score *= lazy.scale
         if intercept:
-            score += bias_ledger.scale * settle(rule, bias, FREE, origin, bias_ledger)
-        s, cost, factor = pull(loss, score, y)
+            score += bias_lazy.scale * current_weight(rule, bias, FREE, origin, bias_lazy)
+        s, cost, factor = gradient_and_log_terms(loss, score, y)
         s *= weight
-        total, product = charged(total, product, cost, factor, weight)
-        if waits(step):
-            eta = size(step, ledger.steps, cost + math.log(factor), sqnorm)
-        bias_eta, eta = calm * eta, lift * eta
+        total, product = add_loss(total, product, cost, factor, weight)
+        if depends_on_row(step):
+            eta = step_size(step, lazy.steps, cost + math.log(factor), sqnorm)
+        bias_eta, eta = intercept_ratio * eta, step_scaling * eta
         if s != 0.0:
-            pace = (tame(rule, eta, bend(loss), sqnorm) if auto_eta else eta) * back * s
-            move(data, indices, first, last, state, rule, penalty, ledger, kept, s, pace)
+            pace = (
+                (clip_step(rule, eta, hessian_bound(loss), sqnorm) if auto_eta else eta) * back * s
+            )
+            update_row(data, indices, first, last, state, rule, penalty, lazy, kept, s, pace)
             if intercept:
-                move_bias(bias, rule, bias_ledger, origin, s, bias_eta)
-        ledger = tick(rule, penalty, eta, ledger, lifts)
+                update_intercept(bias, rule, bias_lazy, origin, s, bias_eta)
+        lazy = advance(rule, penalty, eta, lazy, penalty_scales)
         if intercept:
-            bias_ledger = tick(rule, FREE, bias_eta, bias_ledger, lifts)
-        if overdue(rule, ledger):
-            ledger = reopen(rule, penalty, state, ledger)
+            bias_lazy = advance(rule, FREE, bias_eta, bias_lazy, penalty_scales)
+        if needs_flush(rule, lazy):
+            lazy = flush_all(rule, penalty, state, lazy)
     costs[0, 0], costs[1, 0] = total, product
-    return plain(ledger), plain(bias_ledger), stats
+    return as_floats(lazy), as_floats(bias_lazy), stats
 
 
 @compiled
@@ -240,17 +242,17 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
     data, indices, indptr, targets, weights = rows
     start, stop, key = span
     state, bias, costs = cells
-    ledger, bias_ledger, stats = Ledger(*clocks[0]), Ledger(*clocks[1]), clocks[2]
+    lazy, bias_lazy, stats = LazyState(*clocks[0]), LazyState(*clocks[1]), clocks[2]
     intercept, auto_eta, auto_alpha = clocks[3]
     low, outputs = part
     n, many = np.uint64(targets.shape[0]), np.uint64(bias.shape[1])
     scratch, wanted = np.zeros((3, many)), np.zeros(outputs)
     scores, slopes, paces = scratch[0], scratch[1], scratch[2]
     longest = min(np.uint64(ROOM), np.uint64(data.shape[0]))
-    kept = np.empty(longest * many if settles_slowly(rule) else np.uint64(0))
-    ahead = place(start, stop, n, key)
+    kept = np.empty(longest * many if caches_weights(rule) else np.uint64(0))
+    ahead = row_at(start, stop, n, key)
     for r in range(start, stop):
-        i, ahead = ahead, place(r + ONE, stop, n, key)
+        i, ahead = ahead, row_at(r + ONE, stop, n, key)
         if key:
             fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
         weight = weights[i] if weights.shape[0] else 1.0
@@ -265,62 +267,70 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
                 wanted[c] = targets[i, c]
         for c in range(many):
             scores[c] = 0.0
-        keeps = settles_slowly(rule) and (last - first) * many <= np.uint64(kept.shape[0])
+        keeps = caches_weights(rule) and (last - first) * many <= np.uint64(kept.shape[0])
         for k in range(first, last):
             x = np.float64(data[k])
-            cell, place_kept = np.uint64(indices[k]) * many, (k - first) * many
+            cell, kept_at = np.uint64(indices[k]) * many, (k - first) * many
             fetch_cells(indices, k + AHEAD, state, many)
             if keeps:
                 for c in range(many):
-                    held = settle(rule, state, penalty, cell + c, ledger)
-                    kept[place_kept + c] = held
+                    held = current_weight(rule, state, penalty, cell + c, lazy)
+                    kept[kept_at + c] = held
                     scores[c] += held * x
             else:
                 for c in range(many):
-                    scores[c] += settle(rule, state, penalty, cell + c, ledger) * x
+                    scores[c] += current_weight(rule, state, penalty, cell + c, lazy) * x
             sqnorm += x * x
-        ledger, bias_ledger = opened(ledger), opened(bias_ledger)
-        t, share, back = ledger.steps, 1.0 / ledger.steps, 1.0 / ledger.scale
-        stats = observe(stats, share, sqnorm, weight)
-        lifts, lift, calm = (1.0, 1.0), 1.0, 1.0
+        lazy, bias_lazy = begin_step(lazy), begin_step(bias_lazy)
+        t, share, back = lazy.steps, 1.0 / lazy.steps, 1.0 / lazy.scale
+        stats = update_row_stats(stats, share, sqnorm, weight)
+        penalty_scales, step_scaling, intercept_ratio = (1.0, 1.0), 1.0, 1.0
         if auto_eta or auto_alpha:
             start_slope = 0.0
             for c in range(outputs):
-                start_slope += abs(null(loss, wanted[c]))
-            stats = observe_null(stats, share, start_slope / outputs)
+                start_slope += abs(gradient_at_zero(loss, wanted[c]))
+            stats = update_gradient_stats(stats, share, start_slope / outputs)
         if auto_alpha:
-            lifts = (stats[1] * stats[0], stats[0] * stats[0])
+            penalty_scales = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
-            lift = unit(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
-            calm = CALM * unit(rule, 1.0, stats[1])
+            step_scaling = step_scale(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(rule, 1.0, stats[1])
         eta = 0.0
         for c in range(many):
-            score = scores[c] * ledger.scale
+            score = scores[c] * lazy.scale
             if intercept:
-                score += bias_ledger.scale * settle(rule, bias, FREE, c, bias_ledger)
-            s, cost, factor = pull(loss, score, wanted[low + c])
+                score += bias_lazy.scale * current_weight(rule, bias, FREE, c, bias_lazy)
+            s, cost, factor = gradient_and_log_terms(loss, score, wanted[low + c])
             s *= weight
-            costs[0, c], costs[1, c] = charged(costs[0, c], costs[1, c], cost, factor, weight)
-            eta = size(step, t, cost + math.log(factor), sqnorm)
+            costs[0, c], costs[1, c] = add_loss(costs[0, c], costs[1, c], cost, factor, weight)
+            eta = step_size(step, t, cost + math.log(factor), sqnorm)
             slopes[c] = s
-            rate = tame(rule, lift * eta, bend(loss), sqnorm) if auto_eta else lift * eta
+            rate = (
+                clip_step(rule, step_scaling * eta, hessian_bound(loss), sqnorm)
+                if auto_eta
+                else step_scaling * eta
+            )
             paces[c] = rate * back * s
             if intercept and s != 0.0:
-                move_bias(bias, rule, bias_ledger, c, s, calm * eta)
+                update_intercept(bias, rule, bias_lazy, c, s, intercept_ratio * eta)
         for k in range(first, last):
             x = np.float64(data[k])
-            cell, place_kept = np.uint64(indices[k]) * many, (k - first) * many
+            cell, kept_at = np.uint64(indices[k]) * many, (k - first) * many
             if keeps:
                 for c in range(many):
-                    held = kept[place_kept + c]
-                    absorb(rule, state, penalty, cell + c, held, slopes[c], x, paces[c], ledger)
+                    held = kept[kept_at + c]
+                    apply_gradient(
+                        rule, state, penalty, cell + c, held, slopes[c], x, paces[c], lazy
+                    )
             else:
                 for c in range(many):
-                    held = settle(rule, state, penalty, cell + c, ledger)
-                    absorb(rule, state, penalty, cell + c, held, slopes[c], x, paces[c], ledger)
-        ledger = tick(rule, penalty, lift * eta, ledger, lifts)
+                    held = current_weight(rule, state, penalty, cell + c, lazy)
+                    apply_gradient(
+                        rule, state, penalty, cell + c, held, slopes[c], x, paces[c], lazy
+                    )
+        lazy = advance(rule, penalty, step_scaling * eta, lazy, penalty_scales)
         if intercept:
-            bias_ledger = tick(rule, FREE, calm * eta, bias_ledger, lifts)
-        if overdue(rule, ledger):
-            ledger = reopen(rule, penalty, state, ledger)
-    return plain(ledger), plain(bias_ledger), stats
+            bias_lazy = advance(rule, FREE, intercept_ratio * eta, bias_lazy, penalty_scales)
+        if needs_flush(rule, lazy):
+            lazy = flush_all(rule, penalty, state, lazy)
+    return as_floats(lazy), as_floats(bias_lazy), stats

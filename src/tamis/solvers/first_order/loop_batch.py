@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from tamis.numerics.numba import compiled
-from tamis.terms.methods import Ledger, final, null, pull
+from tamis.terms.methods import LazyState, final_weight, gradient_and_log_terms, gradient_at_zero
 from tamis.terms.penalties import Free
 
 FREE = Free()
@@ -13,16 +13,16 @@ ONE = np.uint64(1)
 
 
 @compiled
-def sum_slopes(rows, cells, loss, penalty, rule, ledgers, intercept, sums):
+def sum_slopes(rows, cells, loss, penalty, rule, lazies, intercept, sums):
     """Add what rows pull weights by: `rows` is (data, indices, indptr, targets, weights), `cells`
-    (state, bias) and `ledgers` are theirs.
+    (state, bias) and `lazies` are theirs.
 
     `sums` is (gradient, one number a cell; gradient of the intercepts; losses, one an output;
     figures: rows of weight above 0, their norms, their mean slopes at score 0, their weights).
     """
     data, indices, indptr, targets, weights = rows
     state, bias = cells
-    ledger, bias_ledger = Ledger(*ledgers[0]), Ledger(*ledgers[1])
+    lazy, bias_lazy = LazyState(*lazies[0]), LazyState(*lazies[1])
     gradient, bias_gradient, costs, figures = sums
     many = np.uint64(bias.shape[1])
     slopes, wanted = np.zeros(many), np.zeros(many)
@@ -33,20 +33,20 @@ def sum_slopes(rows, cells, loss, penalty, rule, ledgers, intercept, sums):
         first, last = indptr[i], indptr[i + ONE]
         sqnorm, start = 0.0, 0.0
         for c in range(many):
-            slopes[c] = final(rule, bias, FREE, c, bias_ledger) if intercept else 0.0
+            slopes[c] = final_weight(rule, bias, FREE, c, bias_lazy) if intercept else 0.0
             if many > ONE and targets.shape[1] == 1:
                 wanted[c] = 1.0 if targets[i, 0] == c else -1.0
             else:
                 wanted[c] = targets[i, c]
-            start += abs(null(loss, wanted[c]))
+            start += abs(gradient_at_zero(loss, wanted[c]))
         for k in range(first, last):
             x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(many):
-                slopes[c] += final(rule, state, penalty, cell + c, ledger) * x
+                slopes[c] += final_weight(rule, state, penalty, cell + c, lazy) * x
             sqnorm += x * x
         for c in range(many):
-            s, cost, factor = pull(loss, slopes[c], wanted[c])
+            s, cost, factor = gradient_and_log_terms(loss, slopes[c], wanted[c])
             slopes[c] = s * weight
             costs[c] += (cost + math.log(factor)) * weight
             bias_gradient[c] += slopes[c]

@@ -3,50 +3,50 @@
 import numpy as np
 
 from tamis.numerics.numba import compiled
-from tamis.terms.methods import Ledger, final, rebase
+from tamis.terms.methods import LazyState, final_weight, flush_cell
 from tamis.terms.penalties import Free
 
 FREE = Free()
 
 
 @compiled
-def score_rows(rows, cells, penalty, rule, ledgers, intercept, scores):
+def score_rows(rows, cells, penalty, rule, lazies, intercept, scores):
     """Fill `scores` (rows, outputs); `rows` is (data, indices, indptr), `cells` (state, bias), and
-    `ledgers` are theirs.
+    `lazies` are their lazy states.
     """
     data, indices, indptr = rows
     state, bias = cells
-    ledger, bias_ledger = Ledger(*ledgers[0]), Ledger(*ledgers[1])
+    lazy, bias_lazy = LazyState(*lazies[0]), LazyState(*lazies[1])
     many = np.uint64(bias.shape[1])
     for i in range(np.uint64(scores.shape[0])):
         for c in range(many):
-            scores[i, c] = final(rule, bias, FREE, c, bias_ledger) if intercept else 0.0
+            scores[i, c] = final_weight(rule, bias, FREE, c, bias_lazy) if intercept else 0.0
         for k in range(indptr[i], indptr[i + np.uint64(1)]):
             x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(many):
-                scores[i, c] += final(rule, state, penalty, cell + c, ledger) * x
+                scores[i, c] += final_weight(rule, state, penalty, cell + c, lazy) * x
 
 
 @compiled
-def write_weights(state, penalty, rule, ledger, weights):
+def write_weights(state, penalty, rule, lazy, weights):
     """Fill `weights` (outputs, features)."""
-    ledger = Ledger(*ledger)
+    lazy = LazyState(*lazy)
     many = np.uint64(weights.shape[0])
     for j in range(np.uint64(weights.shape[1])):
         for c in range(many):
-            weights[c, j] = final(rule, state, penalty, j * many + c, ledger)
+            weights[c, j] = final_weight(rule, state, penalty, j * many + c, lazy)
 
 
 @compiled
-def list_weights(state, penalty, rule, ledger, many, cells, weights):
+def list_weights(state, penalty, rule, lazy, many, cells, weights):
     """Write the nonzero cells and their weights, as far as the two arrays reach; return how many
     there are.
     """
-    found, ledger = np.uint64(0), Ledger(*ledger)
+    found, lazy = np.uint64(0), LazyState(*lazy)
     room = np.uint64(cells.shape[0])
     for cell in range(np.uint64(state.shape[1])):
-        weight = final(rule, state, penalty, cell, ledger)
+        weight = final_weight(rule, state, penalty, cell, lazy)
         if weight != 0.0:
             if found < room:
                 cells[found], weights[found] = cell, weight
@@ -55,8 +55,8 @@ def list_weights(state, penalty, rule, ledger, many, cells, weights):
 
 
 @compiled
-def settle_cells(state, penalty, rule, ledger):
-    """Let all cells pay what they owe; their ledger is opened anew."""
-    ledger = Ledger(*ledger)
+def flush_cells(state, penalty, rule, lazy):
+    """Apply all pending penalties to all cells."""
+    lazy = LazyState(*lazy)
     for cell in range(np.uint64(state.shape[1])):
-        rebase(rule, state, penalty, cell, ledger)
+        flush_cell(rule, state, penalty, cell, lazy)

@@ -16,18 +16,18 @@ from tamis.base.targets import Coded
 from tamis.numerics.csr import NOTHING, Csr, frozen
 from tamis.solvers.first_order.loop import learn_many, learn_one
 from tamis.solvers.first_order.loop_weights import (
+    flush_cells,
     list_weights,
     score_rows,
-    settle_cells,
     write_weights,
 )
 from tamis.system.memory import check_memory
 from tamis.system.schema import array, floats, number, size, term, tuple_of
-from tamis.terms.methods import Ledger
+from tamis.terms.methods import LazyState
 
-OPEN = tuple(Ledger())  # before the first step; loops name its numbers
-STEP = term("size", good=lambda step: 0.0 < step.size(2.0, 1.0, 1.0) < np.inf)
-LEDGER = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
+OPEN = tuple(LazyState())  # before the first step; loops name its numbers
+STEP = term("step_size", good=lambda step: 0.0 < step.step_size(2.0, 1.0, 1.0) < np.inf)
+LAZY_STATE = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
 CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
 SHARE = 32  # outputs that are worth a thread: much of what a nonzero costs they share
 COPIES = 8  # nonzeros a column from which on a copy of the cells pays for itself
@@ -61,9 +61,9 @@ class Engine:
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
         "terms": tuple_of(
-            term("value", "slope"),
+            term("value", "gradient"),
             term("prox", "rates"),
-            term("settle", "columns", binds=CELLS),
+            term("current_weight", "columns", binds=CELLS),
             STEP,
         ),
         "flags": floats(3, 0.0, 1.0),
@@ -77,8 +77,8 @@ class Engine:
             "f8", "cells", "outputs", order=lambda held: "F" if held.size("outputs") == 1 else "C"
         ),
         "costs": array("f8", 2, "outputs"),
-        "ledger": LEDGER,
-        "bias_ledger": LEDGER,
+        "lazy": LAZY_STATE,
+        "bias_lazy": LAZY_STATE,
         "stats": floats(3, least=0.0),
     }
 
@@ -89,7 +89,7 @@ class Engine:
         self.state = _empty(terms[2].columns(), features, outputs)
         self.bias = _empty(terms[2].columns(), 1, outputs)
         self.costs = nothing_charged(outputs)
-        self.ledger, self.bias_ledger = OPEN, OPEN
+        self.lazy, self.bias_lazy = OPEN, OPEN
         self.stats: tuple[float, ...] = (0.0, 0.0, 0.0)
 
     def _restored(self) -> None:
@@ -105,7 +105,7 @@ class Engine:
     @property
     def steps(self) -> float:
         """Rows of weight above 0 so far."""
-        return self.ledger[0]
+        return self.lazy[0]
 
     @property
     def weight(self) -> float:
@@ -179,28 +179,28 @@ class Engine:
         self._take(learn_one(*given) if self.outputs == 1 else learn_many(*given, self._part(0)))
 
     def _clocks_now(self) -> tuple:
-        return self.ledger, self.bias_ledger, self.stats, self.flags
+        return self.lazy, self.bias_lazy, self.stats, self.flags
 
     def _part(self, low: int) -> tuple[np.uint64, np.uint64]:
         return np.uint64(low), np.uint64(self.outputs)
 
     def _take(self, after) -> None:
         """Take the clocks of a walk."""
-        self.ledger, self.bias_ledger = (tuple(map(float, clock)) for clock in after[:2])
+        self.lazy, self.bias_lazy = (tuple(map(float, clock)) for clock in after[:2])
         self.stats = tuple(map(float, after[2]))
 
     def score(self, rows: Csr) -> np.ndarray:
         """Scores of the rows, (rows, outputs)."""
         scores = np.empty((rows.n_rows, self.outputs))
         _, penalty, rule, _ = self.terms
-        cells, ledgers = (self.state, self.bias), (self.ledger, self.bias_ledger)
-        score_rows(rows[:3], cells, penalty, rule, ledgers, self.flags[0], scores)
+        cells, lazies = (self.state, self.bias), (self.lazy, self.bias_lazy)
+        score_rows(rows[:3], cells, penalty, rule, lazies, self.flags[0], scores)
         return scores
 
     def weights(self) -> np.ndarray:
         """All weights, (outputs, features)."""
         weights = np.empty((self.outputs, self.features))
-        write_weights(self.state, *self.terms[1:3], self.ledger, weights)
+        write_weights(self.state, *self.terms[1:3], self.lazy, weights)
         return weights
 
     def intercepts(self) -> np.ndarray:
@@ -213,14 +213,14 @@ class Engine:
         return self.score(empty)[0]
 
     def constants(self) -> tuple[float, float, float]:
-        """Size of the next step, and the prices of L1 and of the ridge, as they stand."""
+        """Size of the next step, and the present strengths of L1 and of the ridge."""
         (_, penalty, rule, step), (_, auto_eta, auto_alpha) = self.terms, self.flags
-        t, (norm, slope, _) = max(self.ledger[0], 1.0), self.stats
-        unit = rule.unit(norm, slope) if auto_eta and norm else 1.0
+        t, (norm, gradient, _) = max(self.lazy[0], 1.0), self.stats
+        step_scale = rule.step_scale(norm, gradient) if auto_eta and norm else 1.0
         l1, l2 = penalty.rates()
-        lift = (slope * norm, norm * norm) if auto_alpha else (1.0, 1.0)
-        eta = step.size(t, 1.0, norm * norm) * unit
-        return float(eta), float(l1 * lift[0]), float(l2 * lift[1])
+        step_scaling = (gradient * norm, norm * norm) if auto_alpha else (1.0, 1.0)
+        eta = step.step_size(t, 1.0, norm * norm) * step_scale
+        return float(eta), float(l1 * step_scaling[0]), float(l2 * step_scaling[1])
 
     def count(self, columns=None) -> int:
         """Number of nonzero weights; `columns` are those that may have any, where that is known."""
@@ -236,7 +236,7 @@ class Engine:
 
     def follow(self, other: "Engine", columns: np.ndarray) -> None:
         """Take clocks and cells of an engine of some columns (intercepts and losses are shared)."""
-        self.ledger, self.bias_ledger, self.stats = other.ledger, other.bias_ledger, other.stats
+        self.lazy, self.bias_lazy, self.stats = other.lazy, other.bias_lazy, other.stats
         if len(columns):
             self._by_output(self.state)[:, columns] = other._by_output(other.state)
 
@@ -247,7 +247,7 @@ class Engine:
     def _list(self, room):
         cells, weights = np.empty(room, dtype=np.uint64), np.empty(room)
         found = list_weights(
-            self.state, *self.terms[1:3], self.ledger, np.uint64(self.outputs), cells, weights
+            self.state, *self.terms[1:3], self.lazy, np.uint64(self.outputs), cells, weights
         )
         return int(found), cells.astype(np.int64), weights
 
@@ -281,23 +281,23 @@ class Engine:
             costs[:, c] = old.costs[:, source]
         self.state, self.bias, self.costs, self.outputs = state, bias, costs, outputs
 
-    def settled(self) -> "Engine":
-        """A copy whose cells owe nothing, so that a mean of cells is one of weights."""
+    def flushed(self) -> "Engine":
+        """A copy without pending penalties, so that a mean of cells is a mean of weights."""
         other = copy(self)
         other.state, other.bias = self.state.copy(order="K"), self.bias.copy(order="K")
-        if self.terms[2].owes():
-            settle_cells(other.state, *self.terms[1:3], self.ledger)
-            other.ledger = (self.ledger[0], 1.0, 0.0, *self.ledger[3:])
+        if self.terms[2].flush_urgency():
+            flush_cells(other.state, *self.terms[1:3], self.lazy)
+            other.lazy = (self.lazy[0], 1.0, 0.0, *self.lazy[3:])
         return other
 
     def mixed(self, other: "Engine", share: float) -> "Engine":
-        """Between this engine and another, both settled: `share` of it is the other's."""
+        """Between this engine and another, both flushed: `share` of it is the other's."""
         found = copy(self)
         found.state = between(self.state, other.state, share)
         found.bias = between(self.bias, other.bias, share)
         found.costs = mixed_costs(self.costs, other.costs, share)
-        found.ledger = mixed_clock(self.ledger, other.ledger, share)
-        found.bias_ledger = mixed_clock(self.bias_ledger, other.bias_ledger, share)
+        found.lazy = mixed_clock(self.lazy, other.lazy, share)
+        found.bias_lazy = mixed_clock(self.bias_lazy, other.bias_lazy, share)
         found.stats = tuple(between(np.array(self.stats), np.array(other.stats), share).tolist())
         return found
 
@@ -319,11 +319,11 @@ class Engine:
         read = score_rows.prepared(*asked, clocks[:2], *ending)
 
         def learn() -> None:
-            clocks = (self.ledger, self.bias_ledger, self.stats, self.flags)
-            self.ledger, self.bias_ledger, self.stats = walk(*given, clocks, *part)
+            clocks = (self.lazy, self.bias_lazy, self.stats, self.flags)
+            self.lazy, self.bias_lazy, self.stats = walk(*given, clocks, *part)
 
         def score() -> np.ndarray:
-            read(*asked, (self.ledger, self.bias_ledger), *ending)
+            read(*asked, (self.lazy, self.bias_lazy), *ending)
             return scores
 
         return RowCalls(learn, score)

@@ -13,8 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.numerics.numba import helper, inlined, prefetch
-from tamis.solvers.first_order.loop import CALM, EIGHT, ONE, observe, observe_null
-from tamis.terms.methods import keep, size, slope, trim, value
+from tamis.solvers.first_order.loop import (
+    EIGHT,
+    INTERCEPT_STEP_RATIO,
+    ONE,
+    update_gradient_stats,
+    update_row_stats,
+)
+from tamis.terms.methods import gradient, shrinkage_factor, soft_threshold, step_size, value
 
 WIDE = 1 << 14  # cells beyond which the groups of the next row are fetched before they are read
 
@@ -63,38 +69,38 @@ class Clock(NamedTuple):
 
 
 @helper
-def clock_of(penalty, rule, step, ledger, stats, form):
+def clock_of(penalty, rule, step, lazy, stats, form):
     """The clock after ``ledger[0]`` steps."""
-    t, total, longest = ledger[0], stats[2], ledger[3]
+    t, total, longest = lazy[0], stats[2], lazy[3]
     if t == 0.0 or total == 0.0:
         return Clock(0.0, 0.0, 0.0, 0.0)
-    pace = size(step, t, 0.0, 0.0) / (total / t)  # in units of the mean row weight
+    pace = step_size(step, t, 0.0, 0.0) / (total / t)  # in units of the mean row weight
     bias_pace = pace
     if form.auto_eta:
         # Copies of a cell add up, so that steps grow with the overlap; the intercept is a column of
         # a 16th of the longest row's square.
-        room = 1.0 + CALM * form.intercept
-        bias_pace = pace * CALM / room
+        room = 1.0 + INTERCEPT_STEP_RATIO * form.intercept
+        bias_pace = pace * INTERCEPT_STEP_RATIO / room
         pace = pace / (longest * form.overlap * room) if longest > 0.0 else 0.0
     alpha = penalty.alpha * (stats[1] * stats[0] if form.auto_alpha else 1.0)
-    return Clock(alpha * ledger[2], rule.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
+    return Clock(alpha * lazy[2], rule.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
 
 
 @helper
-def toll_of(weight, l1_weight, clock):
+def threshold_of(weight, l1_weight, clock):
     """What L1 takes from each cell of a group; nothing where the group is not penalised."""
     priced = weight > 0.0 or l1_weight > 0.0
     return clock.threshold * l1_weight + clock.fading if priced else 0.0
 
 
 @helper
-def block_norm(members, first, last, state, penalty, toll, many):
+def block_norm(members, first, last, state, penalty, threshold, many):
     """Euclidean norm of a group's trimmed cells."""
     square = 0.0
     for k in range(first, last):
         cell = (np.uint64(members[k]) if members.shape[0] else k) * many
         for c in range(many):
-            held = trim(penalty, state[0, cell + c], toll)
+            held = soft_threshold(penalty, state[0, cell + c], threshold)
             square += held * held
     return math.sqrt(square)
 
@@ -144,23 +150,23 @@ def read_row(
             begin, end = owner_starts[j], owner_starts[j + ONE]
         for o in range(begin, end):
             g = np.uint64(owners[o])
-            weight, toll = prices[g, 0], 0.0
+            weight, threshold = prices[g, 0], 0.0
             price = clock.threshold * weight
             if squares.shape[0]:
-                factor = keep(penalty, math.sqrt(max(squares[g], 0.0)), price)
+                factor = shrinkage_factor(penalty, math.sqrt(max(squares[g], 0.0)), price)
             else:
-                toll = toll_of(weight, prices[g, 1], clock)
+                threshold = threshold_of(weight, prices[g, 1], clock)
                 factor = scratch[g, 0]
                 if weight == 0.0:
                     factor = 1.0
                 elif scratch[g, 1] != stamp:
                     begun, done = starts[g], starts[g + ONE]
-                    norm = block_norm(members, begun, done, state, penalty, toll, many)
-                    factor = keep(penalty, norm, price)
+                    norm = block_norm(members, begun, done, state, penalty, threshold, many)
+                    factor = shrinkage_factor(penalty, norm, price)
                     scratch[g, 0], scratch[g, 1] = factor, stamp
             if factor > 0.0:
                 for c in range(low, high):
-                    cell = trim(penalty, state[0, j * many + c], toll)
+                    cell = soft_threshold(penalty, state[0, j * many + c], threshold)
                     scores[c] += clock.pace * factor * cell * x
     return sqnorm
 
@@ -237,19 +243,19 @@ def wanted(targets, i, c):
 @inlined
 def judge_row(targets, i, weight, scores, low, high, loss, softmax, costs, slopes):
     """Fill the row's slopes, charge its loss, and return the mean absolute slope at score 0."""
-    null, cost = 0.0, 0.0
+    gradient_at_zero, cost = 0.0, 0.0
     if softmax:
         cost = class_slopes(scores, targets[i, 0], low, high, slopes)
-        null = 2.0 * (1.0 - 1.0 / (high - low)) / (high - low)
+        gradient_at_zero = 2.0 * (1.0 - 1.0 / (high - low)) / (high - low)
     for c in range(low, high):
         if not softmax:
             y = targets[i, 0] if high - low == ONE else wanted(targets, i, c - low)
-            slopes[c] = slope(loss, scores[c], y)
+            slopes[c] = gradient(loss, scores[c], y)
             cost = value(loss, scores[c], y)
-            null += abs(slope(loss, 0.0, y)) / (high - low)
+            gradient_at_zero += abs(gradient(loss, 0.0, y)) / (high - low)
         slopes[c] *= weight
         costs[c] += cost * weight
-    return null
+    return gradient_at_zero
 
 
 @helper
@@ -262,10 +268,12 @@ def outputs_of(tasks, i, form, many):
 
 
 @helper
-def count_row(ledger, stats, sqnorm, weight, null, longest, share):
+def count_row(lazy, stats, sqnorm, weight, gradient_at_zero, longest, share):
     """Ledger, with what the penalty has charged and the squared norm of the longest row, and
     statistics, with one more step.
     """
-    t, charged, longest = ledger[0] + 1.0, ledger[2] + share * weight, max(ledger[3], longest)
-    stats = observe_null(observe(stats, 1.0 / t, sqnorm, weight), 1.0 / t, null)
-    return (t, ledger[1], charged, longest, ledger[4], ledger[5]), stats
+    t, charged, longest = lazy[0] + 1.0, lazy[2] + share * weight, max(lazy[3], longest)
+    stats = update_gradient_stats(
+        update_row_stats(stats, 1.0 / t, sqnorm, weight), 1.0 / t, gradient_at_zero
+    )
+    return (t, lazy[1], charged, longest, lazy[4], lazy[5]), stats

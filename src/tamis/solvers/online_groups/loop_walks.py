@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from tamis.numerics.numba import compiled
-from tamis.solvers.first_order.loop import ONE, fetch_row, place
+from tamis.solvers.first_order.loop import ONE, fetch_row, row_at
 from tamis.solvers.online_groups.loop import (
     block_norm,
     clock_of,
@@ -18,10 +18,10 @@ from tamis.solvers.online_groups.loop import (
     outputs_of,
     read_row,
     renew,
-    toll_of,
+    threshold_of,
     write_row,
 )
-from tamis.terms.methods import keep, trim
+from tamis.terms.methods import shrinkage_factor, soft_threshold
 
 # steps after which the kept squares are summed anew, so that rounding does not pile up
 RENEW_EVERY = 2.0**20
@@ -29,7 +29,7 @@ RENEW_EVERY = 2.0**20
 
 @compiled
 def learn_groups(
-    rows, coded, weights, span, memory, groups, loss, penalty, rule, step, ledger, stats, form
+    rows, coded, weights, span, memory, groups, loss, penalty, rule, step, lazy, stats, form
 ):
     """Walk rows once; `coded.tasks` (length 0: none) names the task whose outputs a row is about.
 
@@ -40,30 +40,30 @@ def learn_groups(
     start, stop, key = span
     n, many = np.uint64(targets.shape[0]), np.uint64(memory.bias.shape[1])
     scores, slopes = np.zeros(many), np.zeros(many)
-    ahead = place(start, stop, n, key)
+    ahead = row_at(start, stop, n, key)
     for r in range(start, stop):
-        i, ahead = ahead, place(r + ONE, stop, n, key)
+        i, ahead = ahead, row_at(r + ONE, stop, n, key)
         if key:
             fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
         weight = weights[i] if weights.shape[0] else 1.0
         if weight == 0.0:
             continue
         low, high = outputs_of(tasks, i, form, many)
-        clock = clock_of(penalty, rule, step, ledger, stats, form)
+        clock = clock_of(penalty, rule, step, lazy, stats, form)
         about = (groups, penalty, clock, form.intercept, low, high, many)
-        sqnorm = read_row(rows, i, ahead, memory, ledger[0] + 1.0, *about, scores)
+        sqnorm = read_row(rows, i, ahead, memory, lazy[0] + 1.0, *about, scores)
         judged = (loss, form.softmax, memory.costs, slopes)
-        null = judge_row(targets, i, weight, scores, low, high, *judged)
-        ledger, stats = count_row(ledger, stats, sqnorm, weight, null, sqnorm, form.share)
+        gradient_at_zero = judge_row(targets, i, weight, scores, low, high, *judged)
+        lazy, stats = count_row(lazy, stats, sqnorm, weight, gradient_at_zero, sqnorm, form.share)
         write_row(rows, i, ahead, memory, groups, form.intercept, low, high, many, slopes)
-        if memory.squares.shape[0] and ledger[0] % RENEW_EVERY == 0.0:
+        if memory.squares.shape[0] and lazy[0] % RENEW_EVERY == 0.0:
             renew(memory, groups, penalty, many)
-    return ledger, stats
+    return lazy, stats
 
 
 @compiled
 def learn_rounds(
-    rows, coded, weights, order, memory, groups, loss, penalty, rule, step, ledger, stats, form
+    rows, coded, weights, order, memory, groups, loss, penalty, rule, step, lazy, stats, form
 ):
     """Walk rounds of one row of every task, ``order[r, task]`` being its number, or that of no
     row: all rows of a round see the same weights.
@@ -73,7 +73,7 @@ def learn_rounds(
     tasks, width = np.uint64(order.shape[1]), np.uint64(form.width)
     scores, slopes = np.zeros(many), np.zeros(many)
     for r in range(np.uint64(order.shape[0])):
-        clock = clock_of(penalty, rule, step, ledger, stats, form)
+        clock = clock_of(penalty, rule, step, lazy, stats, form)
         longest, norms, nulls = 0.0, 0.0, 0.0
         for q in range(tasks):
             i, low = order[r, q], q * width
@@ -81,29 +81,29 @@ def learn_rounds(
                 continue
             high = low + width
             about = (groups, penalty, clock, form.intercept, low, high, many)
-            sqnorm = read_row(rows, i, i, memory, ledger[0] + 1.0, *about, scores)
+            sqnorm = read_row(rows, i, i, memory, lazy[0] + 1.0, *about, scores)
             longest, norms = max(longest, sqnorm), norms + math.sqrt(sqnorm) / order.shape[1]
             weight = weights[i] if weights.shape[0] else 1.0
             judged = (loss, form.softmax, costs, slopes)
-            null = judge_row(targets, i, weight, scores, low, high, *judged)
-            nulls += null / order.shape[1]
-        ledger, stats = count_row(ledger, stats, norms * norms, 1.0, nulls, longest, form.share)
+            gradient_at_zero = judge_row(targets, i, weight, scores, low, high, *judged)
+            nulls += gradient_at_zero / order.shape[1]
+        lazy, stats = count_row(lazy, stats, norms * norms, 1.0, nulls, longest, form.share)
         for q in range(tasks):
             i, low = order[r, q], q * width
             if i != n:
                 write_row(
                     rows, i, i, memory, groups, form.intercept, low, low + width, many, slopes
                 )
-        if memory.squares.shape[0] and ledger[0] % RENEW_EVERY == 0.0:
+        if memory.squares.shape[0] and lazy[0] % RENEW_EVERY == 0.0:
             renew(memory, groups, penalty, many)
-    return ledger, stats
+    return lazy, stats
 
 
 @compiled
-def score_groups(rows, tasks, memory, groups, penalty, rule, step, ledger, stats, form, scores):
+def score_groups(rows, tasks, memory, groups, penalty, rule, step, lazy, stats, form, scores):
     """Fill `scores` (rows, outputs), or with `tasks` (rows, outputs of a task)."""
     many, found = np.uint64(memory.bias.shape[1]), np.zeros(memory.bias.shape[1])
-    clock = clock_of(penalty, rule, step, ledger, stats, form)
+    clock = clock_of(penalty, rule, step, lazy, stats, form)
     n = np.uint64(scores.shape[0])
     for i in range(n):
         low, high = outputs_of(tasks, i, form, many)
@@ -115,32 +115,32 @@ def score_groups(rows, tasks, memory, groups, penalty, rule, step, ledger, stats
 
 
 @compiled
-def write_group_weights(state, groups, penalty, rule, step, ledger, stats, form, weights, factors):
+def write_group_weights(state, groups, penalty, rule, step, lazy, stats, form, weights, factors):
     """Add the weights of all groups to `weights` (outputs, features), which must be 0, and say what
     is left of each group.
     """
     many = np.uint64(weights.shape[0])
-    clock = clock_of(penalty, rule, step, ledger, stats, form)
+    clock = clock_of(penalty, rule, step, lazy, stats, form)
     members, starts, prices = groups.members, groups.starts, groups.prices
     for g in range(np.uint64(prices.shape[0])):
-        toll = toll_of(prices[g, 0], prices[g, 1], clock)
-        norm = block_norm(members, starts[g], starts[g + ONE], state, penalty, toll, many)
-        factor = keep(penalty, norm, clock.threshold * prices[g, 0])
+        threshold = threshold_of(prices[g, 0], prices[g, 1], clock)
+        norm = block_norm(members, starts[g], starts[g + ONE], state, penalty, threshold, many)
+        factor = shrinkage_factor(penalty, norm, clock.threshold * prices[g, 0])
         factors[g] = factor
         for k in range(starts[g], starts[g + ONE]):
             j = np.uint64(members[k]) if members.shape[0] else k
             for c in range(many):
-                cell = trim(penalty, state[0, j * many + c], toll)
+                cell = soft_threshold(penalty, state[0, j * many + c], threshold)
                 weights[c, j] += clock.pace * factor * cell
 
 
 @compiled
-def count_group_weights(memory, groups, penalty, rule, step, ledger, stats, form, columns):
+def count_group_weights(memory, groups, penalty, rule, step, lazy, stats, form, columns):
     """Number of nonzero weights of some columns; what is left of a group is computed once, and
     remembered in the room for a row, which must be 0.
     """
     state, scratch, many = memory.state, memory.scratch, np.uint64(memory.bias.shape[1])
-    clock, found = clock_of(penalty, rule, step, ledger, stats, form), 0
+    clock, found = clock_of(penalty, rule, step, lazy, stats, form), 0
     members, starts, prices = groups.members, groups.starts, groups.prices
     owners, owner_starts = groups.owners, groups.owner_starts
     for k in range(np.uint64(columns.shape[0])):
@@ -152,14 +152,14 @@ def count_group_weights(memory, groups, penalty, rule, step, ledger, stats, form
             weight = 0.0
             for o in range(begin, end):
                 g = np.uint64(owners[o])
-                toll = toll_of(prices[g, 0], prices[g, 1], clock)
+                threshold = threshold_of(prices[g, 0], prices[g, 1], clock)
                 if scratch[g, 1] == 0.0:
                     norm = block_norm(
-                        members, starts[g], starts[g + ONE], state, penalty, toll, many
+                        members, starts[g], starts[g + ONE], state, penalty, threshold, many
                     )
-                    scratch[g, 0] = keep(penalty, norm, clock.threshold * prices[g, 0])
+                    scratch[g, 0] = shrinkage_factor(penalty, norm, clock.threshold * prices[g, 0])
                     scratch[g, 1] = 1.0
-                cell = trim(penalty, state[0, j * many + c], toll)
+                cell = soft_threshold(penalty, state[0, j * many + c], threshold)
                 weight += clock.pace * scratch[g, 0] * cell
             found += weight != 0.0
     return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from tamis.base.targets import NO_TASKS, Coded
 from tamis.numerics.csr import Csr
-from tamis.solvers.first_order.loop import CALM
+from tamis.solvers.first_order.loop import INTERCEPT_STEP_RATIO
 from tamis.solvers.first_order.state import CELLS, FIRST, STEP, Engine, RowCalls
 from tamis.solvers.online_groups.loop import Form, Groups, Memory
 from tamis.solvers.online_groups.loop_walks import (
@@ -33,7 +33,7 @@ class GroupEngine(Engine):
     _splits = packs = False
     _contents: ClassVar[dict] = {
         "terms": tuple_of(
-            term("value", "slope"),
+            term("value", "gradient"),
             term(of=(GroupL2, SparseGroup)),
             term(of=(DualAveraging,), binds=CELLS),
             STEP,
@@ -120,7 +120,7 @@ class GroupEngine(Engine):
         return Form(intercept, eta, alpha, float(softmax), 1.0, overlap, outputs)
 
     def _clocks(self) -> tuple:
-        return self.ledger, self.stats, self._form()
+        return self.lazy, self.stats, self._form()
 
     def _restored(self) -> None:
         """Refuse groups that leave a column out; make what follows from them."""
@@ -141,7 +141,7 @@ class GroupEngine(Engine):
         engine = (self._memory(), self._groups(), *self.terms, *self._clocks())
         after = walk(rows[:3], *given, *engine)
         clocks: Any = (tuple(map(float, clock)) for clock in after)
-        self.ledger, self.stats = clocks
+        self.lazy, self.stats = clocks
 
     def score(self, rows: Csr, tasks=NO_TASKS) -> np.ndarray:
         """Scores of the rows, (rows, outputs), or those of each row's task."""
@@ -185,19 +185,23 @@ class GroupEngine(Engine):
     def constants(self) -> tuple[float, float]:  # type: ignore[override]
         """The divisor beta and the strength alpha as they stand."""
         _, penalty, _, step = self.terms
-        t, (intercept, automatic, auto_alpha) = max(self.ledger[0], 1.0), self.flags
-        longest = self.ledger[3] * self.overlap * (1.0 + CALM * intercept) if automatic else 1.0
+        t, (intercept, automatic, auto_alpha) = max(self.lazy[0], 1.0), self.flags
+        longest = (
+            self.lazy[3] * self.overlap * (1.0 + INTERCEPT_STEP_RATIO * intercept)
+            if automatic
+            else 1.0
+        )
         unit = self.stats[0] * self.stats[1] if auto_alpha else 1.0
-        return longest / step.size(t, 0.0, 0.0), penalty.alpha * unit
+        return longest / step.step_size(t, 0.0, 0.0), penalty.alpha * unit
 
     def row_calls(self, rows: Csr, coded: Coded, weights) -> RowCalls:
         """Calls on the one row of these arrays, good for as long as the terms stay."""
         given = (rows[:3], coded, weights, FIRST, self._memory(), self._groups(), *self.terms)
         form = self._form()
-        walk = learn_groups.prepared(*given, self.ledger, self.stats, form)
+        walk = learn_groups.prepared(*given, self.lazy, self.stats, form)
 
         def learn() -> None:
             # The room for a row may hold earlier ones: their stamps are older.
-            self.ledger, self.stats = walk(*given, self.ledger, self.stats, form)
+            self.lazy, self.stats = walk(*given, self.lazy, self.stats, form)
 
         return RowCalls(learn, lambda: self.score(rows))

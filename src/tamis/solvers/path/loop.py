@@ -14,14 +14,13 @@ import numpy as np
 
 from tamis.numerics.numba import compiled
 from tamis.terms.methods import (
-    block_distance,
-    block_dual,
-    block_prox,
-    block_value,
     conjugate,
-    curve,
-    slope,
-    trim,
+    dual_scale,
+    gradient,
+    hessian,
+    prox,
+    soft_threshold,
+    subdiff_distance,
     value,
 )
 
@@ -69,7 +68,7 @@ def value_blocks(w, starts, weights, l1_weights, penalty, many):
     total = 0.0
     for g in range(np.uint64(weights.shape[0])):
         low, high = starts[g] * many, starts[g + ONE] * many
-        total += block_value(penalty, w[low:high], weights[g], l1_weights[g])
+        total += value(penalty, w[low:high], weights[g], l1_weights[g])
     return total
 
 
@@ -78,11 +77,11 @@ def prox_blocks(v, scale, starts, weights, l1_weights, penalty, many, out):
     """Write the prox of stacked cells into `out`, which may be `v` itself."""
     for g in range(np.uint64(weights.shape[0])):
         low, high = starts[g] * many, starts[g + ONE] * many
-        block_prox(penalty, v[low:high], scale, weights[g], l1_weights[g], out[low:high])
+        prox(penalty, v[low:high], scale, weights[g], l1_weights[g], out[low:high])
 
 
 @compiled
-def dual_blocks(slope, starts, weights, l1_weights, penalty, many):
+def dual_blocks(gradient, starts, weights, l1_weights, penalty, many):
     """Dual norm of a stacked slope: the largest of the blocks' own. At the slope of the empty model
     it is `alpha_max`.
 
@@ -92,24 +91,26 @@ def dual_blocks(slope, starts, weights, l1_weights, penalty, many):
     for g in range(np.uint64(weights.shape[0])):
         if weights[g] > 0.0 or l1_weights[g] > 0.0:
             low, high = starts[g] * many, starts[g + ONE] * many
-            dual = block_dual(penalty, slope[low:high], weights[g], l1_weights[g])
+            dual = dual_scale(penalty, gradient[low:high], weights[g], l1_weights[g])
             largest = max(largest, dual)
     return largest
 
 
 @compiled
-def distance_blocks(w, slope, starts, weights, l1_weights, penalty, many):
+def distance_blocks(w, gradient, starts, weights, l1_weights, penalty, many):
     """Largest distance of a block's ``-slope`` to its subdifferential: 0 exactly at an optimum."""
     largest = 0.0
     for g in range(np.uint64(weights.shape[0])):
         low, high = starts[g] * many, starts[g + ONE] * many
-        apart = block_distance(penalty, w[low:high], slope[low:high], weights[g], l1_weights[g])
+        apart = subdiff_distance(
+            penalty, w[low:high], gradient[low:high], weights[g], l1_weights[g]
+        )
         largest = max(largest, apart)
     return largest
 
 
 @compiled
-def weigh_blocks(slope, starts, weights, l1_weights, norms, radius, penalty, many, excess, safe):
+def weigh_blocks(gradient, starts, weights, l1_weights, norms, radius, penalty, many, excess, safe):
     """Fill `excess`, how far each block's slope at 0 exceeds its price, and `safe`, 1 where the
     block is 0 at the optimum.
 
@@ -118,20 +119,23 @@ def weigh_blocks(slope, starts, weights, l1_weights, norms, radius, penalty, man
     sphere).
     """
     for g in range(np.uint64(weights.shape[0])):
-        price, toll = penalty.alpha * weights[g], penalty.alpha * l1_weights[g]
+        price, threshold = penalty.alpha * weights[g], penalty.alpha * l1_weights[g]
         norm, far, reach, lone = 0.0, 0.0, 0.0, True
         for place in range(starts[g], starts[g + ONE]):
             row, move = 0.0, norms[place] * radius
             for c in range(many):
-                cell = -slope[place * many + c]
-                row += trim(penalty, cell, toll) ** 2
-                up, down = trim(penalty, cell + move, toll), trim(penalty, cell - move, toll)
+                cell = -gradient[place * many + c]
+                row += soft_threshold(penalty, cell, threshold) ** 2
+                up, down = (
+                    soft_threshold(penalty, cell + move, threshold),
+                    soft_threshold(penalty, cell - move, threshold),
+                )
                 reach = max(abs(up), abs(down))
                 lone = lone and reach == 0.0
             norm += row
             far += reach * reach if many == ONE else (math.sqrt(row) + move) ** 2
         excess[g] = math.sqrt(norm) - price
-        safe[g] = 1 if (price > 0.0 and math.sqrt(far) < price) or (toll > 0.0 and lone) else 0
+        safe[g] = 1 if (price > 0.0 and math.sqrt(far) < price) or (threshold > 0.0 and lone) else 0
 
 
 # ---------------------------------------------------------------- rows
@@ -150,7 +154,7 @@ def write_slopes(loss, scores, targets, slopes):
     """Fill `slopes` (rows, outputs)."""
     for i in range(np.uint64(scores.shape[0])):
         for c in range(np.uint64(scores.shape[1])):
-            slopes[i, c] = slope(loss, scores[i, c], targets[i, c])
+            slopes[i, c] = gradient(loss, scores[i, c], targets[i, c])
 
 
 @compiled
@@ -158,7 +162,7 @@ def write_curves(loss, scores, targets, curves):
     """Fill `curves` (rows, outputs) with second derivatives."""
     for i in range(np.uint64(scores.shape[0])):
         for c in range(np.uint64(scores.shape[1])):
-            curves[i, c] = curve(loss, scores[i, c], targets[i, c])
+            curves[i, c] = hessian(loss, scores[i, c], targets[i, c])
 
 
 @compiled

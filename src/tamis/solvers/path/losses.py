@@ -27,7 +27,7 @@ class RowLosses:
     """A loss term for every row and output."""
 
     def __init__(self, loss, targets: np.ndarray, weights: np.ndarray):
-        self.loss, self.weights, self.lipschitz = loss, weights, float(loss.bend())
+        self.loss, self.weights, self.lipschitz = loss, weights, float(loss.hessian_bound())
         self.targets = np.ascontiguousarray(targets, dtype=float)
 
     def cut(self, rows: np.ndarray, weights: np.ndarray) -> "RowLosses":

@@ -12,9 +12,9 @@ import math
 import numpy as np
 
 from tamis.numerics.numba import compiled, inlined, prefetch
-from tamis.solvers.first_order.loop import AHEAD, fetch_row, place
+from tamis.solvers.first_order.loop import AHEAD, fetch_row, row_at
 from tamis.solvers.second_order.loop_heap import Gains, Row, Settings, shift_kept, shift_weight
-from tamis.terms.methods import aim, gains
+from tamis.terms.methods import confidence_update, direction_and_margin
 
 ZERO, ONE, TWO, THREE, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 EIGHT = np.uint64(8)
@@ -166,9 +166,9 @@ def learn_one(rows, span, state, costs, aims, gain, clock, settings):
     intercept, prior = settings
     n, bias = np.uint64(targets.shape[0]), np.uint64(state.shape[0]) - ONE
     cost, spreads = costs[0], np.empty(ROOM)
-    ahead = place(begin, stop, n, key)
+    ahead = row_at(begin, stop, n, key)
     for r in range(begin, stop):
-        i, ahead = ahead, place(r + ONE, stop, n, key)
+        i, ahead = ahead, row_at(r + ONE, stop, n, key)
         if key:
             fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
         weight = weights[i] if weights.shape[0] else 1.0
@@ -191,9 +191,9 @@ def learn_one(rows, span, state, costs, aims, gain, clock, settings):
             variance += 1.0 / (prior + state[bias, 1])
         steps += 1.0
         total += weight
-        direction, margin = aim(aims, score, targets[i, 0])
+        direction, margin = direction_and_margin(aims, score, targets[i, 0])
         cost += weight * max(0.0, 1.0 - margin)
-        mean, precision = gains(gain, margin, variance, weight)
+        mean, precision = confidence_update(gain, margin, variance, weight)
         if mean != 0.0 or precision != 0.0:
             mean *= direction
             for k in range(first, last):
@@ -225,9 +225,9 @@ def learn_many(rows, span, state, heaps, costs, aims, gain, clock, settings):
     by_class = many > ONE and targets.shape[1] == 1
     scores, variances, taken = np.zeros(many), np.zeros(many), np.zeros((many, 2))
     busy, rotated = np.zeros(many, np.uint64), np.zeros((many, state.shape[state.ndim - 1]))
-    ahead = place(begin, stop, n, key)
+    ahead = row_at(begin, stop, n, key)
     for r in range(begin, stop):
-        i, ahead = ahead, place(r + ONE, stop, n, key)
+        i, ahead = ahead, row_at(r + ONE, stop, n, key)
         if key:
             fetch_row(data, indices, indptr[ahead], indptr[ahead + ONE])
         weight = weights[i] if weights.shape[0] else 1.0
@@ -240,9 +240,9 @@ def learn_many(rows, span, state, heaps, costs, aims, gain, clock, settings):
         count = np.uint64(0)
         for c in range(many):
             wanted = (1.0 if targets[i, 0] == c else -1.0) if by_class else targets[i, c]
-            direction, margin = aim(aims, scores[c], wanted)
+            direction, margin = direction_and_margin(aims, scores[c], wanted)
             costs[c] += weight * max(0.0, 1.0 - margin)
-            mean, precision = gains(gain, margin, variances[c], weight)
+            mean, precision = confidence_update(gain, margin, variances[c], weight)
             if mean != 0.0 or precision != 0.0:
                 busy[count], taken[count, 0], taken[count, 1] = c, mean * direction, precision
                 count += ONE

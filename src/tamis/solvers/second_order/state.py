@@ -34,7 +34,7 @@ class ConfidenceEngine(Engine):
     _splits = packs = False
     _contents: ClassVar[dict] = {
         "outputs": size("outputs"),
-        "terms": tuple_of(term("aim"), term("gains", "weighs")),
+        "terms": tuple_of(term("direction_and_margin"), term("confidence_update", "weighs")),
         "flags": tuple_of(
             number(float, least=0.0, most=1.0, exact=True), number(float, above=0.0, exact=True)
         ),
@@ -45,8 +45,8 @@ class ConfidenceEngine(Engine):
         "kept": array("u8", "outputs", "kept", below="columns"),
         "places": None,  # made of `kept`
         "bias": None,
-        "ledger": None,
-        "bias_ledger": None,
+        "lazy": None,
+        "bias_lazy": None,
         "stats": None,
     }
 
@@ -161,7 +161,7 @@ class ConfidenceEngine(Engine):
         at = np.nonzero(self._means())
         return at[0] * self.outputs + at[1], self._means()[at]
 
-    def settled(self) -> "ConfidenceEngine":
+    def flushed(self) -> "ConfidenceEngine":
         """Itself: nothing is owed."""
         return self
 

@@ -290,29 +290,29 @@ class Names(Content):
 
 
 class Term(Content):
-    """A term that answers some verbs, or of some classes; its numbers are floats, none is nan."""
+    """A term that answers some methods, or of some classes; its numbers are floats, none is nan."""
 
     def __init__(
         self,
-        *verbs: str,
+        *methods: str,
         of: tuple[type, ...] = (),
         binds: Binds | None = None,
         good: Callable[[Any], bool] | None = None,
     ):
-        self.verbs, self.of, self.binds, self.good = verbs, of, binds or {}, good
+        self.methods, self.of, self.binds, self.good = methods, of, binds or {}, good
 
     def suits(self, value: object) -> bool:
         """A term that is fit for the place."""
         return (
             getattr(value, "is_tamis_term", False)
-            and all(callable(getattr(value, v, None)) for v in self.verbs)
+            and all(callable(getattr(value, v, None)) for v in self.methods)
             and type(value) in (self.of or (type(value),))
         )
 
     def outline(self, value: Any, held: Held, path: str) -> None:
         """Kind and numbers."""
         if not self.suits(value):
-            wanted = f"a term with the verbs {', '.join(self.verbs)}"
+            wanted = f"a term with the methods {', '.join(self.methods)}"
             if self.of:
                 wanted = f"one of {', '.join(c.__qualname__ for c in self.of)}"
             refuse(path, wanted, value)

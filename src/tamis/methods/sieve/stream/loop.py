@@ -9,7 +9,7 @@ import numpy as np
 
 from tamis.methods.sieve.loop import ONE, longest, shrunk
 from tamis.numerics.numba import compiled, helper
-from tamis.terms.methods import slope
+from tamis.terms.methods import gradient
 
 TINY = 1e-300  # a square may underflow, and 0 / 0 is no step
 # Running totals: rows, their weight, columns seen, sum of squared norms in standard units.
@@ -112,7 +112,7 @@ def step_row(indices, first, last, z, weight, scores, wanted, rates, tolls, loss
             scores[c] += state[j, ONE + c] * x
         reach += weight * x * x / math.sqrt(state[j, 0] + weight * x * x + TINY)
     for c in range(many):
-        g = weight * slope(loss, scores[c], wanted[c])
+        g = weight * gradient(loss, scores[c], wanted[c])
         scores[c] = g / (1.0 + curvature * rates[c] * reach)
     for k in range(first, last):
         j, x = indices[k], z[k - first]

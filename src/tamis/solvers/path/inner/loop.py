@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.numerics.numba import compiled, helper
-from tamis.terms.methods import block_prox
+from tamis.terms.methods import prox
 
 ZERO, ONE, TWO, THREE, FOUR = (np.uint64(number) for number in (0, 1, 2, 3, 4))
 STRETCH = np.uint64(1024)  # rows of residuals that stay in the cache
@@ -57,7 +57,7 @@ class SparseColumns(NamedTuple):
 
 
 @compiled
-def sweep_gram(gram, slope, w, picks, blocks, penalty, turns):
+def sweep_gram(gram, gradient, w, picks, blocks, penalty, turns):
     """Sweeps over the blocks `picks`; `slope` (places, outputs) is kept that of the quadratic model
     at `w`.
     """
@@ -71,16 +71,16 @@ def sweep_gram(gram, slope, w, picks, blocks, penalty, turns):
                 continue
             for k in range(size):
                 for c in range(many):
-                    room[k * many + c] = w[low + k, c] - slope[low + k, c] / lipschitz[g]
+                    room[k * many + c] = w[low + k, c] - gradient[low + k, c] / lipschitz[g]
             before, after = room[: size * many], moved[: size * many]
-            block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
+            prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
             for k in range(size):
                 for c in range(many):
                     change = moved[k * many + c] - w[low + k, c]
                     if change != 0.0:
                         w[low + k, c] = moved[k * many + c]
                         for j in range(places):
-                            slope[j, c] += gram[low + k, j] * change
+                            gradient[j, c] += gram[low + k, j] * change
 
 
 @helper
@@ -137,7 +137,7 @@ def sweep_dense(table, w, picks, blocks, penalty, turns):
             while True:
                 for k in range(size):
                     room[k] = w[low + k, 0] - slopes[k] / lipschitz[g]
-                block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
+                prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
                 square = 0.0
                 for k in range(size):
                     room[k] = moved[k] - w[low + k, 0]
@@ -171,11 +171,11 @@ def mean_curvatures(table, starts, lipschitz):
 
 
 @compiled
-def slope_columns(table, slope):
+def slope_columns(table, gradient):
     """Fill `slope` (places, 1) with that of dense columns."""
     columns, place_column, _, curvature, residuals = table
-    for place in range(np.uint64(slope.shape[0])):
-        slope[place, 0] = curvature * np.dot(columns[place_column[place]], residuals)
+    for place in range(np.uint64(gradient.shape[0])):
+        gradient[place, 0] = curvature * np.dot(columns[place_column[place]], residuals)
 
 
 @compiled
@@ -196,7 +196,7 @@ def sweep_columns(table, shift, w, picks, blocks, penalty, turns):
                     s += data[i] * curvature[indices[i]] * residuals[indices[i]]
                 room[k] = w[low + k, 0] - (s + shift * means[j] * mass) / lipschitz[g]
             before, after = room[:size], moved[:size]
-            block_prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
+            prox(penalty, before, 1.0 / lipschitz[g], weights[g], l1_weights[g], after)
             for k in range(size):
                 change = moved[k] - w[low + k, 0]
                 if change != 0.0:

@@ -187,7 +187,7 @@ def ftrl(strength, pace, rows):
 
 def adagrad(strength, pace, rows):
     """AdaGrad of tamis."""
-    return OnlineClassifier(rule="adagrad", alpha=strength, eta=pace, **QUIET)
+    return OnlineClassifier(optimizer="adagrad", alpha=strength, eta=pace, **QUIET)
 
 
 def plain(strength, pace, rows):

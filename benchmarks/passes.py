@@ -36,7 +36,7 @@ TAMIS = {
     "tamis truncated gradient": lambda **o: TruncatedGradientClassifier(verbose=0, **o),
     "tamis RDA": lambda **o: RDAClassifier(verbose=0, **o),
     "tamis FTRL": lambda **o: FTRLClassifier(verbose=0, **o),
-    "tamis AdaGrad": lambda **o: OnlineClassifier(rule="adagrad", verbose=0, **o),
+    "tamis AdaGrad": lambda **o: OnlineClassifier(optimizer="adagrad", verbose=0, **o),
 }
 CONFIDENT = {
     "tamis PA-I": lambda **o: PAClassifier(verbose=0, **o),

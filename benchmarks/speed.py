@@ -48,14 +48,14 @@ CLASSES = {
     "FOBOS": FOBOSClassifier,
     "RDA": RDAClassifier,
     "FTRL": FTRLClassifier,
-    "AdaGrad": functools.partial(OnlineClassifier, rule="adagrad"),
+    "AdaGrad": functools.partial(OnlineClassifier, optimizer="adagrad"),
 }
 NUMBERS = {
     "SGD": functools.partial(OnlineRegressor, penalty=None),
     "FOBOS": FOBOSRegressor,
     "RDA": RDARegressor,
     "FTRL": FTRLRegressor,
-    "AdaGrad": functools.partial(OnlineRegressor, rule="adagrad"),
+    "AdaGrad": functools.partial(OnlineRegressor, optimizer="adagrad"),
 }
 MOST = 1.25  # times the hand-written loop
 ROWS = ("rcv1-like", "20 a row", "200 a row", "5 a row")

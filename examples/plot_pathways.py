@@ -27,7 +27,7 @@ outcome = genes @ effect + 4.0 * rng.normal(size=120)
 # Both models choose their strength by cross-validation, the largest within one standard error of
 # the best. Where groups overlap, the weights are sums of one vector a pathway, so that a gene may
 # be kept by one pathway and not by the other.
-grouped = GroupLassoRegressorCV(groups=pathways, alphas=30, cv=5).fit(genes, outcome)
+grouped = GroupLassoRegressorCV(feature_groups=pathways, alphas=30, cv=5).fit(genes, outcome)
 single = GroupLassoRegressorCV(alphas=30, cv=5).fit(genes, outcome)
 print("pathways kept:", grouped.group_support_)
 planted = set(np.flatnonzero(effect))

@@ -36,7 +36,7 @@ import numpy as np
 import tamis
 path, d = sys.argv[1], int(sys.argv[2])
 groups, alpha = np.arange(d) // int(sys.argv[3]), float(sys.argv[4])
-model = tamis.OnlineGroupLassoClassifier(groups=groups, alpha=alpha)
+model = tamis.OnlineGroupLassoClassifier(feature_groups=groups, alpha=alpha)
 for k, chunk in enumerate(tamis.open_rows(path, n_features=d, zero_based=False)):
     model.partial_fit(chunk.X, chunk.targets, classes=[-1, 1])
     if k == 0:  # the groups are made, all code is there: the peak begins anew

@@ -72,7 +72,7 @@ def sieve_walk(work: Workload):
 def pass_table(quick: bool) -> tuple[Table, list[Goal]]:
     """Nanoseconds per visited nonzero of one path's pass."""
     work = make("rcv1-like", quick)
-    plain = _passes(OnlineClassifier, work, penalty=None, step="constant", eta=0.5)
+    plain = _passes(OnlineClassifier, work, penalty=None, learning_rate="constant", eta=0.5)
     wild = _passes(StabilizedSGDClassifier, work, n_paths=16, burn_in=100.0)
     voting = _passes(StabilizedSGDClassifier, work, n_paths=16, purge=0.0, first=2)
     named = {

@@ -63,7 +63,7 @@ def test_published_rda_constants_empty_the_model_on_unit_rows():
 @pytest.mark.parametrize("rho", [0.0, 0.02])
 def test_the_composed_model_makes_rda(rho):
     composed = OnlineRegressor(
-        rule=DualAveraging(rho), penalty=L1(0.05), step=InverseSqrt(0.25, 1.0), **ONCE
+        optimizer=DualAveraging(rho), penalty=L1(0.05), learning_rate=InverseSqrt(0.25, 1.0), **ONCE
     ).fit(X, X[:, 0])
     recipe = RDARegressor(alpha=0.05, eta=0.25, fading_threshold=rho, **ONCE).fit(X, X[:, 0])
     assert np.array_equal(composed.coef_, recipe.coef_)
@@ -98,7 +98,9 @@ def test_first_steps_of_adaptive_rates_are_at_most_eta(rule, margin):
     """
     from tamis import OnlineClassifier
 
-    model = OnlineClassifier(penalty=None, rule=rule, step=Constant(0.1), fit_intercept=False)
+    model = OnlineClassifier(
+        penalty=None, optimizer=rule, learning_rate=Constant(0.1), fit_intercept=False
+    )
     for _ in range(20):
         model.partial_fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1], classes=[0, 1])
     model.partial_fit([[margin / model.coef_[0, 0], 1.0]], [0])
@@ -112,7 +114,7 @@ def test_truncated_gradient_by_hand():
         np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0], [1.0, 1.0, 0.0]]),
         np.array([1.0, 1.0, 1.0]),
     )
-    given = {"gravity": 0.04, "burst": 2, "step": "constant", "eta": 0.5}
+    given = {"gravity": 0.04, "burst": 2, "learning_rate": "constant", "eta": 0.5}
     plain = TruncatedGradientRegressor(**given, **ONCE)
     assert plain.partial_fit(rows[:1], y[:1]).coef_ == pytest.approx([0.5, 0.0, 0.25])
     assert plain.partial_fit(rows[1:2], y[1:2]).coef_ == pytest.approx([0.42, 0.92, 0.17])
@@ -124,7 +126,7 @@ def test_gravity_is_in_units_of_the_weights():
     """No factor eta (methods/online.md, section 2.2): another step size, the same charge."""
     for eta in (0.5, 0.25):
         model = TruncatedGradientRegressor(
-            gravity=0.04, burst=1, step="constant", eta=eta, **ONCE
+            gravity=0.04, burst=1, learning_rate="constant", eta=eta, **ONCE
         ).fit([[1.0]], [1.0])
         assert model.coef_ == pytest.approx([eta - 0.04])
 
@@ -152,9 +154,9 @@ def test_growing_penalties_empty_the_model(cls):
 def test_ridge_shrinks_and_empties_nothing():
     norms = []
     for alpha in (0.0, 0.1, 1.0, 10.0):
-        model = OnlineRegressor(penalty="l2", alpha=alpha, step="constant", eta=0.05, **ONCE).fit(
-            X, X[:, 0]
-        )
+        model = OnlineRegressor(
+            penalty="l2", alpha=alpha, learning_rate="constant", eta=0.05, **ONCE
+        ).fit(X, X[:, 0])
         norms.append(np.linalg.norm(model.coef_))
         assert len(model.support_) == 6
     assert norms == sorted(norms, reverse=True)

@@ -32,7 +32,7 @@ def test_passive_aggressive_classifiers(interpreted, form, intercept, variant, r
     ).fit(form(X), Y)
     step = PassiveAggressive(C, variant)
     ours = OnlineClassifier(
-        loss="hinge", penalty=None, step=step, fit_intercept=intercept, **ONCE
+        loss="hinge", penalty=None, learning_rate=step, fit_intercept=intercept, **ONCE
     ).fit(form(X), Y)
     assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-12, abs=1e-13)
     assert ours.intercept_ == pytest.approx(theirs.intercept_, rel=1e-12, abs=1e-13)
@@ -41,7 +41,7 @@ def test_passive_aggressive_classifiers(interpreted, form, intercept, variant, r
 
 def test_passive_aggressive_by_name_is_the_first_variant(interpreted):
     by_name = OnlineClassifier(
-        loss="hinge", penalty=None, step="passive_aggressive", eta=0.3, **ONCE
+        loss="hinge", penalty=None, learning_rate="pa1", eta=0.3, **ONCE
     ).fit(X, Y)
     theirs = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=0.3, **ONCE).fit(
         X, Y
@@ -55,7 +55,10 @@ def test_passive_aggressive_regressors(interpreted, variant, rate):
         loss="epsilon_insensitive", penalty=None, learning_rate=rate, eta0=0.4, epsilon=0.2, **ONCE
     ).fit(X, REAL)
     ours = OnlineRegressor(
-        loss=EpsilonInsensitive(0.2), penalty=None, step=PassiveAggressive(0.4, variant), **ONCE
+        loss=EpsilonInsensitive(0.2),
+        penalty=None,
+        learning_rate=PassiveAggressive(0.4, variant),
+        **ONCE,
     ).fit(X, REAL)
     assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-12, abs=1e-13)
     assert ours.intercept_ == pytest.approx(theirs.intercept_, rel=1e-12, abs=1e-13)
@@ -67,9 +70,9 @@ def test_several_classes_of_passive_aggressive(interpreted):
     theirs = SGDClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta0=0.5, **ONCE).fit(
         X, three
     )
-    ours = OnlineClassifier(
-        loss="hinge", penalty=None, step="passive_aggressive", eta=0.5, **ONCE
-    ).fit(X, three)
+    ours = OnlineClassifier(loss="hinge", penalty=None, learning_rate="pa1", eta=0.5, **ONCE).fit(
+        X, three
+    )
     assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-11, abs=1e-13)
     assert ours.intercept_ == pytest.approx(theirs.intercept_, rel=1e-11, abs=1e-13)
 
@@ -89,7 +92,7 @@ def test_plain_sgd_with_a_constant_step(interpreted, loss, term, form):
         **ONCE,
     )
     ours = OnlineClassifier(
-        loss=term, penalty=None, step="constant", eta=0.07, fit_intercept=intercept, **ONCE
+        loss=term, penalty=None, learning_rate="constant", eta=0.07, fit_intercept=intercept, **ONCE
     )
     theirs.fit(form(X), Y, sample_weight=weights)
     ours.fit(form(X), Y, sample_weight=weights)
@@ -110,7 +113,9 @@ def test_plain_sgd_regression(interpreted, loss, term):
     theirs = SGDRegressor(
         loss=loss, penalty=None, learning_rate="constant", eta0=0.03, epsilon=epsilon, **ONCE
     ).fit(X, REAL)
-    ours = OnlineRegressor(loss=term, penalty=None, step="constant", eta=0.03, **ONCE).fit(X, REAL)
+    ours = OnlineRegressor(loss=term, penalty=None, learning_rate="constant", eta=0.03, **ONCE).fit(
+        X, REAL
+    )
     assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-11, abs=1e-13)
 
 
@@ -121,9 +126,9 @@ def test_averaged_sgd_is_the_mean_of_all_iterates(interpreted):
     theirs = SGDRegressor(
         penalty=None, learning_rate="constant", eta0=0.03, average=True, **ONCE
     ).fit(X, REAL)
-    ours = OnlineRegressor(penalty=None, step="constant", eta=0.03, average=True, **ONCE).fit(
-        X, REAL
-    )
+    ours = OnlineRegressor(
+        penalty=None, learning_rate="constant", eta=0.03, average=True, **ONCE
+    ).fit(X, REAL)
     assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-10, abs=1e-12)
     assert ours.intercept_ == pytest.approx(theirs.intercept_, rel=1e-10, abs=1e-12)
 
@@ -136,7 +141,13 @@ def test_small_steps_approach_ridge():
     """
     alpha = 0.1
     theirs = Ridge(alpha=alpha * 120).fit(X, REAL)
-    given = {"penalty": "l2", "alpha": alpha, "step": "inverse_time", "eta": 0.1, "random_state": 0}
+    given = {
+        "penalty": "l2",
+        "alpha": alpha,
+        "learning_rate": "inverse_time",
+        "eta": 0.1,
+        "random_state": 0,
+    }
     ours = OnlineRegressor(**given, max_iter=2000, tol=None).fit(X, REAL)
     assert ours.coef_ == pytest.approx(theirs.coef_, abs=2e-3)
     assert ours.intercept_ == pytest.approx([theirs.intercept_], abs=2e-2)
@@ -154,7 +165,7 @@ def test_fobos_approaches_the_l1_optimum():
         **L1, C=1 / (120 * alpha), solver="saga", tol=1e-10, max_iter=20000
     ).fit(X, Y)
     ours = FOBOSClassifier(
-        alpha=alpha, step="inverse_time", eta=0.5, max_iter=12000, tol=None, random_state=0
+        alpha=alpha, learning_rate="inverse_time", eta=0.5, max_iter=12000, tol=None, random_state=0
     ).fit(X, Y)
     least = objective(theirs.coef_, theirs.intercept_, alpha, Y)
     assert least - 1e-9 <= objective(ours.coef_, ours.intercept_, alpha, Y) <= least + 1e-4

@@ -68,7 +68,13 @@ def test_vowpals_l1_is_dual_averaging_with_a_constant_step(loss, eta, l1):
     X, y, _ = data()
     read, stored = vowpal(X, y, loss=loss, eta=eta, l1=l1)
     ours = OnlineClassifier(
-        loss=loss, rule="dual_averaging", step="constant", eta=eta, penalty="l1", alpha=l1, **ONCE
+        loss=loss,
+        optimizer="dual_averaging",
+        learning_rate="constant",
+        eta=eta,
+        penalty="l1",
+        alpha=l1,
+        **ONCE,
     ).fit(X, y)
     assert ours.coef_[0] == pytest.approx(read, abs=FLOAT32)
     assert np.array_equal(ours.coef_[0] != 0.0, read != 0.0)
@@ -90,8 +96,8 @@ def test_under_the_hinge_vowpal_charges_only_for_examples_it_learns_from(eta, l1
     assert read == pytest.approx(soft(raw, gravity), abs=FLOAT32)
     ours = OnlineClassifier(
         loss="hinge",
-        rule="dual_averaging",
-        step="constant",
+        optimizer="dual_averaging",
+        learning_rate="constant",
         eta=eta,
         penalty="l1",
         alpha=l1,
@@ -109,7 +115,12 @@ def test_vowpals_l1_regression_too():
     eta, l1 = 0.02, 0.2
     read, _ = vowpal(X, y, loss="squared", eta=eta, l1=l1)
     doubled = OnlineRegressor(
-        rule="dual_averaging", step="constant", eta=2 * eta, penalty="l1", alpha=l1 / 2, **ONCE
+        optimizer="dual_averaging",
+        learning_rate="constant",
+        eta=2 * eta,
+        penalty="l1",
+        alpha=l1 / 2,
+        **ONCE,
     ).fit(X, y)
     assert doubled.coef_ == pytest.approx(read, abs=FLOAT32)
     assert 0 < np.count_nonzero(read) < P
@@ -119,9 +130,11 @@ def test_vowpals_l1_regression_too():
 def test_vowpals_l1_is_not_truncated_gradient_as_published(loss, eta, l1):
     X, y, _ = data()
     read, _ = vowpal(X, y, loss=loss, eta=eta, l1=l1)
-    fobos = FOBOSClassifier(loss=loss, step="constant", eta=eta, alpha=l1, **ONCE).fit(X, y)
+    fobos = FOBOSClassifier(loss=loss, learning_rate="constant", eta=eta, alpha=l1, **ONCE).fit(
+        X, y
+    )
     truncated = TruncatedGradientClassifier(
-        loss=loss, step="constant", eta=eta, gravity=eta * l1, burst=1, **ONCE
+        loss=loss, learning_rate="constant", eta=eta, gravity=eta * l1, burst=1, **ONCE
     ).fit(X, y)
     assert truncated.coef_ == pytest.approx(fobos.coef_, rel=1e-12)  # with K = 1 they are one
     assert np.abs(fobos.coef_[0] - read).max() > 0.01
@@ -133,7 +146,7 @@ def test_vowpal_charges_a_feature_for_the_examples_before_its_first():
     """
     X, y = np.eye(P), np.where(np.arange(P) % 2, 1, -1)
     read, _ = vowpal(X, y, loss="logistic", eta=0.5, l1=0.02)
-    fobos = FOBOSClassifier(step="constant", eta=0.5, alpha=0.02, **ONCE).fit(X, y)
+    fobos = FOBOSClassifier(learning_rate="constant", eta=0.5, alpha=0.02, **ONCE).fit(X, y)
     late = 0.5 * 0.02 * np.arange(P)
     assert np.abs(fobos.coef_[0]) - np.abs(read) == pytest.approx(
         np.minimum(late, np.abs(fobos.coef_[0])), abs=FLOAT32
@@ -144,5 +157,7 @@ def test_vowpal_charges_a_feature_for_the_examples_before_its_first():
 def test_without_l1_they_are_one_sgd(loss):
     X, y, _ = data()
     read, _ = vowpal(X, y, loss=loss, eta=0.1, l1=0.0)
-    ours = OnlineClassifier(loss=loss, penalty=None, step="constant", eta=0.1, **ONCE).fit(X, y)
+    ours = OnlineClassifier(loss=loss, penalty=None, learning_rate="constant", eta=0.1, **ONCE).fit(
+        X, y
+    )
     assert ours.coef_[0] == pytest.approx(read, abs=FLOAT32)

@@ -254,7 +254,7 @@ def selected():
 
 
 def grouped():
-    model = GroupLassoClassifierCV(groups=np.arange(12) // 3, alphas=4, cv=3, n_jobs=2)
+    model = GroupLassoClassifierCV(feature_groups=np.arange(12) // 3, alphas=4, cv=3, n_jobs=2)
     return model.fit(X[:, :12].toarray(), Y).cv_results_["split_test_loss"]
 
 

@@ -160,7 +160,7 @@ def test_a_step_is_the_sum_of_all_gradients(monkeypatch):
         (RDAClassifier(), Y),
         (RDAClassifier(class_weight="balanced", loss="hinge"), Y),
         (RDAClassifier(), np.arange(300) % 3),
-        (OnlineClassifier(rule="dual_averaging"), Y),
+        (OnlineClassifier(optimizer="dual_averaging"), Y),
         (RDARegressor(), TARGETS),
     ],
 )

@@ -79,7 +79,7 @@ def test_rows_too_long_to_keep_their_weights_leave_the_same_bits(cls, outputs, m
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"average": True}, {"loss": "hinge", "penalty": None, "step": "passive_aggressive"}],
+    [{"average": True}, {"loss": "hinge", "penalty": None, "learning_rate": "pa1"}],
     ids=repr,
 )
 def test_settings_beyond_the_recipes(parameters, monkeypatch):

@@ -86,7 +86,7 @@ def test_warnings_point_at_the_line_of_the_user(interpreted):
 
 
 def test_divergence_is_an_error_that_says_what_to_do(interpreted):
-    model = OnlineRegressor(penalty=None, step="constant", eta=1e6, max_iter=50)
+    model = OnlineRegressor(penalty=None, learning_rate="constant", eta=1e6, max_iter=50)
     with (
         np.errstate(all="ignore"),
         pytest.raises(FloatingPointError, match=r"steps are too long.*eta='auto'"),
@@ -236,7 +236,9 @@ def test_probabilities_exist_only_for_the_logistic_loss(cls):
 
 
 def test_probabilities_of_far_scores_and_of_labels(interpreted):
-    model = quiet(one_pass(OnlineClassifier, penalty=None, step="constant", eta=1e3).fit, X, Y)
+    model = quiet(
+        one_pass(OnlineClassifier, penalty=None, learning_rate="constant", eta=1e3).fit, X, Y
+    )
     for P in (
         model.predict_proba(1e6 * X),
         quiet(one_pass(OnlineClassifier).fit, X, np.c_[Y, 1 - Y]).predict_proba(X),

@@ -46,7 +46,7 @@ def test_new_columns_are_as_if_they_had_been_there(cls):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"average": True}, {"rule": "adagrad"}, {"penalty": "elasticnet", "alpha": 0.05}],
+    [{"average": True}, {"optimizer": "adagrad"}, {"penalty": "elasticnet", "alpha": 0.05}],
     ids=repr,
 )
 @pytest.mark.parametrize("many", [False, True], ids=["one", "many"])
@@ -126,7 +126,12 @@ def test_every_class_keeps_its_scores_when_others_come(interpreted, rule, names)
     class is seen.
     """
     model = OnlineClassifier(
-        grow=True, rule=rule, penalty=None, step="constant", eta=0.3, fit_intercept=False
+        grow=True,
+        optimizer=rule,
+        penalty=None,
+        learning_rate="constant",
+        eta=0.3,
+        fit_intercept=False,
     )
     values = np.array(names)
     for count, more in ((1, 2), (2, 3), (3, 5)):
@@ -147,7 +152,7 @@ def test_a_class_that_comes_first_turns_the_model_round(interpreted, rule, avera
     """Learning [1], then meeting 0, is learning with both named from the start: class 1 was on the
     negative side.
     """
-    given = {"rule": rule, "average": average}
+    given = {"optimizer": rule, "average": average}
     late = OnlineClassifier(grow=True, **given)
     quiet(late.partial_fit, X[:10], np.ones(10, dtype=int))
     quiet(late.partial_fit, X[10:], Y[10:])

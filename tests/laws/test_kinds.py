@@ -61,7 +61,7 @@ CHOICES = [
     *((tamis.TriClassSVC, {"kernel": kernel}) for kernel in ("rbf", "poly", inner)),
     *(
         (tamis.GMKLClassifier, {"kernels": kernels})
-        for kernels in ([inner], tamis.kernel_dictionary(X, groups=[[0, 1], [2, 5]]))
+        for kernels in ([inner], tamis.kernel_dictionary(X, feature_groups=[[0, 1], [2, 5]]))
     ),
     *((tamis.BCWClassifier, {"solver": solver}) for solver in ("cholesky", "kernel", "raw")),
     *((tamis.RobustSVC, {"uncertainty": kind, "radius": 1}) for kind in ("deletion", "ellipsoid")),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from registry import LOSSES
 
-from tamis.terms.learning_rates import STEPS
+from tamis.terms.learning_rates import LEARNING_RATES
 from tamis.terms.methods import depends_on_row, gradient_and_log_terms, gradient_at_zero
 
 pytestmark = pytest.mark.quick
@@ -140,7 +140,7 @@ def test_slope_and_value_together_are_slope_and_value(loss):
             assert factor >= 1.0
 
 
-@pytest.mark.parametrize("step", STEPS.values(), ids=repr)
+@pytest.mark.parametrize("step", LEARNING_RATES.values(), ids=repr)
 def test_a_step_that_does_not_wait_needs_no_row(step):
     sizes = {step.step_size(7.0, loss, square) for loss in (0.0, 2.0) for square in (0.5, 3.0)}
     assert (len(sizes) > 1) == depends_on_row(step)

@@ -91,7 +91,7 @@ def test_hinge_of_an_integer_is_the_same_term_and_the_same_type_of_numbers():
     assert hash(Hinge(1)) == hash(Hinge(1.0))
     assert [type(v) for v in term] == [float]
     assert [type(v) for v in as_floats(Hinge(np.float32(0.5)))] == [float]
-    inner = as_floats(Averaged(Descent(2, True))).rule
+    inner = as_floats(Averaged(Descent(2, True))).optimizer
     assert [type(v) for v in inner] == [float, float]
 
 

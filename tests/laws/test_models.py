@@ -234,10 +234,10 @@ def test_several_targets_are_separate_regressions(cls):
 @pytest.mark.parametrize(
     "parameters",
     [
-        {"rule": "descent"},
-        {"rule": "dual_averaging"},
-        {"rule": "ftrl"},
-        {"rule": "adagrad"},
+        {"optimizer": "descent"},
+        {"optimizer": "dual_averaging"},
+        {"optimizer": "ftrl"},
+        {"optimizer": "adagrad"},
         {"average": True},
     ],
     ids=repr,

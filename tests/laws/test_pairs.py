@@ -30,38 +30,41 @@ from tamis.terms import (
 X = tiny.matrix()
 Y = (tiny.signs(X) > 0).astype(int)
 INVALID = [
-    ({"rule": "adagrad", "penalty": "l2"}, "AdaGrad.* does not go with Ridge.*ledger cannot hold"),
-    ({"rule": "adagrad", "penalty": "elasticnet"}, "AdaGrad.* does not go with ElasticNet"),
-    ({"rule": AdaGrad(0.1), "penalty": Ridge(0.1)}, "AdaGrad.* does not go with Ridge"),
     (
-        {"rule": "ftrl", "penalty": "l2", "average": True},
+        {"optimizer": "adagrad", "penalty": "l2"},
+        "AdaGrad.* does not go with Ridge.*ledger cannot hold",
+    ),
+    ({"optimizer": "adagrad", "penalty": "elasticnet"}, "AdaGrad.* does not go with ElasticNet"),
+    ({"optimizer": AdaGrad(0.1), "penalty": Ridge(0.1)}, "AdaGrad.* does not go with Ridge"),
+    (
+        {"optimizer": "ftrl", "penalty": "l2", "average": True},
         "FTRL.* does not go with Ridge.* and average=True.*lazily",
     ),
     (
-        {"rule": FTRL(1.0), "penalty": ElasticNet(), "average": True},
+        {"optimizer": FTRL(1.0), "penalty": ElasticNet(), "average": True},
         "FTRL.* does not go with ElasticNet",
     ),
-    ({"rule": CappedDescent(), "penalty": "l2"}, "theta spares large weights"),
-    ({"step": "passive_aggressive"}, "passive-aggressive steps need a loss of slope 1 or 0"),
-    ({"step": "passive_aggressive", "loss": "hinge"}, "no common schedule for L1"),
+    ({"optimizer": CappedDescent(), "penalty": "l2"}, "theta spares large weights"),
+    ({"learning_rate": "pa1"}, "passive-aggressive steps need a loss of slope 1 or 0"),
+    ({"learning_rate": "pa1", "loss": "hinge"}, "no common schedule for L1"),
     (
-        {"step": "passive_aggressive", "loss": "hinge", "penalty": None, "rule": "ftrl"},
+        {"learning_rate": "pa1", "loss": "hinge", "penalty": None, "optimizer": "ftrl"},
         "no common schedule.* and FTRL",
     ),
     (
-        {"step": "passive_aggressive", "loss": "squared_hinge", "penalty": None},
+        {"learning_rate": "pa1", "loss": "squared_hinge", "penalty": None},
         "passive-aggressive steps need a loss",
     ),
-    ({"step": Constant(0.1), "eta": 0.5}, "has a size of its own"),
+    ({"learning_rate": Constant(0.1), "eta": 0.5}, "has a size of its own"),
     ({"loss": "hinges"}, "'loss' parameter must be one of"),
     ({"penalty": "l3"}, "'penalty' parameter must be one of"),
-    ({"rule": "descend"}, "'rule' parameter must be one of"),
-    ({"step": "invscaling"}, "'step' parameter must be one of"),
-    ({"rule": Hinge()}, "cannot serve as rule: it lacks the methods current_weight"),
+    ({"optimizer": "descend"}, "'optimizer' parameter must be one of"),
+    ({"learning_rate": "invscaling"}, "'learning_rate' parameter must be one of"),
+    ({"optimizer": Hinge()}, "cannot serve as optimizer: it lacks the methods current_weight"),
     ({"penalty": Hinge()}, "cannot serve as penalty: it lacks the methods prox"),
     ({"loss": L1()}, "cannot serve as loss: it lacks the methods gradient, hessian_bound"),
     ({"loss": 0.5}, "'loss' parameter must be a name .* or a term"),
-    ({"step": 0.1}, "'step' parameter must be a name .* or a term"),
+    ({"learning_rate": 0.1}, "'learning_rate' parameter must be a name .* or a term"),
     ({"penalty": 1e-4}, "'penalty' parameter must be a name .* or a term"),
 ]
 
@@ -114,18 +117,23 @@ def test_bad_parameters_of_recipes(cls, parameters, reason):
         {"penalty": "l2"},
         {"penalty": "ridge"},
         {"penalty": "elasticnet", "l1_ratio": 0.3},
-        {"penalty": L1(1e-3), "rule": AdaGrad(0.1), "average": True},
-        {"penalty": None, "loss": "hinge", "step": "passive_aggressive"},
+        {"penalty": L1(1e-3), "optimizer": AdaGrad(0.1), "average": True},
+        {"penalty": None, "loss": "hinge", "learning_rate": "pa1"},
         {
             "penalty": None,
             "loss": "hinge",
-            "step": PassiveAggressive(0.5, 2),
+            "learning_rate": PassiveAggressive(0.5, 2),
             "average": True,
             "positive": True,
         },
-        {"penalty": "l1", "rule": CappedDescent(5, 1, 0), "alpha": 1e-3},
-        {"loss": "squared_error", "rule": "dual_averaging", "step": "constant", "eta": 0.05},
-        {"loss": "huber", "rule": Descent(3, 1), "step": "inverse_time"},
+        {"penalty": "l1", "optimizer": CappedDescent(5, 1, 0), "alpha": 1e-3},
+        {
+            "loss": "squared_error",
+            "optimizer": "dual_averaging",
+            "learning_rate": "constant",
+            "eta": 0.05,
+        },
+        {"loss": "huber", "optimizer": Descent(3, 1), "learning_rate": "inverse_time"},
     ],
     ids=repr,
 )
@@ -162,5 +170,5 @@ def test_every_regressor_takes_every_loss_of_the_residual(interpreted, cls, loss
 
 
 def test_averaging_is_a_parameter_not_a_rule():
-    with pytest.raises(TypeError, match=r"Averaged.* cannot serve as rule"):
-        OnlineClassifier(rule=Averaged(Descent())).fit(X, Y)
+    with pytest.raises(TypeError, match=r"Averaged.* cannot serve as optimizer"):
+        OnlineClassifier(optimizer=Averaged(Descent())).fit(X, Y)

@@ -61,15 +61,18 @@ SETTINGS = [
     (OnlineClassifier, {"average": True}),
     (OnlineClassifier, {"average": True, "penalty": "elasticnet", "alpha": 0.05, "eta": 0.3}),
     (OnlineClassifier, {"positive": True, "alpha": 0.02}),
-    (OnlineClassifier, {"penalty": None, "loss": "hinge", "step": "passive_aggressive"}),
-    (OnlineClassifier, {"rule": "adagrad", "average": True}),
-    (OnlineClassifier, {"fit_intercept": False, "step": "constant", "penalty": "l2", "alpha": 0.1}),
+    (OnlineClassifier, {"penalty": None, "loss": "hinge", "learning_rate": "pa1"}),
+    (OnlineClassifier, {"optimizer": "adagrad", "average": True}),
+    (
+        OnlineClassifier,
+        {"fit_intercept": False, "learning_rate": "constant", "penalty": "l2", "alpha": 0.1},
+    ),
     (TruncatedGradientClassifier, {"gravity": 0.02, "burst": 3, "theta": 0.5}),
     (TruncatedGradientClassifier, {"burst": 7, "average": True}),
     (RDAClassifier, {"fading_threshold": 0.01, "eta": 0.5, "alpha": 0.01}),
     (FTRLClassifier, {"l1_ratio": 0.5, "beta": 0.5, "positive": True}),
     (OnlineRegressor, {"loss": "huber", "average": True}),
-    (OnlineRegressor, {"loss": "epsilon_insensitive", "rule": "dual_averaging"}),
+    (OnlineRegressor, {"loss": "epsilon_insensitive", "optimizer": "dual_averaging"}),
 ]
 
 
@@ -225,7 +228,7 @@ def test_no_weight_shows_an_unpaid_debt(interpreted):
     rows = np.zeros((60, 3))
     rows[0], rows[1:, 1] = [1.0, 0.0, 0.0], 1.0
     y = np.arange(60) % 2
-    model = FOBOSClassifier(alpha=0.05, eta=0.1, step="constant", fit_intercept=False)
+    model = FOBOSClassifier(alpha=0.05, eta=0.1, learning_rate="constant", fit_intercept=False)
     sizes = []
     for i in range(60):
         quiet(model.partial_fit, rows[i : i + 1], y[i : i + 1], classes=[0, 1])

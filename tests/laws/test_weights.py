@@ -18,10 +18,10 @@ KEPT = W > 0
 SETTINGS = [
     {"average": True},
     {"penalty": "elasticnet", "alpha": 0.05, "average": True},
-    {"rule": "dual_averaging"},
-    {"rule": "adagrad"},
-    {"rule": "ftrl", "penalty": "l2"},
-    {"penalty": None, "loss": "hinge", "step": "passive_aggressive"},
+    {"optimizer": "dual_averaging"},
+    {"optimizer": "adagrad"},
+    {"optimizer": "ftrl", "penalty": "l2"},
+    {"penalty": None, "loss": "hinge", "learning_rate": "pa1"},
 ]
 
 
@@ -107,7 +107,7 @@ def test_a_weight_multiplies_the_slope(interpreted):
     """
     row, y = np.array([[1.0, -2.0, 0.0]]), [1.5]
     for weight in (0.5, 1.0, 3.0):
-        model = OnlineRegressor(penalty=None, step="constant", eta=0.1).partial_fit(
+        model = OnlineRegressor(penalty=None, learning_rate="constant", eta=0.1).partial_fit(
             row, y, sample_weight=[weight]
         )
         assert model.coef_ == pytest.approx(weight * 0.1 * 1.5 * row[0])
@@ -116,7 +116,9 @@ def test_a_weight_multiplies_the_slope(interpreted):
 
 def test_a_weight_does_not_multiply_the_penalty_or_the_clock(interpreted):
     row = np.array([[1.0, -2.0, 0.0]])
-    model = OnlineRegressor(penalty="l1", alpha=0.2, step="constant", eta=0.1, fit_intercept=False)
+    model = OnlineRegressor(
+        penalty="l1", alpha=0.2, learning_rate="constant", eta=0.1, fit_intercept=False
+    )
     model.partial_fit(row, [1.5], sample_weight=[3.0])
     assert model.coef_ == pytest.approx([0.45 - 0.02, -0.9 + 0.02, 0.0])
     assert model.t_ == 1
@@ -127,7 +129,7 @@ def test_an_integer_weight_is_one_step_of_that_many_slopes(interpreted):
     fail.
     """
     y = targets(OnlineClassifier(), False)
-    plain = {"penalty": None, "step": "constant", "eta": 0.1, "loss": "squared_error"}
+    plain = {"penalty": None, "learning_rate": "constant", "eta": 0.1, "loss": "squared_error"}
     weighed = quiet(one_pass(OnlineClassifier, **plain).fit, X, y, sample_weight=np.full(N, 2))
     longer = quiet(one_pass(OnlineClassifier, **{**plain, "eta": 0.2}).fit, X, y)
     assert weighed.coef_ == pytest.approx(longer.coef_, rel=1e-12)

@@ -59,16 +59,20 @@ FURTHER: dict[str, list[dict]] = {
         {"kernels": [np.eye(N), np.ones((N, N))]},
     ],
     "GMKLRegressor": [{"max_rows": 20, "n_components": 10}],
-    "GroupLassoClassifier": [{"warm_start": True, "groups": [0, 0, 1, 1, 2, 2], "l1_ratio": 0.3}],
+    "GroupLassoClassifier": [
+        {"warm_start": True, "feature_groups": [0, 0, 1, 1, 2, 2], "l1_ratio": 0.3}
+    ],
     "GroupLassoRegressor": [{"warm_start": True}],
     "LowRankClassifier": [{"dtype": "float32"}],
     "LowRankFactorization": [{"dtype": "float32"}],
     "LowRankLasso": [{"radius": np.inf}],
     "OnlineClassifier": [
-        {"rule": "adagrad"},
-        {"step": "passive_aggressive", "penalty": None, "loss": "hinge"},
+        {"optimizer": "adagrad"},
+        {"learning_rate": "pa1", "penalty": None, "loss": "hinge"},
     ],
-    "OnlineGroupLassoClassifier": [{"groups": [[0, 1, 2], [2, 3], [4, 5]], "l1_ratio": 0.5}],
+    "OnlineGroupLassoClassifier": [
+        {"feature_groups": [[0, 1, 2], [2, 3], [4, 5]], "l1_ratio": 0.5}
+    ],
     "OnlineMultiTaskRegressor": [{"penalty": "shared+sparse", "protocol": "stream"}],
     "RobustSVC": [{"uncertainty": "ellipsoid"}],
     "SDistClassifier": [{"max_order": 2, "rule": "margin"}],

@@ -40,7 +40,7 @@ def test_users_terms(toy, tmp_path):
     path, written = tmp_path / "m", steep(2)
     save(toy(loss=Averaged(written(0.5))), path)
     assert load(path, terms=[written, steep(3)]).loss == Averaged(written(0.5))
-    assert type(load(path, terms=[written, Hinge]).loss.rule) is written
+    assert type(load(path, terms=[written, Hinge]).loss.optimizer) is written
     with pytest.raises(
         ModelFileError,
         match=r"defined outside tamis. Pass its class: load\(path, terms=\[Steep\]\)",
@@ -73,7 +73,7 @@ def test_table_of_terms_is_complete():
         line
         for file in home.glob("*.py")
         for line in file.read_text().splitlines()
-        if line.startswith("@term")
+        if line.strip() == "@term"
     ]
     assert len(found) == len(table), "two terms of tamis share a name"
 

@@ -219,7 +219,7 @@ def test_threads_lose_no_row():
 
 
 def test_divergence_is_an_error():
-    steps = {"eta": 1e6, "step": "constant", "penalty": None}
+    steps = {"eta": 1e6, "learning_rate": "constant", "penalty": None}
     service = tamis.live(tamis.OnlineRegressor(**steps), n_features=2)
 
     def diverge():

@@ -37,13 +37,13 @@ def methods(loss: str, large: bool = False) -> dict[str, Method]:
     """All methods for a loss; on large sets with every second value of each list."""
     passes = {"max_iter": PASSES, "tol": None}
     alphas = [3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
-    descent = {"penalty": None, "loss": loss, "step": "inverse_sqrt", **passes}
+    descent = {"penalty": None, "loss": loss, "learning_rate": "inverse_sqrt", **passes}
     found = {
         "SGD": Method(
             OnlineClassifier(**descent), {"eta": [0.5, 1.0, 4.0, 16.0], "max_iter": [5, 20]}
         ),
         "truncated gradient": Method(
-            TruncatedGradientClassifier(loss=loss, step="constant", **passes),
+            TruncatedGradientClassifier(loss=loss, learning_rate="constant", **passes),
             {"gravity": [3e-5, 1e-4, 3e-4, 1e-3, 3e-3], "eta": [0.1, 0.5, 2.0]},
         ),
         "FOBOS": Method(FOBOSClassifier(loss=loss, **passes), {"alpha": alphas, "eta": [1.0, 4.0]}),

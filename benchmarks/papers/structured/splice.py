@@ -63,7 +63,7 @@ def penalty_of(name: str, labels) -> dict:
 def walked(name: str, X, y, labels, top: float, gamma: float) -> list:
     """Online models along the path."""
     given = {
-        "groups": labels,
+        "feature_groups": labels,
         "eta": 1.0 / gamma,
         "max_iter": PASSES,
         "tol": None,
@@ -77,7 +77,7 @@ def walked(name: str, X, y, labels, top: float, gamma: float) -> list:
 
 def solved(name: str, X, y, labels) -> list:
     """Batch models along the path."""
-    given = {"groups": labels, **penalty_of(name, labels)}
+    given = {"feature_groups": labels, **penalty_of(name, labels)}
     top = strongest(name, X, y, labels)
     return [
         GroupLassoClassifier(alpha=fraction * top, **given).fit(X, y) for fraction in BATCH_PATH
@@ -87,7 +87,7 @@ def solved(name: str, X, y, labels) -> list:
 def strongest(name: str, X, y, labels) -> float:
     """The smallest strength that keeps nothing."""
     return (
-        GroupLassoClassifier(groups=labels, alpha=1e9, **penalty_of(name, labels))
+        GroupLassoClassifier(feature_groups=labels, alpha=1e9, **penalty_of(name, labels))
         .fit(X, y)
         .alpha_max_
     )

@@ -72,7 +72,7 @@ def strongest(X, y, penalty: dict) -> float:
 def fitted(method: Method, X, y, fraction: float, rho: float, seed: int = 0):
     """A model at a fraction of its own strongest penalty on these rows."""
     given = {
-        "groups": GROUPS,
+        "feature_groups": GROUPS,
         "alpha": fraction * strongest(X, y, method.penalty),
         "fit_intercept": False,
         **method.penalty,

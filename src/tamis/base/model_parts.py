@@ -5,7 +5,7 @@ import math
 from sklearn.base import is_regressor
 
 from tamis.base.parameters import take_term
-from tamis.terms.learning_rates import STEPS, PassiveAggressive
+from tamis.terms.learning_rates import LEARNING_RATES, PassiveAggressive
 from tamis.terms.losses import LOSSES
 from tamis.terms.optimizers import Averaged
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
@@ -52,12 +52,15 @@ def penalty_of(alpha, l1_ratio: float, positive: bool):
     return (Ridge(l2, sign) if l2 or positive else Free()), automatic
 
 
-def step_of(step, eta, automatic_eta: float):
-    """Step term and whether its size is automatic."""
-    given = take_term("step", step, STEPS, ("step_size",))
-    if not isinstance(step, str):
+def learning_rate_of(learning_rate, eta, automatic_eta: float):
+    """Learning rate and whether its size is automatic."""
+    given = take_term("learning_rate", learning_rate, LEARNING_RATES, ("step_size",))
+    if not isinstance(learning_rate, str):
         if not isinstance(eta, str):
-            raise ValueError(f"step={step!r} has a size of its own; leave eta at 'auto' beside it.")
+            raise ValueError(
+                f"learning_rate={learning_rate!r} has a size of its own; leave eta at 'auto' "
+                "beside it."
+            )
         return given, False
     if isinstance(given, PassiveAggressive):
         return (given if isinstance(eta, str) else given._replace(C=float(eta))), False
@@ -65,25 +68,25 @@ def step_of(step, eta, automatic_eta: float):
     return given._replace(eta=automatic_eta if automatic else float(eta)), automatic
 
 
-def pair(model, loss, penalty, rule, step):
+def pair(model, loss, penalty, optimizer, learning_rate):
     """The terms as the loops take them, or an error that says what is missing."""
     name = type(model).__name__
-    objection = rule.objection(penalty, model.average)
+    objection = optimizer.objection(penalty, model.average)
     if objection:
         raise ValueError(
-            f"{name}: {rule!r} does not go with "
+            f"{name}: {optimizer!r} does not go with "
             f"{penalty!r}{' and average=True' if model.average else ''}: {objection}."
         )
-    if isinstance(step, PassiveAggressive):
+    if isinstance(learning_rate, PassiveAggressive):
         if not math.isinf(loss.hessian_bound()):
             raise ValueError(
                 f"{name}: passive-aggressive steps need a loss of slope 1 or 0 (hinge, "
                 f"epsilon_insensitive). Got {loss!r}."
             )
-        if penalty.rates() != (0.0, 0.0) or not rule.takes_any_step():
+        if penalty.rates() != (0.0, 0.0) or not optimizer.takes_any_step():
             raise ValueError(
                 f"{name}: passive-aggressive steps depend on the loss of each row, so they set no "
-                f"common schedule for {penalty!r} and {rule!r}. "
-                "Use penalty=None with rule='descent', or another step."
+                f"common schedule for {penalty!r} and {optimizer!r}. "
+                "Use penalty=None with optimizer='descent', or another step."
             )
-    return loss, penalty, Averaged(rule) if model.average else rule, step
+    return loss, penalty, Averaged(optimizer) if model.average else optimizer, learning_rate

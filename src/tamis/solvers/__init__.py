@@ -1,10 +1,10 @@
-"""Strategies that more than one method uses.
+"""Solvers that more than one method uses.
 
-- `first_order/`: the online pass of every loss, penalty, rule and step;
-- `online_blocks/`: lazy online learning of blocks of weights;
-- `block_descent/`: batch solver of block penalties, with screening and a certified gap;
-- `support_vector/`: the dual of support vector machines;
-- `pairing.py`: parameters into terms, and which terms go together; `selection.py`: the
-  one-standard-error rule; `mercer.py`, `neighbours.py`, `standard.py`: kernels, nearest rows,
-  columns in standard units; `sigmoid.py`, `calibrated.py`: probabilities from scores.
+- `first_order/`: the online pass of every loss, penalty, optimizer and learning rate;
+- `second_order/`: online learning with a confidence for each weight;
+- `online_groups/`: lazy online learning of groups of weights;
+- `path/`: batch solver of group penalties, with screening and a certified gap;
+- `svm_dual/`: the dual of support vector machines;
+- `selection.py`: the one-standard-error rule; `kernels.py`, `neighbors.py`, `standard.py`:
+  kernels, nearest rows, columns in standard units; `calibration.py`: probabilities from scores.
 """

@@ -1,4 +1,6 @@
-"""The mathematics: losses, penalties, steps, rules and gains, as terms that loops accept."""
+"""The mathematics: losses, penalties, optimizers, learning rates and confidence updates, as terms
+that compiled loops accept.
+"""
 
 from tamis.numerics.numba import term
 from tamis.terms.confidence_updates import (

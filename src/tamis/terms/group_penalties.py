@@ -120,10 +120,10 @@ class SparseGroup(NamedTuple):
                 return alpha
             if weight == 0.0:
                 return alpha + largest / l1_weight if l1_weight > 0.0 else math.inf
-            step = (norm - alpha * weight) / (l1_weight * total / norm + weight)
-            if step <= 1e-16 * alpha:
+            learning_rate = (norm - alpha * weight) / (l1_weight * total / norm + weight)
+            if learning_rate <= 1e-16 * alpha:
                 return alpha
-            alpha += step
+            alpha += learning_rate
         return alpha
 
     def subdiff_distance(self, w, gradient, weight, l1_weight):

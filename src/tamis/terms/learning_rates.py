@@ -62,9 +62,10 @@ class PassiveAggressive(NamedTuple):
         return min(self.C, loss / sqnorm) if self.variant == 1.0 else loss / sqnorm
 
 
-STEPS = {
+LEARNING_RATES = {
     "constant": Constant(),
     "inverse_sqrt": InverseSqrt(),
     "inverse_time": InverseTime(),
-    "passive_aggressive": PassiveAggressive(),
+    "pa1": PassiveAggressive(),
+    "pa2": PassiveAggressive(variant=2.0),
 }

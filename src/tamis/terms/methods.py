@@ -69,11 +69,11 @@ def hessian_bound(self):
 
 
 @term_method
-def prox(self, v, step, *group):
+def prox(self, v, learning_rate, *group):
     """Minimiser of ``0.5 * (w - v)**2 + step * penalty(w)``. Of a group, whose penalty also takes
     `weight`, `l1_weight` and `out`, it is written into `out`.
     """
-    return self.prox(v, step, *group)
+    return self.prox(v, learning_rate, *group)
 
 
 @term_method

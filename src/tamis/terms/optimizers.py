@@ -349,7 +349,7 @@ class AdaGrad(NamedTuple):
                 "a ridge would divide each coordinate by another number at each step, which the "
                 "common lazy state cannot hold"
             )
-            return why + "; use rule='ftrl' or 'descent'"
+            return why + "; use optimizer='ftrl' or 'descent'"
         return ""
 
     def current_weight(self, state, penalty, cell, lazy):
@@ -409,63 +409,63 @@ class Averaged(NamedTuple):
     that leaves the support starts again from nothing.
     """
 
-    rule: Any  # a rule
+    optimizer: Any
 
     def columns(self):
-        return self.rule.columns() + 1
+        return self.optimizer.columns() + 1
 
     def adapts(self):
-        return self.rule.adapts()
+        return self.optimizer.adapts()
 
     def takes_any_step(self):
-        return self.rule.takes_any_step()
+        return self.optimizer.takes_any_step()
 
     def signs(self, sign):
-        return *self.rule.signs(sign), sign
+        return *self.optimizer.signs(sign), sign
 
     def objection(self, penalty, averaged):
-        return self.rule.objection(penalty, True)
+        return self.optimizer.objection(penalty, True)
 
     def current_weight(self, state, penalty, cell, lazy):
-        return current_weight(self.rule, state, penalty, cell, lazy)
+        return current_weight(self.optimizer, state, penalty, cell, lazy)
 
     def apply_gradient(self, state, penalty, cell, weight, s, x, pace, lazy):
-        c0, d0 = affine_weight(self.rule, state, penalty, cell, lazy)
-        apply_gradient(self.rule, state, penalty, cell, weight, s, x, pace, lazy)
-        c1, d1 = affine_weight(self.rule, state, penalty, cell, lazy)
+        c0, d0 = affine_weight(self.optimizer, state, penalty, cell, lazy)
+        apply_gradient(self.optimizer, state, penalty, cell, weight, s, x, pace, lazy)
+        c1, d1 = affine_weight(self.optimizer, state, penalty, cell, lazy)
         paid = 0.0 if c0 == 0.0 else state[state.shape[0] - 1, cell]
         state[state.shape[0] - 1, cell] = (
             paid + (c1 - c0) * lazy.sum_scales - (d1 - d0) * lazy.sum_scaled_l1
         )
 
     def caches_weights(self):
-        return caches_weights(self.rule)
+        return caches_weights(self.optimizer)
 
     def charge_step(self, penalty, eta, lazy, penalty_scales):
-        return charge_step(self.rule, penalty, eta, lazy, penalty_scales)
+        return charge_step(self.optimizer, penalty, eta, lazy, penalty_scales)
 
     def flush_urgency(self):
         # A sum over steps is a difference of numbers that grow as 1 / scale: flushed at a scale of
         # 1e-3 it loses three digits, at 1e-60 all.
-        return flush_urgency(self.rule) * 1e57
+        return flush_urgency(self.optimizer) * 1e57
 
     def flush_cell(self, state, penalty, cell, lazy):
-        c0, d0 = affine_weight(self.rule, state, penalty, cell, lazy)
-        flush_cell(self.rule, state, penalty, cell, lazy)
+        c0, d0 = affine_weight(self.optimizer, state, penalty, cell, lazy)
+        flush_cell(self.optimizer, state, penalty, cell, lazy)
         opened = LazyState(lazy.steps, 1.0, 0.0, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
-        c1, d1 = affine_weight(self.rule, state, penalty, cell, opened)
+        c1, d1 = affine_weight(self.optimizer, state, penalty, cell, opened)
         state[state.shape[0] - 1, cell] += (c1 - c0) * lazy.sum_scales - (
             d1 - d0
         ) * lazy.sum_scaled_l1
 
     def step_scale(self, norm, gradient):
-        return step_scale(self.rule, norm, gradient)
+        return step_scale(self.optimizer, norm, gradient)
 
     def clip_step(self, eta, hessian_bound, sqnorm):
-        return clip_step(self.rule, eta, hessian_bound, sqnorm)
+        return clip_step(self.optimizer, eta, hessian_bound, sqnorm)
 
     def final_weight(self, state, penalty, cell, lazy):
-        c, d = affine_weight(self.rule, state, penalty, cell, lazy)
+        c, d = affine_weight(self.optimizer, state, penalty, cell, lazy)
         if c == 0.0:
             return 0.0
         return (
@@ -473,7 +473,7 @@ class Averaged(NamedTuple):
         ) / lazy.steps
 
 
-RULES = {
+OPTIMIZERS = {
     "descent": Descent(),
     "dual_averaging": DualAveraging(),
     "ftrl": FTRL(),

@@ -245,7 +245,7 @@ def test_paths_go_down(alphas):
 
 # ---------------------------------------------------------------------- transformer, display, files
 def test_the_transformer():
-    cut = DataThresholder(keep=0.4).fit(X)
+    cut = DataThresholder(fraction=0.4).fit(X)
     assert cut.kept_fraction_ == pytest.approx(0.4, abs=0.01)
     assert cut.dropped_ == cut.threshold_
     small = cut.transform(X)

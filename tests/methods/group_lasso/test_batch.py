@@ -57,7 +57,7 @@ def assert_optimal(model, X, y, weight, l1, tol, s=None):
     slope, free = slope_of(model, X, y, s)
     assert np.abs(free).max() < 1e-9
     coef = np.atleast_2d(model.coef_).T
-    for group in model.groups_:
+    for group in model.feature_groups_:
         g, w, a, r = slope[group], coef[group], model.alpha_ * weight(len(group)), model.alpha_ * l1
         shrunk = np.sign(g) * np.maximum(np.abs(g) - r, 0.0)
         if not w.any():
@@ -191,7 +191,9 @@ def test_overlapping_groups_are_the_duplicated_columns(data):
     np.add.at(wanted, order, copies.coef_)
     assert latent.objective_ == pytest.approx(copies.objective_, rel=1e-9)
     assert X[:, :10] @ latent.coef_ == pytest.approx(X[:, :10] @ wanted, abs=1e-5)
-    assert set(latent.support_) == {j for g in latent.group_support_ for j in latent.groups_[g]}
+    assert set(latent.support_) == {
+        j for g in latent.group_support_ for j in latent.feature_groups_[g]
+    }
     labels = y > np.median(y)
     for solver in ("blocks", "fista"):
         model = GroupLassoClassifier(groups, 0.01, solver=solver, tol=1e-10).fit(
@@ -318,7 +320,7 @@ def test_warm_start_begins_at_the_last_solution(data):
 def test_losses_with_kinks_are_refused(data, loss):
     X, y = data
     model = GroupLassoClassifier(loss=loss) if loss == "hinge" else GroupLassoRegressor(loss=loss)
-    with pytest.raises((TypeError, ValueError), match=r"kink|lacks the verb"):
+    with pytest.raises((TypeError, ValueError), match=r"kink|lacks the method"):
         model.fit(X, y > 0 if loss == "hinge" else y)
 
 
@@ -334,7 +336,7 @@ def test_column_names(data):
     X, y = data
     frame = pandas.DataFrame(X, columns=[f"{'ab'[j // 15]}_{j}" for j in range(30)])
     model = GroupLassoRegressor(["a_", "b_"], 0.1).fit(frame, y)
-    assert [len(g) for g in model.groups_] == [15, 15]
+    assert [len(g) for g in model.feature_groups_] == [15, 15]
 
 
 @pytest.mark.long

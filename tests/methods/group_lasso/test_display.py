@@ -30,7 +30,7 @@ def rows():
 
 def test_the_path_of_groups(rows):
     X, y, _ = rows
-    model = GroupLassoRegressorCV(groups=np.arange(12) // 3, alphas=8, cv=3).fit(X, y)
+    model = GroupLassoRegressorCV(feature_groups=np.arange(12) // 3, alphas=8, cv=3).fit(X, y)
     display = GroupPathDisplay.from_estimator(model, group_names=["a", "b", "c", "d"])
     path = model.path_["group_norm"]
     assert len(display.lines_) == np.count_nonzero(path.any(axis=0))

@@ -64,7 +64,13 @@ def test_lazy_is_eager(interpreted, kind, groups):
             (OnlineGroupLassoRegressor, NUMBERS) if regression else (OnlineGroupLassoClassifier, Y)
         )
         model = one_pass(
-            cls, groups=groups, alpha=0.02, eta=eta, loss=loss, fit_intercept=intercept, **kind
+            cls,
+            feature_groups=groups,
+            alpha=0.02,
+            eta=eta,
+            loss=loss,
+            fit_intercept=intercept,
+            **kind,
         )
         quiet(model.fit, X, y, sample_weight=W)
         clock = {"eta": None} if eta == "auto" else {"eta": eta, "t0": 0.0}
@@ -86,7 +92,7 @@ def test_lazy_is_eager(interpreted, kind, groups):
 def test_lazy_is_eager_for_several_classes(interpreted, kind):
     """One softmax over all classes, blocks over all of them."""
     model = quiet(
-        one_pass(OnlineGroupLassoClassifier, groups=APART, alpha=0.03, **kind).fit, X, THREE
+        one_pass(OnlineGroupLassoClassifier, feature_groups=APART, alpha=0.03, **kind).fit, X, THREE
     )
     eager = eager_of(APART, kind, 3, alpha=0.03)
     for x, code in zip(X, THREE, strict=True):
@@ -104,7 +110,9 @@ def test_lazy_is_eager_for_several_classes(interpreted, kind):
 
 def test_t0_zero_is_the_published_update(interpreted):
     """beta = sqrt(t) / eta, one row by hand and then all."""
-    model = OnlineGroupLassoRegressor(groups=[[0, 1]], alpha=0.1, eta=0.5, fit_intercept=False)
+    model = OnlineGroupLassoRegressor(
+        feature_groups=[[0, 1]], alpha=0.1, eta=0.5, fit_intercept=False
+    )
     model.partial_fit([[3.0, 4.0]], [1.0])
     # U = -(3, 4), t = 1: w = (1/2) (1 - 0.1 sqrt(2) / 5) (3, 4)
     assert model.coef_ == pytest.approx(
@@ -117,7 +125,7 @@ def test_t0_zero_is_the_published_update(interpreted):
 def test_squares_do_not_drift_over_many_rows():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3000, 20)) * 10.0 ** rng.uniform(-2, 2, size=(3000, 1))
-    model = OnlineGroupLassoRegressor(groups=np.arange(20) // 5, alpha=0.01).partial_fit(
+    model = OnlineGroupLassoRegressor(feature_groups=np.arange(20) // 5, alpha=0.01).partial_fit(
         rows, rng.normal(size=3000)
     )
     engine = model._engine
@@ -131,11 +139,13 @@ def test_a_penalty_above_every_prefix_keeps_the_model_empty(interpreted):
     slopes = -0.5 * Y[:, None] * X
     means = np.cumsum(slopes, axis=0) / np.arange(1, N + 1)[:, None]
     alpha = max(np.linalg.norm(means[:, g], axis=1).max() / np.sqrt(len(g)) for g in APART)
-    model = OnlineGroupLassoClassifier(groups=APART, alpha=alpha * (1 + 1e-9), fit_intercept=False)
+    model = OnlineGroupLassoClassifier(
+        feature_groups=APART, alpha=alpha * (1 + 1e-9), fit_intercept=False
+    )
     for i in range(N):
         quiet(model.partial_fit, X[i : i + 1], Y[i : i + 1], classes=[-1, 1])
         assert not model.coef_.any()
-    less = OnlineGroupLassoClassifier(groups=APART, alpha=alpha * 0.9, fit_intercept=False)
+    less = OnlineGroupLassoClassifier(feature_groups=APART, alpha=alpha * 0.9, fit_intercept=False)
     seen = False
     for i in range(N):
         seen |= quiet(less.partial_fit, X[i : i + 1], Y[i : i + 1], classes=[-1, 1]).coef_.any()
@@ -144,7 +154,11 @@ def test_a_penalty_above_every_prefix_keeps_the_model_empty(interpreted):
 
 def fitted(**given):
     return quiet(
-        one_pass(OnlineGroupLassoClassifier, **{"groups": APART, "alpha": 0.02, **given}).fit, X, Y
+        one_pass(
+            OnlineGroupLassoClassifier, **{"feature_groups": APART, "alpha": 0.02, **given}
+        ).fit,
+        X,
+        Y,
     ).coef_
 
 
@@ -154,7 +168,9 @@ def test_special_cases(interpreted):
     assert np.allclose(fitted(l1_weights=0.0), group, rtol=0, atol=1e-15)
     assert np.array_equal(fitted(l1_weights=1.0, fading_threshold=0.0), fitted(l1_weights=1.0))
     lasso = fitted(l1_ratio=1.0)
-    assert np.allclose(fitted(groups=None), lasso, rtol=0, atol=1e-15)  # groups of one column
+    assert np.allclose(
+        fitted(feature_groups=None), lasso, rtol=0, atol=1e-15
+    )  # groups of one column
     assert np.allclose(fitted(group_weights=0.0, l1_weights=1.0), lasso, rtol=0, atol=1e-15)
     dual = quiet(
         one_pass(RDAClassifier, alpha=0.02, eta=1.0 / 7.0, fit_intercept=False).fit, X, Y
@@ -171,7 +187,7 @@ def test_a_larger_fading_threshold_keeps_fewer():
         np.count_nonzero(
             one_pass(
                 OnlineGroupLassoClassifier,
-                groups=np.arange(60) // 10,
+                feature_groups=np.arange(60) // 10,
                 alpha=0.005,
                 l1_weights=1.0,
                 fading_threshold=threshold,
@@ -192,7 +208,7 @@ def test_scaled_rows_scale_the_weights(interpreted, kind):
     for factor in (3.0, 1e-3):
         model = one_pass(
             OnlineGroupLassoClassifier,
-            groups=APART,
+            feature_groups=APART,
             alpha=0.02 * factor,
             fit_intercept=False,
             **kind,
@@ -203,7 +219,7 @@ def test_scaled_rows_scale_the_weights(interpreted, kind):
 
 
 def test_scaled_weights_of_rows_change_nothing(interpreted):
-    model = one_pass(OnlineGroupLassoClassifier, groups=APART, alpha=0.02)
+    model = one_pass(OnlineGroupLassoClassifier, feature_groups=APART, alpha=0.02)
     a = quiet(model.fit, X, Y, sample_weight=W).coef_
     assert np.allclose(quiet(model.fit, X, Y, sample_weight=8.0 * W).coef_, a, rtol=1e-13, atol=0)
 
@@ -212,10 +228,10 @@ def test_groups_go_as_a_whole_with_true_zeros():
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(500, 30))
     y = rows[:, :5].sum(axis=1) + rng.normal(size=500)
-    model = OnlineGroupLassoRegressor(groups=np.arange(30) // 5, alpha=0.15, random_state=0).fit(
-        rows, y
-    )
-    for g, members in enumerate(model.groups_):
+    model = OnlineGroupLassoRegressor(
+        feature_groups=np.arange(30) // 5, alpha=0.15, random_state=0
+    ).fit(rows, y)
+    for g, members in enumerate(model.feature_groups_):
         assert np.count_nonzero(model.coef_[members]) in (0, 5)
         assert (g in model.group_support_) == model.coef_[members].any()
     assert 0 in model.group_support_
@@ -228,8 +244,12 @@ def test_overlap_is_a_run_on_copied_columns(interpreted):
     ends = np.cumsum([len(g) for g in OVERLAPPING])
     apart = [list(range(end - len(g), end)) for g, end in zip(OVERLAPPING, ends, strict=True)]
     given = {"alpha": 0.02, "eta": 1.0 / 30.0, "t0": 5.0, "l1_ratio": 0.2}
-    model = quiet(one_pass(OnlineGroupLassoClassifier, groups=OVERLAPPING, **given).fit, X, Y)
-    copied = quiet(one_pass(OnlineGroupLassoClassifier, groups=apart, **given).fit, X[:, copies], Y)
+    model = quiet(
+        one_pass(OnlineGroupLassoClassifier, feature_groups=OVERLAPPING, **given).fit, X, Y
+    )
+    copied = quiet(
+        one_pass(OnlineGroupLassoClassifier, feature_groups=apart, **given).fit, X[:, copies], Y
+    )
     sums = np.zeros(P)
     np.add.at(sums, copies, copied.coef_[0])
     assert np.allclose(model.coef_[0], sums, rtol=0, atol=1e-15)
@@ -239,12 +259,12 @@ def test_edges_of_a_graph():
     """A column is kept only through an edge that is kept."""
     edges = np.array([[j, j + 1] for j in range(P - 1)])
     model = quiet(
-        OnlineGroupLassoRegressor(groups=edges, alpha=0.05, random_state=0).fit, X, NUMBERS
+        OnlineGroupLassoRegressor(feature_groups=edges, alpha=0.05, random_state=0).fit, X, NUMBERS
     )
     assert set(model.support_) <= set(
-        np.concatenate([model.groups_[g] for g in model.group_support_])
+        np.concatenate([model.feature_groups_[g] for g in model.group_support_])
     )
-    assert len(model.groups_) == P - 1
+    assert len(model.feature_groups_) == P - 1
 
 
 # --------------------------------------------------------------------------- the limit
@@ -254,7 +274,7 @@ def batch(rows, y, blocks, alpha, loss, bend, steps=3000):
     order = blocks.members.astype(int)
     Z = rows[:, order]
     step = 1.0 / (bend * np.linalg.norm(Z, 2) ** 2 / len(Z))
-    slopes = np.vectorize(loss.slope)
+    slopes = np.vectorize(loss.gradient)
     w = np.zeros(Z.shape[1])
     for _ in range(steps):
         v = w - step * Z.T @ slopes(Z @ w, y) / len(Z)
@@ -279,12 +299,12 @@ def test_passes_approach_the_batch_solution(kind, loss):
         else (np.sign(score), OnlineGroupLassoClassifier)
     )
     blocks = take_groups(np.arange(20) // 5, 20, **kind)
-    null = rows.T @ np.vectorize(loss.slope)(np.zeros(400), y) / 400
+    null = rows.T @ np.vectorize(loss.gradient)(np.zeros(400), y) / 400
     alpha = 0.2 * dual_blocks(null, *blocks[1:4], SparseGroup(), np.uint64(1))
     objective, best, order = batch(rows, y, blocks, alpha, loss, loss.hessian_bound())
     empty = objective(np.zeros(20))
     given = {
-        "groups": np.arange(20) // 5,
+        "feature_groups": np.arange(20) // 5,
         "alpha": alpha,
         "fit_intercept": False,
         "max_iter": 60,
@@ -304,24 +324,29 @@ def test_names_and_prefixes_of_a_table():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=[f"{'ab'[j % 2]}_{j}" for j in range(P)])
     by_prefix = quiet(
-        OnlineGroupLassoClassifier(groups=["a_", "b_"], alpha=0.02, random_state=0).fit, frame, Y
+        OnlineGroupLassoClassifier(feature_groups=["a_", "b_"], alpha=0.02, random_state=0).fit,
+        frame,
+        Y,
     )
     by_label = quiet(
         OnlineGroupLassoClassifier(
-            groups=tamis.groups_from_names(frame), alpha=0.02, random_state=0
+            feature_groups=tamis.groups_from_names(frame), alpha=0.02, random_state=0
         ).fit,
         frame,
         Y,
     )
     assert np.array_equal(by_prefix.coef_, by_label.coef_)
-    assert [g.tolist() for g in by_prefix.groups_] == [list(range(0, P, 2)), list(range(1, P, 2))]
+    assert [g.tolist() for g in by_prefix.feature_groups_] == [
+        list(range(0, P, 2)),
+        list(range(1, P, 2)),
+    ]
 
 
 def test_a_column_without_penalty_always_stays():
     labels = [None, *[0] * (P - 1)]
     model = quiet(
         OnlineGroupLassoRegressor(
-            groups=labels, alpha=50.0, fading_threshold=1.0, random_state=0
+            feature_groups=labels, alpha=50.0, fading_threshold=1.0, random_state=0
         ).fit,
         X,
         NUMBERS,
@@ -330,7 +355,7 @@ def test_a_column_without_penalty_always_stays():
 
 
 def test_saved_groups_go_on(tmp_path):
-    model = OnlineGroupLassoClassifier(groups=OVERLAPPING, alpha=0.02).partial_fit(
+    model = OnlineGroupLassoClassifier(feature_groups=OVERLAPPING, alpha=0.02).partial_fit(
         X[:30], Y[:30], classes=[-1, 1]
     )
     tamis.save(model, tmp_path / "model.tamis")
@@ -351,7 +376,7 @@ def test_saved_groups_go_on(tmp_path):
 def test_sparse_rows_touch_only_their_groups():
     """Rows of one group leave the sums of all others as they were."""
     rows = sp.csr_array(([1.0, 2.0], ([0, 0], [3, 5])), shape=(1, P))
-    model = OnlineGroupLassoRegressor(groups=APART, alpha=0.01).partial_fit(rows, [1.0])
+    model = OnlineGroupLassoRegressor(feature_groups=APART, alpha=0.01).partial_fit(rows, [1.0])
     assert np.flatnonzero(model._engine.state[0]).tolist() == [3, 5]
     assert np.flatnonzero(model._engine.squares).tolist() == [1]
 
@@ -381,7 +406,7 @@ def test_columns_that_no_row_has_change_no_bit(kind):
     ("given", "message"),
     [
         ({"t0": 0.0}, "t0=0 leaves eta='auto' without a scale"),
-        ({"groups": [[0, 99]]}, r"group 0 names column 99, outside 0\.\.11"),
+        ({"feature_groups": [[0, 99]]}, r"group 0 names column 99, outside 0\.\.11"),
         ({"l1_ratio": 0.5, "l1_weights": 1.0}, "were both given"),
         ({"eta": -1.0}, "'eta' parameter"),
         ({"alpha": -1.0}, "'alpha' parameter"),

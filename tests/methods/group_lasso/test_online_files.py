@@ -48,7 +48,7 @@ def test_from_a_table_to_a_saved_model(tmp_path):
     )
     search = GridSearchCV(model, {"onlinegrouplassoclassifier__alpha": [0.03, 0.05, 1.0]}, cv=3)
     best = quiet(search.fit, X, y).best_estimator_[-1]
-    names = [groups[best.groups_[g][0]] for g in best.group_support_]
+    names = [groups[best.feature_groups_[g][0]] for g in best.group_support_]
     assert names == ["price", "shop"]  # whole categories left, and the number without meaning
     assert search.best_score_ > 0.8
     tamis.save(best, tmp_path / "model.tamis")

@@ -17,7 +17,7 @@ def test_the_strongest_penalty_is_that_of_the_batch_model(name):
     X, y, w = synthetic.draw(np.random.default_rng(0), 60)
     penalty = synthetic.METHODS[name].penalty
     top = synthetic.strongest(X, y, penalty)
-    given = {"groups": synthetic.GROUPS, "fit_intercept": False, **penalty}
+    given = {"feature_groups": synthetic.GROUPS, "fit_intercept": False, **penalty}
     assert np.count_nonzero(w) == 31
     assert len(GroupLassoClassifier(alpha=1.0001 * top, **given).fit(X, y).support_) == 0
     assert len(GroupLassoClassifier(alpha=0.98 * top, **given).fit(X, y).support_) > 0

@@ -40,11 +40,11 @@ def test_dictionary_counts_and_names():
     ]
     frame = pd.DataFrame(X, columns=["age", "height", "dose", "day"])
     kernels = kernel_dictionary(
-        frame, widths=[2], degrees=[3], groups=["age", "dose", "he"], whole=False
+        frame, widths=[2], degrees=[3], feature_groups=["age", "dose", "he"], whole=False
     )
     assert [k.name for k in kernels][:2] == ["gaussian(age, width=2)", "polynomial(age, degree=3)"]
     grouped = kernel_dictionary(
-        np.zeros((2, 6)), widths=[1], degrees=[], single=False, groups=[0, 0, 1, 1, 1, 1]
+        np.zeros((2, 6)), widths=[1], degrees=[], single=False, feature_groups=[0, 0, 1, 1, 1, 1]
     )
     assert [k.name for k in grouped] == [
         "gaussian(all, width=1)",

@@ -15,7 +15,7 @@ from tamis.solvers.standard import StandardRows, standard_units
 N = len(X)
 WEIGHTS = np.random.default_rng(5).integers(1, 4, N).astype(float)
 KERNELS = [
-    *make_dictionary(3, groups=[[0, 2]]),
+    *make_dictionary(3, feature_groups=[[0, 2]]),
     Kernel("gaussian", 0.9, (1,), "odd"),
     Kernel("polynomial", 2.0, (0, 1), "pair"),
 ]
@@ -89,7 +89,7 @@ def test_sparse_rows_are_centred_without_being_filled(form):
 def test_wide_sparse_columns():
     rng = np.random.default_rng(8)
     wide = sp.random_array((N, 500), density=0.05, rng=rng, format="csr")
-    kernels = make_dictionary(500, single=False, groups=[list(range(100))])
+    kernels = make_dictionary(500, single=False, feature_groups=[list(range(100))])
     theta = np.ones(len(kernels))
     assert made(wide, kernels).mixture(theta) == pytest.approx(
         made(wide.toarray(), kernels).mixture(theta), rel=1e-5

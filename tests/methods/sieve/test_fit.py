@@ -168,12 +168,12 @@ def test_the_scale_of_the_weights_does_not_matter():
 def test_the_bold_base_follows_the_share_of_the_rarer_class():
     rare = (X.toarray()[:, 0] >= 3).astype(int)
     assert rare.mean() < 0.2
-    steps = {"calm": 0.5, "bold": 2.0 / (4 * rare.mean() * (1 - rare.mean()))}
+    steps = {"conservative": 0.5, "aggressive": 2.0 / (4 * rare.mean() * (1 - rare.mean()))}
     chosen = SieveClassifier(random_state=0).fit(X, rare).resolved_params_
     assert chosen["step"][0] == pytest.approx(steps[chosen["base"]])
     even = SieveClassifier(random_state=0, class_weight="balanced").fit(X, rare)
     assert even.resolved_params_["step"][0] == pytest.approx(
-        {"calm": 0.5, "bold": 2.0}[even.resolved_params_["base"]]
+        {"conservative": 0.5, "aggressive": 2.0}[even.resolved_params_["base"]]
     )
 
 
@@ -226,7 +226,7 @@ def test_shares_are_those_of_the_chosen_size_and_not_of_its_rung():
 
 def test_the_final_phase_has_a_weaker_penalty():
     model = SieveClassifier(n_features_to_select=9, strength=0.1, random_state=0).fit(X, Y)
-    assert model.resolved_params_["base"] == "calm"
+    assert model.resolved_params_["base"] == "conservative"
     assert model.history_[-1]["strength"] == pytest.approx(0.3 * 0.1 * np.sqrt(9 / 300))
 
 

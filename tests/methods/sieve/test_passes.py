@@ -195,7 +195,7 @@ def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
 def test_columns_that_always_stay_are_neither_shrunk_nor_dropped():
     table = table_of(X)[0]
     task, strong = Task(Logistic(), 0.0, 1.0), 50.0
-    setting = Setting("calm", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
+    setting = Setting("conservative", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
     keys, none = np.ones(2, np.uint64), ALL[:0]
     group = Group(table._replace(always=2), task, setting, ALL, none, keys)
     descend(group, np.array([12, 8, 3]), in_turn)

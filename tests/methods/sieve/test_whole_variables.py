@@ -54,7 +54,7 @@ def same(a, b):
 # --------------------------------------------------------------------------- groups
 @pytest.mark.parametrize("base", ["dense", "sparse"])
 def test_groups_stay_or_leave_together_at_every_size(base):
-    model = sieve(groups=LISTED, X=X if base == "dense" else sp.csr_array(X))
+    model = sieve(feature_groups=LISTED, X=X if base == "dense" else sp.csr_array(X))
     assert model.sizes_["size"][0] == 16
     assert model.sizes_["size"][-1] == 0
     assert {*FIRST, 11, 12} <= {*model.support_.tolist()}
@@ -66,7 +66,7 @@ def test_groups_stay_or_leave_together_at_every_size(base):
 
 
 def test_fold_groups_and_history_hold_whole_groups():
-    model = sieve(groups=LISTED)
+    model = sieve(feature_groups=LISTED)
     shares = model.selection_probability_[0]
     for group in LISTED:
         assert len(np.unique(shares[group])) == 1
@@ -74,7 +74,7 @@ def test_fold_groups_and_history_hold_whole_groups():
 
 @pytest.mark.parametrize(("wanted", "size"), [(1, 1), (3, 3), (0.5, 8), (100, 16)])
 def test_a_wanted_size_counts_groups(wanted, size):
-    model = sieve(groups=LISTED, n_features_to_select=wanted)
+    model = sieve(feature_groups=LISTED, n_features_to_select=wanted)
     groups = np.unique(np.r_[np.zeros(6), np.ones(5), np.arange(2, 16)][model.support_])
     assert len(groups) == size == model.resolved_params_["n_features"]
     assert is_whole(model.support_)
@@ -83,7 +83,7 @@ def test_a_wanted_size_counts_groups(wanted, size):
 def test_groups_of_single_columns_are_none():
     text, y = plain_pass.text()
     plain = SieveClassifier(random_state=0).fit(text, y)
-    assert same(SieveClassifier(random_state=0, groups=np.arange(200)).fit(text, y), plain)
+    assert same(SieveClassifier(random_state=0, feature_groups=np.arange(200)).fit(text, y), plain)
     assert same(SieveClassifier(random_state=0, keep=[]).fit(text, y), plain)
 
 
@@ -93,27 +93,27 @@ def test_forms_of_groups_are_those_of_the_group_families():
         [f"a={i}" for i in range(6)] + [f"b={i}" for i in range(5)] + [f"x{i}" for i in range(14)]
     )
     frame = pandas.DataFrame(X, columns=names)
-    listed = sieve(groups=LISTED, X=frame)
+    listed = sieve(feature_groups=LISTED, X=frame)
     labels = [0] * 6 + [1] * 5 + [-1] * 14
     for groups in (labels, np.array(labels), ["a=", "b="], [names[:6], names[6:11]]):
-        assert same(sieve(groups=groups, X=frame), listed)
+        assert same(sieve(feature_groups=groups, X=frame), listed)
 
 
 def test_a_column_labelled_none_always_stays():
     labels = [0] * 6 + [1] * 5 + [None] + [-1] * 13
-    assert same(sieve(groups=labels), sieve(groups=LISTED, keep=[11]))
+    assert same(sieve(feature_groups=labels), sieve(feature_groups=LISTED, keep=[11]))
 
 
 def test_constant_columns_leave_a_group():
     constant = X.copy()
     constant[:, 0] = 7.0
-    model = sieve(groups=LISTED, X=constant).resize(1)
+    model = sieve(feature_groups=LISTED, X=constant).resize(1)
     assert model.support_.tolist() == FIRST[1:]
 
 
 def test_overlapping_groups_are_refused():
     with pytest.raises(ValueError, match=r"column 1 is in more than one group.*[Jj]oin"):
-        sieve(groups=[[0, 1], [1, 2]])
+        sieve(feature_groups=[[0, 1], [1, 2]])
 
 
 # --------------------------------------------------------------------------- keep
@@ -198,9 +198,12 @@ def test_names_numbers_and_masks_say_the_same():
         ({"keep": [0.5]}, "keep holds 0.5"),
         ({"keep": [True]}, r"mask of shape \(1,\), but X has 25 columns"),
         ({"keep": "age"}, "'keep' parameter"),
-        ({"keep": [3], "groups": LISTED}, "column 3 is in keep and, with others, in a group"),
-        ({"groups": [[0, 25]]}, "group 0 names column 25"),
-        ({"groups": [0, 1]}, "2 labels for 25 columns"),
+        (
+            {"keep": [3], "feature_groups": LISTED},
+            "column 3 is in keep and, with others, in a group",
+        ),
+        ({"feature_groups": [[0, 25]]}, "group 0 names column 25"),
+        ({"feature_groups": [0, 1]}, "2 labels for 25 columns"),
     ],
 )
 def test_errors_name_what_is_wrong(options, sentence):
@@ -216,7 +219,7 @@ def test_an_unknown_name_is_named():
 
 
 # --------------------------------------------------------------------------- both
-BOTH = {"groups": LISTED, "keep": [24, 13]}
+BOTH = {"feature_groups": LISTED, "keep": [24, 13]}
 
 
 @pytest.mark.parametrize("per_class", [False, True])
@@ -306,7 +309,7 @@ def test_a_stream_knows_columns_that_its_sample_lacks():
     text[:1990, [50, 59]] = 0.0
     text[1990:, [50, 59]] = 1.0
     text, y = sp.csr_array(text), plain_pass.text(n=2000, p=60)[1]
-    options = {"groups": [[0, 50], [1, 2, 3]], "keep": [59, 20], "n_sample": 50}
+    options = {"feature_groups": [[0, 50], [1, 2, 3]], "keep": [59, 20], "n_sample": 50}
     model = SieveClassifier(random_state=0, **options)
     for some in np.array_split(np.arange(2000), 5):
         model.partial_fit(text[some], y[some], classes=[0, 1])
@@ -326,7 +329,7 @@ def test_a_choice_of_columns_is_closed_under_groups():
 
 
 def test_a_stream_keeps_those_of_its_first_call():
-    model = stream(10_000, **BOTH).set_params(groups=None, keep=[0])
+    model = stream(10_000, **BOTH).set_params(feature_groups=None, keep=[0])
     assert same(model.refine(), sieve(**BOTH))
     assert same(model.fit(X, Y), sieve(keep=[0]))
 

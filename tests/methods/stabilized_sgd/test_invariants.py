@@ -82,7 +82,7 @@ def test_fixed_gravity_on_dense_rows_is_truncated_gradient(rows):
         "fit_intercept": False,
     }
     model = StabilizedSGDClassifier(n_paths=1, gravity=0.01, purge=0.0, burn_in=0.0, **given)
-    other = TruncatedGradientClassifier(gravity=0.01, burst=5, step="constant", **given)
+    other = TruncatedGradientClassifier(gravity=0.01, burst=5, learning_rate="constant", **given)
     a, b = (
         quiet(model.fit, DENSE[:rows], SIGNS[:rows]).coef_,
         quiet(other.fit, DENSE[:rows], SIGNS[:rows]).coef_,

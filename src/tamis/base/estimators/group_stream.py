@@ -22,8 +22,9 @@ HORIZON = 3e4
 
 
 class Options(NamedTuple):
-    """What an engine is made of: loss, penalty, rule and step; whether there is an intercept, and
-    whether the size of steps and the strength are automatic; and whether all rows are at hand.
+    """What an engine is made of: loss, penalty, optimizer and learning rate; whether there is an
+    intercept, and whether the size of steps and the strength are automatic; and whether all rows
+    are at hand.
     """
 
     terms: tuple
@@ -91,11 +92,11 @@ class OnlineBlocks(Growing):
 
     def _options_of(self, whole: bool) -> Options:
         """Terms and flags from the parameters."""
-        step, automatic = self._step()
+        learning_rate, automatic = self._step()
         auto_alpha = is_auto(self.alpha)
         kind = SparseGroup if self._trims() or self.fading_threshold else GroupL2
         penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
-        terms = (self._loss(), penalty, DualAveraging(float(self.fading_threshold)), step)
+        terms = (self._loss(), penalty, DualAveraging(float(self.fading_threshold)), learning_rate)
         flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
         return Options(terms, flags, whole)
 

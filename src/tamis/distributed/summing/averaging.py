@@ -26,10 +26,10 @@ MARGIN = 2.0  # what is found in some rows may be less than in all, and the inte
 
 def objection(model: Any) -> str:
     """Why a first-order model has no sum; nothing where it has one."""
-    rule = model._options().terms[2]
-    if isinstance(rule, DualAveraging):
+    optimizer = model._options().terms[2]
+    if isinstance(optimizer, DualAveraging):
         return ""
-    if isinstance(getattr(rule, "rule", None), DualAveraging):
+    if isinstance(getattr(optimizer, "optimizer", None), DualAveraging):
         return "its averages are kept a feature's stay each; pass average=False"
     return "its weights are no function of a sum of gradients"
 

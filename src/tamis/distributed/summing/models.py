@@ -20,8 +20,8 @@ from tamis.system.threads import one_thread
 
 HAVE = (
     "RDAClassifier, RDARegressor, OnlineClassifier and OnlineRegressor with "
-    "rule='dual_averaging', BCWClassifier, LowRankFactorization, LowRankLasso, LowRankClassifier "
-    "and RankOneLasso"
+    "optimizer='dual_averaging', BCWClassifier, LowRankFactorization, LowRankLasso, "
+    "LowRankClassifier and RankOneLasso"
 )
 AT_ONCE: list[tuple[type, Callable, Callable]] = [
     (BCWClassifier, gram.objection, gram.learn),

@@ -59,7 +59,7 @@ class PAClassifier(_Passive, WeightedConfidentClassifier):
     See Also
     --------
     AROWClassifier : Second order: rare columns take longer steps than frequent ones.
-    OnlineClassifier : ``step="passive_aggressive"`` takes the same steps, with an intercept outside
+    OnlineClassifier : ``learning_rate="pa1"`` takes the same steps, with an intercept outside
         the norm.
     sklearn.linear_model.SGDClassifier : ``learning_rate="pa1"`` without intercept takes the same
         steps, to the bit.

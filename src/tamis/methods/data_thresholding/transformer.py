@@ -51,9 +51,9 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "auto",
         [NUMBER, AUTO],
         'Entries of this size or less are dropped. "auto" takes the threshold that leaves a share '
-        "`keep` of the nonzero entries of the training rows.",
+        "`fraction` of the nonzero entries of the training rows.",
     )
-    keep: float = parameter(
+    fraction: float = parameter(
         0.5,
         [SHARE],
         "That share, between 0 and 1; about, where several entries are of the same size, which "
@@ -93,7 +93,9 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self._validate_params()
         matrix = plain_rows(self, X, reset=True)
         self.threshold_ = (
-            keeping(matrix, float(self.keep)) if is_auto(self.threshold) else float(self.threshold)
+            keeping(matrix, float(self.fraction))
+            if is_auto(self.threshold)
+            else float(self.threshold)
         )
         sizes = sizes_of(matrix)
         small = sizes[sizes <= self.threshold_]

@@ -13,7 +13,7 @@ WEIGHTS = "float, array-like of shape (n_groups,) or None"
 class GroupsOf:
     """Models whose columns are in groups."""
 
-    groups: Any = groups_parameter("is not penalised")
+    feature_groups: Any = groups_parameter("is not penalised")
 
 
 @estimator
@@ -46,4 +46,6 @@ def blocks_of(model, n_columns: int) -> Blocks:
     """The blocks that a model's parameters make of its columns."""
     names = getattr(model, "feature_names_in_", None)
     ratio = float(model.l1_ratio)
-    return take_groups(model.groups, n_columns, names, model.group_weights, ratio, model.l1_weights)
+    return take_groups(
+        model.feature_groups, n_columns, names, model.group_weights, ratio, model.l1_weights
+    )

@@ -34,13 +34,13 @@ class GroupedColumns(BlockModel):
         'screened. "auto" is "blocks".',
     )
     _contents: ClassVar[dict] = {
-        "groups_": listing(
+        "feature_groups_": listing(
             apart(indices("members", below="columns", distinct=True), "columns"), "groups"
         ),
         "group_support_": indices("kept_groups", below="groups", increasing=True),
     }
     _attributes: ClassVar[str] = """\
-        groups_ : list of ndarray
+        feature_groups_ : list of ndarray
             The groups as arrays of columns: those given, then columns of no group, then columns
             that are not penalised.
         group_support_ : ndarray of int
@@ -59,7 +59,10 @@ class GroupedColumns(BlockModel):
         blocks = problem.blocks
         starts, members = blocks.starts.astype(np.int64), blocks.members.astype(np.int64)
         groups = [members[first:last] for first, last in pairwise(starts.tolist())]
-        found |= {"groups_": groups, "group_support_": np.flatnonzero(used(blocks, outcome.w))}
+        found |= {
+            "feature_groups_": groups,
+            "group_support_": np.flatnonzero(used(blocks, outcome.w)),
+        }
         super()._show(targets, problem, outcome, **found)
 
     def path(self, X, y, alphas=100, sample_weight=None):
@@ -160,7 +163,7 @@ class GroupLassoClassifier(LikelyClassifier, GroupLasso):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 12))
     >>> y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=200) > 0
-    >>> model = GroupLassoClassifier(groups=np.arange(12) // 3, alpha=0.05).fit(X, y)
+    >>> model = GroupLassoClassifier(feature_groups=np.arange(12) // 3, alpha=0.05).fit(X, y)
     >>> model.group_support_.tolist()
     [0]
     """
@@ -183,7 +186,7 @@ class GroupLassoRegressor(Regressor, GroupLasso):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 12))
     >>> y = X[:, :3] @ [1.0, -2.0, 1.5] + 0.1 * rng.normal(size=100)
-    >>> model = GroupLassoRegressor(groups=np.arange(12) // 3, alpha=0.1).fit(X, y)
+    >>> model = GroupLassoRegressor(feature_groups=np.arange(12) // 3, alpha=0.1).fit(X, y)
     >>> model.group_support_.tolist(), model.support_.tolist()
     ([0], [0, 1, 2])
     """

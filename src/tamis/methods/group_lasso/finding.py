@@ -22,8 +22,8 @@ def groups_from_names(names, separator="_"):
     Returns
     -------
     labels : ndarray of str of shape (n_features,)
-        One label a column, as models take it for `groups`. A name without a separator is a label of
-        its own.
+        One label a column, as models take it for `feature_groups`. A name without a separator is a
+        label of its own.
 
     See Also
     --------
@@ -60,8 +60,8 @@ def groups_from_dummies(X, complete=True):
     Returns
     -------
     labels : ndarray of int of shape (n_features,)
-        One label a column, as models take it for `groups`. Columns that are not one-hot have a
-        label of their own.
+        One label a column, as models take it for `feature_groups`. Columns that are not one-hot
+        have a label of their own.
 
     See Also
     --------
@@ -119,7 +119,8 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
     Returns
     -------
     labels : ndarray of int of shape (n_features,)
-        One label a column, as models take it for `groups`, numbered in the order of the columns.
+        One label a column, as models take it for `feature_groups`, numbered in the order of the
+        columns.
 
     See Also
     --------

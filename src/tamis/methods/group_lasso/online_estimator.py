@@ -57,7 +57,7 @@ class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks)
     """
 
     _attributes: ClassVar[str] = """\
-        groups_ : list of ndarray
+        feature_groups_ : list of ndarray
             The groups as arrays of columns: those given, then columns of no group, then columns
             that are not penalised.
         group_support_ : ndarray of int
@@ -70,9 +70,9 @@ class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks)
         return bool(self.l1_ratio) or self.l1_weights is not None
 
     @property
-    def groups_(self):
+    def feature_groups_(self):
         """The groups, as arrays of columns."""
-        engine = self._fitted("groups_")
+        engine = self._fitted("feature_groups_")
         return np.split(engine.members.astype(np.int64), engine.starts[1:-1].astype(np.int64))
 
     @property

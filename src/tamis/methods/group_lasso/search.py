@@ -194,7 +194,7 @@ class GroupLassoClassifierCV(LikelyClassifier, GroupLassoSearch):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 12))
     >>> y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=200) > 0
-    >>> model = GroupLassoClassifierCV(groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
+    >>> model = GroupLassoClassifierCV(feature_groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
     >>> 0 in model.group_support_, len(model.group_support_) < 4
     (True, True)
     """
@@ -217,7 +217,7 @@ class GroupLassoRegressorCV(Regressor, GroupLassoSearch):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 12))
     >>> y = X[:, :3] @ [1.0, -2.0, 1.5] + 0.1 * rng.normal(size=100)
-    >>> model = GroupLassoRegressorCV(groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
+    >>> model = GroupLassoRegressorCV(feature_groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
     >>> model.group_support_.tolist(), model.support_.tolist()
     ([0], [0, 1, 2])
     """

@@ -20,7 +20,9 @@ _WAYS = (
 )
 
 
-def kernel_dictionary(X, *, widths=WIDTHS, degrees=DEGREES, whole=True, single=True, groups=None):
+def kernel_dictionary(
+    X, *, widths=WIDTHS, degrees=DEGREES, whole=True, single=True, feature_groups=None
+):
     r"""Kernels on all columns and on single ones or groups of them: Gaussians of several widths,
     polynomials of several degrees.
 
@@ -42,7 +44,7 @@ def kernel_dictionary(X, *, widths=WIDTHS, degrees=DEGREES, whole=True, single=T
         Whether to have kernels on all columns.
     single : bool, default=True
         Whether to have kernels on every single column.
-    groups : list of arrays, labels, prefixes or None, default=None
+    feature_groups : list of arrays, labels, prefixes or None, default=None
         Groups of columns to have kernels on, as `OnlineGroupLassoClassifier` takes them. Groups of
         one column are left to `single`.
 
@@ -69,7 +71,7 @@ def kernel_dictionary(X, *, widths=WIDTHS, degrees=DEGREES, whole=True, single=T
     >>> kernels = kernel_dictionary(np.zeros((5, 20)))
     >>> len(kernels), kernels[0].name, kernels[-1].name
     (273, 'gaussian(all, width=0.125)', 'polynomial(x19, degree=3)')
-    >>> pair = {"whole": False, "single": False, "groups": [[0, 1]]}
+    >>> pair = {"whole": False, "single": False, "feature_groups": [[0, 1]]}
     >>> [k.name for k in kernel_dictionary(np.zeros((5, 3)), widths=[1], degrees=[], **pair)]
     ['gaussian(x0+x1, width=1)']
     """
@@ -78,11 +80,19 @@ def kernel_dictionary(X, *, widths=WIDTHS, degrees=DEGREES, whole=True, single=T
         if hasattr(X, "shape") and len(X.shape) == 2
         else check_array(X, dtype=None).shape[1]
     )
-    return make_dictionary(width, _get_feature_names(X), widths, degrees, whole, single, groups)
+    return make_dictionary(
+        width, _get_feature_names(X), widths, degrees, whole, single, feature_groups
+    )
 
 
 def make_dictionary(
-    n_columns: int, names=None, widths=WIDTHS, degrees=DEGREES, whole=True, single=True, groups=None
+    n_columns: int,
+    names=None,
+    widths=WIDTHS,
+    degrees=DEGREES,
+    whole=True,
+    single=True,
+    feature_groups=None,
 ) -> list[Kernel]:
     """The kernels of `kernel_dictionary`, from the number of columns."""
     widths, degrees = [float(w) for w in widths], list(degrees)
@@ -94,8 +104,8 @@ def make_dictionary(
             raise ValueError(f"degrees must be whole numbers from 1 on; got {k!r}.")
     words = [f"x{j}" for j in range(n_columns)] if names is None else [str(name) for name in names]
     sets: list = [(None, "all")] if whole else []
-    if groups is not None:
-        blocks = take_groups(groups, n_columns, names)
+    if feature_groups is not None:
+        blocks = take_groups(feature_groups, n_columns, names)
         parts = [blocks.members[a:b].astype(int) for a, b in pairwise(blocks.starts.astype(int))]
         sets += [(tuple(part.tolist()), _label(part, words)) for part in parts if len(part) > 1]
     sets += [((j,), words[j]) for j in range(n_columns)] if single else []

@@ -27,14 +27,14 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     standardised. The penalty is on *contributions*: units of a column change nothing, and a row
     costs as much as its entries. Down a ladder of sizes the features with the largest pooled
     weights stay and the others leave. Groups of paths that never see one fold each give held-out
-    scores for every size, under two base settings: calm (short steps, strong penalty) and bold
-    (long steps, weak penalty, both by the share of the rarer class). A line turns the scores into
-    log odds, so that intercept and scale are right; then a smooth error, which counts the classes
-    alike, says which base to take (bold when it wins row by row by more than a standard error) and
-    where to stop: at the smallest size within `se` standard errors of the least error, the mean of
-    what many draws of the rows would choose. Paths over all rows go there. Where neither the chosen
-    size nor many sizes together are surely better than the share of the classes the model is empty,
-    with a warning that says so.
+    scores for every size, under two base settings: conservative (short steps, strong penalty) and
+    aggressive (long steps, weak penalty, both by the share of the rarer class). A line turns the
+    scores into log odds, so that intercept and scale are right; then a smooth error, which counts
+    the classes alike, says which base to take (aggressive when it wins row by row by more than a
+    standard error) and where to stop: at the smallest size within `se` standard errors of the least
+    error, the mean of what many draws of the rows would choose. Paths over all rows go there. Where
+    neither the chosen size nor many sizes together are surely better than the share of the classes
+    the model is empty, with a warning that says so.
 
     Its stability is that against chance: the same rows in any order give the same model to the bit,
     and other seeds nearly the same features. It does not cover a change of the data: of features

@@ -76,13 +76,14 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
     strength: float | Auto = parameter(
         "auto",
         [SHARE, AUTO],
-        'Penalty on contributions with all features, between 0 and 1. "auto" is 0.1 (calm base), '
-        "0.02 (bold base) or 0.005 (bold base, more than 15 % of the entries filled).",
+        'Penalty on contributions with all features, between 0 and 1. "auto" is 0.1 (conservative '
+        "setting), 0.02 (aggressive setting) or 0.005 (aggressive setting, more than 15 % of the "
+        "entries filled).",
     )
     n_paths: int | Auto = parameter(
         "auto",
         [COUNT, AUTO],
-        'Paths over all rows, averaged. "auto" is 8 (calm base) or 40 (bold base).',
+        'Paths over all rows, averaged. "auto" is 8 (conservative base) or 40 (aggressive base).',
     )
     n_folds: int = parameter(
         5,
@@ -96,10 +97,10 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         "Share of the least held-out soft error that may be given up for fewer features, where "
         "that is more than `se` standard errors.",
     )
-    groups: Any = groups_parameter(
+    feature_groups: Any = groups_parameter(
         "always stays, as in `keep`",
         "The columns of a group stay or leave together, by the root of the sum of squares of their "
-        "importances; with `groups`, sizes count groups. ",
+        "importances; with `feature_groups`, sizes count groups. ",
         overlap=False,
         kw_only=True,
     )

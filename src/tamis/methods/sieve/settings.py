@@ -16,7 +16,9 @@ from tamis.solvers.path.groups import take_columns, take_groups
 from tamis.system.schema import array, flag, size
 from tamis.system.threads import count_threads
 
-FULL = 0.15  # mean density of the columns above which the bold base is gentler and walks thrice
+FULL = (
+    0.15  # mean density of the columns above which the aggressive base is gentler and walks thrice
+)
 RARE = 0.2  # share of the rarer class, or
 FEW = 250  # number of rows, below which rows are dealt out to folds
 SPLITS = 3  # times, since the size hangs on few rows
@@ -49,8 +51,12 @@ class Whole:
 
 
 def whole_of(model, n_columns: int) -> Whole | None:
-    """What a model's parameters `groups` and `keep` say of its columns; None if nothing."""
-    groups, keep, names = model.groups, model.keep, getattr(model, "feature_names_in_", None)
+    """What a model's parameters `feature_groups` and `keep` say of its columns; None if nothing."""
+    groups, keep, names = (
+        model.feature_groups,
+        model.keep,
+        getattr(model, "feature_names_in_", None),
+    )
     if groups is None and keep is None:
         return None
     blocks = take_groups(groups, n_columns, names)
@@ -165,11 +171,13 @@ def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Ba
     """
     # A slope that does not fade near the margin (hinge) wants shorter steps.
     gentle = 0.5 if loss.hessian_bound() == np.inf else 1.0
-    calm, bold = (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
+    conservative, aggressive = (
+        (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
+    )
     passes = 3 if full else 1
     return (
-        Base("calm", 0.5 * gentle, calm, False, 0.25, 8),
-        Base("bold", 2.0 * gentle, bold, True, 0.5, 40, passes=passes, eases=full),
+        Base("conservative", 0.5 * gentle, conservative, False, 0.25, 8),
+        Base("aggressive", 2.0 * gentle, aggressive, True, 0.5, 40, passes=passes, eases=full),
     )
 
 
@@ -192,8 +200,8 @@ def settings_for(table: Table, loss, options: Options) -> list[Setting]:
     splits = SPLITS if rare or table.n_rows < FEW else 1
     bases = bases_of(loss, options.strength, full)
     if not options.classes:
-        calm, bold = bases
-        bases = calm._replace(tilt=0.5), bold._replace(tilt=0.5)
+        conservative, aggressive = bases
+        bases = conservative._replace(tilt=0.5), aggressive._replace(tilt=0.5)
     return [_setting(base, rarity, options.paths, splits) for base in bases]
 
 

@@ -1,13 +1,13 @@
-"""The composed model: any loss, penalty, rule and step that go together."""
+"""The composed model: any loss, penalty, optimizer and learning rate that go together."""
 
 from tamis.base.model_parts import (
     LEADER_ETA,
     PENALTIES,
     descent_eta,
+    learning_rate_of,
     loss_of,
     pair,
     penalty_of,
-    step_of,
 )
 from tamis.base.parameters import (
     ABOVE,
@@ -27,7 +27,7 @@ from tamis.methods.sparse_online.estimator import (
     FirstOrderRegressor,
     Penalised,
 )
-from tamis.terms.optimizers import RULES
+from tamis.terms.optimizers import OPTIMIZERS
 
 _OPTIMIZER_METHODS = (
     "current_weight",
@@ -53,12 +53,12 @@ class _Composed(Penalised):
     r"""Models whose terms are all parameters.
 
     Choose this {kind} for combinations that no recipe has: plain SGD (``penalty=None``),
-    passive-aggressive steps (``penalty=None, step="passive_aggressive"`` with a hinge or
-    epsilon-insensitive loss), AdaGrad (``rule="adagrad"``), ridge, or a loss of your own.
+    passive-aggressive steps (``penalty=None, learning_rate="pa1"`` with a hinge or
+    epsilon-insensitive loss), AdaGrad (``optimizer="adagrad"``), ridge, or a loss of your own.
     Otherwise choose a recipe (`FTRL{Kind}` first), which is a setting of it with defaults that
     suit. Terms that do not go together are refused with the reason.
 
-    Walks the rows once a pass and keeps, for each feature, what its rule needs: with loss
+    Walks the rows once a pass and keeps, for each feature, what its optimizer needs: with loss
     :math:`\ell`, penalty :math:`\psi` and step sizes :math:`\eta_t`, it minimises :math:`\frac1n
     \sum_i \ell(w^T x_i + b, y_i) + \alpha\, \psi(w)`.
 
@@ -89,12 +89,14 @@ class _Composed(Penalised):
         'Penalty of the weights ("ridge" is another name of "l2"). None is plain SGD.',
         '{"l1", "l2", "elasticnet"}, term or None',
     )
-    rule: TermLike = parameter("descent", TERM, '"descent", "dual_averaging", "ftrl" or "adagrad".')
-    step: TermLike = parameter(
+    optimizer: TermLike = parameter(
+        "descent", TERM, '"descent", "dual_averaging", "ftrl" or "adagrad".'
+    )
+    learning_rate: TermLike = parameter(
         "auto",
         TERM,
-        'Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", '
-        '"passive_aggressive", or a term. "auto" is constant for rules with one rate a feature, '
+        'Step sizes: "inverse_sqrt", "inverse_time", "constant", '
+        '"pa1", "pa2", or a term. "auto" is constant for optimizers with one rate a feature, '
         '"ftrl" and "adagrad", and "inverse_sqrt" for others.',
     )
     eta: float | Auto = parameter(
@@ -106,15 +108,17 @@ class _Composed(Penalised):
 
     def _terms(self):
         loss = loss_of(self)
-        rule = take_term("rule", self.rule, RULES, _OPTIMIZER_METHODS)
+        optimizer = take_term("optimizer", self.optimizer, OPTIMIZERS, _OPTIMIZER_METHODS)
         penalty, auto_alpha = self._penalty()
         schedule = (
-            ("constant" if rule.adapts() else "inverse_sqrt") if is_auto(self.step) else self.step
+            ("constant" if optimizer.adapts() else "inverse_sqrt")
+            if is_auto(self.learning_rate)
+            else self.learning_rate
         )
-        step, auto_eta = step_of(
-            schedule, self.eta, LEADER_ETA if rule.adapts() else descent_eta(loss)
+        learning_rate, auto_eta = learning_rate_of(
+            schedule, self.eta, LEADER_ETA if optimizer.adapts() else descent_eta(loss)
         )
-        return pair(self, loss, penalty, rule, step), auto_eta, auto_alpha
+        return pair(self, loss, penalty, optimizer, learning_rate), auto_eta, auto_alpha
 
     def _penalty(self):
         """Penalty term and whether its strength is automatic."""
@@ -128,7 +132,7 @@ class _Composed(Penalised):
 
 @estimator
 class OnlineClassifier(_Composed, FirstOrderClassifier):
-    """Online linear classifier of any loss, penalty, rule and step.
+    """Online linear classifier of any loss, penalty, optimizer and learning rate.
 
     {family}
 
@@ -138,10 +142,10 @@ class OnlineClassifier(_Composed, FirstOrderClassifier):
     >>> from tamis.datasets import make_text
     >>> X, y, planted = make_text(n_samples=2000, n_features=5000, random_state=0)
     >>> given = {"max_iter": 5, "tol": None, "random_state": 0}
-    >>> model = OnlineClassifier(loss="hinge", penalty=None, step="passive_aggressive", **given)
+    >>> model = OnlineClassifier(loss="hinge", penalty=None, learning_rate="pa1", **given)
     >>> model.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) > 0.6
     True
-    >>> OnlineClassifier(rule="adagrad", penalty="l2").fit(X, y)
+    >>> OnlineClassifier(optimizer="adagrad", penalty="l2").fit(X, y)
     Traceback (most recent call last):
         ...
     ValueError: OnlineClassifier: AdaGrad(delta=0.0) does not go with Ridge(...): a ridge would
@@ -153,7 +157,7 @@ class OnlineClassifier(_Composed, FirstOrderClassifier):
 
 @estimator
 class OnlineRegressor(_Composed, FirstOrderRegressor):
-    """Online linear regressor of any loss, penalty, rule and step.
+    """Online linear regressor of any loss, penalty, optimizer and learning rate.
 
     {family}
 

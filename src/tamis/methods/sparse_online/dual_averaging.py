@@ -79,13 +79,13 @@ class _Averaging(Penalised):
         loss = loss_of(self)
         penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
         automatic = is_auto(self.eta)
-        step = (
+        learning_rate = (
             InverseSqrt(descent_eta(loss), DELAY)
             if automatic
             else InverseSqrt(float(self.eta), 1.0)
         )
-        rule = DualAveraging(float(self.fading_threshold))
-        return pair(self, loss, penalty, rule, step), automatic, auto_alpha
+        optimizer = DualAveraging(float(self.fading_threshold))
+        return pair(self, loss, penalty, optimizer, learning_rate), automatic, auto_alpha
 
     def _name_constants(self, eta, l1, l2):
         return {"eta": eta * max(self.t_, 1) ** 0.5, "l1": l1, "l2": l2}

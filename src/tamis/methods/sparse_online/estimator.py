@@ -27,8 +27,8 @@ from tamis.system.threads import count_threads
 
 
 class Options(NamedTuple):
-    """What an engine is made of: loss, penalty, rule and step; whether there is an intercept, and
-    whether the size of steps and the strength of the penalty are automatic.
+    """What an engine is made of: loss, penalty, optimizer and learning rate; whether there is an
+    intercept, and whether the size of steps and the strength of the penalty are automatic.
     """
 
     terms: tuple
@@ -56,7 +56,7 @@ class FirstOrder(Growing, HeldOut):
         return loss_of(self)
 
     def _terms(self) -> tuple[tuple, bool, bool]:
-        """Loss, penalty, rule and step; whether steps and strength are automatic."""
+        """Loss, penalty, optimizer and learning rate; whether steps and strength are automatic."""
         raise NotImplementedError
 
     def _options(self) -> Options:
@@ -72,8 +72,8 @@ class FirstOrder(Growing, HeldOut):
     def _renewed(self, engine: Engine, options: Options, targets, n_features: int) -> Engine:
         if options.terms[2].columns() != engine.terms[2].columns():
             raise ValueError(
-                f"{type(self).__name__}: `rule`, `theta` or `average` changed since the model was "
-                "fitted; call fit with warm_start=False."
+                f"{type(self).__name__}: `optimizer`, `theta` or `average` changed since the model "
+                "was fitted; call fit with warm_start=False."
             )
         engine.terms, engine.flags = options
         return engine.grown(n_features) if n_features > engine.features else engine
@@ -115,10 +115,10 @@ class Penalised(FirstOrder):
 class Stepping(FirstOrder):
     """Recipes that descend by steps of a schedule."""
 
-    step: TermLike = parameter(
+    learning_rate: TermLike = parameter(
         "inverse_sqrt",
         TERM,
-        'Schedule of the step sizes: "inverse_sqrt", "inverse_time", "constant", or a term.',
+        'Step sizes: "inverse_sqrt", "inverse_time", "constant", or a term.',
     )
     eta: float | Auto = parameter(
         "auto",

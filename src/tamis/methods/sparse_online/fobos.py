@@ -1,6 +1,6 @@
 """FOBOS: a descent step, then the penalty's prox."""
 
-from tamis.base.model_parts import descent_eta, loss_of, pair, penalty_of, step_of
+from tamis.base.model_parts import descent_eta, learning_rate_of, loss_of, pair, penalty_of
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.sparse_online.estimator import (
     FirstOrderClassifier,
@@ -34,7 +34,7 @@ class _Forward(Stepping, Penalised):
     --------
     RDA{Kind} : Follows the mean of all gradients; sparser.
     FTRL{Kind} : One rate a feature; usually the lowest error.
-    Online{Kind} : Any loss, penalty, rule and step.
+    Online{Kind} : Any loss, penalty, optimizer and learning rate.
 
     References
     ----------
@@ -45,8 +45,8 @@ class _Forward(Stepping, Penalised):
     def _terms(self):
         loss = loss_of(self)
         penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        step, auto_eta = step_of(self.step, self.eta, descent_eta(loss))
-        return pair(self, loss, penalty, Descent(), step), auto_eta, auto_alpha
+        learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
+        return pair(self, loss, penalty, Descent(), learning_rate), auto_eta, auto_alpha
 
 
 @estimator

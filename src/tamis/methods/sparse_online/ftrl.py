@@ -1,6 +1,6 @@
 """Follow the regularized leader, proximal: one rate a feature."""
 
-from tamis.base.model_parts import LEADER_ETA, loss_of, pair, penalty_of, step_of
+from tamis.base.model_parts import LEADER_ETA, learning_rate_of, loss_of, pair, penalty_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -50,7 +50,7 @@ class _Leader(Penalised):
     See Also
     --------
     RDA{Kind} : One rate for all features; cheaper, steadier selections.
-    Online{Kind} : Any loss, penalty, rule and step, among them AdaGrad.
+    Online{Kind} : Any loss, penalty, optimizer and learning rate, among them AdaGrad.
 
     References
     ----------
@@ -73,8 +73,12 @@ class _Leader(Penalised):
     def _terms(self):
         loss = loss_of(self)
         penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        step, auto_eta = step_of("constant", self.eta, LEADER_ETA)
-        return pair(self, loss, penalty, FTRL(float(self.beta)), step), auto_eta, auto_alpha
+        learning_rate, auto_eta = learning_rate_of("constant", self.eta, LEADER_ETA)
+        return (
+            pair(self, loss, penalty, FTRL(float(self.beta)), learning_rate),
+            auto_eta,
+            auto_alpha,
+        )
 
 
 @estimator

@@ -1,6 +1,6 @@
 """Truncated gradient: descent, and after each burst of rows a pull towards zero."""
 
-from tamis.base.model_parts import descent_eta, loss_of, pair, penalty_of, step_of
+from tamis.base.model_parts import descent_eta, learning_rate_of, loss_of, pair, penalty_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -67,15 +67,15 @@ class _Truncated(Stepping):
     def _terms(self):
         loss = loss_of(self)
         penalty, automatic = penalty_of(self.gravity, 1.0, self.positive)
-        step, auto_eta = step_of(self.step, self.eta, descent_eta(loss))
+        learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
         priced = float(automatic)  # a gravity given as a number is in units of the weights
         burst = float(self.burst)
-        rule = (
+        optimizer = (
             Descent(burst, priced)
             if self.theta is None
             else CappedDescent(burst, float(self.theta), priced)
         )
-        return pair(self, loss, penalty, rule, step), auto_eta, automatic
+        return pair(self, loss, penalty, optimizer, learning_rate), auto_eta, automatic
 
     def _name_constants(self, eta, l1, l2):
         return {"eta": eta, "gravity": l1 * (eta if is_auto(self.gravity) else 1.0)}

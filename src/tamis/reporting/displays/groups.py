@@ -57,7 +57,7 @@ class GroupPathDisplay(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 12))
     >>> y = X[:, :3] @ [1.0, -2.0, 1.5] + 0.1 * rng.normal(size=100)
-    >>> model = GroupLassoRegressorCV(groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
+    >>> model = GroupLassoRegressorCV(feature_groups=np.arange(12) // 3, alphas=10, cv=3).fit(X, y)
     >>> display = GroupPathDisplay.from_estimator(model)
     >>> display.ax_.get_xlabel(), display.chosen == model.alpha_
     ('alpha', True)
@@ -103,7 +103,7 @@ class GroupPathDisplay(
         if group_names is None and names is not None:
             group_names = [
                 str(names[g[0]]) if len(g) == 1 else f"group {k}"
-                for k, g in enumerate(estimator.groups_)
+                for k, g in enumerate(estimator.feature_groups_)
             ]
         shown = {"chosen": estimator.alpha_, "group_names": group_names}
         return cls(alpha=path["alpha"], group_norm=path["group_norm"], **shown).plot(

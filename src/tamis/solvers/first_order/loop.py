@@ -1,5 +1,5 @@
-"""The first-order pass: every loss, penalty, rule and step, binary or many outputs, O(nonzeros of
-the row) a step.
+"""The first-order pass: every loss, penalty, optimizer and learning rate, binary or many outputs,
+O(nonzeros of the row) a step.
 """
 
 import math
@@ -42,18 +42,18 @@ INTERCEPT_STEP_RATIO = 0.0625
 
 
 @inlined
-def advance(rule, penalty, eta, lazy, penalty_scales):
+def advance(optimizer, penalty, eta, lazy, penalty_scales):
     """The lazy state after one more step."""
-    scale, cumulative_l1, base = charge_step(rule, penalty, eta, lazy, penalty_scales)
+    scale, cumulative_l1, base = charge_step(optimizer, penalty, eta, lazy, penalty_scales)
     sum_scales, sum_scaled_l1 = lazy.sum_scales + scale, lazy.sum_scaled_l1 + scale * cumulative_l1
     return LazyState(lazy.steps, scale, cumulative_l1, base, sum_scales, sum_scaled_l1)
 
 
 @inlined
-def flush_all(rule, penalty, state, lazy):
+def flush_all(optimizer, penalty, state, lazy):
     """Flush all cells; returns the lazy state with scale 1 and cumulative L1 0."""
     for cell in range(np.uint64(state.shape[1])):
-        flush_cell(rule, state, penalty, cell, lazy)
+        flush_cell(optimizer, state, penalty, cell, lazy)
     return LazyState(lazy.steps, 1.0, 0.0, lazy.base, lazy.sum_scales, lazy.sum_scaled_l1)
 
 
@@ -72,9 +72,9 @@ def as_floats(lazy):
 
 
 @inlined
-def needs_flush(rule, lazy):
+def needs_flush(optimizer, lazy):
     """Whether every cell must be flushed now."""
-    urgency, turns = flush_urgency(rule), lazy.steps / FLUSH_EVERY
+    urgency, turns = flush_urgency(optimizer), lazy.steps / FLUSH_EVERY
     return urgency > 0.0 and (lazy.scale < SMALLEST * urgency or math.floor(turns) == turns)
 
 
@@ -133,13 +133,13 @@ def add_loss(total, product, cost, factor, weight):
 
 
 @inlined
-def score_row(data, indices, first, last, state, rule, penalty, lazy, kept):
+def score_row(data, indices, first, last, state, optimizer, penalty, lazy, kept):
     """Score of a row in units of the scale, and its squared norm."""
     score, sqnorm, keeps = 0.0, 0.0, last - first <= np.uint64(kept.shape[0])
     for k in range(first, last):
         x = np.float64(data[k])
-        weight = current_weight(rule, state, penalty, indices[k], lazy)
-        if caches_weights(rule) and keeps:
+        weight = current_weight(optimizer, state, penalty, indices[k], lazy)
+        if caches_weights(optimizer) and keeps:
             kept[k - first] = weight
         score += weight * x
         sqnorm += x * x
@@ -147,26 +147,28 @@ def score_row(data, indices, first, last, state, rule, penalty, lazy, kept):
 
 
 @inlined
-def update_row(data, indices, first, last, state, rule, penalty, lazy, kept, s, pace):
+def update_row(data, indices, first, last, state, optimizer, penalty, lazy, kept, s, pace):
     """Update the cells of a row by its raw gradient `s`."""
     keeps = last - first <= np.uint64(kept.shape[0])
     for k in range(first, last):
-        if caches_weights(rule) and keeps:
+        if caches_weights(optimizer) and keeps:
             weight = kept[k - first]
         else:
-            weight = current_weight(rule, state, penalty, indices[k], lazy)
-        apply_gradient(rule, state, penalty, indices[k], weight, s, np.float64(data[k]), pace, lazy)
+            weight = current_weight(optimizer, state, penalty, indices[k], lazy)
+        apply_gradient(
+            optimizer, state, penalty, indices[k], weight, s, np.float64(data[k]), pace, lazy
+        )
 
 
 @inlined
-def update_intercept(bias, rule, lazy, output, s, eta):
+def update_intercept(bias, optimizer, lazy, output, s, eta):
     """Update an intercept by the raw gradient `s`."""
-    weight = current_weight(rule, bias, FREE, output, lazy)
-    apply_gradient(rule, bias, FREE, output, weight, s, 1.0, eta * s / lazy.scale, lazy)
+    weight = current_weight(optimizer, bias, FREE, output, lazy)
+    apply_gradient(optimizer, bias, FREE, output, weight, s, 1.0, eta * s / lazy.scale, lazy)
 
 
 @compiled
-def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
+def learn_one(rows, span, cells, loss, penalty, optimizer, learning_rate, clocks):
     """Walk rows of one output.
 
     `rows` is (data, indices, indptr, targets, weights), `span` (start, stop, key of the shuffle or
@@ -181,7 +183,7 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
     intercept, auto_eta, auto_alpha = clocks[3]
     n, origin = np.uint64(targets.shape[0]), np.uint64(0)
     total, product = costs[0, 0], costs[1, 0]
-    kept = np.empty(ROOM if caches_weights(rule) else 0)
+    kept = np.empty(ROOM if caches_weights(optimizer) else 0)
     ahead = row_at(start, stop, n, key)
     for r in range(start, stop):
         i, ahead = ahead, row_at(r + ONE, stop, n, key)
@@ -197,42 +199,46 @@ def learn_one(rows, span, cells, loss, penalty, rule, step, clocks):
         if auto_eta or auto_alpha:
             stats = update_gradient_stats(stats, share, abs(gradient_at_zero(loss, y)))
         # What does not need the score comes before it is known: the processor goes on meanwhile.
-        eta = 1.0 if depends_on_row(step) else step_size(step, lazy.steps, 1.0, 1.0)
-        score, sqnorm = score_row(data, indices, first, last, state, rule, penalty, lazy, kept)
+        eta = (
+            1.0 if depends_on_row(learning_rate) else step_size(learning_rate, lazy.steps, 1.0, 1.0)
+        )
+        score, sqnorm = score_row(data, indices, first, last, state, optimizer, penalty, lazy, kept)
         stats = update_row_stats(stats, share, sqnorm, weight)
         step_scaling, penalty_scales, intercept_ratio = 1.0, (1.0, 1.0), 1.0
         if auto_alpha:
             penalty_scales = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
-            step_scaling = step_scale(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
-            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(rule, 1.0, stats[1])
+            step_scaling = step_scale(optimizer, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(optimizer, 1.0, stats[1])
         score *= lazy.scale
         if intercept:
-            score += bias_lazy.scale * current_weight(rule, bias, FREE, origin, bias_lazy)
+            score += bias_lazy.scale * current_weight(optimizer, bias, FREE, origin, bias_lazy)
         s, cost, factor = gradient_and_log_terms(loss, score, y)
         s *= weight
         total, product = add_loss(total, product, cost, factor, weight)
-        if depends_on_row(step):
-            eta = step_size(step, lazy.steps, cost + math.log(factor), sqnorm)
+        if depends_on_row(learning_rate):
+            eta = step_size(learning_rate, lazy.steps, cost + math.log(factor), sqnorm)
         bias_eta, eta = intercept_ratio * eta, step_scaling * eta
         if s != 0.0:
             pace = (
-                (clip_step(rule, eta, hessian_bound(loss), sqnorm) if auto_eta else eta) * back * s
+                (clip_step(optimizer, eta, hessian_bound(loss), sqnorm) if auto_eta else eta)
+                * back
+                * s
             )
-            update_row(data, indices, first, last, state, rule, penalty, lazy, kept, s, pace)
+            update_row(data, indices, first, last, state, optimizer, penalty, lazy, kept, s, pace)
             if intercept:
-                update_intercept(bias, rule, bias_lazy, origin, s, bias_eta)
-        lazy = advance(rule, penalty, eta, lazy, penalty_scales)
+                update_intercept(bias, optimizer, bias_lazy, origin, s, bias_eta)
+        lazy = advance(optimizer, penalty, eta, lazy, penalty_scales)
         if intercept:
-            bias_lazy = advance(rule, FREE, bias_eta, bias_lazy, penalty_scales)
-        if needs_flush(rule, lazy):
-            lazy = flush_all(rule, penalty, state, lazy)
+            bias_lazy = advance(optimizer, FREE, bias_eta, bias_lazy, penalty_scales)
+        if needs_flush(optimizer, lazy):
+            lazy = flush_all(optimizer, penalty, state, lazy)
     costs[0, 0], costs[1, 0] = total, product
     return as_floats(lazy), as_floats(bias_lazy), stats
 
 
 @compiled
-def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
+def learn_many(rows, span, cells, loss, penalty, optimizer, learning_rate, clocks, part):
     """Walk rows once for the outputs `part` = (first, of how many) on, as many as `cells` hold:
     classes against the rest, labels or regression targets.
 
@@ -249,7 +255,7 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
     scratch, wanted = np.zeros((3, many)), np.zeros(outputs)
     scores, slopes, paces = scratch[0], scratch[1], scratch[2]
     longest = min(np.uint64(ROOM), np.uint64(data.shape[0]))
-    kept = np.empty(longest * many if caches_weights(rule) else np.uint64(0))
+    kept = np.empty(longest * many if caches_weights(optimizer) else np.uint64(0))
     ahead = row_at(start, stop, n, key)
     for r in range(start, stop):
         i, ahead = ahead, row_at(r + ONE, stop, n, key)
@@ -267,19 +273,19 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
                 wanted[c] = targets[i, c]
         for c in range(many):
             scores[c] = 0.0
-        keeps = caches_weights(rule) and (last - first) * many <= np.uint64(kept.shape[0])
+        keeps = caches_weights(optimizer) and (last - first) * many <= np.uint64(kept.shape[0])
         for k in range(first, last):
             x = np.float64(data[k])
             cell, kept_at = np.uint64(indices[k]) * many, (k - first) * many
             fetch_cells(indices, k + AHEAD, state, many)
             if keeps:
                 for c in range(many):
-                    held = current_weight(rule, state, penalty, cell + c, lazy)
+                    held = current_weight(optimizer, state, penalty, cell + c, lazy)
                     kept[kept_at + c] = held
                     scores[c] += held * x
             else:
                 for c in range(many):
-                    scores[c] += current_weight(rule, state, penalty, cell + c, lazy) * x
+                    scores[c] += current_weight(optimizer, state, penalty, cell + c, lazy) * x
             sqnorm += x * x
         lazy, bias_lazy = begin_step(lazy), begin_step(bias_lazy)
         t, share, back = lazy.steps, 1.0 / lazy.steps, 1.0 / lazy.scale
@@ -293,26 +299,26 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
         if auto_alpha:
             penalty_scales = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
-            step_scaling = step_scale(rule, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
-            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(rule, 1.0, stats[1])
+            step_scaling = step_scale(optimizer, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
+            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(optimizer, 1.0, stats[1])
         eta = 0.0
         for c in range(many):
             score = scores[c] * lazy.scale
             if intercept:
-                score += bias_lazy.scale * current_weight(rule, bias, FREE, c, bias_lazy)
+                score += bias_lazy.scale * current_weight(optimizer, bias, FREE, c, bias_lazy)
             s, cost, factor = gradient_and_log_terms(loss, score, wanted[low + c])
             s *= weight
             costs[0, c], costs[1, c] = add_loss(costs[0, c], costs[1, c], cost, factor, weight)
-            eta = step_size(step, t, cost + math.log(factor), sqnorm)
+            eta = step_size(learning_rate, t, cost + math.log(factor), sqnorm)
             slopes[c] = s
             rate = (
-                clip_step(rule, step_scaling * eta, hessian_bound(loss), sqnorm)
+                clip_step(optimizer, step_scaling * eta, hessian_bound(loss), sqnorm)
                 if auto_eta
                 else step_scaling * eta
             )
             paces[c] = rate * back * s
             if intercept and s != 0.0:
-                update_intercept(bias, rule, bias_lazy, c, s, intercept_ratio * eta)
+                update_intercept(bias, optimizer, bias_lazy, c, s, intercept_ratio * eta)
         for k in range(first, last):
             x = np.float64(data[k])
             cell, kept_at = np.uint64(indices[k]) * many, (k - first) * many
@@ -320,17 +326,17 @@ def learn_many(rows, span, cells, loss, penalty, rule, step, clocks, part):
                 for c in range(many):
                     held = kept[kept_at + c]
                     apply_gradient(
-                        rule, state, penalty, cell + c, held, slopes[c], x, paces[c], lazy
+                        optimizer, state, penalty, cell + c, held, slopes[c], x, paces[c], lazy
                     )
             else:
                 for c in range(many):
-                    held = current_weight(rule, state, penalty, cell + c, lazy)
+                    held = current_weight(optimizer, state, penalty, cell + c, lazy)
                     apply_gradient(
-                        rule, state, penalty, cell + c, held, slopes[c], x, paces[c], lazy
+                        optimizer, state, penalty, cell + c, held, slopes[c], x, paces[c], lazy
                     )
-        lazy = advance(rule, penalty, step_scaling * eta, lazy, penalty_scales)
+        lazy = advance(optimizer, penalty, step_scaling * eta, lazy, penalty_scales)
         if intercept:
-            bias_lazy = advance(rule, FREE, intercept_ratio * eta, bias_lazy, penalty_scales)
-        if needs_flush(rule, lazy):
-            lazy = flush_all(rule, penalty, state, lazy)
+            bias_lazy = advance(optimizer, FREE, intercept_ratio * eta, bias_lazy, penalty_scales)
+        if needs_flush(optimizer, lazy):
+            lazy = flush_all(optimizer, penalty, state, lazy)
     return as_floats(lazy), as_floats(bias_lazy), stats

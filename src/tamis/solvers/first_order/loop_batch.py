@@ -13,7 +13,7 @@ ONE = np.uint64(1)
 
 
 @compiled
-def sum_slopes(rows, cells, loss, penalty, rule, lazies, intercept, sums):
+def sum_slopes(rows, cells, loss, penalty, optimizer, lazies, intercept, sums):
     """Add what rows pull weights by: `rows` is (data, indices, indptr, targets, weights), `cells`
     (state, bias) and `lazies` are theirs.
 
@@ -33,7 +33,7 @@ def sum_slopes(rows, cells, loss, penalty, rule, lazies, intercept, sums):
         first, last = indptr[i], indptr[i + ONE]
         sqnorm, start = 0.0, 0.0
         for c in range(many):
-            slopes[c] = final_weight(rule, bias, FREE, c, bias_lazy) if intercept else 0.0
+            slopes[c] = final_weight(optimizer, bias, FREE, c, bias_lazy) if intercept else 0.0
             if many > ONE and targets.shape[1] == 1:
                 wanted[c] = 1.0 if targets[i, 0] == c else -1.0
             else:
@@ -43,7 +43,7 @@ def sum_slopes(rows, cells, loss, penalty, rule, lazies, intercept, sums):
             x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(many):
-                slopes[c] += final_weight(rule, state, penalty, cell + c, lazy) * x
+                slopes[c] += final_weight(optimizer, state, penalty, cell + c, lazy) * x
             sqnorm += x * x
         for c in range(many):
             s, cost, factor = gradient_and_log_terms(loss, slopes[c], wanted[c])

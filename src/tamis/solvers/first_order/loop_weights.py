@@ -10,7 +10,7 @@ FREE = Free()
 
 
 @compiled
-def score_rows(rows, cells, penalty, rule, lazies, intercept, scores):
+def score_rows(rows, cells, penalty, optimizer, lazies, intercept, scores):
     """Fill `scores` (rows, outputs); `rows` is (data, indices, indptr), `cells` (state, bias), and
     `lazies` are their lazy states.
     """
@@ -20,33 +20,33 @@ def score_rows(rows, cells, penalty, rule, lazies, intercept, scores):
     many = np.uint64(bias.shape[1])
     for i in range(np.uint64(scores.shape[0])):
         for c in range(many):
-            scores[i, c] = final_weight(rule, bias, FREE, c, bias_lazy) if intercept else 0.0
+            scores[i, c] = final_weight(optimizer, bias, FREE, c, bias_lazy) if intercept else 0.0
         for k in range(indptr[i], indptr[i + np.uint64(1)]):
             x = np.float64(data[k])
             cell = np.uint64(indices[k]) * many
             for c in range(many):
-                scores[i, c] += final_weight(rule, state, penalty, cell + c, lazy) * x
+                scores[i, c] += final_weight(optimizer, state, penalty, cell + c, lazy) * x
 
 
 @compiled
-def write_weights(state, penalty, rule, lazy, weights):
+def write_weights(state, penalty, optimizer, lazy, weights):
     """Fill `weights` (outputs, features)."""
     lazy = LazyState(*lazy)
     many = np.uint64(weights.shape[0])
     for j in range(np.uint64(weights.shape[1])):
         for c in range(many):
-            weights[c, j] = final_weight(rule, state, penalty, j * many + c, lazy)
+            weights[c, j] = final_weight(optimizer, state, penalty, j * many + c, lazy)
 
 
 @compiled
-def list_weights(state, penalty, rule, lazy, many, cells, weights):
+def list_weights(state, penalty, optimizer, lazy, many, cells, weights):
     """Write the nonzero cells and their weights, as far as the two arrays reach; return how many
     there are.
     """
     found, lazy = np.uint64(0), LazyState(*lazy)
     room = np.uint64(cells.shape[0])
     for cell in range(np.uint64(state.shape[1])):
-        weight = final_weight(rule, state, penalty, cell, lazy)
+        weight = final_weight(optimizer, state, penalty, cell, lazy)
         if weight != 0.0:
             if found < room:
                 cells[found], weights[found] = cell, weight
@@ -55,8 +55,8 @@ def list_weights(state, penalty, rule, lazy, many, cells, weights):
 
 
 @compiled
-def flush_cells(state, penalty, rule, lazy):
+def flush_cells(state, penalty, optimizer, lazy):
     """Apply all pending penalties to all cells."""
     lazy = LazyState(*lazy)
     for cell in range(np.uint64(state.shape[1])):
-        flush_cell(rule, state, penalty, cell, lazy)
+        flush_cell(optimizer, state, penalty, cell, lazy)

@@ -26,9 +26,11 @@ from tamis.system.schema import array, floats, number, size, term, tuple_of
 from tamis.terms.methods import LazyState
 
 OPEN = tuple(LazyState())  # before the first step; loops name its numbers
-STEP = term("step_size", good=lambda step: 0.0 < step.step_size(2.0, 1.0, 1.0) < np.inf)
+STEP = term(
+    "step_size", good=lambda learning_rate: 0.0 < learning_rate.step_size(2.0, 1.0, 1.0) < np.inf
+)
 LAZY_STATE = tuple_of(number(float, least=0.0, exact=True), *[number(float, exact=True)] * 5)
-CELLS = {"cells": lambda rule, _: rule.columns()}  # numbers of a cell
+CELLS = {"cells": lambda optimizer, _: optimizer.columns()}  # numbers of a cell
 SHARE = 32  # outputs that are worth a thread: much of what a nonzero costs they share
 COPIES = 8  # nonzeros a column from which on a copy of the cells pays for itself
 BLOCK = 1 << 16  # rows between two looks at the progress bar and at Ctrl-C
@@ -83,7 +85,7 @@ class Engine:
     }
 
     def __init__(self, terms, flags, features: int, outputs: int):
-        self.terms = terms  # loss, penalty, rule, step
+        self.terms = terms  # loss, penalty, optimizer, learning rate
         self.flags = flags  # intercept, automatic eta, automatic alpha
         self.outputs = outputs
         self.state = _empty(terms[2].columns(), features, outputs)
@@ -192,9 +194,9 @@ class Engine:
     def score(self, rows: Csr) -> np.ndarray:
         """Scores of the rows, (rows, outputs)."""
         scores = np.empty((rows.n_rows, self.outputs))
-        _, penalty, rule, _ = self.terms
+        _, penalty, optimizer, _ = self.terms
         cells, lazies = (self.state, self.bias), (self.lazy, self.bias_lazy)
-        score_rows(rows[:3], cells, penalty, rule, lazies, self.flags[0], scores)
+        score_rows(rows[:3], cells, penalty, optimizer, lazies, self.flags[0], scores)
         return scores
 
     def weights(self) -> np.ndarray:
@@ -214,12 +216,12 @@ class Engine:
 
     def constants(self) -> tuple[float, float, float]:
         """Size of the next step, and the present strengths of L1 and of the ridge."""
-        (_, penalty, rule, step), (_, auto_eta, auto_alpha) = self.terms, self.flags
+        (_, penalty, optimizer, learning_rate), (_, auto_eta, auto_alpha) = self.terms, self.flags
         t, (norm, gradient, _) = max(self.lazy[0], 1.0), self.stats
-        step_scale = rule.step_scale(norm, gradient) if auto_eta and norm else 1.0
+        step_scale = optimizer.step_scale(norm, gradient) if auto_eta and norm else 1.0
         l1, l2 = penalty.rates()
         step_scaling = (gradient * norm, norm * norm) if auto_alpha else (1.0, 1.0)
-        eta = step.step_size(t, 1.0, norm * norm) * step_scale
+        eta = learning_rate.step_size(t, 1.0, norm * norm) * step_scale
         return float(eta), float(l1 * step_scaling[0]), float(l2 * step_scaling[1])
 
     def count(self, columns=None) -> int:

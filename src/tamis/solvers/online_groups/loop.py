@@ -69,12 +69,12 @@ class Clock(NamedTuple):
 
 
 @helper
-def clock_of(penalty, rule, step, lazy, stats, form):
+def clock_of(penalty, optimizer, learning_rate, lazy, stats, form):
     """The clock after ``ledger[0]`` steps."""
     t, total, longest = lazy[0], stats[2], lazy[3]
     if t == 0.0 or total == 0.0:
         return Clock(0.0, 0.0, 0.0, 0.0)
-    pace = step_size(step, t, 0.0, 0.0) / (total / t)  # in units of the mean row weight
+    pace = step_size(learning_rate, t, 0.0, 0.0) / (total / t)  # in units of the mean row weight
     bias_pace = pace
     if form.auto_eta:
         # Copies of a cell add up, so that steps grow with the overlap; the intercept is a column of
@@ -83,7 +83,7 @@ def clock_of(penalty, rule, step, lazy, stats, form):
         bias_pace = pace * INTERCEPT_STEP_RATIO / room
         pace = pace / (longest * form.overlap * room) if longest > 0.0 else 0.0
     alpha = penalty.alpha * (stats[1] * stats[0] if form.auto_alpha else 1.0)
-    return Clock(alpha * lazy[2], rule.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
+    return Clock(alpha * lazy[2], optimizer.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
 
 
 @helper

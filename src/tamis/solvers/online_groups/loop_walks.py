@@ -29,7 +29,19 @@ RENEW_EVERY = 2.0**20
 
 @compiled
 def learn_groups(
-    rows, coded, weights, span, memory, groups, loss, penalty, rule, step, lazy, stats, form
+    rows,
+    coded,
+    weights,
+    span,
+    memory,
+    groups,
+    loss,
+    penalty,
+    optimizer,
+    learning_rate,
+    lazy,
+    stats,
+    form,
 ):
     """Walk rows once; `coded.tasks` (length 0: none) names the task whose outputs a row is about.
 
@@ -49,7 +61,7 @@ def learn_groups(
         if weight == 0.0:
             continue
         low, high = outputs_of(tasks, i, form, many)
-        clock = clock_of(penalty, rule, step, lazy, stats, form)
+        clock = clock_of(penalty, optimizer, learning_rate, lazy, stats, form)
         about = (groups, penalty, clock, form.intercept, low, high, many)
         sqnorm = read_row(rows, i, ahead, memory, lazy[0] + 1.0, *about, scores)
         judged = (loss, form.softmax, memory.costs, slopes)
@@ -63,7 +75,19 @@ def learn_groups(
 
 @compiled
 def learn_rounds(
-    rows, coded, weights, order, memory, groups, loss, penalty, rule, step, lazy, stats, form
+    rows,
+    coded,
+    weights,
+    order,
+    memory,
+    groups,
+    loss,
+    penalty,
+    optimizer,
+    learning_rate,
+    lazy,
+    stats,
+    form,
 ):
     """Walk rounds of one row of every task, ``order[r, task]`` being its number, or that of no
     row: all rows of a round see the same weights.
@@ -73,7 +97,7 @@ def learn_rounds(
     tasks, width = np.uint64(order.shape[1]), np.uint64(form.width)
     scores, slopes = np.zeros(many), np.zeros(many)
     for r in range(np.uint64(order.shape[0])):
-        clock = clock_of(penalty, rule, step, lazy, stats, form)
+        clock = clock_of(penalty, optimizer, learning_rate, lazy, stats, form)
         longest, norms, nulls = 0.0, 0.0, 0.0
         for q in range(tasks):
             i, low = order[r, q], q * width
@@ -100,10 +124,12 @@ def learn_rounds(
 
 
 @compiled
-def score_groups(rows, tasks, memory, groups, penalty, rule, step, lazy, stats, form, scores):
+def score_groups(
+    rows, tasks, memory, groups, penalty, optimizer, learning_rate, lazy, stats, form, scores
+):
     """Fill `scores` (rows, outputs), or with `tasks` (rows, outputs of a task)."""
     many, found = np.uint64(memory.bias.shape[1]), np.zeros(memory.bias.shape[1])
-    clock = clock_of(penalty, rule, step, lazy, stats, form)
+    clock = clock_of(penalty, optimizer, learning_rate, lazy, stats, form)
     n = np.uint64(scores.shape[0])
     for i in range(n):
         low, high = outputs_of(tasks, i, form, many)
@@ -115,12 +141,14 @@ def score_groups(rows, tasks, memory, groups, penalty, rule, step, lazy, stats, 
 
 
 @compiled
-def write_group_weights(state, groups, penalty, rule, step, lazy, stats, form, weights, factors):
+def write_group_weights(
+    state, groups, penalty, optimizer, learning_rate, lazy, stats, form, weights, factors
+):
     """Add the weights of all groups to `weights` (outputs, features), which must be 0, and say what
     is left of each group.
     """
     many = np.uint64(weights.shape[0])
-    clock = clock_of(penalty, rule, step, lazy, stats, form)
+    clock = clock_of(penalty, optimizer, learning_rate, lazy, stats, form)
     members, starts, prices = groups.members, groups.starts, groups.prices
     for g in range(np.uint64(prices.shape[0])):
         threshold = threshold_of(prices[g, 0], prices[g, 1], clock)
@@ -135,12 +163,14 @@ def write_group_weights(state, groups, penalty, rule, step, lazy, stats, form, w
 
 
 @compiled
-def count_group_weights(memory, groups, penalty, rule, step, lazy, stats, form, columns):
+def count_group_weights(
+    memory, groups, penalty, optimizer, learning_rate, lazy, stats, form, columns
+):
     """Number of nonzero weights of some columns; what is left of a group is computed once, and
     remembered in the room for a row, which must be 0.
     """
     state, scratch, many = memory.state, memory.scratch, np.uint64(memory.bias.shape[1])
-    clock, found = clock_of(penalty, rule, step, lazy, stats, form), 0
+    clock, found = clock_of(penalty, optimizer, learning_rate, lazy, stats, form), 0
     members, starts, prices = groups.members, groups.starts, groups.prices
     owners, owner_starts = groups.owners, groups.owner_starts
     for k in range(np.uint64(columns.shape[0])):

@@ -184,7 +184,7 @@ class GroupEngine(Engine):
 
     def constants(self) -> tuple[float, float]:  # type: ignore[override]
         """The divisor beta and the strength alpha as they stand."""
-        _, penalty, _, step = self.terms
+        _, penalty, _, learning_rate = self.terms
         t, (intercept, automatic, auto_alpha) = max(self.lazy[0], 1.0), self.flags
         longest = (
             self.lazy[3] * self.overlap * (1.0 + INTERCEPT_STEP_RATIO * intercept)
@@ -192,7 +192,7 @@ class GroupEngine(Engine):
             else 1.0
         )
         unit = self.stats[0] * self.stats[1] if auto_alpha else 1.0
-        return longest / step.step_size(t, 0.0, 0.0), penalty.alpha * unit
+        return longest / learning_rate.step_size(t, 0.0, 0.0), penalty.alpha * unit
 
     def row_calls(self, rows: Csr, coded: Coded, weights) -> RowCalls:
         """Calls on the one row of these arrays, good for as long as the terms stay."""

@@ -16,8 +16,8 @@ _WAYS = (
 def groups_parameter(
     free: str, sizes: str = "", overlap: bool = True, kw_only: bool = False
 ) -> Any:
-    """The parameter `groups`; `free` says what becomes of columns labelled None, and `sizes` what
-    else is to be said.
+    """The parameter `feature_groups`; `free` says what becomes of columns labelled None, and
+    `sizes` what else is to be said.
     """
     return parameter(
         None,
@@ -75,7 +75,7 @@ def _stack(groups, n_columns: int, names) -> tuple[np.ndarray, np.ndarray, np.nd
     if groups is None:
         return np.arange(n_columns), np.ones(n_columns, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if isinstance(groups, str | bytes | Real):
-        raise TypeError(f"groups={groups!r} is one value; groups must be {_WAYS}.")
+        raise TypeError(f"feature_groups={groups!r} is one value; feature_groups must be {_WAYS}.")
     if isinstance(groups, np.ndarray) and groups.shape == (n_columns,) and groups.dtype.kind == "i":
         return _by_number(groups)
     entries = list(groups)
@@ -86,7 +86,7 @@ def _stack(groups, n_columns: int, names) -> tuple[np.ndarray, np.ndarray, np.nd
         return _joined(_by_prefix(entries, names))
     if len(entries) != n_columns:
         raise ValueError(
-            f"groups has {len(entries)} labels for {n_columns} columns; groups must be {_WAYS}."
+            f"feature_groups has {len(entries)} labels for {n_columns} columns; it must be {_WAYS}."
         )
     return _by_label(entries)
 
@@ -131,7 +131,7 @@ def _by_prefix(prefixes, names) -> list[np.ndarray]:
     """Columns by the longest prefix of their names."""
     if names is None:
         raise ValueError(
-            f"groups={prefixes[:3]!r} are prefixes of column names, but X has none; pass a "
+            f"feature_groups={prefixes[:3]!r} are prefixes of column names, but X has none; pass a "
             f"DataFrame, or {_WAYS}."
         )
     found: dict[str, list[int]] = {prefix: [] for prefix in prefixes}

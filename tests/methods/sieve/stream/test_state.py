@@ -217,7 +217,7 @@ def test_a_model_has_columns_that_its_sample_lacks_and_a_size_for_all_rows(monke
     assert len(np.setdiff1d(model.support_, own)) > 50
     sample, _, options, start = seen[-1]
     assert len(sample.columns.kept) == np.unique(words.indices).size > len(own)
-    assert len(start["calm"][0].states) == len(sample.columns.kept)
+    assert len(start["conservative"][0].states) == len(sample.columns.kept)
     share = model._stream.taken_in().weights.sum() / 2000
     assert options.se == pytest.approx(2.0 * np.sqrt(share))
     assert np.allclose(sample.table.density, np.bincount(words.indices)[sample.columns.kept] / 2000)
@@ -226,7 +226,10 @@ def test_a_model_has_columns_that_its_sample_lacks_and_a_size_for_all_rows(monke
 # --------------------------------------------------------------------------- dense rows
 DENSE = np.random.default_rng(6).normal(size=(N, 8)) + np.arange(8) / 4.0
 LABELS = (DENSE[:, 0] - DENSE[:, 1] > 0.0).astype(int)
-STRENGTHS = {"dense": (0.1, 0.005), "sparse": (0.1, 0.02)}  # calm and bold, as in `fit`
+STRENGTHS = {
+    "dense": (0.1, 0.005),
+    "sparse": (0.1, 0.02),
+}  # conservative and aggressive, as in `fit`
 
 
 @pytest.mark.parametrize("kind", STRENGTHS)

@@ -230,7 +230,7 @@ class SieveStream:
         biases[..., 1 : 1 + many] += offset
         return {
             base: [Start(*group) for group in zip(states[s], biases[s], self.steps, strict=True)]
-            for s, base in enumerate(("calm", "bold"))
+            for s, base in enumerate(("conservative", "aggressive"))
         }
 
     def _target_units(self, units: Units) -> tuple[np.ndarray, np.ndarray]:

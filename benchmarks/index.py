@@ -133,7 +133,7 @@ def _draw_row(ax, at: int, one: Found) -> None:
     if at % 2:
         ax.axhspan(at - 0.5, at + 0.5, color="#f6f8fa", zorder=0)
     words = {"transform": ax.get_yaxis_transform(), "ha": "right", "va": "center"}
-    ax.text(-0.02, at - 0.17, one.name, fontsize=13, color=INK, fontweight="aggressive", **words)
+    ax.text(-0.02, at - 0.17, one.name, fontsize=13, color=INK, fontweight="bold", **words)
     said = f"{one.what}: {one.tamis:.3g} {one.unit}"
     ax.text(-0.02, at + 0.22, said, fontsize=10.5, color="#57606a", **words)
     nearest, furthest = min(one.ratios.values()), max(one.ratios.values())

@@ -32,7 +32,7 @@ Y = (tiny.signs(X) > 0).astype(int)
 INVALID = [
     (
         {"optimizer": "adagrad", "penalty": "l2"},
-        "AdaGrad.* does not go with Ridge.*ledger cannot hold",
+        "AdaGrad.* does not go with Ridge.*lazy state cannot hold",
     ),
     ({"optimizer": "adagrad", "penalty": "elasticnet"}, "AdaGrad.* does not go with ElasticNet"),
     ({"optimizer": AdaGrad(0.1), "penalty": Ridge(0.1)}, "AdaGrad.* does not go with Ridge"),
@@ -44,7 +44,7 @@ INVALID = [
         {"optimizer": FTRL(1.0), "penalty": ElasticNet(), "average": True},
         "FTRL.* does not go with ElasticNet",
     ),
-    ({"optimizer": CappedDescent(), "penalty": "l2"}, "theta spares large weights"),
+    ({"optimizer": CappedDescent(), "penalty": "l2"}, "theta exempts large weights"),
     ({"learning_rate": "pa1"}, "passive-aggressive steps need a loss of slope 1 or 0"),
     ({"learning_rate": "pa1", "loss": "hinge"}, "no common schedule for L1"),
     (

@@ -11,26 +11,37 @@ from tamis.terms.optimizers import Averaged
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 
 AUTO_ALPHA = 1e-4  # in units of (slope at score 0) x (norm of a row)
-LEADER_ETA = 1.0  # in units of (slope at score 0) / (norm of a row)
+LEADER_ETA = 1.0  # in units of (gradient at score 0) / (norm of a row)
 PENALTIES = {"l1": 1.0, "l2": 0.0, "ridge": 0.0, "elasticnet": None}
 REGRESSION = ("squared_error", "huber", "epsilon_insensitive")
 
 
 def descent_eta(loss) -> float:
-    """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 / curvature, as far as
-    the loss has one.
+    """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 over the bound of the
+    second derivative, where there is one.
     """
-    return (
-        1.0 / min(max(loss.hessian_bound(), 0.25), 1e6)
-        if math.isfinite(loss.hessian_bound())
-        else 4.0
-    )
+    bound = loss.hessian_bound()
+    return 1.0 / min(max(bound, 0.25), 1e6) if math.isfinite(bound) else 4.0
+
+
+def is_smooth(loss) -> bool:
+    """Whether a loss has no kink."""
+    return getattr(loss, "smooth", True)
+
+
+def accepts_numbers(loss) -> bool:
+    """Whether a loss takes any numbers as targets. One that does not say so does where it is
+    symmetric in the residual.
+    """
+    if hasattr(loss, "accepts"):
+        return bool(loss.accepts(0.5))
+    return loss.gradient(2.0, 1.0) == -loss.gradient(0.0, 1.0)
 
 
 def loss_of(model):
     """The loss term of a model; a regressor takes only losses of the residual."""
     loss = take_term("loss", model.loss, LOSSES, ("value", "gradient", "hessian_bound"))
-    if is_regressor(model) and loss.gradient(2.0, 1.0) != -loss.gradient(0.0, 1.0):
+    if is_regressor(model) and not accepts_numbers(loss):
         raise ValueError(
             f"loss={model.loss!r} is a loss of class margins; {type(model).__name__} takes "
             f"{', '.join(map(repr, REGRESSION))}, "
@@ -78,7 +89,7 @@ def pair(model, loss, penalty, optimizer, learning_rate):
             f"{penalty!r}{' and average=True' if model.average else ''}: {objection}."
         )
     if isinstance(learning_rate, PassiveAggressive):
-        if not math.isinf(loss.hessian_bound()):
+        if is_smooth(loss):
             raise ValueError(
                 f"{name}: passive-aggressive steps need a loss of slope 1 or 0 (hinge, "
                 f"epsilon_insensitive). Got {loss!r}."

@@ -1,4 +1,9 @@
-"""Losses of a score f and a target y: value, gradient and second derivative in f."""
+"""Losses of a score f and a target y: value, gradient and second derivative in f.
+
+`smooth` is False where a loss has a kink. A loss without a kink may have an unbounded second
+derivative (`hessian_bound` is inf); the two are different. `accepts` says which targets a loss
+takes, where it does not take all numbers.
+"""
 
 import math
 from typing import NamedTuple
@@ -12,6 +17,10 @@ class Hinge(NamedTuple):
     """Hinge loss, max(0, margin - y f)."""
 
     margin: float = 1.0
+    smooth = False
+
+    def accepts(self, targets):  # classes, as -1 and 1
+        return abs(targets) == 1.0
 
     def value(self, score, target):
         return max(0.0, self.margin - target * score)
@@ -28,6 +37,9 @@ class SquaredHinge(NamedTuple):
     """Squared hinge loss, max(0, margin - y f)^2 / 2."""
 
     margin: float = 1.0
+
+    def accepts(self, targets):  # classes, as -1 and 1
+        return abs(targets) == 1.0
 
     def value(self, score, target):
         short = max(0.0, self.margin - target * score)
@@ -52,6 +64,9 @@ class Logistic(NamedTuple):
     """Logistic loss, log(1 + exp(margin - y f)); only exponentials of non-positive numbers."""
 
     margin: float = 0.0
+
+    def accepts(self, targets):  # classes, as -1 and 1
+        return abs(targets) == 1.0
 
     def is_likelihood(self):  # scores are logarithms of odds
         return True
@@ -147,6 +162,7 @@ class EpsilonInsensitive(NamedTuple):
     """Absolute loss beyond a tube, max(0, |f - y| - epsilon)."""
 
     epsilon: float = 0.1
+    smooth = False
 
     def value(self, score, target):
         return max(0.0, abs(score - target) - self.epsilon)

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.estimator import Estimator, Taken, take
-from tamis.base.model_parts import loss_of
+from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -132,10 +132,11 @@ class BlockModel(Estimator):
         loss = take_term(
             "loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian", "conjugate")
         )
-        if not np.isfinite(loss.hessian_bound()):
+        if not (is_smooth(loss) and np.isfinite(loss.hessian_bound())):
+            why = "an unbounded second derivative" if is_smooth(loss) else "a kink"
             raise ValueError(
-                f"loss={self.loss!r} has a kink; batch solvers need a smooth loss (logistic, "
-                "squared_hinge, squared_error, huber)."
+                f"loss={self.loss!r} has {why}; batch solvers need a smooth loss whose second "
+                "derivative is bounded (logistic, squared_hinge, squared_error, huber)."
             )
         return loss
 

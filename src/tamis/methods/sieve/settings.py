@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
-from tamis.base.model_parts import loss_of
+from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import is_auto
 from tamis.methods.sieve.paths import Setting, Task
 from tamis.methods.sieve.table.columns import Table
@@ -170,7 +170,7 @@ def bases_of(loss, strength: float | None, full: bool = False) -> tuple[Base, Ba
     entries are filled.
     """
     # A slope that does not fade near the margin (hinge) wants shorter steps.
-    gentle = 0.5 if loss.hessian_bound() == np.inf else 1.0
+    gentle = 1.0 if is_smooth(loss) else 0.5
     conservative, aggressive = (
         (0.1, 0.005 if full else 0.02) if strength is None else (strength, strength)
     )

@@ -16,11 +16,11 @@ from benchmarks.clock import interleaved
 from benchmarks.files import MEGA, run_child
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.textfiles import write_rows
-from tamis.base.targets import Coded
+from tamis.base.feature_groups import take_groups
 from tamis.numerics.csr import Csr
 from tamis.numerics.numba import compiled
+from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.online_groups.state import GroupEngine
-from tamis.solvers.path.groups import take_groups
 from tamis.terms import DualAveraging, GroupL2, InverseSqrt, Logistic, SparseGroup
 from tamis.terms.methods import gradient, shrinkage_factor, soft_threshold
 
@@ -131,7 +131,7 @@ def across_columns(quick: bool) -> tuple[Table, list[Goal]]:
         for kind in KINDS:
             lazy = engine_of(kind, d)
             actions[kind, "lazy"] = lambda lazy=lazy, rows=rows, targets=targets: lazy.learn(
-                rows, Coded(targets), np.zeros(0)
+                rows, EncodedTargets(targets), np.zeros(0)
             )
             actions[kind, "eager"] = eager_of(kind, d, rows, targets, slow)
         times = interleaved(actions, 2 if quick else 5, clock=time.thread_time)

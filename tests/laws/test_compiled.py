@@ -13,10 +13,10 @@ from sklearn.base import is_classifier
 from tiny import quiet
 
 from tamis import AROWClassifier, FOBOSClassifier, FTRLClassifier, OnlineClassifier
-from tamis.base.targets import Coded
 from tamis.numerics import csr as border
 from tamis.numerics import numba as _jit
 from tamis.numerics import random as order
+from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order import loop as online
 from tamis.solvers.first_order import loop_weights as weights
 from tamis.solvers.first_order.state import Engine
@@ -142,7 +142,7 @@ def test_first_places_of_the_shuffle_are_even():
 
 def test_listing_weights_stops_at_the_room_it_has():
     engine = Engine((Logistic(), L1(0.001), Descent(), Constant(0.5)), (1.0, 0.0, 0.0), 8, 1)
-    engine.learn(tiny.trusted(X), Coded(tiny.signs(X)[:, None]), np.zeros(0))
+    engine.learn(tiny.trusted(X), EncodedTargets(tiny.signs(X)[:, None]), np.zeros(0))
     cells, found = np.empty(2, dtype=np.uint64), np.empty(2)
     total = weights.list_weights(
         engine.state, *engine.terms[1:3], engine.lazy, np.uint64(1), cells, found

@@ -13,7 +13,7 @@ import tiny
 from registry import LOSSES, PENALTIES, RULES, STEPS
 
 from tamis.base.model_parts import pair
-from tamis.base.targets import Coded
+from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.state import Engine
 from tamis.terms import (
     L1,
@@ -68,7 +68,7 @@ def lazy(X, targets, weights, loss, penalty, rule, step, flags, average, codes=N
         X.shape[1],
         targets.shape[1],
     )
-    coded = Coded(targets if codes is None else codes)
+    coded = EncodedTargets(targets if codes is None else codes)
     engine.learn(tiny.trusted(X), coded, weights, n_jobs=n_jobs)
     return engine.weights(), engine.intercepts()
 
@@ -204,7 +204,7 @@ def test_no_step_before_the_first_row(interpreted):
     engine = Engine(
         (Logistic(), L1(0.1), Averaged(Descent()), Constant(0.1)), (1.0, 1.0, 1.0), 3, 1
     )
-    engine.learn(tiny.trusted(np.zeros((2, 3))), Coded(np.ones((2, 1))), np.zeros(2))
+    engine.learn(tiny.trusted(np.zeros((2, 3))), EncodedTargets(np.ones((2, 1))), np.zeros(2))
     assert engine.lazy[0] == 0.0
     assert not engine.state.any()
     assert engine.stats == (0.0, 0.0, 0.0)

@@ -12,9 +12,10 @@ import pytest
 from registry import AIMS, BLOCKS, CLASSES, GAINS, LOSSES, PENALTIES, RULES, STEPS, TERMS
 
 import tamis.terms
-from tamis.base.parameters import as_floats, take_term
+from tamis.base.parameters import take_term
 from tamis.numerics import code_digests
 from tamis.numerics import numba as _jit
+from tamis.numerics.code_digests import as_floats
 from tamis.terms import (
     Averaged,
     Constant,

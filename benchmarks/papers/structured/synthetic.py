@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.papers.structured.cells import Cells, under
 from benchmarks.papers.structured.slides import SIZES
 from tamis import GroupLassoClassifier, OnlineGroupLassoClassifier
-from tamis.solvers.path.groups import take_groups
+from tamis.base.feature_groups import take_groups
 from tamis.solvers.path.loop import dual_blocks
 from tamis.terms import SparseGroup
 

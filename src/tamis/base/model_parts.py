@@ -1,7 +1,5 @@
 """Parameters into terms: names, automatic constants, and which terms go together."""
 
-import math
-
 from sklearn.base import is_regressor
 
 from tamis.base.parameters import take_term
@@ -14,14 +12,6 @@ AUTO_ALPHA = 1e-4  # in units of (slope at score 0) x (norm of a row)
 LEADER_ETA = 1.0  # in units of (gradient at score 0) / (norm of a row)
 PENALTIES = {"l1": 1.0, "l2": 0.0, "ridge": 0.0, "elasticnet": None}
 REGRESSION = ("squared_error", "huber", "epsilon_insensitive")
-
-
-def descent_eta(loss) -> float:
-    """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 over the bound of the
-    second derivative, where there is one.
-    """
-    bound = loss.hessian_bound()
-    return 1.0 / min(max(bound, 0.25), 1e6) if math.isfinite(bound) else 4.0
 
 
 def is_smooth(loss) -> bool:

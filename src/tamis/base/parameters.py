@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from tamis.numerics.code_digests import is_term, missing_methods
+from tamis.numerics.code_digests import as_floats, is_term, missing_methods
 
 Auto = Literal["auto"]
 TermLike = str | tuple[Any, ...]  # a name, or a term
@@ -217,10 +217,3 @@ def take_term(name: str, given, named: dict, methods: tuple[str, ...]):
             f"method{'s' if len(missing) > 1 else ''} {', '.join(missing)}."
         )
     return as_floats(given)
-
-
-def as_floats(given):
-    """The term with all numbers as floats, so that Hinge(1) is not a second compilation."""
-    return type(given)(
-        *(as_floats(v) if is_term(v) else float(v) if isinstance(v, Real) else v for v in given)
-    )

@@ -5,7 +5,7 @@ predicts while another one trains finds targets that fit together.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.extmath import softmax
@@ -23,20 +23,10 @@ from tamis.base.fast_checks import (
 )
 from tamis.base.validation import LARGEST, SMALLEST, take_numbers
 from tamis.numerics.csr import frozen
+from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import array, flag, labels, one_of, size
 
 FIRST = 1000  # rows among which most classes are met
-NO_TASKS = np.zeros(0, dtype=np.uint64)
-NO_TASKS.flags.writeable = False
-
-
-class Coded(NamedTuple):
-    """Targets of some rows as loops read them: float64, read-only, and the number of each row's
-    task, if there are tasks.
-    """
-
-    columns: np.ndarray
-    tasks: np.ndarray = NO_TASKS
 
 
 # ---------------------------------------------------------------- classes and labels
@@ -73,7 +63,7 @@ class ClassTargets:
     @classmethod
     def of(
         cls, y, n_rows: int, model, *, known=None, whole=True, classes=None, grow=False
-    ) -> tuple["ClassTargets", Coded]:
+    ) -> tuple["ClassTargets", EncodedTargets]:
         """Code y: the targets, those `known` with what y adds, and their columns."""
         refuse_none(y, type(model).__name__)
         y = np.asarray(y) if isinstance(y, list | tuple) else y
@@ -110,10 +100,10 @@ class ClassTargets:
                 f"{type(model).__name__} needs samples of at least 2 classes in the data, but y "
                 f"holds only one class: {found.classes[0]!r}."
             )
-        return found, Coded(frozen(found.columns(codes)))
+        return found, EncodedTargets(frozen(found.columns(codes)))
 
     @classmethod
-    def _of_labels(cls, y, n_rows, model, known) -> tuple["ClassTargets", Coded]:
+    def _of_labels(cls, y, n_rows, model, known) -> tuple["ClassTargets", EncodedTargets]:
         """A 0/1 matrix as one +1/-1 target a label."""
         if getattr(model, "class_weight", None) is not None:
             raise ValueError(
@@ -132,7 +122,7 @@ class ClassTargets:
             raise ValueError(
                 f"y has {y.shape[1]} labels a row, but the model was begun with {begun}."
             )
-        return found, Coded(frozen(np.where(y > 0, 1.0, -1.0)))
+        return found, EncodedTargets(frozen(np.where(y > 0, 1.0, -1.0)))
 
     def _codes(self, y):
         """Class numbers, or None where y holds an unknown class."""
@@ -347,7 +337,7 @@ class NumberTargets:
     @classmethod
     def of(
         cls, y, n_rows: int, model, *, known=None, whole=True, grow=False
-    ) -> tuple["NumberTargets", Coded]:
+    ) -> tuple["NumberTargets", EncodedTargets]:
         """Code y: the targets, and their columns; numbers have nothing that could grow."""
         refuse_none(y, type(model).__name__)
         y = take_numbers(model, y, whole=whole)
@@ -361,7 +351,7 @@ class NumberTargets:
             raise ValueError(
                 f"y has {y.shape[1]} targets a row, but the model was begun with {found.outputs}."
             )
-        return found, Coded(frozen(np.ascontiguousarray(y)))
+        return found, EncodedTargets(frozen(np.ascontiguousarray(y)))
 
     def quick(self) -> Callable[[Any], float | None]:
         """As in `ClassTargets`."""

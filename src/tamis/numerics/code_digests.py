@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import types
+from numbers import Real
 from pathlib import Path
 
 _HOME = Path(__file__).parents[2]  # the folder that tamis lies in
@@ -70,6 +71,13 @@ def _content(code: types.CodeType) -> tuple:
 def is_term(thing: object) -> bool:
     """Whether the value is a term (not the class of one)."""
     return isinstance(thing, tuple) and getattr(thing, "is_tamis_term", False)
+
+
+def as_floats(given):
+    """The term with all numbers as floats, so that Hinge(1) is not a second compilation."""
+    return type(given)(
+        *(as_floats(v) if is_term(v) else float(v) if isinstance(v, Real) else v for v in given)
+    )
 
 
 def is_foreign(value: tuple) -> bool:

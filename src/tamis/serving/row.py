@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tamis.base.targets import Coded
 from tamis.base.validation import LARGEST, SMALLEST
 from tamis.numerics.csr import Csr, frozen
+from tamis.numerics.targets import EncodedTargets
 from tamis.serving.loop import GIVEN, LARGE, WILD, take_row
 
 ODD = -4  # no numbers, or not as many indices as values
@@ -29,7 +29,7 @@ class Row:
         # Views of them, of the types that `partial_fit` hands to the same loops.
         self.rows = Csr(frozen(data), frozen(indices), frozen(indptr), n_features)
         self.target, self.weight = np.zeros((1, n_targets)), np.ones(1)
-        self.coded, self.weights = Coded(frozen(self.target)), frozen(self.weight)
+        self.coded, self.weights = EncodedTargets(frozen(self.target)), frozen(self.weight)
         seen = np.zeros(1 << (2 * room - 1).bit_length(), np.uint64)
         self.ending = (np.uint64(n_features), LIMITS, data, indices, indptr, seen)
         if index not in _TAKERS:

@@ -69,3 +69,11 @@ LEARNING_RATES = {
     "pa1": PassiveAggressive(),
     "pa2": PassiveAggressive(variant=2.0),
 }
+
+
+def descent_eta(loss) -> float:
+    """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 over the bound of the
+    second derivative, where there is one.
+    """
+    bound = loss.hessian_bound()
+    return 1.0 / min(max(bound, 0.25), 1e6) if math.isfinite(bound) else 4.0

@@ -17,7 +17,10 @@ class Hinge(NamedTuple):
     """Hinge loss, max(0, margin - y f)."""
 
     margin: float = 1.0
-    smooth = False
+
+    @property
+    def smooth(self):
+        return False
 
     def accepts(self, targets):  # classes, as -1 and 1
         return abs(targets) == 1.0
@@ -162,7 +165,10 @@ class EpsilonInsensitive(NamedTuple):
     """Absolute loss beyond a tube, max(0, |f - y| - epsilon)."""
 
     epsilon: float = 0.1
-    smooth = False
+
+    @property
+    def smooth(self):
+        return False
 
     def value(self, score, target):
         return max(0.0, abs(score - target) - self.epsilon)

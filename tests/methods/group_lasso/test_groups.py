@@ -7,8 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from tamis import groups_by_correlation, groups_from_dummies, groups_from_names
+from tamis.base.feature_groups import take_groups
 from tamis.methods.group_lasso import finding
-from tamis.solvers.path.groups import take_groups
 
 
 def sets(blocks):

@@ -13,8 +13,8 @@ from tiny import one_pass, quiet
 
 import tamis
 from tamis import OnlineGroupLassoClassifier, OnlineGroupLassoRegressor, RDAClassifier
+from tamis.base.feature_groups import take_groups
 from tamis.solvers.online_groups.loop import WIDE
-from tamis.solvers.path.groups import take_groups
 from tamis.solvers.path.loop import dual_blocks, prox_blocks, value_blocks
 from tamis.terms import Hinge, Huber, Logistic, SparseGroup, Squared
 

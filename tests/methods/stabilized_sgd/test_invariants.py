@@ -10,12 +10,12 @@ from methods.stabilized_sgd.reference import permutation
 from tiny import quiet
 
 from tamis import StabilizedSGDClassifier, StabilizedSGDRegressor, TruncatedGradientClassifier
-from tamis.base.targets import Coded
 from tamis.datasets import make_text
 from tamis.methods.stabilized_sgd import loop_stage as loop
 from tamis.methods.stabilized_sgd import stream as stabilized_linear
 from tamis.methods.stabilized_sgd.loop_columns import select
 from tamis.methods.stabilized_sgd.paths import Bundle
+from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.state import Engine
 from tamis.terms import Constant, Descent, Free, Hinge, Logistic
 
@@ -60,7 +60,7 @@ def test_without_rejection_and_purge_it_is_the_mean_of_plain_descents(name, loss
             csr = type(tiny.trusted(DENSE))(
                 part.data, part.indices.astype(np.uint32), part.indptr.astype(np.uint64), X.shape[1]
             )
-            engine.learn(csr, Coded(signs[order]), np.zeros(0))
+            engine.learn(csr, EncodedTargets(signs[order]), np.zeros(0))
         weights.append(engine.weights()[0])
         intercepts.append(engine.intercepts()[0])
     assert np.abs(model.paths_[:, 0] - weights).max() == 0.0

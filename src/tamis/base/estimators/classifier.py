@@ -10,8 +10,9 @@ from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
 from tamis.base.fast_checks import along_one, check_scores, class_spans
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.base.targets import ClassTargets, Coded
+from tamis.base.targets import ClassTargets
 from tamis.base.validation import half_fitted
+from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import early, part
 
 
@@ -25,7 +26,7 @@ class ClassTransformer(TransformerMixin, Estimator):
         classes_ : ndarray
             Class labels."""
 
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, Coded]:
+    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
         """Targets, and the columns that loops read."""
         y = y if y is None else along_one(y)
         return ClassTargets.of(y, n_rows, self, **known)
@@ -76,7 +77,7 @@ class Classifier(ClassifierMixin, Explains, Estimator):
         """Learn from all rows."""
         return self._fit(X, y, sample_weight)
 
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, Coded]:
+    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
         """Targets, and the columns that loops read."""
         return ClassTargets.of(y, n_rows, self, **known)
 

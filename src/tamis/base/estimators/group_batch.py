@@ -24,7 +24,9 @@ from tamis.base.parameters import (
     parameter,
     take_term,
 )
+from tamis.base.targets import ClassTargets, Targets
 from tamis.base.validation import take_columns, warn_user
+from tamis.solvers.path.losses import RowLosses, Softmax
 from tamis.solvers.path.problem import Outcome, Problem
 from tamis.solvers.path.solver import largest_alpha, solve
 from tamis.system.schema import array, count, figure, indices, number, one_of, records
@@ -186,3 +188,16 @@ class BlockModel(Estimator):
 
     def __sklearn_is_fitted__(self):
         return "coef_" in vars(self)
+
+
+def bind_loss(
+    loss, targets: Targets, columns: np.ndarray, weights: np.ndarray
+) -> RowLosses | Softmax:
+    """The loss of all rows. Classes that exclude each other have one softmax under the logistic
+    loss, else each is against the rest.
+    """
+    if not (isinstance(targets, ClassTargets) and targets.excluding):
+        return RowLosses(loss, columns, weights)
+    if hasattr(loss, "is_likelihood"):
+        return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)
+    return RowLosses(loss, targets.signs(columns), weights)

@@ -26,9 +26,9 @@ from tamis.base.parameters import (
     estimator,
     parameter,
 )
-from tamis.base.targets import Coded
 from tamis.base.validation import half_fitted, note_columns, take_matrix, take_weights, warn_user
 from tamis.numerics.csr import Csr
+from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import count, flag, optional
 
 PATHS = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
@@ -174,11 +174,11 @@ class LinearStream(CallbackSupportMixin, Estimator):
         """Options of a fit (`whole`) or of a stream, where they differ."""
         return self._options()
 
-    def _run(self, rows: Csr, coded: Coded, weights, passes: Passes) -> None:
+    def _run(self, rows: Csr, coded: EncodedTargets, weights, passes: Passes) -> None:
         """All passes of a fit."""
         raise NotImplementedError
 
-    def _learn(self, options, rows: Csr, coded: Coded, weights) -> None:
+    def _learn(self, options, rows: Csr, coded: EncodedTargets, weights) -> None:
         """The next rows of a stream, in their order."""
         raise NotImplementedError
 

@@ -8,7 +8,8 @@ from sklearn.base import RegressorMixin
 from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
 from tamis.base.fast_checks import check_scores
-from tamis.base.targets import Coded, NumberTargets
+from tamis.base.targets import NumberTargets
+from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import early, part
 
 
@@ -21,7 +22,7 @@ class Regressor(RegressorMixin, Explains, Estimator):
         """Learn from all rows."""
         return self._fit(X, y, sample_weight)
 
-    def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, Coded]:
+    def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, EncodedTargets]:
         """Targets, and the columns that loops read."""
         return NumberTargets.of(y, n_rows, self, **known)
 

@@ -12,9 +12,9 @@ from sklearn.exceptions import ConvergenceWarning
 from tamis.base.estimators.linear import LinearStream
 from tamis.base.estimators.passes import Patience
 from tamis.base.parameters import BOOL, COUNT, FRACTION, NUMBER, estimator, parameter
-from tamis.base.targets import Coded
 from tamis.base.validation import warn_user
 from tamis.numerics.csr import Csr, frozen
+from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
 from tamis.system.schema import records
 
@@ -47,7 +47,7 @@ class Stream(LinearStream):
     def _goes_on(self) -> bool:
         return self.warm_start
 
-    def _learn(self, options, rows: Csr, coded: Coded, weights) -> None:
+    def _learn(self, options, rows: Csr, coded: EncodedTargets, weights) -> None:
         self._engine.learn(rows, coded, weights, n_jobs=self._threads())
 
     def _look(self, before: float) -> None:
@@ -61,7 +61,7 @@ class Stream(LinearStream):
             if not nonzeros and after >= 1024:
                 self._warn_empty()
 
-    def _run(self, rows, coded: Coded, weights, passes) -> None:
+    def _run(self, rows, coded: EncodedTargets, weights, passes) -> None:
         """All passes of a fit, until the loss (or the held-out score) no longer improves."""
         seed, threads = self._seed(), self._threads()
         patience = Patience(self.tol, self.n_iter_no_change)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from tamis.base.feature_groups import groups_parameter, take_groups
 from tamis.base.parameters import ARRAY, NUMBER, SHARE, estimator, parameter
-from tamis.solvers.path.groups import groups_parameter, take_groups
 from tamis.solvers.path.loop import Blocks
 
 WEIGHTS = "float, array-like of shape (n_groups,) or None"

@@ -8,14 +8,13 @@ from sklearn.base import clone
 
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import Taken, take
-from tamis.base.estimators.group_batch import BlockModel, Strength, smooth_loss_parameter
+from tamis.base.estimators.group_batch import BlockModel, Strength, bind_loss, smooth_loss_parameter
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import BOOL, TermLike, estimator, one_of, parameter
 from tamis.base.targets import Targets
 from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.path.design import Design
 from tamis.solvers.path.inner.models import GramStore
-from tamis.solvers.path.losses import smooth_of
 from tamis.solvers.path.path import shown_path, solve_path, take_alphas
 from tamis.solvers.path.problem import Outcome, Problem, used
 from tamis.system.schema import apart, indices, listing
@@ -49,7 +48,7 @@ class GroupedColumns(BlockModel):
     def _problem(self, taken: Taken, **beside) -> tuple[Targets, Problem]:
         targets, weights = taken.targets, taken.weights / taken.weights.sum()
         design = Design(taken.rows, weights, targets.outputs, self.fit_intercept)
-        smooth = smooth_of(self._loss(), targets, taken.columns, weights)
+        smooth = bind_loss(self._loss(), targets, taken.columns, weights)
         blocks = blocks_of(self, taken.rows.shape[1])
         return targets, Problem(
             design, smooth, blocks, self.fit_intercept, self.solver, GramStore()

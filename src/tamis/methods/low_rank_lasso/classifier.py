@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.estimators.classifier import WeightedClassifier
 from tamis.base.fast_checks import check_array, check_length, dense
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.base.targets import ClassTargets, Coded
+from tamis.base.targets import ClassTargets
 from tamis.methods.low_rank_lasso.compression import COLUMNS, Compressed, compress, scores_of
 from tamis.methods.low_rank_lasso.estimator import LowRankModel
+from tamis.numerics.targets import EncodedTargets
 from tamis.system.schema import array
 
 
@@ -82,7 +83,7 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
         thresholds_ : ndarray of shape (n_outputs,)
             Scores above which a label is predicted; `decision_function` takes them off."""
 
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, Coded]:
+    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
         """Targets, and the columns that are read; a sparse matrix of labels stays sparse, 0/1."""
         if not sp.issparse(y):
             return super()._code(y, n_rows, **known)
@@ -97,7 +98,7 @@ class LowRankClassifier(LowRankModel, WeightedClassifier):
                 f"{np.setdiff1d(y.data, (0, 1))[0]!r}."
             )
         check_length(np.empty(y.shape[0]), n_rows)
-        return ClassTargets(np.arange(y.shape[1]), labels=True), Coded(sp.csc_array(y))
+        return ClassTargets(np.arange(y.shape[1]), labels=True), EncodedTargets(sp.csc_array(y))
 
     def _numbers(self, targets: ClassTargets, columns) -> Any:
         """0/1 columns, sparse where they came so."""

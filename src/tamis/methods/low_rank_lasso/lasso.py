@@ -11,11 +11,12 @@ from tamis.base.estimators.estimator import plain_rows
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.fast_checks import check_length
 from tamis.base.parameters import estimator
-from tamis.base.targets import Coded, NumberTargets
+from tamis.base.targets import NumberTargets
 from tamis.base.validation import take_numbers, take_weights
 from tamis.methods.low_rank_lasso.compression import COLUMNS, scores_of
 from tamis.methods.low_rank_lasso.estimator import LowRankModel
 from tamis.methods.low_rank_lasso.svd import Operator
+from tamis.numerics.targets import EncodedTargets
 
 
 @estimator
@@ -149,7 +150,9 @@ class LowRankLasso(LowRankModel, Regressor):
             gap[part] = limit - np.asarray(learnt.multiply(slopes.T).sum(axis=1)).ravel()
         return {"residual": residual, "bound": self.residual_bound_, "gap": gap}
 
-    def _code(self, y, n_rows: int, *, known=None, **stream) -> tuple[NumberTargets, Coded]:
+    def _code(
+        self, y, n_rows: int, *, known=None, **stream
+    ) -> tuple[NumberTargets, EncodedTargets]:
         """Targets as columns; sparse ones stay sparse."""
         if not sp.issparse(y):
             return super()._code(y, n_rows, known=known, **stream)
@@ -160,4 +163,4 @@ class LowRankLasso(LowRankModel, Regressor):
             raise ValueError(
                 f"y has {y.shape[1]} targets a row, but the model was begun with {found.outputs}."
             )
-        return found, Coded(sp.csc_array(y))
+        return found, EncodedTargets(sp.csc_array(y))

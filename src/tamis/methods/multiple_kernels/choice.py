@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils.validation import _get_feature_names
 
 from tamis.base.fast_checks import check_array, dense
+from tamis.base.feature_groups import take_groups
 from tamis.base.validation import check_matrix_size
 from tamis.methods.multiple_kernels.matrices.kinds import DEGREES, WIDTHS, Kernel
-from tamis.solvers.path.groups import take_groups
 
 MOST_AUTO = 5000  # columns up to which "auto" makes kernels of single ones
 _WAYS = (

@@ -1,7 +1,7 @@
 """Penalties of a feature over the tasks: the declared parameters, and the blocks made of them."""
 
+from tamis.base.feature_groups import take_groups
 from tamis.base.parameters import NUMBER, estimator, one_of, parameter
-from tamis.solvers.path.groups import take_groups
 from tamis.solvers.path.loop import Blocks
 
 # weights of a feature's norm over the tasks and of L1 inside it; None is `l1_weight`

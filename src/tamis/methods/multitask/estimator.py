@@ -7,7 +7,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import Taken
-from tamis.base.estimators.group_batch import BlockModel, Strength, smooth_loss_parameter
+from tamis.base.estimators.group_batch import BlockModel, Strength, bind_loss, smooth_loss_parameter
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import TermLike, estimator
 from tamis.base.validation import half_fitted, take_matrix
@@ -17,7 +17,6 @@ from tamis.methods.multitask.labels import TaskTargets, of_rows
 from tamis.solvers.path.design import TaskDesign
 from tamis.solvers.path.inner.models import GramStore
 from tamis.solvers.path.loop import score_own
-from tamis.solvers.path.losses import smooth_of
 from tamis.solvers.path.problem import Problem
 from tamis.system.schema import array, one_of
 
@@ -87,7 +86,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
         weights = taken.weights / np.bincount(codes, weights=taken.weights)[codes]
         rows = taken.rows._replace(data=taken.rows.data.astype(np.float64, copy=False))
         design = TaskDesign(rows, codes, weights, tasks, targets.outputs, self.fit_intercept)
-        smooth = smooth_of(self._loss(), taken.targets, taken.columns, weights)
+        smooth = bind_loss(self._loss(), taken.targets, taken.columns, weights)
         blocks = blocks_of(self, rows.n_features)
         return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramStore())
 

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.base.targets import Coded
 from tamis.numerics.csr import Csr, frozen
+from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.state import BLOCK
 from tamis.solvers.online_groups.loop import Form
 from tamis.solvers.online_groups.loop_walks import learn_rounds
@@ -64,7 +64,7 @@ class TaskEngine(GroupEngine):
         return super()._form()._replace(share=share, width=float(self.width))
 
     def learn(
-        self, rows: Csr, coded: Coded, weights, key: int = 0, n_jobs: int = 1, tell=None
+        self, rows: Csr, coded: EncodedTargets, weights, key: int = 0, n_jobs: int = 1, tell=None
     ) -> None:
         """Walk the rows once, or make as many rounds as the longest task has rows."""
         weights = self._weigh(coded.tasks.astype(np.int64), weights)

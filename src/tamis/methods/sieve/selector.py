@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.estimators.estimator import Estimator, take
 from tamis.base.estimators.explaining import Weights
 from tamis.base.estimators.selector import Selector
+from tamis.base.feature_groups import groups_parameter
 from tamis.base.model_parts import loss_of
 from tamis.base.parameters import (
     ARRAY,
@@ -39,7 +40,6 @@ from tamis.methods.sieve.settings import options_of, strength_of, task_of, whole
 from tamis.methods.sieve.stream.readings import TwoReadings
 from tamis.methods.sieve.stream.state import SieveStream
 from tamis.methods.sieve.table.columns import sample_of
-from tamis.solvers.path.groups import groups_parameter
 from tamis.system.schema import optional, part
 
 _NONE_HELD_OUT = (

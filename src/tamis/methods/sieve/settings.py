@@ -8,11 +8,11 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils import check_random_state
 
+from tamis.base.feature_groups import take_columns, take_groups
 from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import is_auto
 from tamis.methods.sieve.paths import Setting, Task
 from tamis.methods.sieve.table.columns import Table
-from tamis.solvers.path.groups import take_columns, take_groups
 from tamis.system.schema import array, flag, size
 from tamis.system.threads import count_threads
 

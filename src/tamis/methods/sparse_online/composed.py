@@ -3,7 +3,6 @@
 from tamis.base.model_parts import (
     LEADER_ETA,
     PENALTIES,
-    descent_eta,
     learning_rate_of,
     loss_of,
     pair,
@@ -27,6 +26,7 @@ from tamis.methods.sparse_online.estimator import (
     FirstOrderRegressor,
     Penalised,
 )
+from tamis.terms.learning_rates import descent_eta
 from tamis.terms.optimizers import OPTIMIZERS
 
 _OPTIMIZER_METHODS = (

@@ -1,6 +1,6 @@
 """Regularized dual averaging: weights are a function of the mean gradient."""
 
-from tamis.base.model_parts import descent_eta, loss_of, pair, penalty_of
+from tamis.base.model_parts import loss_of, pair, penalty_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -17,7 +17,7 @@ from tamis.methods.sparse_online.estimator import (
     FirstOrderRegressor,
     Penalised,
 )
-from tamis.terms.learning_rates import InverseSqrt
+from tamis.terms.learning_rates import InverseSqrt, descent_eta
 from tamis.terms.optimizers import DualAveraging
 
 DELAY = 256.0  # rows before automatic steps start to fall: without it the first rows overshoot

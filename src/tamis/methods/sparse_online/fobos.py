@@ -1,6 +1,6 @@
 """FOBOS: a descent step, then the penalty's prox."""
 
-from tamis.base.model_parts import descent_eta, learning_rate_of, loss_of, pair, penalty_of
+from tamis.base.model_parts import learning_rate_of, loss_of, pair, penalty_of
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.sparse_online.estimator import (
     FirstOrderClassifier,
@@ -8,6 +8,7 @@ from tamis.methods.sparse_online.estimator import (
     Penalised,
     Stepping,
 )
+from tamis.terms.learning_rates import descent_eta
 from tamis.terms.optimizers import Descent
 
 

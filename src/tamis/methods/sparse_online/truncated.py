@@ -1,6 +1,6 @@
 """Truncated gradient: descent, and after each burst of rows a pull towards zero."""
 
-from tamis.base.model_parts import descent_eta, learning_rate_of, loss_of, pair, penalty_of
+from tamis.base.model_parts import learning_rate_of, loss_of, pair, penalty_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -18,6 +18,7 @@ from tamis.methods.sparse_online.estimator import (
     FirstOrderRegressor,
     Stepping,
 )
+from tamis.terms.learning_rates import descent_eta
 from tamis.terms.optimizers import CappedDescent, Descent
 
 

@@ -22,13 +22,13 @@ from tamis.base.parameters import (
     one_of,
     parameter,
 )
-from tamis.base.targets import Coded
 from tamis.base.validation import warn_user
 from tamis.methods.stabilized_sgd import loop_stage as loop
 from tamis.methods.stabilized_sgd.fit import Fitting, longest
 from tamis.methods.stabilized_sgd.loop_columns import measure
 from tamis.methods.stabilized_sgd.paths import NO_COUNTS, Bundle, StabilizedEngine
 from tamis.numerics.csr import Csr, frozen
+from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
 from tamis.system.schema import part
 from tamis.system.threads import count_threads
@@ -210,7 +210,7 @@ class Stabilized(LinearStream):
             )
         return engine
 
-    def _learn(self, options: Options, rows: Csr, coded: Coded, weights) -> None:
+    def _learn(self, options: Options, rows: Csr, coded: EncodedTargets, weights) -> None:
         rows, columns, weights = _present(rows, coded.columns, weights)
         engine, (loss, plan), norms = self._engine, options, np.empty(rows.n_rows)
         measure(*rows[:3], norms, NO_COUNTS)
@@ -226,7 +226,7 @@ class Stabilized(LinearStream):
         if full and not any(bundle.clock.kept for bundle in engine.bundles):
             self._warn_empty()
 
-    def _run(self, rows: Csr, coded: Coded, weights, passes) -> None:
+    def _run(self, rows: Csr, coded: EncodedTargets, weights, passes) -> None:
         """All passes, output by output: each has its own features and hence its own matrix."""
         rows, columns, weights = _present(rows, coded.columns, weights)
         engine, plan = self._engine, self._plan(rows.n_rows, resampled=not self.shuffle)

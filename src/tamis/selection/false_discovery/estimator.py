@@ -8,10 +8,11 @@ import scipy.sparse as sp
 
 from tamis.base.estimators.estimator import take
 from tamis.base.parameters import estimator, one_of, parameter
-from tamis.base.targets import ClassTargets, Coded, NumberTargets
+from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
 from tamis.data.source import RowSource
 from tamis.numerics.csr import hashes_of
+from tamis.numerics.targets import EncodedTargets
 from tamis.selection.agreement import selection_kappa
 from tamis.selection.false_discovery.claims import Claiming, outcomes_of
 from tamis.selection.false_discovery.fit import MIX, Rules, Selection, select, sides_of
@@ -232,7 +233,7 @@ class FDRSelector(Discoveries, Claiming):
         return {"supports": supports, "kappa": selection_kappa(supports, self.n_features_in_)}
 
     # ------------------------------------------------------------------ preparation
-    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets | NumberTargets, Coded]:
+    def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets | NumberTargets, EncodedTargets]:
         """Classes or numbers, and the columns that hold them."""
         kind = ClassTargets if self._holds_classes(y) else NumberTargets
         return kind.of(y, n_rows, self, **known)

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.base.model_parts import descent_eta
-from tamis.base.targets import Coded
 from tamis.numerics.csr import Csr
+from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.loop import FREE, INTERCEPT_STEP_RATIO
 from tamis.solvers.first_order.loop_batch import sum_slopes
 from tamis.solvers.first_order.state import Engine
+from tamis.terms.learning_rates import descent_eta
 from tamis.terms.methods import LazyState
 
 
@@ -36,7 +36,7 @@ class Slopes(NamedTuple):
             np.zeros(engine.state.shape[1]), np.zeros(outputs), np.zeros(outputs), np.zeros(4)
         )
 
-    def take(self, engine: Engine, rows: Csr, coded: Coded, weights) -> None:
+    def take(self, engine: Engine, rows: Csr, coded: EncodedTargets, weights) -> None:
         """Add rows, at the weights of the engine."""
         lazies, (loss, penalty, optimizer, _) = (engine.lazy, engine.bias_lazy), engine.terms
         given = (*rows[:3], coded.columns, weights)

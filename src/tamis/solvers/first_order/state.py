@@ -12,8 +12,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from tamis.base.targets import Coded
 from tamis.numerics.csr import NOTHING, Csr, frozen
+from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.loop import learn_many, learn_one
 from tamis.solvers.first_order.loop_weights import (
     flush_cells,
@@ -121,7 +121,7 @@ class Engine:
         return float((sums + np.log(products)).sum())
 
     def learn(
-        self, rows: Csr, coded: Coded, weights, key: int = 0, n_jobs: int = 1, tell=None
+        self, rows: Csr, coded: EncodedTargets, weights, key: int = 0, n_jobs: int = 1, tell=None
     ) -> None:
         """Walk the rows once, in stored order or in the order named by `key`."""
         with self._workers(rows, n_jobs) as walk:
@@ -309,7 +309,7 @@ class Engine:
         bare.bias = np.zeros_like(self.bias)
         return bare.score(rows)
 
-    def row_calls(self, rows: Csr, coded: Coded, weights) -> RowCalls:
+    def row_calls(self, rows: Csr, coded: EncodedTargets, weights) -> RowCalls:
         """Calls on the one row of these arrays, good for as long as the terms stay."""
         cells, scores = (self.state, self.bias, self.costs), np.empty((1, self.outputs))
         given = ((*rows[:3], coded.columns, weights), FIRST, cells, *self.terms)

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tamis.base.targets import NO_TASKS, Coded
 from tamis.numerics.csr import Csr
+from tamis.numerics.targets import NO_TASKS, EncodedTargets
 from tamis.solvers.first_order.loop import INTERCEPT_STEP_RATIO
 from tamis.solvers.first_order.state import CELLS, FIRST, STEP, Engine, RowCalls
 from tamis.solvers.online_groups.loop import Form, Groups, Memory
@@ -133,7 +133,7 @@ class GroupEngine(Engine):
         if len(self.squares) != (len(self.prices) if self.quick else 0):
             raise ValueError(f"{len(self.squares)} squares of {len(self.prices)} groups")
 
-    def _walk(self, rows, coded: Coded, weights, span):
+    def _walk(self, rows, coded: EncodedTargets, weights, span):
         self._walked(learn_groups, rows, coded, weights, span)
 
     def _walked(self, walk, rows: Csr, *given) -> None:
@@ -194,7 +194,7 @@ class GroupEngine(Engine):
         unit = self.stats[0] * self.stats[1] if auto_alpha else 1.0
         return longest / learning_rate.step_size(t, 0.0, 0.0), penalty.alpha * unit
 
-    def row_calls(self, rows: Csr, coded: Coded, weights) -> RowCalls:
+    def row_calls(self, rows: Csr, coded: EncodedTargets, weights) -> RowCalls:
         """Calls on the one row of these arrays, good for as long as the terms stay."""
         given = (rows[:3], coded, weights, FIRST, self._memory(), self._groups(), *self.terms)
         form = self._form()

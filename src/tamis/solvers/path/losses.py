@@ -5,7 +5,6 @@ conjugate.
 import numpy as np
 from sklearn.utils.extmath import softmax
 
-from tamis.base.targets import ClassTargets, Targets
 from tamis.solvers.path.loop import sum_conjugates, sum_values, write_curves, write_slopes
 
 LEAST = 1e-15  # of a step of the intercept, in scores: below it nothing changes
@@ -159,16 +158,3 @@ class Softmax:
         outer = root[:, :, None] * root[:, None, :]
         hessian = (1.0 + 1e-10) * np.eye(classes) - cross / outer + outer
         return -np.linalg.solve(hessian, (gradient / root)[:, :, None])[:, :, 0] / root
-
-
-def smooth_of(
-    loss, targets: Targets, columns: np.ndarray, weights: np.ndarray
-) -> RowLosses | Softmax:
-    """The loss of all rows; classes that exclude each other are one softmax under the logistic
-    loss, else one against the rest.
-    """
-    if not (isinstance(targets, ClassTargets) and targets.excluding):
-        return RowLosses(loss, columns, weights)
-    if hasattr(loss, "is_likelihood"):
-        return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)
-    return RowLosses(loss, targets.signs(columns), weights)

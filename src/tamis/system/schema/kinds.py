@@ -330,6 +330,6 @@ class Term(Content):
 
     def fill(self, value: Any, held: Held, path: str) -> Any:
         """The term with floats alone, as the loops were compiled for."""
-        from tamis.base.parameters import as_floats
+        from tamis.numerics.code_digests import as_floats
 
         return as_floats(value)

@@ -201,10 +201,10 @@ class Mine(NamedTuple):
     def value(self, score, target):
         return FACTOR * self.steep * max(0.0, 1.0 - target * score)
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         return -FACTOR * self.steep * target if target * score < 1.0 else 0.0
 
-    def bend(self):
+    def hessian_bound(self):
         return float("inf")
 '''
 USE = (

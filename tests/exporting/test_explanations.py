@@ -117,7 +117,7 @@ def test_terms_of_a_metric():
     assert found.score == pytest.approx(model.decision_function(rows[:50]))
     sizes = np.abs(found.contributions[0].toarray()).sum(axis=0)
     assert {"x3", "x5"} & set(found.names[int(sizes.argmax())].split())
-    votes = SDistClassifier(random_state=0, optimizer="knn").fit(rows, y).explain(rows[:5])
+    votes = SDistClassifier(random_state=0, rule="knn").fit(rows, y).explain(rows[:5])
     assert votes.contributions[0].sum(axis=1) == pytest.approx(votes.score)
 
 

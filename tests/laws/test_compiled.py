@@ -162,10 +162,10 @@ class Pinball(NamedTuple):
     def value(self, score, target):
         return self.steep * max(0.0, 1.0 - target * score)
 
-    def slope(self, score, target):
+    def gradient(self, score, target):
         return -self.steep * target if target * score < 1.0 else 0.0
 
-    def bend(self):
+    def hessian_bound(self):
         return float("inf")
 
 

@@ -130,7 +130,7 @@ def make(body, name="Hinge"):
 
 
 FIRST = (
-    "    def slope(self, score, target):\n        return -target if score * target < "
+    "    def gradient(self, score, target):\n        return -target if score * target < "
     "self.margin else 0.0\n"
 )
 

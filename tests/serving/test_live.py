@@ -110,7 +110,7 @@ def test_rows_longer_than_the_room():
 )
 @pytest.mark.parametrize("y", [Y, THREE], ids=["two", "three"])
 def test_contributions_are_products_of_weight_and_value(make, y):
-    more = {"groups": np.arange(P) // 4} if make is OnlineGroupLassoClassifier else {}
+    more = {"feature_groups": np.arange(P) // 4} if make is OnlineGroupLassoClassifier else {}
     service = served(make(**more), y, classes=np.unique(y))
     model = service.model
     for i in (0, 5, 7):

@@ -63,11 +63,11 @@ def test_the_running_loss_is_the_sum_of_the_losses_of_the_rows(monkeypatch):
 
 
 def test_a_full_product_becomes_a_sum():
-    assert loop.charged(1.0, 0.9 * loop.FULL, 0.5, 2.0, 1.0) == pytest.approx(
+    assert loop.add_loss(1.0, 0.9 * loop.FULL, 0.5, 2.0, 1.0) == pytest.approx(
         (1.5 + np.log(1.8 * loop.FULL), 1.0)
     )
-    assert loop.charged(1.0, 3.0, 0.5, 2.0, 1.0) == (1.5, 6.0)
-    assert loop.charged(1.0, 3.0, 0.5, 2.0, 2.0) == pytest.approx((2.0 + 2.0 * np.log(2.0), 3.0))
+    assert loop.add_loss(1.0, 3.0, 0.5, 2.0, 1.0) == (1.5, 6.0)
+    assert loop.add_loss(1.0, 3.0, 0.5, 2.0, 2.0) == pytest.approx((2.0 + 2.0 * np.log(2.0), 3.0))
 
 
 def test_running_losses_with_a_factor_below_1_are_refused():

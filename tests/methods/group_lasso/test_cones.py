@@ -87,7 +87,7 @@ def test_other_libraries_find_the_same_weights(library, kind):
     given = np.asfortranarray(X) if kind == "dense" else sp.csc_matrix(X)
     if library == "celer":
         theirs = module.GroupLasso(
-            feature_groups=5, alpha=0.05 * np.sqrt(5), fit_intercept=False, tol=1e-12
+            groups=5, alpha=0.05 * np.sqrt(5), fit_intercept=False, tol=1e-12
         ).fit(given, y)
     else:
         theirs = module.GroupLasso(

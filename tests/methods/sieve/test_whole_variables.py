@@ -317,7 +317,7 @@ def test_a_stream_knows_columns_that_its_sample_lacks():
     assert model.sizes_["size"][0] == 60 - 2 - 3
     for k in (0, 1, 4, 20):
         support = model.resize(k).support_
-        assert is_whole(support, options["groups"])
+        assert is_whole(support, options["feature_groups"])
         assert np.isin([20, 59], support).all()
 
 

@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 
 from tamis import LowRankFactorization, load, save
 from tamis.datasets import make_text
-from tamis.methods.low_rank_lasso.svd import Operator, spectral_error
+from tamis.solvers.randomized_svd import Operator, spectral_error
 
 pytestmark = pytest.mark.delicate
 

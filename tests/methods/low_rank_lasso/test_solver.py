@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from tamis.methods.low_rank_lasso.compression import Compressed, compress
 from tamis.methods.low_rank_lasso.spg.loop import project_rows
 from tamis.methods.low_rank_lasso.spg.solver import Rules, solve
-from tamis.methods.low_rank_lasso.svd import Operator, certified, truncated_svd
+from tamis.solvers.randomized_svd import Operator, certified, truncated_svd
 
 pytestmark = pytest.mark.delicate
 

@@ -18,8 +18,8 @@ from tamis.distributed.executors import KEPT
 from tamis.distributed.summing.given import columns_of, pieces
 from tamis.distributed.summing.tree import Counted, Sums, added
 from tamis.methods.low_rank_lasso.factorization import LowRankFactorization
-from tamis.methods.low_rank_lasso.svd import Operator, bounded, largest_value, orthonormal, trimmed
 from tamis.numerics.csr import Csr
+from tamis.solvers.randomized_svd import Operator, bounded, largest_value, orthonormal, trimmed
 
 
 class Asked(NamedTuple):
@@ -54,10 +54,7 @@ def operators(blocks: Counted, asked: Asked) -> Iterator[tuple[Operator, Any]]:
         rows = take_blocks(asked.model, X, reset=False, chunk=True)
         matrix = rows.scipy() if isinstance(rows, Csr) else rows
         roots = np.sqrt(weights) if len(weights) else None
-        operator = Operator(matrix, roots, False, np.dtype(asked.dtype))
-        if asked.mean is not None:
-            operator.mean, operator._mean = asked.mean, asked.mean.astype(operator.dtype)
-        yield operator, targets
+        yield Operator(matrix, roots, False, np.dtype(asked.dtype), asked.mean), targets
 
 
 def moments_of(blocks: Counted, asked: Asked) -> Moments:

@@ -1,7 +1,6 @@
 """Robust lasso on a low-rank matrix near the rows, for thousands of targets: G. V. A. Pham, "Robust
 Optimization and Data Approximation in Machine Learning", UCB/EECS-2015-216, chapter 4.
 
-svd.py              a matrix of low rank, and a bound of its error
 factorization.py    LowRankFactorization
 compression.py      targets as k numbers each; those that are 0, or meet no bound
 spg/                the others: projected gradients for many targets at once

@@ -27,7 +27,7 @@ from tamis.base.validation import take_weights, warn_user
 from tamis.methods.low_rank_lasso.compression import Compressed, compress, scores_of
 from tamis.methods.low_rank_lasso.factorization import Factoring, LowRankFactorization
 from tamis.methods.low_rank_lasso.spg.solver import Outcome, Rules, solve
-from tamis.methods.low_rank_lasso.svd import Operator
+from tamis.solvers.randomized_svd import Operator
 from tamis.system.schema import array, count, part, records, rows
 from tamis.system.threads import count_threads
 

@@ -21,7 +21,7 @@ from tamis.base.parameters import (
     parameter,
 )
 from tamis.base.validation import take_weights
-from tamis.methods.low_rank_lasso.svd import Operator, certified, truncated_svd
+from tamis.solvers.randomized_svd import Operator, certified, truncated_svd
 from tamis.system.schema import array, number, size
 
 DTYPE = one_of("float64", "float32")

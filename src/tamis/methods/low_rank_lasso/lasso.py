@@ -15,8 +15,8 @@ from tamis.base.targets import NumberTargets
 from tamis.base.validation import take_numbers, take_weights
 from tamis.methods.low_rank_lasso.compression import COLUMNS, scores_of
 from tamis.methods.low_rank_lasso.estimator import LowRankModel
-from tamis.methods.low_rank_lasso.svd import Operator
 from tamis.numerics.targets import EncodedTargets
+from tamis.solvers.randomized_svd import Operator
 
 
 @estimator

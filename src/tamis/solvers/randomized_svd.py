@@ -1,5 +1,9 @@
-"""A matrix of low rank near a large sparse one: randomised range finding, and how far off it is at
-most.
+"""Randomised singular value decomposition of rows that are known by products with them, and how far
+off it is at most.
+
+scikit-learn's `randomized_svd` takes arrays alone, so that sparse rows could not be centred. Rows
+that lie in partitions have an order of products of their own (`distributed.summing.factoring`),
+since each product is a pass over all of them; Lanczos' method and the bounds are these.
 """
 
 import math
@@ -13,16 +17,19 @@ from tamis.system.memory import check_memory
 
 
 class Operator:
-    """Rows as a linear map: centred and weighted, without making a sparse matrix dense."""
+    """Rows as a linear map: centred and weighted, without making a sparse matrix dense.
 
-    def __init__(self, matrix, roots=None, center: bool = True, dtype=np.float64):
+    They are centred by the columns' `mean` where it is known, else, with `center`, by their own.
+    """
+
+    def __init__(self, matrix, roots=None, center: bool = True, dtype=np.float64, mean=None):
         self.matrix = matrix if matrix.dtype == dtype else matrix.astype(dtype)
         self.turned = self.matrix.T
         self.roots = np.ones(matrix.shape[0], dtype) if roots is None else roots.astype(dtype)
         self.shape, self.dtype = matrix.shape, np.dtype(dtype)
         weights = np.square(self.roots, dtype=np.float64)
-        self.mean = np.zeros(self.shape[1])
-        if center:
+        self.mean = np.zeros(self.shape[1]) if mean is None else mean
+        if center and mean is None:
             sums = self.turned @ weights.astype(dtype)
             self.mean = sums.astype(np.float64) / weights.sum()
         self._mean, self.weighted = self.mean.astype(dtype), roots is not None

@@ -124,7 +124,7 @@ def test_numbers_words_and_too_many_targets(tmp_path, monkeypatch):
     assert merged.classes == ["u", "v"]
     assert merged.base is None
     parts = [open_rows(name).survey() for name in files]
-    monkeypatch.setattr("tamis.data.survey.MOST_LABELS", 1)
+    monkeypatch.setattr("tamis.data.survey.MAX_CLASSES", 1)
     merged = Survey.merge(parts)
     assert merged.many
     assert merged.labels == {}

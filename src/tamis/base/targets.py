@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.extmath import softmax
 
+from tamis.base.class_messages import one_class_message
 from tamis.base.fast_checks import (
     along_one,
     check_array,
@@ -96,10 +97,7 @@ class ClassTargets:
             found = found._with(np.setdiff1d(y, found.classes), grow)
             codes = found._codes(y)
         if whole and len(found.classes) < 2:
-            raise ValueError(
-                f"{type(model).__name__} needs samples of at least 2 classes in the data, but y "
-                f"holds only one class: {found.classes[0]!r}."
-            )
+            raise ValueError(one_class_message(type(model).__name__, found.classes[0]))
         return found, EncodedTargets(frozen(found.columns(codes)))
 
     @classmethod

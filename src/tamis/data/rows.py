@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.class_messages import no_class_message
 from tamis.system.terminal import for_terminal, without_secrets
 
 SHOWN = 40  # bytes of a bad line that a message quotes
@@ -32,6 +33,14 @@ class Misplaced(ReadError):
     def row(cls, name: str, offset: int) -> "Misplaced":
         """Of a table that is read in whole chunks."""
         return cls(f"{name}: no chunk begins behind row {offset}, where reading was to go on.")
+
+
+def class_numbers(targets: np.ndarray, where: str) -> np.ndarray:
+    """Floats as the whole numbers that classes are; a fraction is refused with its place."""
+    is_fraction = targets != np.floor(targets)
+    if is_fraction.any():
+        raise ReadError(f"{where}: {no_class_message(targets[is_fraction][0])}")
+    return targets.astype(np.int64)
 
 
 class Rows(NamedTuple):

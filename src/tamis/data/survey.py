@@ -6,11 +6,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tamis.base.class_messages import MAX_CLASSES
 from tamis.data.rows import LISTED, Bad, Labels, ReadError, Rows
 from tamis.data.text.svmlight_scan import scrambled
 from tamis.numerics.numba import compiled
 
-MOST_LABELS = 10_000  # distinct targets that are counted one by one
 MOST_HASHED = 1 << 20  # rows that are compared with one another
 MOST_COLUMNS = 1 << 28  # columns whose rows are counted one by one: 8 bytes each
 
@@ -163,7 +163,7 @@ class Survey:
         """Count targets, as far as there are few."""
         for value, count in counts.items():
             self.labels[value] = self.labels.get(value, 0) + count
-        if len(self.labels) > MOST_LABELS:
+        if len(self.labels) > MAX_CLASSES:
             self.labels, self.many = {}, True
 
     @property

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
+from tamis.base.class_messages import too_many_classes_message
 from tamis.data.columns.making import lay_out, reader_of
 from tamis.data.columns.merging import merge_profiles, merge_texts
 from tamis.data.columns.profile import First, Profile
 from tamis.data.columns.texts import RowCounts
 from tamis.data.options import Options
-from tamis.data.rows import ReadError
+from tamis.data.rows import ReadError, class_numbers
 from tamis.data.survey import Survey
 from tamis.data.tables.frames import Reading
 from tamis.data.tables.layout import WORDS, Column
@@ -104,7 +105,7 @@ def wants_classes(model: Any) -> bool:
 def _classes(model: Any, survey: Survey) -> np.ndarray:
     """All classes, for the first call."""
     if survey.many:
-        raise ReadError("more than 10,000 different targets; these are no classes.")
+        raise ReadError(too_many_classes_message())
     if len(survey.classes) == 1:
         raise ValueError(constant(model, survey.classes[0]))
     classes = np.array(survey.classes)
@@ -118,13 +119,7 @@ def coded(model: Any, targets: Any, agreed: Agreed, name: str) -> Any:
     known = getattr(model, "classes_", agreed.classes)
     if known is None or known.dtype.kind == "f":
         return targets
-    odd = targets != np.floor(targets)
-    if odd.any():
-        raise ReadError(
-            f"{name}: target {float(targets[odd][0])!r} is no class; classes are whole numbers or "
-            "words. Use a regressor for numbers."
-        )
-    return targets.astype(np.int64)
+    return class_numbers(targets, name)
 
 
 # --------------------------------------------------------------------------- tables

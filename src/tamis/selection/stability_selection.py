@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from tamis.base.class_messages import one_class_message
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.selector import Selector
 from tamis.base.fast_checks import along_one, check_array, kind_of_targets, validate_data
@@ -283,10 +284,8 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
             return None
         classes, codes = np.unique(y, return_inverse=True)
         if len(classes) < 2:
-            raise ValueError(
-                "StabilitySelector around a classifier needs rows of at least 2 classes; y holds "
-                f"only one class: {classes[0]}."
-            )
+            name = "StabilitySelector around a classifier"
+            raise ValueError(one_class_message(name, classes[0]))
         rows = np.bincount(codes)
         if rows.min() < 2:
             raise ValueError(

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import is_regressor
 
+from tamis.base.class_messages import one_class_message, plain_value
 from tamis.data.rows import Rows
 from tamis.data.source import RowSource
 from tamis.training.guessing import charge, guess_losses, meet
@@ -148,14 +149,9 @@ class Ends:
 
 def constant(model: Any, value: Any) -> str:
     """What is said of a target that never changes: of one class, what `fit` says."""
-    value = value.item() if isinstance(value, np.generic) else value
-    shown = int(value) if isinstance(value, float) and value.is_integer() else value
-    if is_regressor(model):
-        return (
-            f"the target never changes: it is {shown} in all rows, so that there is nothing to "
-            "predict."
-        )
+    if not is_regressor(model):
+        return one_class_message(type(model).__name__, value)
     return (
-        f"{type(model).__name__} needs samples of at least 2 classes in the data, but y holds only "
-        f"one class: {shown!r}."
+        f"the target never changes: it is {plain_value(value)} in all rows, so that there is "
+        "nothing to predict."
     )

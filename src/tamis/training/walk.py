@@ -10,7 +10,8 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 
-from tamis.data.rows import Misplaced, Position, ReadError, Rows
+from tamis.base.class_messages import too_many_classes_message
+from tamis.data.rows import Misplaced, Position, ReadError, Rows, class_numbers
 from tamis.data.source import RowSource
 from tamis.system.files import StrPath
 from tamis.system.progress import Progress
@@ -314,14 +315,8 @@ class Walk:
         survey = self.source.surveyed if self.source else None
         if survey is not None and known is None and not survey.whole:
             return targets
-        odd = targets != np.floor(targets)
-        if odd.any():
-            at = f"{chunk.file}, at or after line {chunk.first_line}" if chunk.file else "a chunk"
-            raise ReadError(
-                f"{at}: target {float(targets[odd][0])!r} is no class; classes are whole numbers "
-                "or words. Use a regressor for numbers."
-            )
-        return targets.astype(np.int64)
+        at = f"{chunk.file}, at or after line {chunk.first_line}" if chunk.file else "a chunk"
+        return class_numbers(targets, at)
 
     def _classes(self, targets):
         """All classes, for the first call."""
@@ -337,10 +332,7 @@ class Walk:
             return np.unique(np.concatenate([np.asarray(chunk[1]) for chunk in again]))
         survey = self.source.survey()
         if survey.many:
-            raise ReadError(
-                f"{self.source.files[0]}: more than 10,000 different targets; these are no "
-                "classes. Use a regressor."
-            )
+            raise ReadError(f"{self.source.files[0]}: {too_many_classes_message()}")
         if len(survey.classes) == 1 and not survey.several:
             raise ValueError(constant(self.model, survey.classes[0]))
         return np.array(survey.classes).astype(targets.dtype)

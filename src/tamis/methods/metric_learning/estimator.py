@@ -9,6 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
+from tamis.base.class_messages import one_class_message
 from tamis.base.estimators.estimator import take
 from tamis.base.parameters import (
     AUTO,
@@ -180,10 +181,7 @@ class MetricLearner(Boosted):
         name = type(self).__name__
         mass = np.bincount(codes, weights=weights, minlength=len(classes))
         if np.count_nonzero(mass) < 2:
-            raise ValueError(
-                f"{name} needs samples of at least 2 classes in the data, but y holds only one "
-                f"class: {classes.tolist()[mass.argmax()]!r}."
-            )
+            raise ValueError(one_class_message(name, classes[mass.argmax()]))
         rows = np.bincount(codes, minlength=len(classes))
         lonely = classes[(rows < 2) & (mass < 2.0)]
         if len(lonely):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.class_messages import MAX_CLASSES, one_class_message, too_many_classes_message
 from tamis.base.fast_checks import check_array, check_sparse, dense, distinct, kind_of_targets
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.data.rows import Labels, Rows
@@ -15,8 +16,6 @@ from tamis.data.source import RowSource
 from tamis.selection.false_discovery.claims import CLASSES
 from tamis.selection.false_discovery.stream import Chunk, Moments, widened
 from tamis.system.progress import Progress
-
-MOST = 10_000  # different targets that may be classes
 
 
 class First:
@@ -43,7 +42,7 @@ class First:
         self.kinds.add(kind_of_targets(targets))
         if sp.issparse(targets) or targets.ndim > 1:
             self.width = max(self.width, targets.shape[1])
-        elif len(self.values) <= MOST:
+        elif len(self.values) <= MAX_CLASSES:
             self.values.update(np.unique(targets).tolist())
 
 
@@ -99,15 +98,10 @@ class Given:
             return ClassTargets(names, labels=True) if classes else NumberTargets(len(names), False)
         if not classes:
             return NumberTargets(1, True)
-        if len(self.first.values) > MOST:
-            raise ValueError(
-                f"more than {MOST:,} different targets are no classes; pass targets='numbers'."
-            )
+        if len(self.first.values) > MAX_CLASSES:
+            raise ValueError(too_many_classes_message("Pass targets='numbers'."))
         if len(self.first.values) < 2:
-            raise ValueError(
-                "FDRSelector needs samples of at least 2 classes in the data, but the targets hold "
-                f"only one class: {next(iter(self.first.values))!r}."
-            )
+            raise ValueError(one_class_message("FDRSelector", next(iter(self.first.values))))
         return ClassTargets(distinct(self.first.values))
 
     def chunks(self, coded: ClassTargets | NumberTargets) -> Iterator[Chunk]:

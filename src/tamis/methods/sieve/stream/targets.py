@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.class_messages import MAX_CLASSES
 from tamis.data.rows import Labels
 from tamis.methods.sieve.stream.contrasts import Marked
 
 MOST_MARKS = 16  # classes beyond so many share the marks: memory grows with them
-MOST_VALUES = 10_000  # distinct targets that may be classes
 
 
 class Met(NamedTuple):
@@ -58,7 +58,7 @@ class Meeting:
 
     def _are_numbers(self, targets: np.ndarray) -> bool:
         """Whether targets can be no classes."""
-        return len(self.places) > MOST_VALUES or bool((targets != np.floor(targets)).any())
+        return len(self.places) > MAX_CLASSES or bool((targets != np.floor(targets)).any())
 
     def _of_none(self, n_rows: int) -> Met:
         nothing = np.zeros((n_rows, 0))

@@ -21,7 +21,7 @@ from tamis.cli.show import Kept, kept, show_kept
 from tamis.data.survey import Survey
 from tamis.datasets import make_text
 from tamis.reporting.page.material import DOUBT
-from tamis.reporting.page.sizes import verdict_of
+from tamis.reporting.page.sizes import held_out_error
 
 pytestmark = pytest.mark.quick
 
@@ -90,7 +90,7 @@ def test_a_sieve_tells_its_error_beside_the_prior(folder, tmp_path, capsys):
     prior = f"(guessing by the shares of the classes: {100 * model.baseline_error_:.1f} %)"
     first = f"Error on rows held out inside the method: {told} {prior}.\n"
     assert done.out.startswith(first)
-    others = verdict_of(model).other_sizes()
+    others = held_out_error(model).other_sizes()
     assert others.startswith("half as many features (")
     assert f"H{others[1:]}, by the method's own held-out rows.\n" in done.out
     assert "the most important first" in done.out
@@ -115,7 +115,7 @@ def test_a_sieve_tells_its_error_in_json(folder, tmp_path, capsys):
     shares = [line["importance"] for line in found["top"]]
     assert shares[0] == 1.0
     assert shares == sorted(shares, reverse=True)
-    assert "verdict" not in found
+    assert "stated" not in found
     looked = json.loads(run("inspect", tmp_path / "m", "--json", capsys=capsys).out)
     names = [*errors, "baseline_error", "sizes", "top"]
     assert [looked[name] for name in names] == [found[name] for name in names]
@@ -135,9 +135,9 @@ def test_a_sieve_of_numbers_speaks_of_the_variance(tmp_path, capsys):
     write_svmlight(X, 3.0 * X[:, [5]].toarray().ravel() + 0.1 * Y, tmp_path / "a.svm")
     words = ["--task", "regress", "--out", tmp_path / "m"]
     done = run("fit", tmp_path / "a.svm", *QUICK, *words, capsys=capsys)
-    verdict = verdict_of(load(tmp_path / "m"))
-    assert not verdict.classes
-    assert done.out.startswith(f"R2 on rows held out inside the method: {verdict.stated()}.\n")
+    stated = held_out_error(load(tmp_path / "m"))
+    assert not stated.classes
+    assert done.out.startswith(f"R2 on rows held out inside the method: {stated.stated()}.\n")
     assert "(guessing by the mean: 0)" in done.out
 
 

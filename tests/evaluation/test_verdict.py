@@ -17,7 +17,7 @@ from tamis.datasets import make_text
 from tamis.evaluation import columns
 from tamis.evaluation.checks import CHECKS, FOUND, PASSED, SILENCED, UNKNOWN, run_checks
 from tamis.evaluation.evaluation import MOST_ROWS, Evidence
-from tamis.evaluation.summary import verdict_of
+from tamis.evaluation.summary import evaluate
 from tamis.reporting.evaluation.figures import curve_charts
 from tamis.reporting.page.svg import Panel
 
@@ -38,59 +38,59 @@ def state(code, model=MODEL, X=X[300:], y=Y[300:], **more):
 
 # --------------------------------------------------------------------------- errors
 def test_error_and_baseline_are_those_of_the_rows():
-    verdict = verdict_of(Evidence(MODEL, X[300:], Y[300:]))
+    evaluation = evaluate(Evidence(MODEL, X[300:], Y[300:]))
     wrong = MODEL.predict(X[300:]) != Y[300:]
-    assert verdict.error == wrong.mean()
-    assert verdict.standard_error == pytest.approx(math.sqrt(wrong.var(ddof=1) / 300))
-    assert verdict.baseline_error == 1.0 - np.bincount(Y[300:]).max() / 300
-    assert verdict.better
-    assert verdict.headline().startswith(f"Error {100 * wrong.mean():.1f} % ± ")
-    assert " on 300 test rows; always " in verdict.headline()
-    assert verdict.judgement().startswith("Better than guessing, by ")
+    assert evaluation.error == wrong.mean()
+    assert evaluation.standard_error == pytest.approx(math.sqrt(wrong.var(ddof=1) / 300))
+    assert evaluation.baseline_error == 1.0 - np.bincount(Y[300:]).max() / 300
+    assert evaluation.better
+    assert evaluation.headline().startswith(f"Error {100 * wrong.mean():.1f} % ± ")
+    assert " on 300 test rows; always " in evaluation.headline()
+    assert evaluation.judgement().startswith("Better than guessing, by ")
 
 
 def test_the_baseline_is_learnt_where_the_model_learnt():
     y = np.array([0] * 10 + [1] * 5)
-    verdict = verdict_of(Evidence(MODEL, X[:15], y, X_train=X[:3], y_train=np.array([1, 1, 0])))
-    assert verdict.baseline == "always 1"
-    assert verdict.baseline_error == pytest.approx(10 / 15)
+    evaluation = evaluate(Evidence(MODEL, X[:15], y, X_train=X[:3], y_train=np.array([1, 1, 0])))
+    assert evaluation.baseline == "always 1"
+    assert evaluation.baseline_error == pytest.approx(10 / 15)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_noise_is_no_better_than_guessing(seed):
     y = np.random.default_rng(seed).integers(0, 2, 300)
-    verdict = verdict_of(Evidence(MODEL, X[300:], y))
-    assert verdict.better is False
-    assert "guessing" in verdict.judgement()
+    evaluation = evaluate(Evidence(MODEL, X[300:], y))
+    assert evaluation.better is False
+    assert "guessing" in evaluation.judgement()
 
 
 def test_worse_than_guessing_is_said():
     y = np.where(np.arange(300) < 290, 1 - MODEL.predict(X[300:]), 0)
-    assert verdict_of(Evidence(MODEL, X[300:], y)).judgement().startswith("Worse than guessing")
+    assert evaluate(Evidence(MODEL, X[300:], y)).judgement().startswith("Worse than guessing")
 
 
 def test_numbers_are_judged_by_squares():
     y = 2.0 * X[:, 0] + RNG.normal(size=600)
     model = LinearRegression().fit(X[:300], y[:300])
-    verdict = verdict_of(Evidence(model, X[300:], y[300:]))
-    assert verdict.error == pytest.approx(np.mean((model.predict(X[300:]) - y[300:]) ** 2))
-    assert verdict.baseline_error == pytest.approx(y[300:].var())
-    assert verdict.baseline == "always the mean"
-    assert verdict.better
+    evaluation = evaluate(Evidence(model, X[300:], y[300:]))
+    assert evaluation.error == pytest.approx(np.mean((model.predict(X[300:]) - y[300:]) ** 2))
+    assert evaluation.baseline_error == pytest.approx(y[300:].var())
+    assert evaluation.baseline == "always the mean"
+    assert evaluation.better
 
 
 def test_several_labels_a_row():
     Y2 = np.column_stack((Y, 1 - Y))
     model = tamis.FTRLClassifier(random_state=0).fit(X[:300], Y2[:300])
-    verdict = verdict_of(Evidence(model, X[300:], Y2[300:]))
-    assert verdict.error == pytest.approx((model.predict(X[300:]) != Y2[300:]).mean())
-    assert "label" in verdict.baseline
+    evaluation = evaluate(Evidence(model, X[300:], Y2[300:]))
+    assert evaluation.error == pytest.approx((model.predict(X[300:]) != Y2[300:]).mean())
+    assert "label" in evaluation.baseline
 
 
 def test_chunks_are_judged_as_one():
     whole = Evidence(MODEL, X[300:], Y[300:])
     parts = Evidence.streamed(MODEL, [(X[a : a + 70], Y[a : a + 70]) for a in range(300, 600, 70)])
-    assert verdict_of(parts) == verdict_of(whole)
+    assert evaluate(parts) == evaluate(whole)
     np.testing.assert_array_equal(parts.rows.toarray(), whole.rows.toarray())
     assert [c[:5] for c in run_checks(parts)] == [c[:5] for c in run_checks(whole)]
 
@@ -435,7 +435,7 @@ def test_very_wide_rows_are_judged_without_a_look_at_their_columns(monkeypatch):
     monkeypatch.setattr("tamis.evaluation.evaluation.MOST_COLUMNS", 5)
     evidence = Evidence(MODEL, X[300:], Y[300:])
     assert evidence.rows is None
-    assert verdict_of(evidence).better
+    assert evaluate(evidence).better
     assert state("TAM005").state == UNKNOWN
     assert tamis.report(MODEL, X[300:], Y[300:])._repr_html_()
 

@@ -207,10 +207,10 @@ def test_chart_of_sizes_has_a_band_and_the_prior(made, sieve):
 
 def test_what_a_sieve_says_of_itself(made, sieve):
     (said,) = made(model=sieve).said("div", **{"class": "verdict good"})
-    verdict = sizes.verdict_of(sieve)
-    assert f"Error on rows held out inside the method: {verdict.stated()}." in said
-    assert verdict.other_sizes()[1:] in said
-    assert f"{100 * sieve.error_:.1f} % ± {100 * sieve.standard_error_:.1f}" in verdict.stated()
+    stated = sizes.held_out_error(sieve)
+    assert f"Error on rows held out inside the method: {stated.stated()}." in said
+    assert stated.other_sizes()[1:] in said
+    assert f"{100 * sieve.error_:.1f} % ± {100 * sieve.standard_error_:.1f}" in stated.stated()
     assert f"(guessing by the shares of the classes: {100 * sieve.baseline_error_:.1f} %)" in said
 
 
@@ -286,7 +286,7 @@ RISING = np.array([0.060, 0.062, 0.064, 0.066, 0.070, 0.074, 0.080, 0.090, 0.100
     ],
 )
 def test_what_fewer_features_cost(errors, chosen, words):
-    assert sizes.verdict_of(Ladder(errors, chosen)).other_sizes() == words
+    assert sizes.held_out_error(Ladder(errors, chosen)).other_sizes() == words
 
 
 def test_what_fewer_features_cost_over_outputs():
@@ -296,27 +296,27 @@ def test_what_fewer_features_cost_over_outputs():
     paths = [
         size_path for chosen in (32, 0, 1) for size_path in sizes.size_paths(Ladder(RISING, chosen))
     ]
-    verdict = sizes.verdict_of(Ladder(RISING, 32))._replace(paths=paths[:2])
-    assert verdict.other_sizes() == "half as many features cost 0.2 points; a tenth 1.5"
-    assert verdict.stated().startswith("6.8 % ± 1.0, the mean over 2 outputs (guessing")
-    assert verdict._replace(paths=paths).other_sizes() == ""
+    stated = sizes.held_out_error(Ladder(RISING, 32))._replace(paths=paths[:2])
+    assert stated.other_sizes() == "half as many features cost 0.2 points; a tenth 1.5"
+    assert stated.stated().startswith("6.8 % ± 1.0, the mean over 2 outputs (guessing")
+    assert stated._replace(paths=paths).other_sizes() == ""
 
 
 def test_errors_in_words():
-    verdict = sizes.verdict_of(Ladder(RISING, 32))
-    assert verdict.stated() == "6.8 % ± 1.0 (guessing by the shares of the classes: 50.0 %)"
-    sure = verdict._replace(error=0.00123, standard_error=0.00021)
+    stated = sizes.held_out_error(Ladder(RISING, 32))
+    assert stated.stated() == "6.8 % ± 1.0 (guessing by the shares of the classes: 50.0 %)"
+    sure = stated._replace(error=0.00123, standard_error=0.00021)
     assert sure.stated().startswith("0.12 % ± 0.02 ")
-    numbers = sizes.verdict_of(Ladder(RISING, 32, classes=False))._replace(baseline_error=1.0)
+    numbers = sizes.held_out_error(Ladder(RISING, 32, classes=False))._replace(baseline_error=1.0)
     assert numbers.stated() == "0.93 ± 0.01 (guessing by the mean: 0)"
     sure = numbers._replace(standard_error=0.002)
     assert sure.other_sizes() == ("half as many features (16) cost 0.004 of R2; a tenth (3) 0.030")
-    unknown = verdict._replace(error=np.nan)
+    unknown = stated._replace(error=np.nan)
     assert unknown.stated() == "not known: no row could be held out"
-    assert not verdict.is_empty()
-    assert sizes.verdict_of(Ladder(RISING, 0)).is_empty()
+    assert not stated.is_empty()
+    assert sizes.held_out_error(Ladder(RISING, 0)).is_empty()
     # Nobody looked for a size: none was asked for.
-    assert not sizes.verdict_of(Ladder(RISING, 0, threshold=np.nan)).is_empty()
+    assert not sizes.held_out_error(Ladder(RISING, 0, threshold=np.nan)).is_empty()
 
 
 def test_features_that_were_seldom_selected_are_marked(made):

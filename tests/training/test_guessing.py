@@ -11,7 +11,7 @@ from tamis import FTRLClassifier, FTRLRegressor, open_rows, train
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
 from tamis.evaluation.evaluation import Evidence
-from tamis.evaluation.summary import verdict_of
+from tamis.evaluation.summary import evaluate
 from tamis.training.guessing import NOTHING, charge, figures, guess_losses, meet
 
 X, Y, _ = make_text(n_samples=1500, n_features=60, n_informative=6, words=12, random_state=0)
@@ -92,17 +92,17 @@ def test_a_model_that_goes_on_is_not_compared_with_guessing():
 
 def test_a_model_without_rows_is_judged_by_what_was_noted():
     model = train(FTRLClassifier(), chunk(Y), validate="progressive")
-    found = verdict_of(Evidence(model))
+    found = evaluate(Evidence(model))
     assert found.better
     assert " on 1,244 rows before they were learnt; always the most frequent class so far: " in (
         found.headline()
     )
     noise = np.random.default_rng(1).permutation(Y)
     assert (
-        verdict_of(Evidence(train(FTRLClassifier(), chunk(noise), validate="progressive"))).better
+        evaluate(Evidence(train(FTRLClassifier(), chunk(noise), validate="progressive"))).better
         is False
     )
-    assert verdict_of(Evidence(train(FTRLClassifier(), chunk(Y)))).better is None
+    assert evaluate(Evidence(train(FTRLClassifier(), chunk(Y)))).better is None
     assert tamis.report(model).better
     assert tamis.report(model, X, Y).sentences[0].count("test rows") == 1
 

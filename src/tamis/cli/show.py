@@ -10,7 +10,7 @@ import numpy as np
 
 from tamis.cli.say import say
 from tamis.reporting.page.material import DOUBT, is_doubtful, probabilities_of, shares_of_largest
-from tamis.reporting.page.sizes import Verdict
+from tamis.reporting.page.sizes import HeldOutError
 from tamis.system.terminal import for_json, for_terminal
 
 MARK = "*"  # beside a feature to doubt
@@ -82,22 +82,22 @@ def size(count: float) -> str:
 
 
 # --------------------------------------------------------------------------- own errors
-def verdict_lines(verdict: Verdict | None, name: str = "") -> list[tuple[str, str]]:
+def held_out_lines(error: HeldOutError | None, name: str = "") -> list[tuple[str, str]]:
     """What a model says of its own error, as what it is or under another name, and of other
     sizes.
     """
-    if verdict is None:
+    if error is None:
         return []
-    stated = verdict.stated() if not name or verdict.classes else f"R2 {verdict.stated()}"
-    lines = [(name or verdict.measure, stated), ("sizes", verdict.other_sizes())]
+    stated = error.stated() if not name or error.classes else f"R2 {error.stated()}"
+    lines = [(name or error.measure, stated), ("sizes", error.other_sizes())]
     return [(name, words) for name, words in lines if words]
 
 
-def errors_of(model: Any, verdict: Verdict | None) -> dict:
+def errors_of(model: Any, error: HeldOutError | None) -> dict:
     """The same as plain data; None where it says nothing."""
-    if verdict is None:
+    if error is None:
         return dict.fromkeys(("error", "standard_error", "baseline_error", "sizes"))
-    figures = verdict._asdict()
+    figures = error._asdict()
     names = ("error", "standard_error", "baseline_error")
     return {name: figures[name] for name in names} | {"sizes": model.sizes_}
 
@@ -168,11 +168,11 @@ def _outputs(model, count: int) -> list:
     return [label(classes[-1])] if count == 1 else [label(c) for c in classes]
 
 
-def show_kept(found: Kept, verdict: Verdict | None = None) -> None:
+def show_kept(found: Kept, error: HeldOutError | None = None) -> None:
     """The first features as a table; those that were seldom selected are marked."""
     lines, total, several = found
     if not total:
-        say(verdict.nothing() if verdict and verdict.is_empty() else "no feature was kept")
+        say(error.nothing() if error and error.is_empty() else "no feature was kept")
         return
     first = lines[0] if lines else {}
     columns: dict[str, Callable[[dict], str]] = {"feature": lambda line: line["name"]}

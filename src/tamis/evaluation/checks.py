@@ -13,7 +13,7 @@ import numpy as np
 
 from tamis.evaluation.columns import SHOWN, equal_rows, left_over, moments_of, shifts, told_alone
 from tamis.evaluation.evaluation import Evidence
-from tamis.evaluation.summary import verdict_of
+from tamis.evaluation.summary import evaluate
 
 SERIOUS, WARNING, NOTE = "serious", "warning", "note"
 PASSED, FOUND, UNKNOWN, SILENCED = "passed", "found", "not checked", "silenced"
@@ -64,13 +64,13 @@ Finding = Found | Unknown | str
 # --------------------------------------------------------------------------- the model's worth
 def no_better(evidence: Evidence) -> Finding:
     """Whether the model beats guessing."""
-    verdict = verdict_of(evidence)
-    if verdict.better is None:
+    evaluation = evaluate(evidence)
+    if evaluation.better is None:
         return Unknown("no rows were given, and the model does not know its error.")
-    if verdict.better:
-        return verdict.judgement()
+    if evaluation.better:
+        return evaluation.judgement()
     return Found(
-        verdict.judgement(),
+        evaluation.judgement(),
         "Do not read meaning into the kept features. Look for more rows, other columns, or a leak "
         "that was closed on purpose.",
     )

@@ -22,7 +22,7 @@ from tamis.evaluation.checks import (
 )
 from tamis.evaluation.columns import left_over
 from tamis.evaluation.evaluation import Evidence
-from tamis.evaluation.summary import SURE, Verdict, verdict_of
+from tamis.evaluation.summary import SURE, Evaluation, evaluate
 
 
 def compared_checks(
@@ -41,7 +41,7 @@ def compared_checks(
     vars(evidence).update(ranked=(strong := _strongest(evidence)), kept=strong)
     by_units = [name for name, model in models.items() if _hangs_on_units(model)]
     looks = {
-        "TAM001": lambda evidence: _best(verdict_of(evidence), rows),
+        "TAM001": lambda evidence: _best(evaluate(evidence), rows),
         "TAM002": rare_class,
         "TAM007": lambda evidence: _units(evidence, by_units),
         "TAM009": copies,
@@ -78,7 +78,7 @@ def _units(evidence: Evidence, names: list[str]) -> Finding:
     return Found(found.said.replace("This method depends on units", words), found.advice)
 
 
-def _best(guessing: Verdict, rows: list[dict]) -> Finding:
+def _best(guessing: Evaluation, rows: list[dict]) -> Finding:
     """Whether the best of the models beats guessing, by the test rows; their errors are means over
     runs, so that the two are compared as if they were of other rows, which is on the safe side.
     """

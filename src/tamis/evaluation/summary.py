@@ -1,4 +1,4 @@
-"""The verdict in words: error, that of guessing, whether the difference is more than noise, what
+"""The evaluation in words: error, that of guessing, whether the difference is more than noise, what
 was kept, and how often it was.
 """
 
@@ -12,7 +12,7 @@ from tamis.evaluation.evaluation import Evidence
 SURE = 2.0  # standard errors by which a model must beat guessing
 
 
-class Verdict(NamedTuple):
+class Evaluation(NamedTuple):
     """The error on some rows with its standard error, that of the baseline, and the gain over it
     with the standard error of the gain: differences row by row, which are surer than either.
     """
@@ -73,7 +73,7 @@ class Verdict(NamedTuple):
         return f"{100.0 * value:.{places}f}{' %' if unit else ''}"
 
 
-def verdict_of(evidence: Evidence) -> Verdict:
+def evaluate(evidence: Evidence) -> Evaluation:
     """Judge by the rows where there are some, else by the model's own word, or by what was noted
     while it learnt.
     """
@@ -87,10 +87,10 @@ def verdict_of(evidence: Evidence) -> Verdict:
         )
         guess = "guessing by the shares of the classes" if classes else "guessing the mean"
         gain = baseline - error
-        return Verdict(error, spread, baseline, guess, gain, spread, None, classes)
+        return Evaluation(error, spread, baseline, guess, gain, spread, None, classes)
     losses, others = evidence.losses, evidence.baseline_losses
     gains = others - losses
-    return Verdict(
+    return Evaluation(
         float(losses.mean()),
         _wobble(losses),
         float(others.mean()),
@@ -108,13 +108,13 @@ def noted_errors(model: Any) -> dict:
     return noted[-1] if "judged" in noted[-1] and not hasattr(model, "error_") else {}
 
 
-def _on_the_way(noted: dict, classes: bool) -> Verdict:
+def _on_the_way(noted: dict, classes: bool) -> Evaluation:
     """What `train` noted of rows before they were learnt, and of guessing by those before them."""
     names = ("error", "standard_error", "baseline_error", "gain_error")
     error, spread, baseline, gain_error = (float(noted[name]) for name in names)
     guess = f"always the {'most frequent class' if classes else 'mean'} so far"
     rows = int(noted["judged"])
-    return Verdict(
+    return Evaluation(
         error, spread, baseline, guess, baseline - error, gain_error, rows, classes, True
     )
 

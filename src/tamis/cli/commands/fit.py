@@ -26,12 +26,12 @@ from tamis.cli.methods import UsageError, build, grows, reads_twice
 from tamis.cli.say import note, say
 from tamis.cli.show import (
     errors_of,
+    held_out_lines,
     kept,
     label,
     pairs,
     print_json,
     show_kept,
-    verdict_lines,
 )
 from tamis.data.source import RowSource
 from tamis.data.streams import STANDARD, STDIN
@@ -41,7 +41,7 @@ from tamis.evaluation.evaluation import MOST_COLUMNS, MOST_ROWS, Evidence, as_cl
 from tamis.evaluation.summary import noted_errors
 from tamis.model_files import save
 from tamis.reporting.evaluation.report import Report
-from tamis.reporting.page.sizes import verdict_of
+from tamis.reporting.page.sizes import held_out_error
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.training.checkpoint import Folder
 from tamis.training.readings import MEMORY, first_reading
@@ -168,11 +168,11 @@ def _remember_names(model, rows) -> None:
 
 
 def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
-    """The result as plain data, and the verdict of a sieve on itself."""
-    last, verdict = model.train_history_[-1], verdict_of(model)
-    own = errors_of(model, verdict)
+    """The result as plain data, and the held-out error that a sieve states."""
+    last, stated = model.train_history_[-1], held_out_error(model)
+    own = errors_of(model, stated)
     error, source = last.get("error"), "in the first pass, on chunks before they were learnt"
-    if verdict is not None:
+    if stated is not None:
         error, source = own["error"], "on rows held out" + " inside the sample" * given.stream
     report = judge(model, given, _claims(model, rows, given))
     if given.test:
@@ -200,7 +200,7 @@ def judged(model: Any, rows: RowSource, given: argparse.Namespace) -> dict:
         "skipped": {"count": rows.bad.count, "first": rows.bad.first},
         "notes": told(rows),
         "top": features,
-        "verdict": verdict,
+        "stated": stated,
         "report": report,
     }
 
@@ -278,17 +278,17 @@ class Names:
 
 def show(result: dict, given: argparse.Namespace) -> None:
     """Print the result."""
-    verdict = result["verdict"]
+    stated = result["stated"]
     if given.json:
         _remark(result)
-        told = {n: value for n, value in result.items() if n not in ("verdict", "report")}
+        told = {n: value for n, value in result.items() if n not in ("stated", "report")}
         told["better"] = result["report"].better
         told["checks"] = [check._asdict() for check in result["report"].checks]
         told |= {"top": result["top"].lines, "out": given.out, "report": given.report}
         print_json(told)
         return
     report = result["report"]
-    known = given.test or verdict is not None or result["error"] is not None
+    known = given.test or stated is not None or result["error"] is not None
     if known:
         for sentence in report.sentences:
             say(sentence)
@@ -299,15 +299,15 @@ def show(result: dict, given: argparse.Namespace) -> None:
         ("features", f"{result['features']:,}"),
         ("kept", f"{result['kept']:,}"),
     ]
-    if verdict is not None and given.test:
-        lines += verdict_lines(verdict, "held out")
+    if stated is not None and given.test:
+        lines += held_out_lines(stated, "held out")
     elif not known and result["loss"] is not None:
         lines.append(
             ("loss", f"{result['loss']:.4g} (mean over the rows, each before it was learnt)")
         )
     pairs(lines)
     if result["kept"] or not known:  # the sentences said it
-        show_kept(result["top"], verdict)
+        show_kept(result["top"], stated)
     for check in report.checks:
         if check.state == FOUND:
             say(f"{check.code} {check.title.lower()}: {check.said} {check.advice}")
@@ -360,5 +360,5 @@ def write_report(
         density=survey.shares(),
         history=history,
         facts=facts,
-        judged=report if given.test or verdict_of(model) or noted_errors(model) else None,
+        judged=report if given.test or held_out_error(model) or noted_errors(model) else None,
     )

@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 from tamis.cli.data import names_for
-from tamis.cli.show import errors_of, kept, label, pairs, print_json, show_kept, verdict_lines
+from tamis.cli.show import errors_of, held_out_lines, kept, label, pairs, print_json, show_kept
 from tamis.model_files import load
-from tamis.reporting.page.sizes import verdict_of
+from tamis.reporting.page.sizes import held_out_error
 from tamis.system.terminal import for_csv
 
 
@@ -44,9 +44,9 @@ def run(given: argparse.Namespace) -> None:
         "classes": [label(c) for c in getattr(model, "classes_", [])],
         "trained_on": (getattr(model, "reading_", None) or {}).get("format"),
     }
-    verdict = verdict_of(model)
+    held_out = held_out_error(model)
     if given.json:
-        facts |= errors_of(model, verdict)
+        facts |= errors_of(model, held_out)
         print_json({**facts, "top": found.lines})
         return
     lines = [
@@ -64,5 +64,5 @@ def run(given: argparse.Namespace) -> None:
                 ", ".join(facts["classes"][:20]) + (", ..." if len(facts["classes"]) > 20 else ""),
             )
         )
-    pairs(lines + verdict_lines(verdict))
-    show_kept(found, verdict)
+    pairs(lines + held_out_lines(held_out))
+    show_kept(found, held_out)

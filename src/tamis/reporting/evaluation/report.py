@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tamis.evaluation.checks import FOUND, PASSED, Check, run_checks
 from tamis.evaluation.evaluation import Evidence
-from tamis.evaluation.summary import verdict_of
+from tamis.evaluation.summary import evaluate
 from tamis.reporting.evaluation import sections
 from tamis.reporting.page.sheet import Sheet
 from tamis.reporting.page.words import safe
@@ -40,11 +40,11 @@ class Report:
     """
 
     def __init__(self, evidence: Evidence, silence: Collection[str], title: str):
-        self._evidence, self._verdict, self.title = evidence, verdict_of(evidence), title
+        self._evidence, self._evaluation, self.title = evidence, evaluate(evidence), title
         self.checks: list[Check] = run_checks(evidence, silence)
-        self.sentences: list[str] = sections.sentences_of(evidence, self._verdict)
-        self.error, self.standard_error = self._verdict.error, self._verdict.standard_error
-        self.baseline_error, self.better = self._verdict.baseline_error, self._verdict.better
+        self.sentences: list[str] = sections.sentences_of(evidence, self._evaluation)
+        self.error, self.standard_error = self._evaluation.error, self._evaluation.standard_error
+        self.baseline_error, self.better = self._evaluation.baseline_error, self._evaluation.better
 
     def __repr__(self) -> str:
         found = [one for one in self.checks if one.state == FOUND]
@@ -56,7 +56,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         sheet = Sheet()
-        sheet.raw(sections.verdict_block(self._evidence, self._verdict))
+        sheet.raw(sections.evaluation_block(self._evidence, self._evaluation))
         sections.checks_table(sheet, self.checks)
         for charts, caption in sections.figures_of(self._evidence):
             sheet.figure(charts, caption)

@@ -6,11 +6,11 @@ import numpy as np
 
 from tamis.evaluation.checks import FOUND, PASSED, SERIOUS, Check
 from tamis.evaluation.evaluation import Evidence
-from tamis.evaluation.summary import Verdict, claimed_sentence, kept_sentence
+from tamis.evaluation.summary import Evaluation, claimed_sentence, kept_sentence
 from tamis.reporting.evaluation.figures import figures_of
 from tamis.reporting.page.material import output_names
 from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import verdict_of as own_verdict
+from tamis.reporting.page.sizes import held_out_error
 from tamis.reporting.page.words import fixed, name_span, percent, safe, whole
 
 MARKS = {PASSED: "✓", FOUND: "!"}
@@ -18,33 +18,37 @@ TERMS = 6  # contributions of a row that are told
 LABELS = 50  # that a page tells apart
 
 
-def sentences_of(evidence: Evidence, verdict: Verdict) -> list[str]:
+def sentences_of(evidence: Evidence, evaluation: Evaluation) -> list[str]:
     """The verdict: error and baseline, better or not, what was kept, what fewer would cost."""
-    own = own_verdict(evidence.model)
-    headline, said = verdict.headline(), []
-    if own is not None and verdict.rows is None:
-        headline = f"{_capital(own.measure)} on rows held out inside the method: {own.stated()}."
-    if own is not None and own.is_empty():
-        nothing = own.nothing()
+    stated = held_out_error(evidence.model)
+    headline, said = evaluation.headline(), []
+    if stated is not None and evaluation.rows is None:
+        headline = (
+            f"{_capital(stated.measure)} on rows held out inside the method: {stated.stated()}."
+        )
+    if stated is not None and stated.is_empty():
+        nothing = stated.nothing()
         said.append(f"{nothing[0].upper()}{nothing[1:]}.")
-    said += [headline, verdict.judgement(), kept_sentence(evidence), claimed_sentence(evidence)]
-    if own is not None and own.other_sizes():
-        sizes = own.other_sizes()
+    said += [headline, evaluation.judgement(), kept_sentence(evidence), claimed_sentence(evidence)]
+    if stated is not None and stated.other_sizes():
+        sizes = stated.other_sizes()
         said.append(f"{sizes[0].upper()}{sizes[1:]}, by the method's own held-out rows.")
     return [one for one in said if one]
 
 
-def verdict_section(sheet: Sheet, evidence: Evidence, verdict: Verdict, checks: list[Check]):
+def evaluation_section(
+    sheet: Sheet, evidence: Evidence, evaluation: Evaluation, checks: list[Check]
+):
     """The block that stands first."""
     sheet.section("verdict", "The verdict")
-    sheet.raw(verdict_block(evidence, verdict))
+    sheet.raw(evaluation_block(evidence, evaluation))
     checks_table(sheet, checks)
 
 
-def verdict_block(evidence: Evidence, verdict: Verdict) -> str:
+def evaluation_block(evidence: Evidence, evaluation: Evaluation) -> str:
     """The sentences, the first one large."""
-    first, *rest = sentences_of(evidence, verdict)
-    state = {True: "good", False: "poor", None: "open"}[verdict.better]
+    first, *rest = sentences_of(evidence, evaluation)
+    state = {True: "good", False: "poor", None: "open"}[evaluation.better]
     lines = "".join(f"<p>{safe(one)}</p>" for one in rest)
     return f'<div class="verdict {state}"><p class="first">{safe(first)}</p>{lines}</div>'
 

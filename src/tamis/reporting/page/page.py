@@ -16,10 +16,14 @@ from tamis.evaluation.comparison import Record
 from tamis.evaluation.evaluation import Evidence
 from tamis.evaluation.summary import noted_errors
 from tamis.reporting.evaluation.report import Report
-from tamis.reporting.evaluation.sections import examples_section, figures_section, verdict_section
+from tamis.reporting.evaluation.sections import (
+    evaluation_section,
+    examples_section,
+    figures_section,
+)
 from tamis.reporting.page import sections
 from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import verdict_of
+from tamis.reporting.page.sizes import held_out_error
 from tamis.reporting.page.words import counted, percent, safe, whole
 from tamis.selection.supports import kept_by
 from tamis.system.files import refuse_inputs, replacing, sources_of
@@ -104,7 +108,7 @@ def write_page(
     _refuse_inputs(path, audit, model)
     names = _take_names(names, model)
     judged = None
-    known = model is not None and (verdict_of(model) is not None or noted_errors(model))
+    known = model is not None and (held_out_error(model) is not None or noted_errors(model))
     if X is not None or known:
         judged = Report(Evidence(model, X, y, names), silence, str(title))
     write_whole(
@@ -158,7 +162,7 @@ def _refuse_inputs(path: str | PathLike, audit: dict | None, model: Any) -> None
 
 
 def _judged_sections(sheet: Sheet, judged: Report) -> None:
-    verdict_section(sheet, judged._evidence, judged._verdict, judged.checks)
+    evaluation_section(sheet, judged._evidence, judged._evaluation, judged.checks)
     figures_section(sheet, judged._evidence)
 
 

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from tamis.reporting.page import charts, features
 from tamis.reporting.page import material as read
 from tamis.reporting.page.sheet import Sheet
-from tamis.reporting.page.sizes import SizePath, size_paths, verdict_of
+from tamis.reporting.page.sizes import SizePath, held_out_error, size_paths
 from tamis.reporting.page.words import (
     NOTHING,
     counted,
@@ -232,8 +232,8 @@ def features_section(sheet: Sheet, model, names, density, evidence=None) -> None
 
 
 def _why_none(model) -> str:
-    verdict = verdict_of(model)
-    return f": {verdict.nothing()}" if verdict is not None and verdict.is_empty() else ""
+    error = held_out_error(model)
+    return f": {error.nothing()}" if error is not None and error.is_empty() else ""
 
 
 def _width(model, weights) -> int:

@@ -73,7 +73,7 @@ def error_name(classes: bool) -> str:
     return "held-out error" if classes else "held-out error, 1 − R²"
 
 
-class Verdict(NamedTuple):
+class HeldOutError(NamedTuple):
     """The error to expect of a sieve, its standard error and that of the prior alone (means where
     outputs have supports of their own), and its ladders.
     """
@@ -152,7 +152,7 @@ class Verdict(NamedTuple):
         return f"{factor * value:.{min(max(places, least), 4)}f}"
 
 
-def verdict_of(model: Any) -> Verdict | None:
+def held_out_error(model: Any) -> HeldOutError | None:
     """What a model says of its own error, or None where it says nothing."""
     if getattr(model, "sizes_", None) is None:
         return None
@@ -160,4 +160,4 @@ def verdict_of(model: Any) -> Verdict | None:
         float(np.mean(getattr(model, f"{name}error_"))) for name in ("", "standard_", "baseline_")
     )
     paths, classes = size_paths(model), bool(is_classifier(model))
-    return Verdict(error, spread, baseline, paths, classes, int(model.n_features_in_))
+    return HeldOutError(error, spread, baseline, paths, classes, int(model.n_features_in_))

@@ -16,8 +16,12 @@ from benchmarks.clock import timed
 from benchmarks.pages import Goal, Page, Table, verdict
 from benchmarks.papers.anytime.peeking import FIXED, OURS, SIGNS, UNIVERSAL, Watched
 from benchmarks.papers.guarantees import columns
-from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
-from tamis.selection.false_discovery.multiple_testing import heads_of, qvalues_of
+from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting
+from tamis.selection.false_discovery.multiple_testing import (
+    benjamini_hochberg,
+    evalue_pvalues,
+    heads_of,
+)
 
 Q, SEEDS, QUICK = 0.1, 20, 2
 ROWS, FIRST, WIDTH, REAL = 6000, 1000, 500, 15
@@ -83,9 +87,8 @@ def rates(stage: Evidence, name: str, value: np.ndarray, groups: bool) -> np.nda
         own = own[heads_of(-size, stage.outputs, stage.tests, members) == own]
     found = np.ones(len(size))
     family = WIDTH if name == FIXED_ALL else len(size)
-    found[own] = (
-        qvalues_of(2.0 * ndtr(-size[own]), family, "bh") if fixed else rates_of(value[own], family)
-    )
+    pvalues = 2.0 * ndtr(-size[own]) if fixed else evalue_pvalues(value[own])
+    found[own] = benjamini_hochberg(pvalues, family)
     return found
 
 

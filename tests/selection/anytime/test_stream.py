@@ -6,7 +6,8 @@ import scipy.sparse as sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tamis import FDRStream, load, save
-from tamis.selection.anytime.evidence import BLOCK, rates_of
+from tamis.selection.anytime.evidence import BLOCK
+from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg, evalue_pvalues
 
 REAL = [4, 17, 33]
 
@@ -84,7 +85,7 @@ def test_evidence_by_hand():
 
 def test_e_bh_by_its_definition():
     evalues = np.array([900.0, 1.0, 40.0, 300.0, 0.2, 150.0])
-    found = rates_of(np.log(evalues), 10)
+    found = benjamini_hochberg(evalue_pvalues(np.log(evalues)), 10)
     for q in (0.01, 0.02, 0.05, 0.1, 0.5):
         ordered = np.sort(evalues)[::-1]
         size = max((k for k in range(1, 7) if ordered[k - 1] >= 10 / (q * k)), default=0)
@@ -164,11 +165,11 @@ def test_pairs_and_features_of_several_classes_each_keep_the_rate():
     X, y = made(kind="three")
     model = FDRStream(n_screen=300, substitutes=None).fit(X, y)
     columns, outputs = model.candidates_, model.candidate_outputs_
-    evalues = model.log_evalues_[outputs, columns]
+    pvalues = evalue_pvalues(model.log_evalues_[outputs, columns])
     tested = np.unique(columns)
-    best = model.log_evalues_[:, tested].max(axis=0) - np.log(3.0)
-    features = dict(zip(tested, rates_of(best, len(tested)), strict=True))
-    pairs = rates_of(evalues, len(columns))
+    best = np.minimum(3.0 * np.exp(-model.log_evalues_[:, tested].max(axis=0)), 1.0)
+    features = dict(zip(tested, benjamini_hochberg(best, len(tested)), strict=True))
+    pairs = benjamini_hochberg(pvalues, len(columns))
     wanted = [max(pair, features[j]) for pair, j in zip(pairs, columns, strict=True)]
     assert model.qvalues_[outputs, columns].tolist() == wanted
     assert set(model.support_) == {j for j, rate in features.items() if rate <= model.q}

@@ -20,7 +20,7 @@ from tamis.selection.false_discovery.conditional_test import (
 )
 from tamis.selection.false_discovery.controls import determined_by
 from tamis.selection.false_discovery.fit import prepared
-from tamis.selection.false_discovery.multiple_testing import of_pairs, qvalues_of
+from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg, head_qvalues
 from tamis.selection.false_discovery.screening import by_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
 from tamis.selection.false_discovery.screening.path import Path
@@ -74,15 +74,22 @@ def test_errors_of_log_odds_are_those_of_white_beside_a_prior():
 
 def test_pairs_are_corrected_by_their_number_and_their_columns_by_theirs():
     pvalues, columns = np.array([1e-4, 2e-3, 0.03, 0.5]), np.array([4, 4, 7, 9])
-    found = of_pairs(pvalues, columns, (100, 3), "bh")
-    own = qvalues_of(pvalues, 300, "bh")
-    by_column = qvalues_of(np.array([3e-4, 0.09, 1.0]), 100, "bh")
+    heads = np.arange(4)
+    found = head_qvalues(pvalues, columns, heads, 3, (300, 100))
+    own = benjamini_hochberg(pvalues, 300)
+    by_column = benjamini_hochberg(np.array([3e-4, 0.09, 1.0]), 100)
     assert found == pytest.approx(np.maximum(own, by_column[[0, 0, 1, 2]]))
     assert found[1] == own[1] > by_column[0]
     # Of few columns and many outputs it is the column's that counts.
-    few = of_pairs(pvalues, columns, (3, 100), "bh")
-    wide = qvalues_of(np.array([1e-2, 1.0, 1.0]), 3, "bh")
+    few = head_qvalues(pvalues, columns, heads, 100, (300, 3))
+    wide = benjamini_hochberg(np.array([1e-2, 1.0, 1.0]), 3)
     assert few == pytest.approx(np.maximum(own, wide[[0, 0, 1, 2]]))
+    # A test that joins the group of another is no claim, and none of those that are corrected for.
+    joined = head_qvalues(pvalues, columns, np.array([0, 1, 1, 3]), 3, (300, 100))
+    assert joined[2] == 1.0
+    assert joined[[0, 1, 3]] == pytest.approx(
+        head_qvalues(pvalues[[0, 1, 3]], columns[[0, 1, 3]], np.arange(3), 3, (300, 100))
+    )
 
 
 def test_levels_make_the_last_one_and_others_make_nothing():
@@ -224,7 +231,8 @@ def test_chunks_may_be_empty_and_numbers_have_one_output():
 
 
 def test_so_many_targets_may_be_classes_and_no_more(monkeypatch):
-    monkeypatch.setattr(inputs, "MOST", 3)
+    monkeypatch.setattr(inputs, "MAX_CLASSES", 3)
+    monkeypatch.setattr("tamis.base.class_messages.MAX_CLASSES", 3)
     X = np.ones((6, 2))
     known = inputs.Given([(X, np.array([0, 1, 2, 0, 1, 2]))], False)
     assert known.coded("classes").classes.tolist() == [0, 1, 2]

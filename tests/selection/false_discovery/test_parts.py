@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit
+from scipy.stats import false_discovery_control
 from sklearn.linear_model import Lasso, LogisticRegression
 from spelling import L1
 
-from tamis.selection.false_discovery.conditional_test import Sheet, Trial, _newton
+from tamis.selection.false_discovery.conditional_test import Sheet, Trial, logistic_fits
 from tamis.selection.false_discovery.controls import _exact, _krylov, company, components
-from tamis.selection.false_discovery.multiple_testing import qvalues_of
+from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg
 from tamis.selection.false_discovery.screening.path import Path
 from tamis.selection.false_discovery.standardized_columns import Columns
 
@@ -121,13 +122,15 @@ def test_company_is_by_correlation(table):
             assert mine.near.tolist() == rest[:6]
 
 
-def test_qvalues_are_benjamini_and_hochbergs():
-    p = np.random.default_rng(0).uniform(size=30) ** 3
-    order = np.argsort(p)
-    wanted = np.empty(30)
-    for rank, k in enumerate(order):
-        wanted[k] = min(1.0, min(100 * p[order[r]] / (r + 1) for r in range(rank, 30)))
-    assert qvalues_of(p, 100, "bh") == pytest.approx(wanted)
+@pytest.mark.parametrize("correction", ["bh", "by"])
+@pytest.mark.parametrize("family", [30, 31, 100, 5000])
+def test_qvalues_are_scipys_of_pvalues_padded_with_ones(family, correction):
+    for seed in range(20):
+        p = np.random.default_rng(seed).uniform(size=30) ** (1 + seed % 5)
+        p[3], p[4], p[5] = p[7], 1.0, 0.0
+        padded = np.concatenate([p, np.ones(family - 30)])
+        wanted = false_discovery_control(padded, method=correction)[:30]
+        assert benjamini_hochberg(p, family, correction) == pytest.approx(wanted, rel=1e-13)
 
 
 def test_regressions_of_classes_reach_their_optimum():
@@ -140,9 +143,10 @@ def test_regressions_of_classes_reach_their_optimum():
     at = np.append(np.arange(8), 9)
     for start in (0.0, 6.0, -6.0):
         starts = np.full((1, 10), start)
-        weights = _newton(sheet, [test], [at], starts)[0]
+        weights = logistic_fits(sheet, [test], starts)[0]
         slope = table[:, at].T @ (y[:, 0] - expit(table[:, at] @ weights))
         assert slope == pytest.approx(0.0, abs=1e-4)
     y = (table[:, 0] > 0).astype(float)[:, None]
-    apart = _newton(Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10), [test], [at], starts)
+    sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
+    apart = logistic_fits(sheet, [test], starts)
     assert np.isfinite(apart[0]).all()

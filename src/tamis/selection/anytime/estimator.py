@@ -15,9 +15,13 @@ from tamis.base.estimators.estimator import take
 from tamis.base.parameters import estimator, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
-from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting, rates_of
+from tamis.selection.anytime.evidence import BLOCK, Evidence, Waiting
 from tamis.selection.false_discovery.claims import Claiming, outcomes_of
-from tamis.selection.false_discovery.multiple_testing import heads_of, least_of
+from tamis.selection.false_discovery.multiple_testing import (
+    evalue_pvalues,
+    head_qvalues,
+    heads_of,
+)
 from tamis.system.schema import count, part, records
 from tamis.system.schema import one_of as either
 from tamis.system.threads import one_thread
@@ -218,19 +222,12 @@ class FDRStream(Claiming):
         Which tests are heads may depend on the evidence: e-BH's bound is for any set whose e-values
         are large enough for its size.
         """
-        evalues, own = stage.log_evalues(), np.arange(len(stage.tests))
-        if self.substitutes is not None:
-            groups = [stage.group(k) for k in range(len(own))]
-            heads = heads_of(-evalues, stage.outputs, stage.tests, groups)
-            own = own[heads == own]
-        rates = np.ones(len(stage.tests))
-        rates[own] = rates_of(evalues[own], len(stage.tests))
-        if self._targets.outputs > 1:  # of a feature: the largest of its outputs, by their number
-            least, at = least_of(-evalues[own], stage.tests[own])
-            shared = -least - np.log(self._targets.outputs)
-            features = rates_of(shared, len(np.unique(stage.tests)))
-            rates[own] = np.maximum(rates[own], features[at])
-        return rates
+        evalues = stage.log_evalues()
+        groups = [stage.group(k) for k in range(len(evalues))]
+        heads = heads_of(-evalues, stage.outputs, stage.tests, groups)
+        families = len(stage.tests), len(np.unique(stage.tests))
+        pvalues, n_outputs = evalue_pvalues(evalues), self._targets.outputs
+        return head_qvalues(pvalues, stage.tests, heads, n_outputs, families)
 
     # ------------------------------------------------------------------ what is shown
     def _evidence(self) -> Evidence | None:

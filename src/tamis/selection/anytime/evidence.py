@@ -11,7 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit
 
-from tamis.selection.false_discovery.conditional_test import LEAST_BEND, NOTHING, logistic_fits
+from tamis.selection.false_discovery.conditional_test import (
+    LEAST_BEND,
+    NOTHING,
+    common_start,
+    logistic_fits,
+)
 from tamis.selection.false_discovery.fit import Plan, loosened, prepared
 from tamis.selection.false_discovery.multiple_testing import stacked
 from tamis.selection.false_discovery.screening.by_path import screen_path
@@ -114,7 +119,8 @@ class Evidence:
             columns, first.targets, screened, substitutes, n_controls
         )
         planned = loosened(sheet, planned, loadings)
-        weights = logistic_fits(sheet, planned.tests(loadings)) if logistic else None
+        tests = planned.tests(loadings)
+        weights = logistic_fits(sheet, tests, common_start(sheet, tests)) if logistic else None
         spread = np.sqrt(np.mean(columns.scores(loadings) ** 2, axis=0))
         made.logistic = logistic
         made.means, made.units, made.loadings = columns.means, columns.units, loadings / spread
@@ -227,17 +233,6 @@ def _placed(planned: Plan, loadings: np.ndarray) -> np.ndarray:
     for place, own in zip(places, controls, strict=True):
         place[: len(own)] = own
     return places
-
-
-def rates_of(log_evalues: np.ndarray, family: int) -> np.ndarray:
-    """The smallest rate at which e-BH would keep each test: a set of k is kept at q if all its
-    e-values are at least family / (q k).
-    """
-    order = np.argsort(-log_evalues, kind="stable")
-    needed = np.log(max(family, 1)) - np.log(np.arange(1, len(order) + 1)) - log_evalues[order]
-    found = np.empty(len(order))
-    found[order] = np.exp(np.minimum(np.minimum.accumulate(needed[::-1])[::-1], 0.0))
-    return found
 
 
 def _solved(gram: np.ndarray, wanted: np.ndarray) -> np.ndarray:

@@ -12,10 +12,8 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import norm
 
-TURNS, FARTHEST, ENOUGH = 50, 3.0, 1e-8  # most steps, largest move, and the move that ends them
-STILL = 1e-10  # of a loss: a gain by a fresh Gram matrix that ends them too
-SHRINKS = 0.25  # a move over the last one, up to which a Gram matrix is good enough
-RIDGE = 1e-8  # of the rows, on the diagonal of a Newton step
+from tamis.solvers.logistic import logistic_newton, solve_ridge
+
 TINY = 1e-12  # on the diagonal of least squares in units of deviations: controls may be twins
 LEAST_BEND = 1e-5  # curvature of a row
 NOTHING = 1e-6  # of a column's square: where less is left of it there is nothing to test
@@ -98,7 +96,7 @@ def try_classes(
     """
     everything = [_controls(sheet, test, own) for test in tests]
     sizes = _sizes(sheet, tests) if own else None
-    weights = _newton(sheet, tests, everything, starts, sizes)
+    weights = logistic_fits(sheet, tests, starts, own, sizes)
     fits = _bent_fits(sheet, tests, everything, weights)
     sums = Sums(*(np.zeros(len(tests)) for _ in Sums._fields))
     for table, targets, of_rows in sheet.blocks():
@@ -172,14 +170,24 @@ def _least_squares(sheet: Sheet, tests: Sequence[Trial]) -> tuple[np.ndarray, np
     for k, test in enumerate(tests):
         at = _controls(sheet, test, False)
         wanted = np.column_stack([gram[at, test.column], slopes[at, test.output]])
-        fits[:, at, k] = solved(gram[np.ix_(at, at)], wanted, TINY * sheet.total).T
+        fits[:, at, k] = solve_ridge(gram[np.ix_(at, at)], wanted, TINY * sheet.total).T
     return fits[0], fits[1]
 
 
-def logistic_fits(sheet: Sheet, tests: Sequence[Trial]) -> list[np.ndarray]:
-    """Weights of the targets' regressions on the controls, the constant last."""
-    everything = [_controls(sheet, test, False) for test in tests]
-    return _newton(sheet, tests, everything, common_start(sheet, tests))
+def logistic_fits(
+    sheet: Sheet,
+    tests: Sequence[Trial],
+    starts: np.ndarray,
+    own: bool = False,
+    sizes: np.ndarray | None = None,
+) -> list[np.ndarray]:
+    """Weights of the targets' regressions on the controls and the constant, and last on the column
+    where it is its `own`; from weights (outputs, places).
+    """
+    columns = [_controls(sheet, test, own) for test in tests]
+    outputs = [test.output for test in tests]
+    begin = [starts[output, at] for output, at in zip(outputs, columns, strict=True)]
+    return logistic_newton(sheet.blocks, outputs, columns, begin, sheet.total, sizes)
 
 
 def common_start(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
@@ -190,72 +198,10 @@ def common_start(sheet: Sheet, tests: Sequence[Trial]) -> np.ndarray:
     level = np.clip(level, 1e-9, 1.0 - 1e-9)  # a half of the rows may lack a class
     starts = np.zeros((len(level), sheet.width))
     starts[:, -1] = np.log(level / (1.0 - level))
-    firsts = {test.output: test for test in reversed(tests)}.values()
-    everything = [_controls(sheet, test, False) for test in firsts]
-    found = _newton(sheet, list(firsts), everything, starts)
-    for test, at, weights in zip(firsts, everything, found, strict=True):
-        starts[test.output, at] = weights
+    firsts = list({test.output: test for test in reversed(tests)}.values())
+    for test, weights in zip(firsts, logistic_fits(sheet, firsts, starts), strict=True):
+        starts[test.output, _controls(sheet, test, False)] = weights
     return starts
-
-
-def _newton(
-    sheet: Sheet,
-    tests: Sequence[Trial],
-    everything: list[np.ndarray],
-    starts: np.ndarray,
-    sizes: np.ndarray | None = None,
-) -> list[np.ndarray]:
-    """Weights of logistic regressions on the controls; where `sizes` are given, with one more row
-    in which the last column alone has its size, half in each class.
-    """
-    found = [starts[test.output, at] for test, at in zip(tests, everything, strict=True)]
-    before = [weights.copy() for weights in found]
-    bends: dict[int, np.ndarray] = {}
-    size = len(tests)
-    least, last, turns = np.full(size, np.inf), np.full(size, np.inf), np.zeros(size, dtype=int)
-    left = list(range(size))
-    while left:
-        # A Gram matrix costs as much as all its columns: one is kept as long as moves shrink well.
-        fresh = [k for k in left if k not in bends]
-        bends |= {k: np.zeros((len(found[k]), len(found[k]))) for k in fresh}
-        slopes, losses = {k: np.zeros(len(found[k])) for k in left}, dict.fromkeys(left, 0.0)
-        for table, targets, weights in sheet.blocks():
-            for k in left:
-                controls, y = table[:, everything[k]], targets[:, tests[k].output]
-                scores = controls @ found[k]
-                likely = expit(scores)
-                losses[k] += float(weights @ (np.logaddexp(0.0, scores) - y * scores))
-                slopes[k] += controls.T @ (weights * (y - likely))
-                if k in fresh:
-                    bend = weights * likely * (1.0 - likely)
-                    bends[k] += controls.T @ (controls * bend[:, None])
-        if sizes is not None:
-            for k in left:
-                likely = expit(sizes[k] * found[k][-1])
-                losses[k] -= 0.5 * float(np.log(np.maximum(likely * (1.0 - likely), 1e-300)))
-                slopes[k][-1] += sizes[k] * (0.5 - likely)
-                if k in fresh:
-                    bends[k][-1, -1] += sizes[k] ** 2 * likely * (1.0 - likely)
-        for k in list(left):
-            turns[k] += 1
-            if turns[k] > TURNS:
-                left.remove(k)
-            elif losses[k] > least[k] + 1e-12 * abs(least[k]):  # too far: half of the way
-                found[k] = 0.5 * (found[k] + before[k])
-                del bends[k]
-            else:
-                move = solved(bends[k], slopes[k], RIDGE * sheet.total)
-                far, gain = float(np.abs(move).max()), least[k] - losses[k]
-                least[k], before[k] = losses[k], found[k]
-                found[k] = found[k] + move * min(1.0, FARTHEST / max(far, 1e-300))
-                # A weight that goes on and on, for its column parts the classes, gains nothing.
-                idle = k in fresh and gain < STILL * abs(losses[k])
-                if far < ENOUGH or idle:
-                    left.remove(k)
-                elif far > SHRINKS * last[k] or far > 1.0:
-                    del bends[k]
-                last[k] = far
-    return found
 
 
 def _bent_fits(
@@ -274,16 +220,6 @@ def _bent_fits(
             grams[k] += controls.T @ bent
             wanted[k] += bent.T @ table[:, test.column]
     return [
-        solved(gram, goal, TINY * float(np.trace(gram)))
+        solve_ridge(gram, goal, TINY * float(np.trace(gram)))
         for gram, goal in zip(grams, wanted, strict=True)
     ]
-
-
-def solved(gram: np.ndarray, wanted: np.ndarray, ridge: float) -> np.ndarray:
-    """Solution of a symmetric system with a little on its diagonal."""
-    gram = gram.copy()
-    gram.flat[:: len(gram) + 1] += ridge
-    try:
-        return np.linalg.solve(gram, wanted)
-    except np.linalg.LinAlgError:  # rounding has left nothing on the diagonal
-        return np.linalg.lstsq(gram, wanted, rcond=None)[0]

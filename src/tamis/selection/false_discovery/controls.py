@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh
 
-from tamis.selection.false_discovery.conditional_test import NOTHING, TINY, Trial, solved
+from tamis.selection.false_discovery.conditional_test import NOTHING, TINY, Trial
 from tamis.selection.false_discovery.standardized_columns import Columns
+from tamis.solvers.logistic import solve_ridge
 
 CELLS = 8_000_000  # numbers of a block of correlations
 COMPONENTS = 8  # most common factors
@@ -77,7 +78,7 @@ def determined_by(gram, test: Trial, width: int) -> np.ndarray:
     twins = np.abs(wanted[:-1]) > TWIN * np.sqrt(own * squares[test.controls])
     if own == 0.0 or twins.any():
         return test.controls[:0]
-    fit = solved(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
+    fit = solve_ridge(gram[np.ix_(at, at)], wanted, TINY * squares[-1])
     left = own - float(wanted @ fit)
     return test.controls[np.abs(fit[:-1]) > PART] if left < NOTHING * own else test.controls[:0]
 

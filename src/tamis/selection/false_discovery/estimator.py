@@ -2,10 +2,14 @@
 
 from functools import partial
 from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import norm
+from sklearn.utils.validation import check_is_fitted
 
+from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.estimator import take
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
@@ -15,24 +19,34 @@ from tamis.numerics.csr import hashes_of
 from tamis.numerics.targets import EncodedTargets
 from tamis.selection.agreement import selection_kappa
 from tamis.selection.false_discovery.claims import Claiming, outcomes_of
-from tamis.selection.false_discovery.fit import MIX, Rules, Selection, select, sides_of
+from tamis.selection.false_discovery.fit import (
+    MIX,
+    Rules,
+    Selection,
+    judge,
+    prepared,
+    split_halves,
+)
 from tamis.selection.false_discovery.inputs import Given
-from tamis.selection.false_discovery.results import Discoveries
+from tamis.selection.false_discovery.multiple_testing import stacked
 from tamis.selection.false_discovery.screening.by_pass import screen_pass
 from tamis.selection.false_discovery.screening.by_path import screen_path
 from tamis.selection.false_discovery.standardized_columns import Columns
-from tamis.selection.false_discovery.stream import select_rows
+from tamis.selection.false_discovery.stream import Measured, select_rows
 from tamis.system.files import made_from
+from tamis.system.schema import array, count, indices, number, record, rows
+from tamis.system.schema import one_of as either
 from tamis.system.threads import one_thread
 
 SCREENS = ("path", "ftrl", "rda")
 MANY = 100_000  # rows from which one pass screens
 REPEATS = 0.02  # of the rows: equal ones that are worth a word
 WIDE = 20  # columns from which rows are not equal by chance
+LEVEL = 0.95  # of the intervals of effects
 
 
 @estimator
-class FDRSelector(Discoveries, Claiming):
+class FDRSelector(Claiming):
     r"""Keep the features that may be claimed, at a stated false discovery rate.
 
     Choose it when the answer is a list of features to be believed, in a paper or by somebody who
@@ -63,7 +77,39 @@ class FDRSelector(Discoveries, Claiming):
 
     {parameters}
 
-    {attributes}
+    Attributes
+    ----------
+    support_ : ndarray of int
+        Columns with a q-value of at most `q`, ascending (of any output).
+    qvalues_, pvalues_, scores_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        The smallest rate at which a feature would be kept; the p-value of its test; z, signed:
+        for classes towards `classes_[1]`, or towards the class of the row. Untested features
+        have 1, 1 and 0; with `substitutes`, only heads of groups have q-values below 1.
+    head_ : ndarray of int, of the same shape
+        Head of the group that a column is in, -1 for none; a head is its own.
+    groups_ : dict
+        For every head its substitutes, as pairs of column and correlation.
+    table_ : list of dict
+        A row for every head with a q-value below 1, the smallest p-value first: name, column
+        and class, estimate of its effect given the controls (for one unit of the column: the
+        change of the target, or of the log odds; for classes given what else is claimed too, up
+        to one control in ten rows), its standard error and an interval of 95 %, `odds_ratio`
+        for classes, z, p- and q-value, substitutes, and z of its test in two halves of the
+        rows. ``pandas.DataFrame(selector.table_)`` is a table.
+    candidates_, candidate_outputs_, controls_ : ndarray, ndarray, list of ndarray
+        Of every test its column, the number of its class, label or target, and its controls.
+    substitutes_ : csr_array of shape (n_tests, n_features)
+        Correlations of each test's column with those that may stand in for it.
+    n_components_ : int
+        Common factors of the table that are controls of every test.
+    n_rare_, ones_needed_ : int
+        Columns too rare to be found, and the nonzero rows that a column would need.
+    classes_ : ndarray
+        Class labels, where y holds classes.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str
+        Names of the columns, where X had them.
 
     See Also
     --------
@@ -122,6 +168,37 @@ class FDRSelector(Discoveries, Claiming):
         kw_only=True,
     )
 
+    _contents: ClassVar[dict] = {
+        "pvalues_": either(
+            array("f8", "columns", least=0.0, most=1.0),
+            array("f8", "outputs", "columns", least=0.0, most=1.0),
+        ),
+        "qvalues_": either(
+            array("f8", "columns", least=0.0, most=1.0),
+            array("f8", "outputs", "columns", least=0.0, most=1.0),
+        ),
+        "scores_": either(array("f8", "columns"), array("f8", "outputs", "columns")),
+        "head_": either(
+            array("i8", "columns", least=-1), array("i8", "outputs", "columns", least=-1)
+        ),
+        "support_": indices("kept", below="columns", increasing=True),
+        "candidates_": indices("tests", below="columns"),
+        "candidate_outputs_": array("i8", "tests", least=0),
+        "_controls": rows("tests", "columns", least=1.0, most=1.0),
+        "substitutes_": rows("tests", "columns", least=-1.0, most=1.0),
+        "effects_": record(
+            {
+                "test": indices("shown", below="tests"),
+                "estimate": array("f8", "shown", finite=False),
+                "error": array("f8", "shown", finite=False),
+                "halves": array("f8", "shown", "sides", finite=False),
+            }
+        ),
+        "n_components_": count(),
+        "n_rare_": count(),
+        "ones_needed_": number(int, least=0),
+    }
+
     def fit(self, X, y, sample_weight=None, *, also=()):
         """Select features.
 
@@ -143,9 +220,35 @@ class FDRSelector(Discoveries, Claiming):
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout="columns")
         outcomes, _ = outcomes_of(taken.targets, taken.columns)
+        return self._fit_columns(taken.targets, taken.rows, outcomes, taken.weights, also)
+
+    def _fit_columns(self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also):
+        """Fit to rows in memory, a NumPy array or CSC: screen, test, correct, set the results."""
+        hashes, also = _row_hashes(X), self._also(also)
+        if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
+            warn_repeats(hashes, outcomes)
         with one_thread():
-            self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, self._also(also))
+            columns = Columns(X, weights)
+            selection = self._select(columns, targets, outcomes, also, split_halves(hashes))
+        self._set_results(targets, columns, selection)
         return self
+
+    def _select(self, columns: Columns, targets, outcomes, also=(), halves=None) -> Selection:
+        """Screen, test and correct; with the half that each row is in, z in both halves too."""
+        logistic = isinstance(targets, ClassTargets)
+        rules, how = self._rules(logistic), self.screen
+        if how is None:
+            how = "path" if columns.n_rows < MANY else "ftrl"
+        if how == "path":
+            screened = [screen_path(columns, y, logistic, self.n_candidates) for y in outcomes.T]
+        else:
+            screened = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
+        screened = [screen.with_more(also) for screen in screened]
+        planned, loadings, sheet = prepared(
+            columns, outcomes, screened, rules.substitutes, rules.n_controls
+        )
+        sizes = columns.n_columns, targets.outputs
+        return judge(sheet, planned, sizes, rules, loadings, halves)
 
     def fit_rows(self, rows, *, also=(), memory=1000, progress="auto"):
         """Select features of rows that are read a few times and never held whole.
@@ -178,30 +281,25 @@ class FDRSelector(Discoveries, Claiming):
         self.n_features_in_ = moments.sums.shape[1]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        coded, more = given.coded(self.targets), self._also(also)
-        with one_thread():
-            self._fit_given(given, coded, more, budget, small)
-        if isinstance(rows, RowSource):
-            self.reading_ = rows.schema
-            made_from(self, rows.files)
-        return self
-
-    def _fit_given(self, given: Given, coded, more: np.ndarray, budget: int, small: bool) -> None:
-        """Select by readings, or from all rows where they are few."""
-        moments = given.moments
+        targets, also = given.coded(self.targets), self._also(also)
         if small and self.screen in (None, "path"):
-            self._fit_table(coded, *given.whole(coded), more)
+            X, outcomes, weights = given.whole(targets)
+            self._fit_columns(targets, X, outcomes, weights, also)
         elif self.screen == "path":
             raise ValueError(
                 f'screen="path" needs all {moments.n_rows:,} rows in memory. Use screen="ftrl", or '
                 "more memory."
             )
         else:
-            logistic = isinstance(coded, ClassTargets)
-            chunks = partial(given.chunks, coded)
-            how = self.screen or "ftrl"
-            measured, found = select_rows(chunks, moments, self._rules(logistic), how, more, budget)
-            self._show(coded, measured, found)
+            rules, how = self._rules(isinstance(targets, ClassTargets)), self.screen or "ftrl"
+            chunks = partial(given.chunks, targets)
+            with one_thread():
+                measured, found = select_rows(chunks, moments, rules, how, also, budget)
+            self._set_results(targets, measured, found)
+        if isinstance(rows, RowSource):
+            self.reading_ = rows.schema
+            made_from(self, rows.files)
+        return self
 
     def replicate(self, X, y, sample_weight=None):
         """Select in two halves of the rows, each by itself.
@@ -219,18 +317,118 @@ class FDRSelector(Discoveries, Claiming):
         """
         self._validate_params()
         taken = take(self, X, y, sample_weight, layout="columns")
-        outcomes, logistic = outcomes_of(taken.targets, taken.columns)
-        hashes = hashes_of(taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows)
-        sides, supports = sides_of(hashes), []
+        outcomes, _ = outcomes_of(taken.targets, taken.columns)
+        sparse = sp.issparse(taken.rows)
+        X = taken.rows.tocsr() if sparse else taken.rows
+        sides, supports = split_halves(hashes_of(X)), []
         for side in (False, True):
             mine = np.flatnonzero(sides == side)
-            sparse = sp.issparse(taken.rows)
-            part = taken.rows.tocsr()[mine].tocsc() if sparse else taken.rows[mine]
+            part = X[mine].tocsc() if sparse else X[mine]
             columns = Columns(part, taken.weights[mine])
             with one_thread():
-                chosen = self._select(columns, outcomes[mine], logistic)
+                chosen = self._select(columns, taken.targets, outcomes[mine])
             supports.append(np.unique(chosen.columns[chosen.qvalues <= self.q]))
         return {"supports": supports, "kappa": selection_kappa(supports, self.n_features_in_)}
+
+    # ------------------------------------------------------------------ results
+    def _set_results(self, targets, columns: Columns | Measured, found: Selection) -> None:
+        """Set the attributes of a selection."""
+        outputs, width = targets.outputs, columns.n_columns
+        shape: tuple[int, ...] = (outputs, width)
+        at = (found.outputs, found.columns)
+        pvalues, qvalues, scores = np.ones(shape), np.ones(shape), np.zeros(shape)
+        pvalues[at], qvalues[at], scores[at] = (
+            found.found.pvalues,
+            found.qvalues,
+            found.found.scores,
+        )
+        heads = np.full(shape, -1, dtype=np.int64)
+        own = np.flatnonzero(found.heads == np.arange(len(found.heads)))
+        # A column in the groups of two heads belongs to the one with the smaller p-value.
+        for k in own[np.argsort(found.found.pvalues[own], kind="stable")][::-1]:
+            heads[found.outputs[k], found.groups[k]] = found.columns[k]
+        heads[found.outputs[own], found.columns[own]] = found.columns[own]
+        shape = (width,) if outputs == 1 else shape
+        self._targets = targets
+        self.pvalues_, self.qvalues_ = pvalues.reshape(shape), qvalues.reshape(shape)
+        self.scores_, self.head_ = scores.reshape(shape), heads.reshape(shape)
+        self.support_ = np.unique(found.columns[found.qvalues <= self.q])
+        self.candidates_, self.candidate_outputs_ = found.columns, found.outputs
+        ones = [np.ones(len(controls)) for controls in found.controls]
+        self._controls = stacked(found.controls, ones, width)
+        self.substitutes_ = stacked(found.groups, found.correlations, width)
+        shown = found.shown
+        units = columns.units[found.columns[shown.tests]]
+        self.effects_ = {
+            "test": shown.tests,
+            "estimate": shown.effects * units,
+            "error": shown.errors * units,
+            "halves": shown.halves,
+        }
+        self.n_components_ = found.n_components
+        self.ones_needed_ = ones_needed(self.q, width * outputs)
+        rare = (columns.ones > 0) & (columns.ones < min(self.ones_needed_, columns.n_rows / 2))
+        self.n_rare_ = int(np.count_nonzero(rare))
+        if self.n_rare_:
+            warn_user(
+                f"{self.n_rare_:,} of {width:,} columns have fewer than {self.ones_needed_} rows "
+                "that are not 0, too few to be found among so many: nothing is said about them.",
+                UserWarning,
+            )
+
+    @property
+    def controls_(self) -> list[np.ndarray]:
+        """Columns that each test is held against."""
+        check_is_fitted(self)
+        return np.split(self._controls.indices, self._controls.indptr[1:-1])
+
+    @property
+    def groups_(self) -> dict[int, list[tuple[int, float]]]:
+        """Substitutes of every head, with their correlations."""
+        check_is_fitted(self)
+        heads = np.unique(self.head_[self.head_ >= 0])
+        tests = {int(column): k for k, column in enumerate(self.candidates_)}
+        found = {}
+        for head in heads.tolist():
+            row = self.substitutes_[[tests[head]]]
+            pairs = zip(row.indices.tolist(), row.data.tolist(), strict=True)
+            found[head] = sorted(pairs, key=lambda pair: -abs(pair[1]))
+        return found
+
+    @property
+    def table_(self) -> list[dict[str, Any]]:
+        """A row for every head with a q-value below 1."""
+        check_is_fitted(self)
+        classes = self.classes_ if isinstance(self._targets, ClassTargets) else None
+        several = self._targets.outputs > 1
+        reach = float(norm.ppf(0.5 + LEVEL / 2.0))
+        found: list[dict[str, Any]] = []
+        effects = self.effects_
+        for k, test in enumerate(effects["test"].tolist()):
+            column, output = int(self.candidates_[test]), int(self.candidate_outputs_[test])
+            at = (output, column) if several else column
+            estimate, error = effects["estimate"][k].item(), effects["error"][k].item()
+            row: dict[str, Any] = {"name": names_of(self, [column])[0], "column": column}
+            if several:
+                row["output"] = output if classes is None else classes[output]
+            row |= {
+                "estimate": estimate,
+                "error": error,
+                "low": estimate - reach * error,
+                "high": estimate + reach * error,
+            }
+            if classes is not None:
+                row["odds_ratio"] = float(np.exp(np.clip(estimate, -700.0, 700.0)))
+            mates = self.substitutes_[[test]].indices.tolist()
+            row |= {
+                "z": float(self.scores_[at]),
+                "pvalue": float(self.pvalues_[at]),
+                "qvalue": float(self.qvalues_[at]),
+                "substitutes": names_of(self, mates),
+                "halves": tuple(effects["halves"][k].tolist()),
+            }
+            found.append(row)
+        return found
 
     # ------------------------------------------------------------------ preparation
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets | NumberTargets, EncodedTargets]:
@@ -260,29 +458,17 @@ class FDRSelector(Discoveries, Claiming):
             )
         return found
 
-    def _fit_table(
-        self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also: np.ndarray
-    ) -> None:
-        """Select from rows that are in memory, dense or by columns."""
-        hashes = hashes_of(X.tocsr() if sp.issparse(X) else X)
-        if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
-            warn_repeats(hashes, outcomes)
-        columns, logistic = Columns(X, weights), isinstance(targets, ClassTargets)
-        found = self._select(columns, outcomes, logistic, sides_of(hashes), also)
-        self._show(targets, columns, found)
 
-    def _select(
-        self, columns: Columns, outcomes: np.ndarray, logistic: bool, sides=None, also=()
-    ) -> Selection:
-        """Screen, test and claim; z in two halves too where the `sides` of the rows are given."""
-        rules = self._rules(logistic)
-        how = self.screen or ("path" if columns.n_rows < MANY else "ftrl")
-        if how == "path":
-            found = [screen_path(columns, y, logistic, self.n_candidates) for y in outcomes.T]
-        else:
-            found = screen_pass(columns, outcomes, logistic, self.n_candidates, how)
-        found = [screen.with_more(also) for screen in found]
-        return select(columns, outcomes, found, rules, sides)
+def _row_hashes(X) -> np.ndarray:
+    """A hash of the content of each row, of a NumPy array or CSC."""
+    return hashes_of(X.tocsr() if sp.issparse(X) else X)
+
+
+def ones_needed(q: float, family: int) -> int:
+    """Nonzero rows without which a column of ones cannot be the first discovery of a family: z is
+    at most about the root of their number.
+    """
+    return int(np.ceil(norm.isf(q / (2.0 * family)) ** 2))
 
 
 def warn_repeats(hashes: np.ndarray, outcomes: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""Screen, controls, tests, claims: one selection of columns that are in memory."""
+"""Plans of the tests of screened columns, the table that they look at, their run and correction."""
 
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from tamis.selection.false_discovery.controls import (
     given_others,
     outside,
 )
-from tamis.selection.false_discovery.multiple_testing import heads_of, of_pairs
+from tamis.selection.false_discovery.multiple_testing import head_qvalues, heads_of
 from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope
 from tamis.selection.false_discovery.standardized_columns import Columns
 from tamis.system.threads import count_threads
@@ -121,17 +121,6 @@ def plan(screened: list[Screened], of: dict[int, Company]) -> Plan:
     )
 
 
-def select(
-    columns: Columns, targets: np.ndarray, screened: list[Screened], rules: Rules, sides=None
-) -> Selection:
-    """Test what was screened, and make claims."""
-    planned, loadings, sheet = prepared(
-        columns, targets, screened, rules.substitutes, rules.n_controls
-    )
-    sizes = columns.n_columns, targets.shape[1]
-    return judge(sheet, planned, sizes, rules, loadings, sides)
-
-
 def prepared(
     columns: Columns,
     targets: np.ndarray,
@@ -163,12 +152,11 @@ def judge(
     starts = common_start(sheet, tests) if rules.logistic and tests else None
     found = run(sheet, tests, rules, starts)
     groups = [mine.substitutes for mine in planned.company]
-    heads = np.arange(len(tests))
-    if rules.substitutes is not None:
-        heads = heads_of(found.pvalues, planned.outputs, planned.columns, groups)
-    own = np.flatnonzero(heads == np.arange(len(heads)))
-    qvalues = np.ones(len(heads))
-    qvalues[own] = of_pairs(found.pvalues[own], planned.columns[own], sizes, rules.correction)
+    heads = heads_of(found.pvalues, planned.outputs, planned.columns, groups)
+    families = sizes[0] * sizes[1], sizes[0]
+    qvalues = head_qvalues(
+        found.pvalues, planned.columns, heads, sizes[1], families, rules.correction
+    )
     told = np.flatnonzero(qvalues < 1.0)
     told = told[np.argsort(found.pvalues[told], kind="stable")]
     claimed = int(np.count_nonzero(qvalues[told] <= rules.q))  # the first of them
@@ -233,7 +221,7 @@ def show(
     return Shown(told, fits.effects, fits.errors, halves)
 
 
-def sides_of(hashes: np.ndarray) -> np.ndarray:
+def split_halves(hashes: np.ndarray) -> np.ndarray:
     """A half for each row, by its content: copies of a row are in one half."""
     return (hashes * MIX) >> np.uint64(63) == 1
 

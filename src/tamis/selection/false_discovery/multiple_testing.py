@@ -1,41 +1,59 @@
-"""From p-values to claims: q-values over all columns, of single columns or of groups."""
+"""From p-values to claims: q-values over a whole family of hypotheses, of single columns or of
+groups.
+"""
 
 import numpy as np
 import scipy.sparse as sp
 
 
-def qvalues_of(pvalues: np.ndarray, family: int, correction: str) -> np.ndarray:
-    """Benjamini and Hochberg's q-values of the tests of a family; all that is not given has
-    p-value 1. "by" is Benjamini and Yekutieli's, for any dependence.
+def benjamini_hochberg(pvalues: np.ndarray, family: int, correction: str = "bh") -> np.ndarray:
+    """Return the q-values of the tests of a family of so many hypotheses, of which all that were
+    not tested count as p = 1. "by" is Benjamini and Yekutieli's, for any dependence.
+
+    As `scipy.stats.false_discovery_control` of the p-values padded with ones, which for a million
+    columns are not made.
     """
     order = np.argsort(pvalues, kind="stable")
     size = family * harmonic(family) if correction == "by" else float(family)
     raised = size * pvalues[order] / np.arange(1, len(order) + 1)
     # The next p-value may be 1 of an untested one.
     least = np.minimum.accumulate(raised[::-1])[::-1]
-    found = np.empty(len(order))
-    found[order] = np.clip(least, pvalues[order], 1.0)
-    return found
+    qvalues = np.empty(len(order))
+    qvalues[order] = np.clip(least, pvalues[order], 1.0)
+    return qvalues
 
 
-def of_pairs(
-    pvalues: np.ndarray, columns: np.ndarray, sizes: tuple[int, int], correction: str
-) -> np.ndarray:
-    """q-values of pairs of a column and an output, out of so many `sizes` of both: the larger of
-    the pair's own and of its column's, whose p-value is the smallest of its outputs times their
-    number. Both rates are kept then: that of the pairs, and that of the columns that stand in one.
+def evalue_pvalues(log_evalues: np.ndarray) -> np.ndarray:
+    """Return p-values from logarithms of e-values, by Markov's inequality. The e-BH procedure is
+    Benjamini and Hochberg's with these, and needs no assumption on their dependence.
     """
-    own = qvalues_of(pvalues, sizes[0] * sizes[1], correction)
-    least, at = least_of(pvalues, columns)
-    return np.maximum(own, qvalues_of(np.minimum(sizes[1] * least, 1.0), sizes[0], correction)[at])
+    return np.exp(-np.maximum(log_evalues, 0.0))
 
 
-def least_of(values: np.ndarray, columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest value of every column that there is, and the place of each test's column."""
-    distinct, at = np.unique(columns, return_inverse=True)
+def head_qvalues(
+    pvalues: np.ndarray,
+    columns: np.ndarray,
+    heads: np.ndarray,
+    n_outputs: int,
+    families: tuple[int, int],
+    correction: str = "bh",
+) -> np.ndarray:
+    """Return the q-values of tests of pairs of a column and an output; 1 for a test that joins the
+    group of another. `families` counts the hypotheses: pairs, and columns.
+
+    It is the larger of the pair's q-value and of its column's, whose p-value is the smallest of its
+    outputs times their number. Both rates are kept then: that of the pairs, and that of the columns
+    that stand in one.
+    """
+    own = np.flatnonzero(heads == np.arange(len(heads)))
+    distinct, at = np.unique(columns[own], return_inverse=True)
     least = np.full(len(distinct), np.inf)
-    np.minimum.at(least, at, values)
-    return least, at
+    np.minimum.at(least, at, pvalues[own])
+    of_pairs = benjamini_hochberg(pvalues[own], families[0], correction)
+    of_columns = benjamini_hochberg(np.minimum(n_outputs * least, 1.0), families[1], correction)
+    qvalues = np.ones(len(heads))
+    qvalues[own] = np.maximum(of_pairs, of_columns[at])
+    return qvalues
 
 
 def harmonic(count: int) -> float:

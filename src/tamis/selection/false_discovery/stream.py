@@ -22,7 +22,7 @@ from tamis.selection.false_discovery.fit import (
     judge,
     near_count,
     plan,
-    sides_of,
+    split_halves,
 )
 from tamis.selection.false_discovery.screening.by_pass import OnePass
 from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope
@@ -228,7 +228,7 @@ def _sheet(
         X = widened(X, measured.n_columns)
         factors = np.asarray(X @ scaled) - middle
         parts.add(Part(sp.csr_array(X[:, union]), factors, outcomes, weights))
-        sides.append(sides_of(hashes_of(X)))
+        sides.append(split_halves(hashes_of(X)))
         square += weights @ factors**2
     factor = 1.0 / np.sqrt(np.maximum(square / measured.total, 1e-300))
 

@@ -1,5 +1,7 @@
 """Sparse batch confidence-weighted learning: cutting planes add blocks of columns, sweeps of dual
 ascent solve for the blocks there are.
+
+A plane is a constraint of the dual here, one a block, and no bundle of slopes is kept.
 """
 
 from typing import NamedTuple

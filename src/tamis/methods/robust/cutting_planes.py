@@ -3,7 +3,10 @@ exact gap.
 
 The oracle's R is convex, and already minimised over the intercept. Every turn adds a plane below R,
 and the best weights for all planes so far are a quadratic program over a simplex, whose value
-bounds the optimum from below.
+bounds the optimum from below. (A bundle method whose steady term is the penalty itself: C. H. Teo,
+S. Vishwanathan, A. Smola and Q. Le, "Bundle Methods for Regularized Risk Minimization", JMLR 11,
+2010.) The weights of kernels have no such term and lie in a bounded set: they are found by the
+level method, by projections.
 """
 
 from typing import NamedTuple

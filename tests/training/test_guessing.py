@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import tamis
-from tamis import FTRLClassifier, FTRLRegressor, open_rows, train
+from tamis import FDRSelector, FTRLClassifier, FTRLRegressor, open_rows, train
 from tamis.cli.commands.demo import write_svmlight
 from tamis.datasets import make_text
 from tamis.evaluation.evaluation import Evidence
@@ -139,6 +139,29 @@ def test_one_class_is_refused(tmp_path, grow):
     if grow:
         with pytest.raises(ValueError, match="holds only one class: 1"):
             train(FTRLClassifier(grow=True), [(X[:60], np.ones(60, int))])
+
+
+def test_one_class_is_refused_alike_wherever_the_rows_come_from(tmp_path):
+    rows, y, path = X[:60], np.ones(60, int), tmp_path / "a.svm"
+    write_svmlight(rows, y, path)
+    fits = {
+        "FTRLClassifier": [
+            lambda: FTRLClassifier().fit(rows, y),
+            lambda: train(FTRLClassifier(), open_rows(path), progress=False),
+            lambda: tamis.distributed.fit(FTRLClassifier(), [(rows, y)], progress=False),
+        ],
+        "FDRSelector": [
+            lambda: FDRSelector(targets="classes").fit(rows, y),
+            lambda: FDRSelector(targets="classes").fit_rows(open_rows(path), progress=False),
+        ],
+    }
+    for name, ways in fits.items():
+        messages = set()
+        for fit in ways:
+            with pytest.raises(ValueError, match=f"^{name} .* one class: 1") as refused:
+                fit()
+            messages.add(str(refused.value))
+        assert len(messages) == 1
 
 
 def test_a_fitted_model_may_go_on_with_one_number(tmp_path):

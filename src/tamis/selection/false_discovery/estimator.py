@@ -357,14 +357,9 @@ class FDRSelector(Claiming):
         ones = [np.ones(len(controls)) for controls in found.controls]
         self._controls = stacked(found.controls, ones, width)
         self.substitutes_ = stacked(found.groups, found.correlations, width)
-        shown = found.shown
-        units = columns.units[found.columns[shown.tests]]
-        self.effects_ = {
-            "test": shown.tests,
-            "estimate": shown.effects * units,
-            "error": shown.errors * units,
-            "halves": shown.halves,
-        }
+        units = columns.units[found.columns[found.effects["test"]]]
+        in_units = {name: found.effects[name] * units for name in ("estimate", "error")}
+        self.effects_ = found.effects | in_units
         self.n_components_ = found.n_components
         self.ones_needed_ = ones_needed(self.q, width * outputs)
         rare = (columns.ones > 0) & (columns.ones < min(self.ones_needed_, columns.n_rows / 2))

@@ -58,16 +58,8 @@ class Selection(NamedTuple):
     heads: np.ndarray  # test that each test joins, itself where it is a head
     qvalues: np.ndarray
     n_components: int
-    shown: "Shown"
-
-
-class Shown(NamedTuple):
-    """Effects of the tests that are worth a line, and z of these in two halves of the rows."""
-
-    tests: np.ndarray
-    effects: np.ndarray
-    errors: np.ndarray
-    halves: np.ndarray
+    # of the tests that are worth a line: effects in units of the columns' spread, z in two halves
+    effects: dict[str, np.ndarray]
 
 
 class Plan(NamedTuple):
@@ -165,7 +157,7 @@ def judge(
         apart = [np.intersect1d(groups[k], planned.union) for k in told]
         places = [np.searchsorted(planned.union, group) for group in apart]
         full = given_others(full, claimed, places, int(sheet.total / 10.0))
-    shown = show(sheet, [tests[k] for k in told], full, told, found, rules, starts, sides)
+    effects = effects_of(sheet, [tests[k] for k in told], full, told, found, rules, starts, sides)
     return Selection(
         planned.outputs,
         planned.columns,
@@ -176,7 +168,7 @@ def judge(
         heads,
         qvalues,
         loadings.shape[1],
-        shown,
+        effects,
     )
 
 
@@ -200,7 +192,7 @@ def loosened(sheet: Sheet, planned: Plan, loadings: np.ndarray) -> Plan:
     return planned._replace(controls=found)
 
 
-def show(
+def effects_of(
     sheet: Sheet,
     tests: list[Trial],
     full: list[Trial],
@@ -209,7 +201,7 @@ def show(
     rules: Rules,
     starts,
     sides,
-) -> Shown:
+) -> dict[str, np.ndarray]:
     """Effects of some tests (for classes by their `full` models), and z in two halves of rows."""
     fits = run(sheet, full, rules, starts, own=True) if rules.logistic else found.of(told)
     halves = np.zeros((len(tests), 2))
@@ -218,7 +210,7 @@ def show(
             half = _halved(sheet, sides, side)
             if half.total > 0.0:
                 halves[:, int(side)] = run(half, tests, rules, starts).scores
-    return Shown(told, fits.effects, fits.errors, halves)
+    return {"test": told, "estimate": fits.effects, "error": fits.errors, "halves": halves}
 
 
 def split_halves(hashes: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from scipy.stats import false_discovery_control
 from sklearn.linear_model import Lasso, LogisticRegression
 from spelling import L1
 
+from tamis import FDRSelector
 from tamis.selection.false_discovery.conditional_test import Sheet, Trial, logistic_fits
 from tamis.selection.false_discovery.controls import _exact, _krylov, company, components
 from tamis.selection.false_discovery.multiple_testing import benjamini_hochberg
@@ -150,3 +151,25 @@ def test_regressions_of_classes_reach_their_optimum():
     sheet = Sheet(lambda: [(table, y, np.ones(120))], 120.0, 10)
     apart = logistic_fits(sheet, [test], starts)
     assert np.isfinite(apart[0]).all()
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_sparse_rows_change_their_form_once(form, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.poisson(0.3, size=(90, 40)).astype(float)).asformat(form)
+    y = X[:, [3]].toarray().ravel() + 0.3 * rng.normal(size=90)
+    conversions = []
+
+    def counted(name, convert):
+        def count(matrix, *options, **named):
+            if matrix.shape == X.shape:
+                conversions.append(name)
+            return convert(matrix, *options, **named)
+
+        return count
+
+    for kind, name in ((sp.csr_array, "tocsc"), (sp.csc_array, "tocsr")):
+        monkeypatch.setattr(kind, name, counted(name, getattr(kind, name)))
+    selector = FDRSelector(targets="numbers").fit(X, y)
+    assert 3 in selector.support_
+    assert conversions == ["tocsc" if form == "csr" else "tocsr"]

@@ -109,9 +109,7 @@ class Evidence:
         """Screen the first rows, choose controls, and fit on them; no evidence yet."""
         made = cls()
         dense = first.rows.nnz > 0.5 * np.prod(first.rows.shape)
-        columns = Columns(
-            first.rows.toarray() if dense else first.rows.tocsc(), np.ones(len(first))
-        )
+        columns = Columns(first.rows.toarray() if dense else first.rows, np.ones(len(first)))
         screened = [
             screen_path(columns, target, logistic, n_candidates) for target in first.targets.T
         ]

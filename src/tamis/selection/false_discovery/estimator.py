@@ -218,12 +218,12 @@ class FDRSelector(Claiming):
         self : object
         """
         self._validate_params()
-        taken = take(self, X, y, sample_weight, layout="columns")
+        taken = take(self, X, y, sample_weight, layout=_layout(X))
         outcomes, _ = outcomes_of(taken.targets, taken.columns)
-        return self._fit_columns(taken.targets, taken.rows, outcomes, taken.weights, also)
+        return self._fit_table(taken.targets, taken.rows, outcomes, taken.weights, also)
 
-    def _fit_columns(self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also):
-        """Fit to rows in memory, a NumPy array or CSC: screen, test, correct, set the results."""
+    def _fit_table(self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also):
+        """Fit to rows in memory: screen, test, correct, set the results."""
         hashes, also = _row_hashes(X), self._also(also)
         if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
             warn_repeats(hashes, outcomes)
@@ -284,7 +284,7 @@ class FDRSelector(Claiming):
         targets, also = given.coded(self.targets), self._also(also)
         if small and self.screen in (None, "path"):
             X, outcomes, weights = given.whole(targets)
-            self._fit_columns(targets, X, outcomes, weights, also)
+            self._fit_table(targets, X, outcomes, weights, also)
         elif self.screen == "path":
             raise ValueError(
                 f'screen="path" needs all {moments.n_rows:,} rows in memory. Use screen="ftrl", or '
@@ -316,15 +316,13 @@ class FDRSelector(Claiming):
             less power than the whole: what neither finds may still be real.
         """
         self._validate_params()
-        taken = take(self, X, y, sample_weight, layout="columns")
+        taken = take(self, X, y, sample_weight, layout=_layout(X))
         outcomes, _ = outcomes_of(taken.targets, taken.columns)
-        sparse = sp.issparse(taken.rows)
-        X = taken.rows.tocsr() if sparse else taken.rows
+        X = taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows
         sides, supports = split_halves(hashes_of(X)), []
         for side in (False, True):
             mine = np.flatnonzero(sides == side)
-            part = X[mine].tocsc() if sparse else X[mine]
-            columns = Columns(part, taken.weights[mine])
+            columns = Columns(X[mine], taken.weights[mine])
             with one_thread():
                 chosen = self._select(columns, taken.targets, outcomes[mine])
             supports.append(np.unique(chosen.columns[chosen.qvalues <= self.q]))
@@ -454,8 +452,15 @@ class FDRSelector(Claiming):
         return found
 
 
+def _layout(X) -> str:
+    """How rows are validated: sparse ones as they are, by rows or columns. Rows are hashed and
+    columns are tested, and so the other form is made, once.
+    """
+    return "dense" if sp.issparse(X) and X.format != "csc" else "columns"
+
+
 def _row_hashes(X) -> np.ndarray:
-    """A hash of the content of each row, of a NumPy array or CSC."""
+    """A hash of the content of each row."""
     return hashes_of(X.tocsr() if sp.issparse(X) else X)
 
 

@@ -110,11 +110,11 @@ class Given:
             yield Chunk(X, _outcomes(targets, coded), weights)
 
     def whole(self, coded: ClassTargets | NumberTargets) -> Chunk:
-        """All rows in memory, by columns."""
+        """All rows in memory."""
         parts, width = list(self.chunks(coded)), self.moments.sums.shape[1]
-        X = sp.vstack([widened(part.X, width) for part in parts], format="csc")
+        X = sp.vstack([widened(part.X, width) for part in parts], format="csr")
         outcomes, weights = (np.concatenate([part[k] for part in parts]) for k in (1, 2))
-        return Chunk(sp.csc_array(X), outcomes, weights)
+        return Chunk(sp.csr_array(X), outcomes, weights)
 
 
 def _plain(chunk: Any) -> tuple[sp.csr_array, Any, np.ndarray]:

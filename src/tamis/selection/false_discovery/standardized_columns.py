@@ -20,6 +20,8 @@ class Columns:
     def __init__(self, X, weights: np.ndarray):
         self.weights, self.total = weights, float(weights.sum())
         self.sparse = sp.issparse(X)
+        if self.sparse:
+            X = X.tocsc().astype(np.float64, copy=False)
         self.n_rows, self.n_columns = X.shape
         self.ones = np.diff(X.indptr) if self.sparse else np.count_nonzero(X, axis=0)
         self.means = np.asarray(X.T @ weights).ravel() / self.total

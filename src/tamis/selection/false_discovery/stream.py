@@ -36,7 +36,7 @@ ROWS = 8192  # of a block of a sheet
 class Chunk(NamedTuple):
     """Some rows, their targets (rows, outputs) and weights."""
 
-    X: Any  # CSR, or CSC where all rows are held
+    X: sp.csr_array
     outcomes: np.ndarray
     weights: np.ndarray
 
@@ -78,7 +78,7 @@ class Moments:
     def loadings(self) -> np.ndarray:
         """Common factors of the sampled rows."""
         _, rows = self._drawn()
-        return components(Columns(rows.tocsc(), np.ones(rows.shape[0])))
+        return components(Columns(rows, np.ones(rows.shape[0])))
 
 
 class Measured:

@@ -84,6 +84,8 @@ def test_pairs_are_corrected_by_their_number_and_their_columns_by_theirs():
     few = head_qvalues(pvalues, columns, heads, 100, (300, 3))
     wide = benjamini_hochberg(np.array([1e-2, 1.0, 1.0]), 3)
     assert few == pytest.approx(np.maximum(own, wide[[0, 0, 1, 2]]))
+    alike = head_qvalues(np.full(3, 1e-4), np.full(3, 4), np.arange(3), 100, (300, 3))
+    assert alike == pytest.approx(3 * 100 * 1e-4)  # of pairs it would be a third
     # A test that joins the group of another is no claim, and none of those that are corrected for.
     joined = head_qvalues(pvalues, columns, np.array([0, 1, 1, 3]), 3, (300, 100))
     assert joined[2] == 1.0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tamis.data.rows import Context, Position
+from tamis.numerics.hashing import mix64_array
 
 if TYPE_CHECKING:
     from tamis.data.source import RowSource
@@ -77,14 +78,7 @@ def _numbers(source, context):
             numbers = np.unique(rows.X.indices).astype(np.uint64)
             for number, column in zip(
                 numbers.tolist(),
-                (_scrambled(numbers) & np.uint64((1 << bits) - 1)).tolist(),
+                (mix64_array(numbers) & np.uint64((1 << bits) - 1)).tolist(),
                 strict=True,
             ):
                 yield column, str(number + base)
-
-
-def _scrambled(words: np.ndarray) -> np.ndarray:
-    """As `svmlight_scan.scrambled` does, for many."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tamis.base.class_messages import MAX_CLASSES
 from tamis.data.rows import LISTED, Bad, Labels, ReadError, Rows
-from tamis.data.text.svmlight_scan import scrambled
+from tamis.numerics.hashing import count_duplicates, row_hashes
 from tamis.numerics.numba import compiled
 
 MOST_HASHED = 1 << 20  # rows that are compared with one another
@@ -20,16 +20,6 @@ def count_columns(indices, counts):
     """Add one to the count of each column met."""
     for k in range(np.uint64(indices.shape[0])):
         counts[indices[k]] += 1
-
-
-@compiled
-def hash_rows(indptr, indices, bits, out):
-    """A number of 64 bits for the content of each row."""
-    for i in range(out.shape[0]):
-        value = np.uint64(indptr[i + 1] - indptr[i])
-        for k in range(indptr[i], indptr[i + 1]):
-            value = scrambled(value ^ np.uint64(indices[k])) ^ bits[k]
-        out[i] = scrambled(value)
 
 
 class Watcher(Protocol):
@@ -79,10 +69,7 @@ class Survey:
             self._count(X, rows.file)
         self._meet(rows.targets)
         if self.rows <= MOST_HASHED:
-            found = np.empty(X.shape[0], np.uint64)
-            bits = np.ascontiguousarray(X.data, dtype=np.float64).view(np.uint64)
-            hash_rows(X.indptr, X.indices, bits, found)
-            self.hashes.append(found)
+            self.hashes.append(row_hashes(X))
 
     @classmethod
     def merge(cls, parts: "Iterable[Survey]") -> "Survey":
@@ -122,8 +109,7 @@ class Survey:
     def compare(self) -> None:
         """Count equal rows, once all are there."""
         if self.hashes:
-            found = np.concatenate(self.hashes)
-            self.equal, self.hashes = len(found) - len(np.unique(found)), []
+            self.equal, self.hashes = count_duplicates(np.concatenate(self.hashes)), []
 
     def _count(self, X, file: str) -> None:
         if self.counts is None:

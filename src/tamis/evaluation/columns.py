@@ -5,6 +5,8 @@ equal rows.
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.numerics.hashing import count_duplicates, row_hashes
+
 TWIN = 0.95  # correlation from which on one column stands for another
 MOST_KEPT = 200  # kept columns whose substitutes are looked for
 BLOCK = 20  # of them at a time
@@ -110,11 +112,7 @@ def equal_rows(X: sp.csr_array) -> int:
     X = X.copy()
     X.sum_duplicates()
     X.eliminate_zeros()
-    seen = set()
-    for i in range(X.shape[0]):
-        span = slice(X.indptr[i], X.indptr[i + 1])
-        seen.add((X.indices[span].tobytes(), X.data[span].tobytes()))
-    return X.shape[0] - len(seen)
+    return count_duplicates(row_hashes(X))
 
 
 def shifts(

@@ -2,5 +2,6 @@
 
 - `numba.py`: the only import of Numba; `code_digests.py`, `code_cache.py`: names and files of
   compiled code;
-- `csr.py`: validated sparse rows; `random.py`: counter-based random numbers.
+- `csr.py`: validated sparse rows; `random.py`: counter-based random numbers;
+- `hashing.py`: SplitMix64's finaliser, hashes of rows, duplicate rows.
 """

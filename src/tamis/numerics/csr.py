@@ -5,13 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.numerics.hashing import GOLDEN, ONE
 from tamis.numerics.numba import compiled, helper, inlined
-from tamis.numerics.random import GOLDEN, mixed
 
-ONE = np.uint64(1)
-SALT = np.uint64(0xD1B54A32D192ED03)
 FREE = np.uint64(0xFFFFFFFFFFFFFFFF)  # a place of a hash set that holds no column
-CHUNK = 1 << 20  # numbers of a dense piece of rows
 NOTHING = np.zeros(0)
 NOTHING.flags.writeable = False
 
@@ -80,56 +77,6 @@ def frozen(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-# --------------------------------------------------------------------------- rows of equal content
-def settle(matrix, signs: np.ndarray, weights: np.ndarray):
-    """Rows of equal content and signs as one of their summed weight, and an order of the rows that
-    depends on their content alone.
-
-    So a row of weight 2 is a row that comes twice, and the order in which rows are given means
-    nothing.
-    """
-    rows = sp.csr_array(matrix) if sp.issparse(matrix) else matrix
-    sides = (signs > 0) @ np.random.default_rng(0).integers(1, 2**40, signs.shape[1])
-    hashes = hashes_of(rows)
-    order = np.lexsort((weights, sides, hashes))
-    fresh = np.ones(len(order), dtype=bool)
-    fresh[1:] = (np.diff(hashes[order]) != 0) | (np.diff(sides[order]) != 0)
-    same = np.flatnonzero(~fresh)
-    if not len(same):
-        return matrix, signs, weights, order
-    apart = rows[order[same]] - rows[order[same - 1]]
-    fresh[same] = (
-        np.diff(sp.csr_array(apart).indptr) > 0
-        if not sp.issparse(apart)
-        else abs(apart).sum(axis=1) > 0
-    )
-    firsts = order[fresh]
-    return (
-        rows[firsts],
-        signs[firsts],
-        np.add.reduceat(weights[order], np.flatnonzero(fresh)),
-        np.arange(len(firsts)),
-    )
-
-
-def hashes_of(matrix) -> np.ndarray:
-    """A word for the content of each row, the same for dense and sparse rows."""
-    found = np.empty(matrix.shape[0], dtype=np.uint64)
-    if sp.issparse(matrix):
-        index = np.uint64 if matrix.indices.itemsize == 8 else np.uint32
-        hash_rows(matrix.data, matrix.indices.view(index), matrix.indptr.astype(np.uint64), found)
-        return found
-    step = max(1, CHUNK // max(1, matrix.shape[1]))
-    for start in range(0, len(found), step):
-        part = np.ascontiguousarray(matrix[start : start + step])
-        filled = np.flatnonzero(part)
-        indptr = np.zeros(len(part) + 1, dtype=np.uint64)
-        np.cumsum(np.count_nonzero(part, axis=1), out=indptr[1:], dtype=np.uint64)
-        indices = (filled % part.shape[1]).astype(np.uint32)
-        hash_rows(part.ravel()[filled], indices, indptr, found[start : start + step])
-    return found
 
 
 def largest(importance: np.ndarray, k: int) -> np.ndarray:
@@ -307,19 +254,6 @@ def pack_nonzeros(X, indices, data):
             if X[i, j] != 0:
                 indices[k], data[k] = j, X[i, j]
                 k += np.uint64(1)
-
-
-@compiled
-def hash_rows(data, indices, indptr, hashes):
-    """A word for each row's (index, value) pairs, whatever their order, type or width."""
-    word = np.empty(1)
-    bits = word.view(np.uint64)
-    for i in range(np.uint64(hashes.shape[0])):
-        total = np.uint64(0)
-        for k in range(indptr[i], indptr[i + ONE]):
-            word[0] = data[k]
-            total += mixed(mixed(np.uint64(indices[k]) + GOLDEN) ^ (bits[0] * SALT))
-        hashes[i] = mixed(total + SALT)
 
 
 @compiled

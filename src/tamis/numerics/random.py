@@ -4,20 +4,8 @@ thread may ask.
 
 import numpy as np
 
+from tamis.numerics.hashing import GOLDEN, ONE, mix64
 from tamis.numerics.numba import helper
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-FIRST = np.uint64(0xBF58476D1CE4E5B9)
-SECOND = np.uint64(0x94D049BB133111EB)
-ONE, S27, S30, S31 = np.uint64(1), np.uint64(27), np.uint64(30), np.uint64(31)
-
-
-@helper
-def mixed(x):
-    """A uint64 whose bits all depend on all bits of x (the finaliser of SplitMix64)."""
-    x = (x ^ (x >> S30)) * FIRST
-    x = (x ^ (x >> S27)) * SECOND
-    return x ^ (x >> S31)
 
 
 @helper
@@ -32,7 +20,7 @@ def shuffled(position, n, key):
     while True:
         left, right = position >> bits, position & mask
         for r in range(np.uint64(4)):
-            left, right = right, left ^ (mixed(right + (key + r) * GOLDEN) & mask)
+            left, right = right, left ^ (mix64(right + (key + r) * GOLDEN) & mask)
         position = (left << bits) | right
         if position < n:
             return position

@@ -2,15 +2,14 @@
 
 import numpy as np
 
-from tamis.data.text.svmlight_scan import scrambled
 from tamis.data.text.words import SEED, hash_span
+from tamis.numerics.hashing import GOLDEN, ONE, mix64
 from tamis.numerics.numba import compiled, helper
 
 # What is wrong with a row: an index out of range, a number too large, an index twice.
 WILD, LARGE, TWICE = -1, -2, -3
 # Rows as they are given; in the order of their columns; and with the values of a column summed.
 GIVEN, SORTED, SUMMED = 0, 1, 2
-ONE, GOLDEN = np.uint64(1), np.uint64(0x9E3779B97F4A7C15)
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
 CARET, NUL = np.uint8(94), np.uint8(0)
 
@@ -95,7 +94,7 @@ def hash_names(text, mask, columns):
             first, at_space = k + ONE, False
         elif text[k] == NUL:
             if found < most:
-                word = scrambled(hash_span(text, first, k, SEED, False) ^ seed)
+                word = mix64(hash_span(text, first, k, SEED, False) ^ seed)
                 columns[found] = np.int64(word & mask)
             found += ONE
             first, seed, at_space = k + ONE, SEED, True

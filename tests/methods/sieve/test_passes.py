@@ -11,7 +11,7 @@ from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
 from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
 from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import NOTHING
-from tamis.numerics.random import GOLDEN, mixed
+from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)
@@ -23,7 +23,7 @@ def orders(n, key, passes):
     found = np.empty((passes, n), np.uint64)
     for t, order in enumerate(found):
         turn = np.uint64((int(key) + (t + 1) * int(GOLDEN)) % 2**64)
-        deal(np.arange(n, dtype=np.uint64), np.uint64(mixed(turn)), np.uint64(0), order)
+        deal(np.arange(n, dtype=np.uint64), np.uint64(mix64(turn)), np.uint64(0), order)
     return found.astype(int)
 
 
@@ -31,8 +31,8 @@ def test_orders_are_shuffles_of_the_rows_and_go_backwards():
     rows, seen = np.arange(5, 17, dtype=np.uint64), np.zeros((12, 12))
     for key in range(2000):
         order, turned = np.empty((2, 12), np.uint64)
-        deal(rows, np.uint64(mixed(np.uint64(key))), np.uint64(0), order)
-        deal(rows, np.uint64(mixed(np.uint64(key))), np.uint64(1), turned)
+        deal(rows, np.uint64(mix64(np.uint64(key))), np.uint64(0), order)
+        deal(rows, np.uint64(mix64(np.uint64(key))), np.uint64(1), turned)
         assert np.array_equal(order, turned[::-1])
         assert np.array_equal(np.sort(order), rows)
         seen[np.arange(12), order.astype(int) - 5] += 1

@@ -13,6 +13,7 @@ from tamis.data.text.numbers import (
     put,
     read_number,
 )
+from tamis.numerics.hashing import mix64
 from tamis.numerics.numba import compiled, inlined
 
 # Why a scan ended. From BAD_LABEL on: what is wrong with a line.
@@ -70,14 +71,6 @@ def read_index(text, at):
                 fits = False
             number = number * TEN + figure
     return at, number, fits
-
-
-@inlined
-def scrambled(number):
-    """A word in which every bit hangs on all bits of the number."""
-    number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return number ^ (number >> np.uint64(31))
 
 
 @inlined
@@ -146,7 +139,7 @@ def read_column(text, at, base, limit, mask, widest):
         return after, number, INDEX_ZERO
     number -= base
     if mask:
-        number = scrambled(number) & mask
+        number = mix64(number) & mask
     if number >= limit:
         return after, number, BEYOND
     return after + ONE, number, DONE if number <= widest else WIDE

@@ -14,8 +14,9 @@ from tamis.data.text.numbers import (
     put,
     read_number,
 )
-from tamis.data.text.svmlight_scan import COLON, END, find_end, scrambled, skip_blanks
+from tamis.data.text.svmlight_scan import COLON, END, find_end, skip_blanks
 from tamis.data.text.words import PRIME, SEED, closed, hash_span
+from tamis.numerics.hashing import mix64
 from tamis.numerics.numba import compiled, inlined
 
 DONE, FULL, BAD_LABEL, BAD_WEIGHT, BAD_SCALE, BAD_VALUE, NOT_FINITE, NO_BAR = range(8)
@@ -145,7 +146,7 @@ def read_words(text, at, mask, stored, unsure, columns, data, hashes, spans, mar
         if scale != 1.0 and not abs(value) <= LARGEST:
             return at, stored, unsure, NOT_FINITE, fault
         if value != 0.0:
-            word = scrambled(closed(name) ^ seed)
+            word = mix64(closed(name) ^ seed)
             columns[stored], data[stored] = word & mask, value
             if hashes.shape[0]:
                 hashes[stored] = word

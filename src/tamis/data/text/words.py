@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from tamis.data.text.svmlight_scan import scrambled
 from tamis.numerics.csr import FREE
+from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.numerics.numba import compiled, helper, inlined
-from tamis.numerics.random import GOLDEN
 
 SEED, PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)  # FNV-1a
 NOTHING = np.uint64(0)  # stands for a missing word
@@ -15,7 +14,7 @@ QUOTE = np.uint8(34)
 @inlined
 def closed(value):
     """A hash over bytes, mixed; never 0."""
-    value = scrambled(value)
+    value = mix64(value)
     return value if value != NOTHING else np.uint64(1)
 
 

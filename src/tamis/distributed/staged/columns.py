@@ -20,16 +20,15 @@ from tamis.methods.sieve.table.columns import (
     Units,
     arranged,
     class_units,
-    hashed,
     marked,
     measured_by,
     number_units,
     scaled_weights,
     settled_order,
 )
-from tamis.methods.sieve.table.folds import mix
 from tamis.methods.sieve.table.loop import sum_moments
 from tamis.numerics.csr import NOTHING, Csr
+from tamis.numerics.hashing import mix64_array, row_hashes
 
 LAST = 2**64 - 1
 
@@ -91,14 +90,14 @@ def taken(partition: Partition, model: Any, scale: float | None = None) -> Groun
         weights = np.ones(rows.n_rows)
     if (scale is None or scale == 1.0) and (weights == 1.0).all():
         weights = NOTHING
-    words = hashed(rows)
+    words = row_hashes(rows)
     order = settled_order(words, targets, weights)
     return Ground(partition.number, Taken(rows, targets, weights, words, order))
 
 
 def words_of(ground: Ground) -> np.ndarray:
     """A word for each row: the smallest are judged."""
-    return mix(ground.what.words * np.uint64(7))
+    return mix64_array(ground.what.words * np.uint64(7))
 
 
 def smallest_words(ground: Ground, most: int) -> Kept:

@@ -27,7 +27,7 @@ from tamis.distributed.staged.walkers import (
 from tamis.methods.sieve.loop import pool_states
 from tamis.methods.sieve.paths import Group, Rung, Setting, Task
 from tamis.methods.sieve.table.columns import Table
-from tamis.numerics.random import GOLDEN
+from tamis.numerics.hashing import GOLDEN
 from tamis.system.progress import tell
 
 

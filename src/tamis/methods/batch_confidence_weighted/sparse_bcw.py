@@ -18,7 +18,7 @@ from tamis.methods.batch_confidence_weighted.cutting_planes import Options, lear
 from tamis.methods.batch_confidence_weighted.dual import Outcome, SweepOptions, learn_batch
 from tamis.methods.batch_confidence_weighted.estimator import COST, NOTHING, BatchModel
 from tamis.methods.batch_confidence_weighted.rows import Rows
-from tamis.numerics.csr import settle
+from tamis.numerics.hashing import merge_duplicates
 from tamis.system.schema import listing, part
 
 ROUNDS = 15  # of the paper
@@ -167,7 +167,7 @@ class SparseBCWClassifier(Selector, BatchModel):
         walked = self.solver == "online"  # else the optimum is sought, which knows no order
         settled = np.arange(len(weights))
         if not walked:
-            matrix, signs, weights, settled = settle(matrix, signs, weights)
+            matrix, signs, weights, settled = merge_duplicates(matrix, signs, weights)
         row_weights, options, done = weights * self._cov_C(), self._options(matrix.shape[1]), []
         shuffled = whole or not walked
         for c, belief in enumerate(beliefs):

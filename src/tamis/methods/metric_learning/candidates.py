@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.numerics.csr import settle
+from tamis.numerics.hashing import merge_duplicates
 from tamis.system.schema import array, indices
 
 CHUNK = 1 << 21  # numbers of a piece of rows
@@ -29,7 +29,7 @@ class Distinct(NamedTuple):
     def of(cls, matrix, codes, weights, n_classes: int) -> "Distinct":
         """Equal rows of one class as one row of their summed weight."""
         signs = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-        matrix, signs, weights, order = settle(matrix, signs, weights)
+        matrix, signs, weights, order = merge_duplicates(matrix, signs, weights)
         return cls(matrix, signs.argmax(axis=1), weights, order)
 
     def picked(self, order: np.ndarray) -> "Distinct":

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.methods.robust.loop import add_kept_rows, find_deleted
-from tamis.numerics.csr import settle
+from tamis.numerics.hashing import merge_duplicates
 
 
 class Table:
@@ -94,7 +94,7 @@ def merged(matrix, targets, weights):
         if sp.issparse(matrix)
         else np.column_stack((matrix, column))
     )
-    rows, _, weights, order = settle(joined, np.ones((len(weights), 1)), weights)
+    rows, _, weights, order = merge_duplicates(joined, np.ones((len(weights), 1)), weights)
     rows, weights = rows[order], weights[order]
     last = rows[:, [-1]]
     return (

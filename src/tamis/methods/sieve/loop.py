@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.numerics.numba import compiled, helper, prefetch
-from tamis.numerics.random import GOLDEN, mixed
 from tamis.terms.methods import gradient, value
 
 ONE, TWO, THREE, FOUR, EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
@@ -140,7 +140,7 @@ def deal(rows, key, backwards, order):
     """Fill the order of a pass: the rows shuffled by a key, or that order backwards."""
     n = np.uint64(rows.shape[0])
     for r in range(n):
-        k = ((mixed(key + r * GOLDEN) >> HALF) * (r + ONE)) >> HALF
+        k = ((mix64(key + r * GOLDEN) >> HALF) * (r + ONE)) >> HALF
         order[r] = order[k]
         order[k] = rows[r]
     if backwards:
@@ -204,7 +204,7 @@ def walk_one(walked, state, bias, loss, pace, orders):
     old, new, along = np.empty((3, longest(indptr)))
     order = np.empty(n, np.uint64)
     for turn in range(orders.passes):
-        deal(rows, mixed(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
+        deal(rows, mix64(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
         age = pace.age + float(turn)
         opening = age == 0.0
         rate = pace.rates[0] / (1.0 if opening else math.sqrt(age + 0.5))
@@ -273,7 +273,7 @@ def walk_many(walked, state, bias, loss, pace, orders):
     scores, along = np.empty(many), np.empty(longest(indptr))
     order = np.empty(n, np.uint64)
     for turn in range(orders.passes):
-        deal(rows, mixed(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
+        deal(rows, mix64(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
         age = pace.age + float(turn)
         opening, last = age == 0.0, turn + ONE == orders.passes
         rates = pace.rates / (1.0 if opening else math.sqrt(age + 0.5))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.numerics.hashing import GOLDEN, ONE, mix64
 from tamis.numerics.numba import compiled, helper
-from tamis.numerics.random import GOLDEN, ONE, mixed
 
 S11 = np.uint64(11)
 # shares of the moves, summed up; the rest replaces a frequency
@@ -62,7 +62,7 @@ class Prior(NamedTuple):
 def uniform(key, dice):
     """The next number in [0, 1) of this key."""
     dice[0] += ONE
-    return float(mixed(key + dice[0] * GOLDEN) >> S11) * 1.1102230246251565e-16
+    return float(mix64(key + dice[0] * GOLDEN) >> S11) * 1.1102230246251565e-16
 
 
 @helper

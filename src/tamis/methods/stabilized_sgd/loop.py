@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from tamis.methods.stabilized_sgd.loop_stage import DEAD, ONE, end_stage, meet, settle, share_of
+from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.numerics.numba import (
     claim,
     compiled,
@@ -21,7 +22,7 @@ from tamis.numerics.numba import (
     prange,
     prefetch,
 )
-from tamis.numerics.random import GOLDEN, mixed, shuffled
+from tamis.numerics.random import shuffled
 from tamis.terms.methods import gradient, value
 
 TWO, EIGHT, ELEVEN, SIXTEEN = np.uint64(2), np.uint64(8), np.uint64(11), np.uint64(16)
@@ -33,13 +34,13 @@ INTERCEPT_STEP_RATIO = 0.0625
 @copied
 def key_of(seed, path, turn):
     """Key of a path's shuffle in a pass; never 0."""
-    return mixed(mixed(seed + path * GOLDEN) + turn * GOLDEN) | ONE
+    return mix64(mix64(seed + path * GOLDEN) + turn * GOLDEN) | ONE
 
 
 @copied
 def poisson(seed, path, row):
     """Poisson(1) number of a path and a row of the stream."""
-    u = float(mixed(mixed(seed + path * GOLDEN) ^ mixed(row + GOLDEN)) >> ELEVEN) * 2.0**-53
+    u = float(mix64(mix64(seed + path * GOLDEN) ^ mix64(row + GOLDEN)) >> ELEVEN) * 2.0**-53
     chance = math.exp(-1.0)
     total, times = chance, 0.0
     while u >= total and times < 20.0:

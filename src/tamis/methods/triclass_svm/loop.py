@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tamis.numerics.hashing import mix64
 from tamis.numerics.numba import compiled, helper
-from tamis.numerics.random import mixed
 
 ZERO: Any = np.uint64(0)
 ONE: Any = np.uint64(1)
@@ -39,7 +39,7 @@ def shuffle(active, count, key):
     """Put the first `count` entries into an order named by `key`."""
     for k in range(count):
         last = count - ONE - k
-        other = mixed(key + last) % (last + ONE)
+        other = mix64(key + last) % (last + ONE)
         active[last], active[other] = active[other], active[last]
 
 
@@ -75,7 +75,7 @@ def sweep_entries(rows, entries, centred, alpha, coef, bias, total, tol, most, k
     count, above, below = whole, np.inf, -np.inf
     turn, worst = 0, np.inf
     while turn < most and whole:
-        shuffle(active, count, mixed(key + np.uint64(turn)))
+        shuffle(active, count, mix64(key + np.uint64(turn)))
         turn += 1
         high, least, k = -np.inf, np.inf, ZERO
         while k < count:

@@ -15,12 +15,11 @@ from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
 from tamis.data.source import RowSource
-from tamis.numerics.csr import hashes_of
+from tamis.numerics.hashing import GOLDEN, count_duplicates, row_hashes
 from tamis.numerics.targets import EncodedTargets
 from tamis.selection.agreement import selection_kappa
 from tamis.selection.false_discovery.claims import Claiming, outcomes_of
 from tamis.selection.false_discovery.fit import (
-    MIX,
     Rules,
     Selection,
     judge,
@@ -224,7 +223,7 @@ class FDRSelector(Claiming):
 
     def _fit_table(self, targets, X, outcomes: np.ndarray, weights: np.ndarray, also):
         """Fit to rows in memory: screen, test, correct, set the results."""
-        hashes, also = _row_hashes(X), self._also(also)
+        hashes, also = row_hashes(X), self._also(also)
         if self.n_features_in_ >= WIDE and np.all(weights == 1.0):
             warn_repeats(hashes, outcomes)
         with one_thread():
@@ -319,7 +318,7 @@ class FDRSelector(Claiming):
         taken = take(self, X, y, sample_weight, layout=_layout(X))
         outcomes, _ = outcomes_of(taken.targets, taken.columns)
         X = taken.rows.tocsr() if sp.issparse(taken.rows) else taken.rows
-        sides, supports = split_halves(hashes_of(X)), []
+        sides, supports = split_halves(row_hashes(X)), []
         for side in (False, True):
             mine = np.flatnonzero(sides == side)
             columns = Columns(X[mine], taken.weights[mine])
@@ -459,11 +458,6 @@ def _layout(X) -> str:
     return "dense" if sp.issparse(X) and X.format != "csc" else "columns"
 
 
-def _row_hashes(X) -> np.ndarray:
-    """A hash of the content of each row."""
-    return hashes_of(X.tocsr() if sp.issparse(X) else X)
-
-
 def ones_needed(q: float, family: int) -> int:
     """Nonzero rows without which a column of ones cannot be the first discovery of a family: z is
     at most about the root of their number.
@@ -475,8 +469,8 @@ def warn_repeats(hashes: np.ndarray, outcomes: np.ndarray) -> None:
     """Say it where rows come twice: they are no independent evidence."""
     words = hashes
     for outcome in outcomes.T:
-        words = words * MIX ^ (outcome + 0.0).view(np.uint64)
-    share = 1.0 - len(np.unique(words)) / len(words)
+        words = words * GOLDEN ^ (outcome + 0.0).view(np.uint64)
+    share = count_duplicates(words) / len(words)
     if share > REPEATS:
         warn_user(
             f"{share:.0%} of the rows repeat others, targets included. If they are copies, "

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 
+from tamis.numerics.hashing import GOLDEN
 from tamis.selection.false_discovery.conditional_test import (
     Block,
     Found,
@@ -31,7 +32,6 @@ from tamis.system.threads import count_threads
 CELLS = 2_000_000  # numbers of a block of rows
 LOCAL = 0.9  # of a factor's loadings: one with more of them in a group belongs to it
 KEPT = 32_000_000  # numbers of a sheet that is kept as it is
-MIX = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples scatter
 
 
 class Rules(NamedTuple):
@@ -215,7 +215,7 @@ def effects_of(
 
 def split_halves(hashes: np.ndarray) -> np.ndarray:
     """A half for each row, by its content: copies of a row are in one half."""
-    return (hashes * MIX) >> np.uint64(63) == 1
+    return (hashes * GOLDEN) >> np.uint64(63) == 1
 
 
 def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:

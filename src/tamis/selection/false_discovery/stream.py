@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from tamis.numerics.csr import hashes_of
+from tamis.numerics.hashing import row_hashes
 from tamis.selection.false_discovery.conditional_test import Block, Sheet
 from tamis.selection.false_discovery.controls import Company, components, sort_company
 from tamis.selection.false_discovery.fit import (
@@ -63,7 +63,7 @@ class Moments:
 
     def _draw(self, X: sp.csr_array) -> None:
         """Keep the rows of the smallest hashes: which ones does not depend on their order."""
-        hashes = hashes_of(X)
+        hashes = row_hashes(X)
         few = np.argsort(hashes, kind="stable")[:SAMPLE]
         self.sample.append((hashes[few], X[few]))
         if sum(len(part) for part, _ in self.sample) >= 2 * SAMPLE:
@@ -228,7 +228,7 @@ def _sheet(
         X = widened(X, measured.n_columns)
         factors = np.asarray(X @ scaled) - middle
         parts.add(Part(sp.csr_array(X[:, union]), factors, outcomes, weights))
-        sides.append(split_halves(hashes_of(X)))
+        sides.append(split_halves(row_hashes(X)))
         square += weights @ factors**2
     factor = 1.0 / np.sqrt(np.maximum(square / measured.total, 1e-300))
 

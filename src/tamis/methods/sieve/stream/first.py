@@ -10,9 +10,9 @@ from tamis.data.rows import ReadError, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.stream.targets import Meeting
-from tamis.methods.sieve.table.columns import hashed
 from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import Csr
+from tamis.numerics.hashing import row_hashes
 
 MOST_COLUMNS = 1 << 27  # of 96 bytes and more
 AN_ENTRY = 12  # bytes of a number and its column
@@ -60,7 +60,7 @@ class FirstReading:
         met = self.meeting.meet(rows.targets, count)
         if self.contrasts is None:
             self.contrasts = Contrasts(self.folds, met.marked.numbers.shape[1])
-        hashes = hashed(X)
+        hashes = row_hashes(X)
         self.contrasts.add(X, weights, fold_of(hashes, self.folds), met.marked)
         if self.meeting.task == "regress":
             self.contrasts.drop_marks()

@@ -8,12 +8,13 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from tamis.base.estimators.estimator import Left, Taken
-from tamis.base.validation import _from_csr, warn_user
+from tamis.base.validation import warn_user
 from tamis.methods.sieve.settings import whole_of
 from tamis.methods.sieve.stream.first import FirstReading, needed
 from tamis.methods.sieve.stream.second import Kept, Superset
-from tamis.methods.sieve.table.columns import Sample, hashed, sample_of
+from tamis.methods.sieve.table.columns import Sample, sample_of
 from tamis.methods.sieve.table.folds import fold_of
+from tamis.numerics.hashing import row_hashes
 
 SAMPLE = 2_500  # most rows of the sample, which is there to find columns, not weights
 SAMPLE_PATHS = 2
@@ -121,7 +122,7 @@ def sample_support(model, first: FirstReading, without: int | None = None) -> np
     """
     rows, _, targets, weights = first.settle()
     if without is not None:
-        at = np.flatnonzero(fold_of(hashed(_from_csr(rows)), first.folds) != without)
+        at = np.flatnonzero(fold_of(row_hashes(rows), first.folds) != without)
         rows, targets, weights = rows[at], targets[at], weights[at]
     try:
         with warnings.catch_warnings():

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.numerics.csr import Csr
+from tamis.numerics.hashing import FIRST, SECOND
 
 
 class Keyed(NamedTuple):
@@ -64,8 +65,6 @@ def keys_of(hashes: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """The second hash, of a row's content and its targets: folds go by the first one."""
     keys = hashes ^ np.uint64(0x2545F4914F6CDD1D)
     for column in np.ascontiguousarray(targets).T:
-        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * np.uint64(
-            0xBF58476D1CE4E5B9
-        )
+        keys = (keys ^ (keys >> np.uint64(29)) ^ column.copy().view(np.uint64)) * FIRST
         keys ^= keys >> np.uint64(32)
-    return keys * np.uint64(0x94D049BB133111EB)
+    return keys * SECOND

@@ -8,9 +8,8 @@ import scipy.sparse as sp
 from tamis.base.validation import take_weights
 from tamis.data.rows import ReadError, Rows
 from tamis.methods.sieve.stream.first import needed, trusted_rows
-from tamis.methods.sieve.table.columns import hashed
 from tamis.numerics.csr import copy_kept, count_kept
-from tamis.numerics.random import GOLDEN
+from tamis.numerics.hashing import GOLDEN, row_hashes
 
 
 class Superset(NamedTuple):
@@ -52,7 +51,7 @@ class Kept:
         weights = take_weights(rows.weights, X.n_rows)
         stay = weights > 0.0 if len(weights) else np.ones(X.n_rows, dtype=bool)
         self.rows_read += int(np.count_nonzero(stay))
-        hashes = hashed(X)
+        hashes = row_hashes(X)
         if self.share < 1.0:
             # Spread: the first bits of the hash itself are those of the folds.
             stay &= (hashes * GOLDEN >> np.uint64(11)) * 2.0**-53 < self.share

@@ -20,12 +20,12 @@ from tamis.methods.sieve.table.columns import (
     Sample,
     Units,
     always_last,
-    hashed,
     marked,
     sample_of,
 )
 from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import Csr
+from tamis.numerics.hashing import row_hashes
 from tamis.system.schema import (
     apart,
     array,
@@ -129,7 +129,7 @@ class SieveStream:
     # ------------------------------------------------------------------ learning
     def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":
         """Walk the rows in their order, then offer them to the sample; the stream from then on."""
-        hashes = hashed(rows)
+        hashes = row_hashes(rows)
         folds = fold_of(hashes, self.folds)
         both = [bases_of(task.loss, strength, full) for full in (False, True)]
         bases = [[(base.step, base.strength, base.follows) for base in bases] for bases in both]
@@ -181,7 +181,7 @@ class SieveStream:
         whole = self.taken_in()
         rows, centred = _from_csr(whole.rows), task.intercept > 0.0
         given = rows, whole.targets, whole.weights, self.n_outputs, options, centred
-        sample = sample_of(*given, hashed(rows) if whole.evicted else None)
+        sample = sample_of(*given, row_hashes(rows) if whole.evicted else None)
         if not whole.evicted:
             return sieve(sample, task, options)
         sample = self._widened(sample)

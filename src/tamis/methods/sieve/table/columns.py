@@ -15,7 +15,8 @@ from tamis.methods.sieve.table.loop import (
     sum_moments,
     vote_columns,
 )
-from tamis.numerics.csr import NOTHING, Csr, hash_rows
+from tamis.numerics.csr import NOTHING, Csr
+from tamis.numerics.hashing import row_hashes
 
 FEW = 10  # rows with an entry, below which a column of a regression is left out
 
@@ -134,7 +135,7 @@ def sample_of(
     """
     weights = NOTHING if (weights == 1.0).all() else weights
     units = class_units(outputs) if options.classes else number_units(targets, weights, centred)
-    hashes = hashed(rows)
+    hashes = row_hashes(rows)
     order = settled_order(hashes, targets, weights)
     labels = None if options.whole is None else options.whole.labels
     scale = scale_of(weights, order)
@@ -168,13 +169,6 @@ def arranged(
 
 
 # --------------------------------------------------------------------------- order and folds
-def hashed(rows: Csr) -> np.ndarray:
-    """A word for the content of each row."""
-    words = np.empty(rows.n_rows, dtype=np.uint64)
-    hash_rows(*rows[:3], words)
-    return words
-
-
 def settled_order(hashes, targets, weights) -> np.ndarray:
     """Rows of weight above 0 in an order that depends on their contents alone, so that the order
     they came in is forgotten.

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from tamis.numerics.hashing import mix64_array
+
 DEALS = 3  # ways in which rows are dealt out to folds
 DISTINCT = 4  # distinct rows a fold, below which equal rows do not share a fold
 
@@ -16,7 +18,7 @@ def deal_by_content(words: np.ndarray, targets: np.ndarray, folds: int) -> np.nd
     predicted by its like.
     """
     salted = [words * np.uint64(2 * split + 1) for split in range(1, DEALS)]
-    return np.stack([fold_of(own, folds) for own in (words, *map(mix, salted))])
+    return np.stack([fold_of(own, folds) for own in (words, *map(mix64_array, salted))])
 
 
 def few_distinct(words: np.ndarray, folds: int) -> int:
@@ -35,13 +37,6 @@ def deal_one_by_one(words: np.ndarray, targets: np.ndarray, folds: int) -> np.nd
     kinds = np.unique(np.column_stack((alike, targets)), axis=0, return_inverse=True)[1].ravel()
     places, dealt = np.arange(len(words)), np.empty((DEALS, len(words)), dtype=np.int64)
     for split in range(DEALS):
-        turns = mix((places.astype(np.uint64) + np.uint64(1)) * np.uint64(2 * split + 1))
+        turns = mix64_array((places.astype(np.uint64) + np.uint64(1)) * np.uint64(2 * split + 1))
         dealt[split, np.lexsort((turns, kinds))] = places % folds
     return dealt
-
-
-def mix(words: np.ndarray) -> np.ndarray:
-    """Words whose bits all depend on all bits of the given ones."""
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from tamis.numerics.hashing import GOLDEN, mix64
 from tamis.numerics.numba import compiled, helper
-from tamis.numerics.random import GOLDEN, mixed
 
 GRAINS = 1024.0  # steps a unit when rows are told apart by content
 ONE = np.uint64(1)
@@ -67,7 +67,7 @@ def grain(column, z):
     """A word for an entry in standard units, coarse enough that rounding does not change it, and
     the same for both signs.
     """
-    return mixed(mixed(np.uint64(column) + GOLDEN) ^ (np.uint64(abs(z) * GRAINS + 0.5) * GOLDEN))
+    return mix64(mix64(np.uint64(column) + GOLDEN) ^ (np.uint64(abs(z) * GRAINS + 0.5) * GOLDEN))
 
 
 @compiled
@@ -91,7 +91,7 @@ def hash_standard(data, indices, indptr, order, place, kept, scale, shift, dense
                 total += grain(kept[j], z) if z != 0.0 else np.uint64(0)
                 if shift[j] != 0.0:
                     total -= grain(kept[j], shift[j] * scale[j])
-        words[r] = mixed(total + GOLDEN)
+        words[r] = mix64(total + GOLDEN)
 
 
 @compiled

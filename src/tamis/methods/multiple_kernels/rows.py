@@ -5,10 +5,10 @@ predict with.
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from tamis.methods.multiple_kernels.choice import called, take_numbers
 from tamis.methods.multiple_kernels.matrices.kinds import Kernel, cross_mixture
+from tamis.numerics.hashing import group_duplicates, row_hashes
 from tamis.solvers.kernels import alike
 from tamis.solvers.standard import StandardRows, standard_units
 from tamis.system.schema import apart, array, listing, one_of, part, rows
@@ -34,26 +34,13 @@ class Sample(NamedTuple):
 
         So a row of weight 2 and a row that comes twice are the same problem, to the bit.
         """
-        groups: dict[bytes, list[int]] = {}
-        for i in range(len(self.weights)):
-            groups.setdefault(_key(self.matrix, i) + self.columns[i].tobytes(), []).append(i)
-        order = [groups[key] for key in sorted(groups)]
-        first = np.array([same[0] for same in order], dtype=np.intp)
+        labels = row_hashes(self.columns).view(np.int64)
+        order, starts = group_duplicates(self.matrix, labels, self.weights, self.costs)
+        first = order[starts]
         weights, costs = (
-            np.array([part[same].sum() for same in order]) for part in (self.weights, self.costs)
+            np.add.reduceat(part[order], starts) for part in (self.weights, self.costs)
         )
         return Sample(self.matrix[first], self.columns[first], weights, costs)
-
-
-def _key(matrix, i: int) -> bytes:
-    """The numbers of a row as bytes; -0.0 is 0.0."""
-    if sp.issparse(matrix):
-        part = slice(matrix.indptr[i], matrix.indptr[i + 1])
-        return (
-            matrix.indices[part].astype(np.int64).tobytes()
-            + (matrix.data[part] + 0.0).astype(np.float64).tobytes()
-        )
-    return (matrix[i] + 0.0).astype(np.float64).tobytes()
 
 
 KNOWN = ("columns", "rows", "numbers")  # sizes that all kernels share

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.numerics.hashing import count_duplicates, row_hashes
+from tamis.numerics.moments import centred_moments, standard_deviations
 
 TWIN = 0.95  # correlation from which on one column stands for another
 MOST_KEPT = 200  # kept columns whose substitutes are looked for
@@ -16,13 +17,9 @@ SHOWN = 5  # substitutes of one column that are told
 
 def moments_of(X: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Means, spreads and shares of rows with a nonzero."""
-    n = max(X.shape[0], 1)
-    sums, squares, counts = (
-        np.bincount(X.indices, weights=weights, minlength=X.shape[1])
-        for weights in (X.data, X.data**2, (X.data != 0.0).astype(float))
-    )
-    means = sums / n
-    return means, np.sqrt(np.maximum(squares / n - means**2, 0.0)), counts / n
+    moments = centred_moments(X)
+    shares = X.count_nonzero(axis=0) / max(X.shape[0], 1)
+    return moments[1], standard_deviations(moments), shares
 
 
 def substitutes(

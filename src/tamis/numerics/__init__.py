@@ -3,5 +3,6 @@
 - `numba.py`: the only import of Numba; `code_digests.py`, `code_cache.py`: names and files of
   compiled code;
 - `csr.py`: validated sparse rows; `random.py`: counter-based random numbers;
-- `hashing.py`: SplitMix64's finaliser, hashes of rows, duplicate rows.
+- `hashing.py`: the finaliser of SplitMix64, hashes of rows, duplicate rows; `moments.py`: weighted
+  moments of columns.
 """

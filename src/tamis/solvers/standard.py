@@ -5,21 +5,14 @@ without being filled.
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.numerics.moments import centred_moments, standard_deviations
+
 
 def standard_units(matrix, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Weighted mean and deviation of the columns; a constant column has deviation 1."""
-    shares = weights / weights.sum()
-    if sp.issparse(matrix):
-        matrix = matrix.astype(np.float64)  # squares of float32 would stay float32
-    mean = np.asarray(shares @ matrix, dtype=np.float64).ravel()
-    if sp.issparse(matrix):
-        square = np.asarray(shares @ matrix.power(2)).ravel() - mean**2
-        square[square < 1e-14 * (square + mean**2)] = 0.0  # what is left of a constant column
-    else:
-        square = shares @ (matrix - mean) ** 2
-        square[square < 1e-28 * mean**2] = 0.0
-    spread = np.sqrt(np.maximum(square, 0.0))
-    return mean, np.where(spread > 0.0, spread, 1.0)
+    moments = centred_moments(matrix, weights)
+    deviations = standard_deviations(moments)
+    return moments[1], np.where(deviations > 0.0, deviations, 1.0)
 
 
 class StandardRows:

@@ -26,9 +26,9 @@ from tamis.methods.sieve.table.columns import (
     scaled_weights,
     settled_order,
 )
-from tamis.methods.sieve.table.loop import sum_moments
 from tamis.numerics.csr import NOTHING, Csr
 from tamis.numerics.hashing import mix64_array, row_hashes
+from tamis.numerics.moments import add_raw_moments
 
 LAST = 2**64 - 1
 
@@ -174,8 +174,8 @@ def judged_of(ground: Ground) -> Judged:
     """What is known of the rows that are judged, and the moments of all."""
     sample, at, words = ground.what
     table = sample.table
-    moments = np.zeros((len(table.density), 2))
-    sum_moments(table.data, table.indices, table.indptr, table.weights, moments)
+    moments = np.zeros((2, len(table.density)))
+    add_raw_moments(table.data, table.indices, table.indptr, table.weights, moments)
     weights = table.weights[at] if len(table.weights) else np.ones(len(at))
     return Judged(table.targets[at], weights, sample.folds[:, at].T, words[at], moments)
 
@@ -259,6 +259,6 @@ def _sample(found: Judged, order: np.ndarray, manner: Manner, rows: int) -> Surv
     if manner.options.whole is not None:
         table = marked(table, manner.options.whole, columns.kept)
     sample = Surveyed(table, columns, manner.units, np.ascontiguousarray(found.folds[order].T))
-    means, squares = found.moments.T / rows
+    means, squares = found.moments / rows
     sample.spread = np.sqrt(np.maximum(squares - means**2, 0.0)) / columns.scale
     return sample

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.distributed.summing.tree import Counted, Sums
+from tamis.numerics.moments import centred_moments, merge_moments
 
 
 @dataclass(frozen=True)
@@ -67,30 +68,26 @@ class ColumnStatistics:
             rows = rows.copy()
             rows.sum_duplicates()
         width, each = rows.shape[1], np.ones(rows.shape[0]) if weights is None else weights
-        weight, live = float(each.sum()), np.flatnonzero(each)
+        weight, mean, about = centred_moments(rows, each)
         own = np.repeat(each, np.diff(rows.indptr))
         x, at = rows.data.astype(np.float64), rows.indices
-        mean = np.bincount(at, own * x, width) / weight if weight else np.zeros(width)
-        stored = np.bincount(at, own, width)
-        about = np.bincount(at, own * (x - mean[at]) ** 2, width)
-        about += np.maximum(weight - stored, 0.0) * mean**2
         largest = np.zeros(width)
         np.maximum.at(largest, at, np.where(own > 0.0, np.abs(x), 0.0))
         filled = np.bincount(at, own * (x != 0.0), width)
-        return cls(
-            len(live), weight, mean, np.bincount(at, own * x * x, width), about, filled, largest
-        )
+        squares, live = np.bincount(at, own * x * x, width), int(np.count_nonzero(each))
+        return cls(live, weight, mean, squares, about, filled, largest)
 
     def merged(self, other: "ColumnStatistics") -> "ColumnStatistics":
-        """Of the rows of both; the distances of the means come in, so that nothing cancels."""
-        weight = self.weight + other.weight
-        share, apart = other.weight / weight if weight else 0.0, other.mean - self.mean
+        """Of the rows of both."""
+        weight, mean, about = merge_moments(
+            (self.weight, self.mean, self.about), (other.weight, other.mean, other.about)
+        )
         return ColumnStatistics(
             self.rows + other.rows,
             weight,
-            self.mean + share * apart,
+            mean,
             self.squares + other.squares,
-            self.about + other.about + self.weight * share * apart**2,
+            about,
             self.filled + other.filled,
             np.maximum(self.largest, other.largest),
         )

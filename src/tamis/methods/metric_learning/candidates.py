@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.numerics.hashing import merge_duplicates
+from tamis.numerics.moments import centred_moments, standard_deviations
 from tamis.system.schema import array, indices
 
 CHUNK = 1 << 21  # numbers of a piece of rows
-FLAT = 1e-10  # a column whose deviation is below this share of its size is constant
 
 
 class Distinct(NamedTuple):
@@ -58,10 +58,11 @@ class Scaling:
     }
 
     def __init__(self, matrix, weights: np.ndarray, standardize: bool):
-        mean, deviation, size = _moments(matrix, weights)
-        varies = deviation > FLAT * size
+        moments = centred_moments(matrix, weights)
+        means, deviation = moments[1], standard_deviations(moments)
+        varies = deviation > 0.0
         self.usable = np.flatnonzero(varies)
-        self.center = mean if standardize else np.zeros(len(mean))
+        self.center = means if standardize else np.zeros(len(means))
         self.scale = np.where(varies & standardize, deviation, 1.0)
 
     def columns(self, matrix, columns) -> np.ndarray:
@@ -109,32 +110,10 @@ class Scaling:
         return found
 
 
-def _moments(matrix, weights):
-    """Weighted mean and deviation of every column, and its largest absolute value."""
-    total = weights.sum()
-    if sp.issparse(matrix):
-        mean = np.asarray(matrix.T @ weights) / total
-        square = np.asarray(sp.csc_array(matrix).power(2).astype(np.float64).T @ weights) / total
-        size = np.asarray(abs(matrix).max(axis=0).toarray()).ravel().astype(np.float64)
-        return mean, np.sqrt(np.maximum(square - mean**2, 0.0)), size
-    mean, size = np.zeros(matrix.shape[1]), np.zeros(matrix.shape[1])
-    step = max(1, CHUNK // matrix.shape[1])
-    for begin in range(0, len(matrix), step):
-        part = slice(begin, begin + step)
-        mean += weights[part] @ matrix[part] / total
-        size = np.maximum(size, np.abs(matrix[part]).max(axis=0))
-    variance = np.zeros(matrix.shape[1])
-    for begin in range(0, len(matrix), step):
-        part = slice(begin, begin + step)
-        variance += weights[part] @ (matrix[part] - mean) ** 2 / total
-    return mean, np.sqrt(variance), size
-
-
 def _deviation(values, weights) -> float:
     """Weighted deviation of a product; infinite where it does not vary."""
-    mean = np.average(values, weights=weights)
-    deviation = float(np.sqrt(np.average((values - mean) ** 2, weights=weights)))
-    return deviation if deviation > FLAT * np.abs(values).max() else np.inf
+    deviation = float(standard_deviations(centred_moments(values[:, None], weights))[0])
+    return deviation if deviation > 0.0 else np.inf
 
 
 class Candidates:

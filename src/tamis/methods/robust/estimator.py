@@ -14,7 +14,8 @@ from tamis.base.parameters import ABOVE, ARRAY, BOOL, COUNT, NUMBER, estimator, 
 from tamis.base.parameters import one_of as word
 from tamis.base.validation import check_matrix_size, take_weights, warn_user
 from tamis.methods.robust.cutting_planes import Outcome, minimise
-from tamis.methods.robust.rows import merged, variances
+from tamis.methods.robust.rows import merged
+from tamis.numerics.moments import centred_moments
 from tamis.system.schema import array, count, figure, one_of, records
 
 SETS = ("l1", "l2", "linf", "ellipsoid", "deletion", "spectral")
@@ -126,7 +127,8 @@ class RobustLinear(Estimator):
         width = matrix.shape[1]
         if self.ellipsoid is None:
             rows, _, row_weights = merged(matrix, np.zeros(len(weights)), weights)
-            return variances(rows, row_weights)
+            total, _, squares = centred_moments(rows, row_weights)
+            return squares / total
         given = check_array(
             self.ellipsoid, ensure_2d=False, dtype=np.float64, input_name="ellipsoid"
         )

@@ -74,13 +74,6 @@ def dual_norm(kind: str, weights, ellipsoid=None) -> tuple[float, np.ndarray]:
     return norm, spread / norm if norm > 0.0 else np.zeros_like(weights)
 
 
-def variances(matrix, weights) -> np.ndarray:
-    """Variances of the columns; sparse ones stay sparse."""
-    squares = matrix.multiply(matrix) if sp.issparse(matrix) else matrix * matrix
-    mean = matrix.T @ weights / weights.sum()
-    return np.maximum(squares.T @ weights / weights.sum() - mean * mean, 0.0)
-
-
 def merged(matrix, targets, weights):
     """Equal rows with equal targets as one of their summed weight, in an order that depends on
     contents alone.

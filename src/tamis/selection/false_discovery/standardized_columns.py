@@ -5,10 +5,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.numerics.moments import centred_moments, standard_deviations
+
 LEAST = 5  # nonzeros of a column that is looked at
-# of its size: a column that varies by less is constant, and holds nothing but rounding
-FLAT = 1e-10
-ROWS = 4096  # of a dense table at a time
 
 
 class Columns:
@@ -24,25 +23,11 @@ class Columns:
             X = X.tocsc().astype(np.float64, copy=False)
         self.n_rows, self.n_columns = X.shape
         self.ones = np.diff(X.indptr) if self.sparse else np.count_nonzero(X, axis=0)
-        self.means = np.asarray(X.T @ weights).ravel() / self.total
-        square = self._squares(X) / self.total
-        size = np.maximum(np.abs(self.means), np.sqrt(square))
-        flat = (np.sqrt(square) <= FLAT * size) | (self.ones < LEAST)
-        self.units = np.where(flat, 0.0, 1.0 / np.sqrt(np.where(flat, 1.0, square)))
-        self.live = ~flat
+        moments = centred_moments(X, weights)
+        deviations = standard_deviations(moments)
+        self.means, self.live = moments[1], (deviations > 0.0) & (self.ones >= LEAST)
+        self.units = np.where(self.live, 1.0 / np.where(self.live, deviations, 1.0), 0.0)
         self.X: Any = X if self.sparse else self._standard(X)
-
-    def _squares(self, X) -> np.ndarray:
-        """Weighted squares of the columns about their means."""
-        if not self.sparse:
-            blocks = range(0, self.n_rows, ROWS)
-            cuts = (slice(start, start + ROWS) for start in blocks)
-            return sum(self.weights[cut] @ np.square(X[cut] - self.means) for cut in cuts)
-        held = np.repeat(self.means, np.diff(X.indptr))
-        weights = self.weights[X.indices]
-        of_cells = sp.csc_array((weights * np.square(X.data - held), X.indices, X.indptr), X.shape)
-        empty = self.total - sp.csc_array((weights, X.indices, X.indptr), X.shape).sum(axis=0)
-        return np.asarray(of_cells.sum(axis=0) + empty * self.means**2)
 
     def _standard(self, X) -> np.ndarray:
         table = np.asfortranarray(X - self.means)

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.numerics.hashing import row_hashes
+from tamis.numerics.moments import add_raw_moments
 from tamis.selection.false_discovery.conditional_test import Block, Sheet
 from tamis.selection.false_discovery.controls import Company, components, sort_company
 from tamis.selection.false_discovery.fit import (
@@ -53,9 +54,8 @@ class Moments:
         """Take in some rows."""
         if X.shape[1] > self.sums.shape[1]:
             self.sums = np.pad(self.sums, ((0, 0), (0, X.shape[1] - self.sums.shape[1])))
-        spread = np.repeat(weights, np.diff(X.indptr))
-        for at, values in enumerate((spread * X.data, spread * X.data**2, (X.data != 0.0) * 1.0)):
-            self.sums[at, : X.shape[1]] += np.bincount(X.indices, values, X.shape[1])
+        add_raw_moments(X.data, X.indices, X.indptr, weights, self.sums)
+        self.sums[2, : X.shape[1]] += X.count_nonzero(axis=0)
         self.total += float(weights.sum())
         self.n_rows += X.shape[0]
         self.nonzeros += X.nnz

@@ -12,11 +12,11 @@ from tamis.methods.sieve.table.loop import (
     spread_columns,
     standardise,
     sum_columns,
-    sum_moments,
     vote_columns,
 )
 from tamis.numerics.csr import NOTHING, Csr
 from tamis.numerics.hashing import row_hashes
+from tamis.numerics.moments import add_raw_moments
 
 FEW = 10  # rows with an entry, below which a column of a regression is left out
 
@@ -120,10 +120,10 @@ class Sample(NamedTuple):
 
     def deviations(self) -> np.ndarray:
         """Standard deviation of each column in the units of X."""
-        table, moments = self.table, np.zeros((len(self.table.density), 2))
-        sum_moments(table.data, table.indices, table.indptr, table.weights, moments)
+        table, moments = self.table, np.zeros((2, len(self.table.density)))
+        add_raw_moments(table.data, table.indices, table.indptr, table.weights, moments)
         mass = table.weights.sum() if len(table.weights) else float(table.n_rows)
-        means, squares = moments.T / max(mass, 1e-300)
+        means, squares = moments / max(mass, 1e-300)
         return np.sqrt(np.maximum(squares - means**2, 0.0)) / self.columns.scale
 
 

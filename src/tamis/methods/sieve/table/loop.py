@@ -123,13 +123,3 @@ def standardise(
                 out_indices[at], out_data[at] = j, -shift[j] * scale[j]
                 at += ONE
         out_indptr[r + ONE] = at
-
-
-@compiled
-def sum_moments(data, indices, indptr, weights, moments):
-    """Add each column's sum and sum of squares over all rows: `moments` is (columns, 2)."""
-    for i in range(np.uint64(indptr.shape[0]) - ONE):
-        weight = weights[i] if weights.shape[0] else 1.0
-        for k in range(indptr[i], indptr[i + ONE]):
-            moments[indices[k], 0] += weight * data[k]
-            moments[indices[k], 1] += weight * data[k] * data[k]

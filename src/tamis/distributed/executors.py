@@ -85,3 +85,21 @@ class Inline:
 
     def cancel(self, handles: Sequence[Any]) -> None:
         """Nothing is under way."""
+
+
+def merge_tree(
+    executor: Executor, nodes: Sequence[tuple[str, Any]], task: Callable, *given: Any
+) -> tuple[str, Any]:
+    """Return home and handle of all nodes (home, handle) merged in a tree of fan 2, neighbours
+    first, by ``task(*given, left, right)``: the same tree, hence the same bits, whoever is done
+    first.
+    """
+    nodes = list(nodes)
+    while len(nodes) > 1:
+        pairs = zip(nodes[::2], nodes[1::2], strict=False)
+        merged = [
+            (home, executor.submit(task, *given, left, right, home=home))
+            for (home, left), (_, right) in pairs
+        ]
+        nodes = merged + nodes[len(nodes) // 2 * 2 :]
+    return nodes[0]

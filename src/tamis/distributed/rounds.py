@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tamis.distributed.checkpoint import Rounds
+from tamis.distributed.executors import merge_tree
 from tamis.distributed.merging import finish, join, learn_apart
 from tamis.distributed.placing import Places, place, replayed
 from tamis.distributed.visits import Path, bytes_in, visit, warm
@@ -136,13 +137,7 @@ class Schedule:
             home, partition = spots[k]
             given = (learn_apart, start, partition, self.merge)
             nodes.append((home, self.executor.submit(*given, home=home)))
-        while len(nodes) > 1:
-            paired = []
-            for left, right in zip(nodes[::2], nodes[1::2], strict=False):
-                home = left[0]
-                paired.append((home, self.executor.submit(join, left[1], right[1], home=home)))
-            nodes = paired + (nodes[-1:] if len(nodes) % 2 else [])
-        home, top = nodes[0]
+        home, top = merge_tree(self.executor, nodes, join)
         return [self.executor.submit(finish, start, top, home=home)]
 
     # ------------------------------------------------------------------ accounts

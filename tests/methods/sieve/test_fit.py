@@ -16,7 +16,8 @@ from tamis.base.validation import _from_csr
 from tamis.methods.sieve.fit import Run
 from tamis.methods.sieve.paths import Task
 from tamis.methods.sieve.settings import Options
-from tamis.methods.sieve.table.columns import Sample, class_units, hashed, settled_order, tabulate
+from tamis.methods.sieve.table.columns import Sample, class_units, settled_order, tabulate
+from tamis.numerics.hashing import row_hashes
 from tamis.terms import Huber, Logistic
 
 pytestmark = pytest.mark.quick
@@ -364,4 +365,4 @@ def test_order_depends_on_content_alone():
     words, targets = np.array([5, 3, 3, 1], dtype=np.uint64), np.array([[1.0], [2.0], [1.0], [0.0]])
     assert settled_order(words, targets, np.zeros(0)).tolist() == [3, 2, 1, 0]
     assert settled_order(words, targets, np.array([1.0, 1.0, 0.0, 1.0])).tolist() == [3, 1, 0]
-    assert len(hashed(_from_csr(X))) == 300
+    assert len(row_hashes(_from_csr(X))) == 300

@@ -8,10 +8,10 @@ from methods.sieve import plain_pass
 from tamis.base.validation import _from_csr
 from tamis.methods.sieve.loop import Orders, Pace, Walked, deal, walk_many, walk_one
 from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
-from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
+from tamis.methods.sieve.table.columns import settled_order, tabulate
 from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import NOTHING
-from tamis.numerics.hashing import GOLDEN, mix64
+from tamis.numerics.hashing import GOLDEN, mix64, row_hashes
 from tamis.terms import Hinge, Logistic, Squared
 
 X, Y = plain_pass.text(60, 12)
@@ -122,7 +122,7 @@ def test_several_outputs_are_several_passes():
 
 def table_of(X, y=SIGNS, weights=NOTHING, centred=True):
     rows = _from_csr(sp.csr_array(X))
-    hashes = hashed(rows)
+    hashes = row_hashes(rows)
     return tabulate(rows, y, weights, settled_order(hashes, y, weights), 1, centred)
 
 
@@ -174,10 +174,10 @@ def test_dense_columns_are_centred_and_constant_ones_dropped():
 
 def test_folds_and_order_follow_the_rows():
     order = np.random.default_rng(0).permutation(60)
-    a, b = hashed(_from_csr(X)), hashed(_from_csr(X[order]))
+    a, b = row_hashes(_from_csr(X)), row_hashes(_from_csr(X[order]))
     assert np.array_equal(a[order], b)
     assert np.array_equal(fold_of(a, 5)[order], fold_of(b, 5))
-    assert np.array_equal(hashed(_from_csr(X.astype(np.float32))), a)
+    assert np.array_equal(row_hashes(_from_csr(X.astype(np.float32))), a)
     for k in range(3):
         first, second = table_of(X)[0][k], table_of(X[order], SIGNS[order])[0][k]
         assert np.array_equal(first, second)
@@ -185,10 +185,10 @@ def test_folds_and_order_follow_the_rows():
 
 def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
     twice = sp.vstack([X, X], format="csr")
-    words = hashed(_from_csr(sp.csr_array(twice)))
+    words = row_hashes(_from_csr(sp.csr_array(twice)))
     assert np.array_equal(words[:60], words[60:])
     assert len(np.unique(words)) > 50
-    folds = fold_of(hashed(_from_csr(plain_pass.text(2000, 50)[0])), 5)
+    folds = fold_of(row_hashes(_from_csr(plain_pass.text(2000, 50)[0])), 5)
     assert np.bincount(folds, minlength=5).min() > 200
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from tamis.distributed.executors import merge_tree
 from tamis.distributed.placing import replayed
 from tamis.distributed.rounds import AccountError
-from tamis.distributed.staged.grounds import Grounds, reduced
+from tamis.distributed.staged.grounds import Grounds
 from tamis.distributed.staged.walkers import (
     EVERY,
     Leg,
@@ -178,7 +179,7 @@ class Field:
                 if home not in told:
                     told[home] = self.executor.put(Looks(looks), home)
                 nodes.append((home, self.executor.submit(look, ground, told[home], home=home)))
-            return self.executor.gather([reduced(self.executor, nodes, looked_together)[1]])[0]
+            return self.executor.gather([merge_tree(self.executor, nodes, looked_together)[1]])[0]
 
         return replayed(attempt, self.lots.forget)
 

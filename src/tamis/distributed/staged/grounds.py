@@ -3,7 +3,7 @@ in a tree of fan 2 over their numbers.
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from tamis.base.validation import take_matrix, take_weights
 from tamis.data.rows import ReadError
 from tamis.distributed.agreement import coded, wants_classes
-from tamis.distributed.executors import Executor, Held
+from tamis.distributed.executors import Held, merge_tree
 from tamis.distributed.placing import Places, place, replayed
 from tamis.distributed.visits import Partition
 from tamis.numerics.csr import Csr
@@ -45,21 +45,6 @@ class Counted(NamedTuple):
     classes: np.ndarray
     rows: int
     targets: Any
-
-
-# --------------------------------------------------------------------------- trees
-def reduced(executor: Executor, nodes: Sequence[tuple[str, Any]], join: Callable) -> tuple:
-    """Home and handle of all nodes (home, handle) together: neighbours first, then pairs of these;
-    so that what comes of it is the same whoever is done first.
-    """
-    nodes = list(nodes)
-    while len(nodes) > 1:
-        paired = [
-            (left[0], executor.submit(join, left[1], right[1], home=left[0]))
-            for left, right in zip(nodes[::2], nodes[1::2], strict=False)
-        ]
-        nodes = paired + (nodes[-1:] if len(nodes) % 2 else [])
-    return nodes[0]
 
 
 # --------------------------------------------------------------------------- on workers
@@ -166,6 +151,6 @@ class Grounds:
                 (home, self.executor.submit(task, ground, *given, home=home))
                 for home, ground in self.open()
             ]
-            return self.executor.gather([reduced(self.executor, nodes, join)[1]])[0]
+            return self.executor.gather([merge_tree(self.executor, nodes, join)[1]])[0]
 
         return replayed(attempt, self.forget)

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.distributed.executors import Held
+from tamis.distributed.executors import Held, merge_tree
 from tamis.distributed.placing import Places, replayed
 from tamis.distributed.rounds import AccountError
 from tamis.distributed.staged.grounds import (
@@ -31,7 +31,6 @@ from tamis.distributed.staged.grounds import (
     Grounds,
     even_weights,
     read,
-    reduced,
 )
 from tamis.distributed.visits import Partition
 from tamis.methods.stabilized_sgd import loop_stage as loop
@@ -215,7 +214,7 @@ class Voting:
                 self.executor.submit(stay, crew, board, ground, self.course, stage, home=home)
             )
             nodes.append((home, self.executor.submit(tallies_of, after[-1], home=home)))
-        home, tallies = reduced(self.executor, nodes, tallied)
+        home, tallies = merge_tree(self.executor, nodes, tallied)
         decided = (decide, board, tallies, self.model.n_paths, self.course.plan)
         return after, self.executor.submit(*decided, home=home)
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tamis.data.rows import ReadError
+from tamis.distributed.executors import merge_tree
 from tamis.distributed.placing import Places, replayed
 from tamis.distributed.rounds import AccountError
 from tamis.distributed.visits import Block, Partition
@@ -116,13 +117,7 @@ class Sums:
 
     def joined(self, nodes: list[tuple[str, Any]], merge: Callable) -> Any:
         """The handle of the top of the tree over nodes, of which homes and handles are given."""
-        while len(nodes) > 1:
-            paired = [
-                (home, self.executor.submit(joined, merge, left, right, home=home))
-                for (home, left), (_, right) in zip(nodes[::2], nodes[1::2], strict=False)
-            ]
-            nodes = paired + (nodes[-1:] if len(nodes) % 2 else [])
-        return nodes[0][1]
+        return merge_tree(self.executor, nodes, joined, merge)[1]
 
     def each(self, task: Callable, *common: Any) -> list:
         """What a task finds in each partition, in their order; those without rows are left out."""

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.isotonic import isotonic_regression
 
 from tamis.methods.sieve.errors import Error
 from tamis.methods.sieve.ladder import (
@@ -12,7 +11,6 @@ from tamis.methods.sieve.ladder import (
     ladder,
     place_size,
     prefer,
-    rising,
     settle,
 )
 from tamis.numerics.csr import largest
@@ -51,13 +49,6 @@ def test_size_on_made_up_curves():
     assert choose_size(SIZES, np.array([0.1, 0.2, 0.3, 0.4, 0.5]), 9.0)[:2] == (4, 8)
     # A bump beyond the threshold is pooled with the dip behind it.
     assert choose_size(SIZES, np.array([0.1, 0.1, 0.16, 0.1, 0.4]), 0.04).level == 3
-
-
-def test_rising_values_are_those_of_an_isotonic_regression():
-    rng = np.random.default_rng(0)
-    for many in (1, 2, 3, 10, 31):
-        values = rng.normal(size=many).round(1)
-        assert rising(values) == pytest.approx(isotonic_regression(values))
 
 
 def test_size_lies_between_its_levels():

@@ -5,6 +5,7 @@ chosen by looking at errors.
 from typing import NamedTuple
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from tamis.methods.sieve.errors import Error, beats
 
@@ -46,22 +47,6 @@ def ladder(n_seen: int) -> np.ndarray:
     return np.unique(np.array(sizes, dtype=np.int64))[::-1]
 
 
-def rising(values: np.ndarray) -> np.ndarray:
-    """The non-decreasing values nearest to the given ones: at each place the largest, over where to
-    begin before it, of the least mean up to somewhere behind it.
-
-    For the few levels of a ladder, hundreds of times a fit: scikit-learn's checks of its arguments
-    took a third of that fit.
-    """
-    many = len(values)
-    sums, at = np.concatenate([[0.0], np.cumsum(values)]), np.arange(many)
-    before = at[:, None] <= at
-    means = (sums[1:] - sums[:-1, None]) / np.where(before, at - at[:, None] + 1.0, 1.0)
-    means[~before] = np.inf
-    least = np.minimum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
-    return np.where(before, least, -np.inf).max(axis=0)
-
-
 def walked(sizes: np.ndarray, always: int) -> np.ndarray:
     """The sizes that paths walk: columns that always stay are a last rung of their own."""
     return np.append(sizes, 0) if always and sizes[-1] else sizes
@@ -73,7 +58,7 @@ def choose_size(sizes: np.ndarray, errors: np.ndarray, room: np.ndarray | float)
     """
     best = int(np.argmin(errors))
     smooth = np.array(errors, dtype=float)
-    smooth[best:] = rising(smooth[best:])
+    smooth[best:] = isotonic_regression(smooth[best:]).x
     # Pooling equal errors may round upwards.
     limits = float(max(errors[best], smooth[best])) + np.broadcast_to(room, len(sizes))
     slack = limits - smooth

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import precision_score, recall_score, roc_auc_score
+from sklearn.metrics import precision_score, recall_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -152,13 +152,6 @@ def test_a_model_that_is_not_fitted():
 
 
 # --------------------------------------------------------------------------- columns
-def test_area_is_that_of_scikit_learn():
-    score = np.round(RNG.normal(size=200), 1)
-    y = RNG.random(200) < 0.4
-    assert columns.area_under(score, y) == pytest.approx(roc_auc_score(y, score))
-    assert math.isnan(columns.area_under(score, np.ones(200, bool)))
-
-
 def test_substitutes_are_the_correlated_columns():
     Z = np.random.default_rng(1).random((400, 40))
     Z = sp.lil_array(np.where(Z < 0.3, Z, 0.0))

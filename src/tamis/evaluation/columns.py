@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 from tamis.numerics.hashing import count_duplicates, row_hashes
 from tamis.numerics.moments import centred_moments, standard_deviations
+from tamis.numerics.roc import area_under_curve
 
 TWIN = 0.95  # correlation from which on one column stands for another
 MOST_KEPT = 200  # kept columns whose substitutes are looked for
@@ -80,17 +81,6 @@ def left_over(
     return found
 
 
-def area_under(values: np.ndarray, positive: np.ndarray) -> float:
-    """Area under the ROC curve of a score, ties by halves; nan where one class is absent."""
-    count = int(positive.sum())
-    others = len(positive) - count
-    if not count or not others:
-        return float("nan")
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2.0)[places]
-    return float((ranks[positive].sum() - count * (count + 1) / 2) / (count * others))
-
-
 def told_alone(values: np.ndarray, y: np.ndarray, classes: bool) -> float:
     """How well one column alone tells the target, from 0 to 1: the best area under a curve over the
     classes, or the size of a correlation.
@@ -100,7 +90,7 @@ def told_alone(values: np.ndarray, y: np.ndarray, classes: bool) -> float:
         if not values.std() or not y.std():
             return 0.0
         return float(abs(np.corrcoef(values, y)[0, 1]))
-    areas = [area_under(values, y == one) for one in np.unique(y)]
+    areas = [area_under_curve(values, y == one) for one in np.unique(y)]
     return float(np.nanmax([max(area, 1.0 - area) for area in areas], initial=0.0))
 
 

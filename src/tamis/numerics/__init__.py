@@ -4,5 +4,5 @@
   compiled code;
 - `csr.py`: validated sparse rows; `random.py`: counter-based random numbers;
 - `hashing.py`: the finaliser of SplitMix64, hashes of rows, duplicate rows; `moments.py`: weighted
-  moments of columns.
+  moments of columns; `roc.py`: the area under the ROC curve.
 """

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.numerics.roc import fraction_below
+
 SHARES = (0.1, 1.0)  # of C, the prices tried
 ROUNDS = 3  # ways to cut the labelled rows into folds
 
@@ -88,13 +90,10 @@ def _ahead(scores: np.ndarray, side: np.ndarray, weights: np.ndarray) -> np.ndar
     """Of each row the share of rows on the other side that it is ordered rightly against; a tie is
     half of one.
     """
-    found = np.empty(len(scores))
+    fractions = np.empty(len(scores))
     for own in (side, ~side):
-        order = np.argsort(scores[~own], kind="stable")
-        others, sums = scores[~own][order], np.cumsum(np.append(0.0, weights[~own][order]))
-        ends = [np.searchsorted(others, scores[own], end) for end in ("left", "right")]
-        found[own] = 0.5 * (sums[ends[0]] + sums[ends[1]]) / sums[-1]
-    return np.where(side, found, 1.0 - found)
+        fractions[own] = fraction_below(scores[own], scores[~own], weights[~own])
+    return np.where(side, fractions, 1.0 - fractions)
 
 
 def why_plain(tried: list[dict]) -> str:

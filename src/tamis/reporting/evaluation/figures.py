@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from tamis.evaluation.columns import area_under
 from tamis.evaluation.evaluation import Evidence
+from tamis.numerics.roc import area_under_curve
 from tamis.reporting.page.svg import RIGHT, TOP, Panel, Scale, spread
 from tamis.reporting.page.words import cut_to, fixed, percent, room, short, whole
 
@@ -84,12 +84,12 @@ def curve_charts(evidence: Evidence) -> list[str]:
         roc.line(false, true, kind)
         sharp.line(true[1:], precision[1:], kind)
         told, name = evidence.guess == label, str(label)
-        area, found = area_under(score, positive), float(told[positive].mean())
+        area, found = area_under_curve(score, positive), float(told[positive].mean())
         tip = f"{name}: area under the curve {fixed(area, 3)}"
         roc.dot(float(told[~positive].mean()), found, "dot kept", tip)
         sharp.dot(found, float(positive[told].mean()) if told.any() else 1.0, "dot kept", name)
     _, score, positive = given[0]
-    words = f"area {fixed(area_under(score, positive), 3)}" if len(given) == 1 else ""
+    words = f"area {fixed(area_under_curve(score, positive), 3)}" if len(given) == 1 else ""
     roc.text(roc.x_ends[1], roc.y_ends[0] - 8, words, "end", "note")
     if len(given) == 1:
         share = float(positive.mean())

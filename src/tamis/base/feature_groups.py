@@ -168,9 +168,14 @@ def _by_number(labels) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return np.arange(len(labels)), np.diff(ends), none
     alone = labels == -1
     labels[alone] = labels.max(initial=0) + 1 + np.arange(np.count_nonzero(alone))
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    codes = np.argsort(np.argsort(first))[inverse]
+    codes = number_labels(labels)
     return np.argsort(codes, kind="stable"), np.bincount(codes), none
+
+
+def number_labels(labels: np.ndarray) -> np.ndarray:
+    """Return the same labels as 0, 1, ... in the order in which they come first."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
 
 
 def _code(label, j: int, numbers: dict) -> int:

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from scipy.cluster import hierarchy
 
 from tamis.base.fast_checks import check_array
+from tamis.base.feature_groups import number_labels
 from tamis.base.validation import check_sizes
 from tamis.system.memory import check_memory
 
@@ -151,7 +152,7 @@ def groups_by_correlation(X, threshold=0.7, linkage="average"):
         3 * 8 * p * p,
         "Choose fewer columns, or name the groups (groups_from_names).",
     )
-    return _numbered(_clusters(_correlations(table), threshold, linkage))
+    return number_labels(_clusters(_correlations(table), threshold, linkage))
 
 
 def _correlations(table) -> np.ndarray:
@@ -175,9 +176,3 @@ def _clusters(correlations, threshold: float, method: str) -> np.ndarray:
         1.0 - threshold + 1e-12,
         criterion="distance",
     )
-
-
-def _numbered(labels) -> np.ndarray:
-    """The same labels as 0, 1, ... in the order in which they come."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]

@@ -118,3 +118,9 @@ def test_merged_rows_do_not_depend_on_the_order(form, X, random):
         assert np.array_equal(one, other)
     assert len(both[0][0]) == len(np.unique(X, axis=0))
     assert both[0][2].sum() == pytest.approx(weights.sum())
+
+
+def test_weights_of_equal_rows_are_added_in_one_order():
+    X, weights = np.ones((4, 2)), np.array([1e16, 1.0, 1.0, 1.0])
+    totals = {merge_duplicates(X, X[:, :1], np.roll(weights, k))[2].item() for k in range(4)}
+    assert totals == {3.0 + 1e16}  # the small ones first

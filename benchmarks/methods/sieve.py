@@ -22,8 +22,8 @@ from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
 from tamis.base.validation import take_matrix
-from tamis.methods.sieve.paths import Group
-from tamis.methods.sieve.settings import options_of, settings_for, task_of
+from tamis.methods.sieve.paths import PathGroup
+from tamis.methods.sieve.settings import candidates_for, options_of, task_of
 from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
 from tamis.methods.stabilized_sgd.fit import Fitting
 from tamis.methods.stabilized_sgd.loop_stage import PRESENT
@@ -57,10 +57,10 @@ def sieve_walk(work: Workload):
     order = settled_order(hashed(rows), targets, np.zeros(0))
     table, _ = tabulate(rows, targets, np.zeros(0), order, 1, True)
     task, options = task_of(model), options_of(model, rows.n_features, True)
-    group = Group(
+    group = PathGroup(
         table,
         task,
-        settings_for(table, task.loss, options)[0],
+        candidates_for(table, task.loss, options)[0],
         np.arange(table.n_rows, dtype=np.uint64),
         [],
         np.ones(1, np.uint64),

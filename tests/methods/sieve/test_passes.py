@@ -7,7 +7,7 @@ from methods.sieve import plain_pass
 
 from tamis.base.validation import _from_csr
 from tamis.methods.sieve.loop import Orders, Pace, Walked, deal, walk_many, walk_one
-from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
+from tamis.methods.sieve.paths import Candidate, PathGroup, Task, descend, in_turn
 from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
 from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import NOTHING
@@ -195,9 +195,9 @@ def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
 def test_columns_that_always_stay_are_neither_shrunk_nor_dropped():
     table = table_of(X)[0]
     task, strong = Task(Logistic(), 0.0, 1.0), 50.0
-    setting = Setting("conservative", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
+    candidate = Candidate("conservative", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
     keys, none = np.ones(2, np.uint64), ALL[:0]
-    group = Group(table._replace(always=2), task, setting, ALL, none, keys)
+    group = PathGroup(table._replace(always=2), task, candidate, ALL, none, keys)
     descend(group, np.array([12, 8, 3]), in_turn)
     assert group.columns[-2:].tolist() == [10, 11]
     assert (group.weights[-2:] != 0.0).all()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tamis.distributed.placing import Places
-from tamis.distributed.staged.partitions import Partitions, add_counts, count, even_weights, weigh
+from tamis.distributed.staged.partitions import Partitions, even_weights, weigh
 
 
 def objection(model: Any, sweeps: int, paths: int | None, checkpoint: Any) -> str:
@@ -17,7 +17,7 @@ def objection(model: Any, sweeps: int, paths: int | None, checkpoint: Any) -> st
         return "how='stages' has the paths of the model; pass n_paths to it, and no paths here."
     if checkpoint is not None:
         return "how='stages' keeps no checkpoints. Use how='walk', or no checkpoint."
-    if hasattr(model, "_reads_twice") and sweeps != 1:
+    if getattr(model, "_decides_passes", False) and sweeps != 1:
         return f"a sieve knows how often it walks the rows; sweeps={sweeps} is for other models."
     return ""
 
@@ -25,13 +25,11 @@ def objection(model: Any, sweeps: int, paths: int | None, checkpoint: Any) -> st
 def learn(model: Any, places: Places, sweeps: int, stages: int | None, segment: int, shown: Any):
     """A fresh model, learnt from all partitions; each is validated once."""
     model._validate_params()
-    partitions, weights = Partitions(places, segment, shown), None
-    if hasattr(model, "class_weight"):
-        weights = model.class_weight
+    weights = getattr(model, "class_weight", None)
     plain = model if weights is None else _with(model, None)
-    partitions.arguments = (plain,)
-    counts = partitions.counts = partitions.total(count, add_counts)
+    partitions = Partitions.of(places, plain, segment, shown)
     if weights is not None:
+        counts = partitions.counts
         weights = even_weights(counts) if weights == "balanced" and len(counts.classes) else weights
         partitions = partitions.prepared(weigh, _with(model, weights))
     assert places.agreed is not None

@@ -222,26 +222,34 @@ class Partitions:
     def __init__(
         self,
         places: Places,
+        source: "Places | Partitions",
+        step: Callable,
+        arguments: tuple,
+        held: bool,
         segment: int,
         shown: bool | str,
-        source: "Partitions | None" = None,
-        step: Callable = read,
-        arguments: tuple = (),
-        held: bool = False,
     ):
         assert places.agreed is not None
         self.places, self.executor, self.full = places, places.executor, places.agreed.full
-        self.segment, self.shown = segment, shown
         self.source, self.step, self.arguments, self.held = source, step, arguments, held
+        self.segment, self.shown = segment, shown
         self.rows = [places.agreed.learnt[k] for k in self.full]
         self.handles: dict[int, tuple[str, Any]] = {}
+
+    @classmethod
+    def of(cls, places: Places, model: Any, segment: int, shown: bool | str) -> "Partitions":
+        """Partitions as a model takes them, counted."""
+        found = cls(places, places, read, (model,), False, segment, shown)
+        found.counts = found.total(count, add_counts)
+        return found
 
     def __len__(self) -> int:
         return len(self.full)
 
     def prepared(self, step: Callable, *arguments: Any, held: bool = False) -> "Partitions":
         """What ``step(data, *arguments)`` makes of each, held in memory if need be."""
-        after = Partitions(self.places, self.segment, self.shown, self, step, arguments, held)
+        more = (step, arguments, held, self.segment, self.shown)
+        after = Partitions(self.places, self, *more)
         after.counts = self.counts
         return after
 
@@ -251,23 +259,22 @@ class Partitions:
         homes = place(len(self.places.parts), self.places.homes())
         missing = [k for k in self.full if self.handles.get(k, ("",))[0] != homes[k]]
         if missing:
-            if self.source is None:
-                spots = dict(enumerate(self.places.open()))
-            else:
-                spots = dict(zip(self.full, self.source.open(), strict=True))
+            spots = self.source.open()
+            if isinstance(self.source, Places):  # of all partitions, those without rows too
+                spots = [spots[k] for k in self.full]
             for k in missing:
-                home, before = spots[k]
+                home, before = spots[self.full.index(k)]
                 given = (prepare, before, self.step, self.arguments, self.held)
                 self.handles[k] = home, self.executor.submit(*given, home=home)
             # They go as soon as something is made of them.
-            (self.places if self.source is None else self.source).forget()
+            self.source.forget()
         return [self.handles[k] for k in self.full]
 
     def forget(self) -> None:
         """They may be gone with their worker, or are needed no longer."""
         self.executor.cancel([handle for _, handle in self.handles.values()])
         self.handles = {}
-        (self.places if self.source is None else self.source).forget()
+        self.source.forget()
 
     # ------------------------------------------------------------------ what is done there
     @contextmanager

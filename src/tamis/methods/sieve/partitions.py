@@ -23,9 +23,9 @@ from sklearn.base import is_classifier
 from tamis.methods.sieve.cross_validation import CrossValidation
 from tamis.methods.sieve.fit import fit_outputs
 from tamis.methods.sieve.loop import (
-    Orders,
-    Pace,
-    Walked,
+    PassOrder,
+    PassRows,
+    StepSettings,
     pool_states,
     sum_norms,
     sum_squares,
@@ -325,10 +325,10 @@ def walk_partition(
     # Copies: what is brought may not be written to, and loops would be compiled for that.
     rates, strengths, task = segment.rates.copy(), segment.strengths.copy(), segment.task
     walk(
-        Walked(csr[0], csr[1], csr[2], _targets(table, segment.output), table.weights, rows),
+        PassRows(csr[0], csr[1], csr[2], _targets(table, segment.output), table.weights, rows),
         state, bias, task.loss,
-        Pace(rates, strengths, task.curvature, task.intercept, segment.age, free),
-        Orders(np.uint64(1), np.uint64(key), np.uint64(segment.backwards)),
+        StepSettings(rates, strengths, task.curvature, task.intercept, segment.age, free),
+        PassOrder(np.uint64(1), np.uint64(key), np.uint64(segment.backwards)),
     )  # fmt: skip
     # The loop counts its steps from 0: those before it are added to each of its moves.
     for now, was in zip((state, bias), before, strict=True):

@@ -10,9 +10,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tamis.methods.sieve.loop import (
-    Orders,
-    Pace,
-    Walked,
+    PassOrder,
+    PassRows,
+    StepSettings,
     keep_columns,
     keep_states,
     pool_states,
@@ -226,12 +226,14 @@ class PathGroup:
         walk = walk_one if table.outputs == 1 else walk_many
         free = len(self.columns) - self.always
         walk(
-            Walked(*self.csr, table.targets, table.weights, self.rows),
+            PassRows(*self.csr, table.targets, table.weights, self.rows),
             self.states[path, : len(self.columns)],
             self.biases[path],
             task.loss,
-            Pace(self.rates, self.strengths, task.curvature, task.intercept, age, np.uint64(free)),
-            Orders(np.uint64(passes), key, np.uint64(path % 2)),
+            StepSettings(
+                self.rates, self.strengths, task.curvature, task.intercept, age, np.uint64(free)
+            ),
+            PassOrder(np.uint64(passes), key, np.uint64(path % 2)),
         )
 
     def pool(self) -> None:

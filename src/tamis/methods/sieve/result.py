@@ -216,7 +216,7 @@ class Shows:
 
     @property
     def sizes_(self):
-        """Sizes of the ladder, with the held-out errors at each."""
+        """Sizes of the path, with the held-out errors at each."""
         return self._shown("sizes_").sizes
 
     @property

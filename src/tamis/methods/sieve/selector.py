@@ -174,11 +174,11 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         baseline_error_ : float
             Error of the prior alone.
         sizes_ : dict of ndarray
-            The ladder: "size" (the last is 0, the prior alone), "error" and "standard_error" on
-            rows that the paths did not see, and "soft_error", which the size is chosen by (of a
-            regressor the mean loss in standard units); nan, with a warning from `fit` and `refine`,
-            where no row could be held out. With `per_class` a list of such dicts; so are `history_`
-            and `resolved_params_`.
+            The path of sizes: "size" (the last is 0, the prior alone), "error" and
+            "standard_error" on rows that the paths did not see, and "soft_error", which the size is
+            chosen by (of a regressor the mean loss in standard units); nan, with a warning from
+            `fit` and `refine`, where no row could be held out. With `per_class` a list of such
+            dicts; so are `history_` and `resolved_params_`.
         history_ : list of dict
             What the paths over all rows did, level by level.
         n_iter_ : int
@@ -189,6 +189,7 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
             Number of columns.
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
+    _decides_passes = True  # over rows that lie in partitions
     _walks_rows = True  # a weight scales a step: see tamis.testing
 
     # ------------------------------------------------------------------ training
@@ -242,10 +243,11 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         targets, coded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
         targets, weights = self._weigh(targets, coded.columns, weights, whole=False)
         sizes = (rows.n_features, targets.outputs, self.n_folds, self.n_sample)
-        stream = self._stream if again else SieveStream(*sizes, is_classifier(self))
-        groups = None if again else feature_groups_of(self, rows.n_features)
-        if groups is not None:
-            stream.feature_groups = groups
+        if again:
+            stream = self._stream
+        else:
+            groups = feature_groups_of(self, rows.n_features)
+            stream = SieveStream(*sizes, is_classifier(self), groups)
         before = stream.n_rows
         stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
         if again:

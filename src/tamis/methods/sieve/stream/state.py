@@ -13,7 +13,7 @@ from tamis.methods.sieve.fit import fit_in_memory
 from tamis.methods.sieve.paths import InitialState, Task
 from tamis.methods.sieve.result import Result
 from tamis.methods.sieve.settings import DENSE, FeatureGroups, Options, bases_of
-from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
+from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Running, StreamSettings, stream_rows
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.table.columns import (
     Columns,
@@ -86,11 +86,19 @@ class SieveStream:
         ),
     }
 
-    feature_groups: FeatureGroups | None = (
-        None  # groups and columns to keep, where the first call had any
-    )
+    feature_groups: FeatureGroups | None = None
 
-    def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
+    def __init__(
+        self,
+        n_columns: int,
+        n_outputs: int,
+        folds: int,
+        n_sample: int,
+        classes: bool,
+        feature_groups: FeatureGroups | None = None,
+    ):
+        if feature_groups is not None:  # those of the first call
+            self.feature_groups = feature_groups
         self.n_columns, self.n_outputs, self.folds = n_columns, n_outputs, folds
         self.n_sample, self.classes = n_sample, classes
         width = 1 + 2 * n_outputs
@@ -140,7 +148,7 @@ class SieveStream:
             self.running,
             np.array(bases, dtype=float),
             task.loss,
-            Manner(task.curvature, task.intercept, float(self.classes), DENSE),
+            StreamSettings(task.curvature, task.intercept, float(self.classes), DENSE),
         )
         return self._offered(rows, hashes, targets, weights)
 

@@ -84,6 +84,19 @@ def test_workers_and_losses_change_no_bit(monkeypatch, model, workers):
     assert len({home for _, home in team.at}) >= min(workers, 2)
 
 
+@pytest.mark.parametrize("model", [STABLE, SIEVE], ids=lambda model: type(model).__name__)
+def test_files_without_room_are_read_again(monkeypatch, tmp_path, model):
+    glob = write_parts(tmp_path)
+    whole, reads, read = staged(model, glob), [], partitions.take_matrix
+    monkeypatch.setattr(fitting, "Inline", lambda: Team(2, room=0))
+    monkeypatch.setattr(
+        partitions, "take_matrix", lambda *given, **named: reads.append(1) or read(*given, **named)
+    )
+    assert bits(staged(model, glob)) == bits(whole)
+    # A sieve holds its rows in standard units; stabilized paths read them in every stage.
+    assert (len(reads) == 8) is (model is SIEVE)
+
+
 def brought(thing):
     """Something that came from elsewhere, its arrays read-only, as some engines bring them."""
     buffers = []

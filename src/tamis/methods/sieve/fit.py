@@ -98,14 +98,14 @@ def fit_sample(sample: Sample, task: Task, options: Options, trainer: Trainer) -
     # Every candidate on every fold, down the whole path.
     validations = [CrossValidation(one, sample, sizes, options.folds) for one in candidates]
     trainer.cross_validate(validations, sizes)
+    log_losses = [_smallest_log_loss(one, table, prior_rows, held_out) for one in validations]
     pooled_gain = 0.0
     if validations[0].fits:
         limit = max(MAX_POOLED_SIZE, table.n_rows / 4)
         pooled, _ = evaluate_scores(pooled_scores(validations, sizes, limit)[None], held_out)
-        pooled_gain = error_of(pooled, _smallest(validations[0], table, prior_rows, held_out),
-                               held_out).gain  # fmt: skip
-    for one in validations:
-        one.evaluate(held_out, _smallest(one, table, prior_rows, held_out))
+        pooled_gain = error_of(pooled, log_losses[0], held_out).gain
+    for validation, log_loss in zip(validations, log_losses, strict=True):
+        validation.evaluate(held_out, log_loss)
 
     # Candidate and size; no feature where nothing is surely better than the prior.
     expected_error = np.nan
@@ -178,7 +178,9 @@ def fit_sample(sample: Sample, task: Task, options: Options, trainer: Trainer) -
 
 
 # --------------------------------------------------------------------------- steps
-def _smallest(validation: CrossValidation, table, prior_rows: Rows, held_out: Held) -> np.ndarray:
+def _smallest_log_loss(
+    validation: CrossValidation, table, prior_rows: Rows, held_out: Held
+) -> np.ndarray:
     """Log loss of every row by what is there at size 0: the prior, or what always stays."""
     if not table.always or not validation.fits:
         return prior_rows.surprise

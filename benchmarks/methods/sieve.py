@@ -22,11 +22,12 @@ from benchmarks.realsets import ABSENT
 from benchmarks.workloads import RECIPES, Workload, describe, make
 from tamis import OnlineClassifier, SieveClassifier, StabilitySelector, StabilizedSGDClassifier
 from tamis.base.validation import take_matrix
-from tamis.methods.sieve.paths import Group
-from tamis.methods.sieve.settings import options_of, settings_for, task_of
-from tamis.methods.sieve.table.columns import hashed, settled_order, tabulate
+from tamis.methods.sieve.paths import PathGroup
+from tamis.methods.sieve.settings import candidates_for, options_of, task_of
+from tamis.methods.sieve.table.columns import settled_order, tabulate
 from tamis.methods.stabilized_sgd.fit import Fitting
 from tamis.methods.stabilized_sgd.loop_stage import PRESENT
+from tamis.numerics.hashing import row_hashes
 from tamis.numerics.numba import compiled, compiled_parallel, on_threads, prange
 
 EXTRA = 3  # passes by which the longer of two fits exceeds the shorter
@@ -54,13 +55,13 @@ def sieve_walk(work: Workload):
     model = SieveClassifier()
     rows = take_matrix(model, work.X, reset=True)
     targets = np.where(work.y > 0, 1.0, -1.0)[:, None]
-    order = settled_order(hashed(rows), targets, np.zeros(0))
+    order = settled_order(row_hashes(rows), targets, np.zeros(0))
     table, _ = tabulate(rows, targets, np.zeros(0), order, 1, True)
     task, options = task_of(model), options_of(model, rows.n_features, True)
-    group = Group(
+    group = PathGroup(
         table,
         task,
-        settings_for(table, task.loss, options)[0],
+        candidates_for(table, task.loss, options)[0],
         np.arange(table.n_rows, dtype=np.uint64),
         [],
         np.ones(1, np.uint64),

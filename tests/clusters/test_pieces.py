@@ -64,8 +64,8 @@ def test_targets_of_several_columns_are_left_as_they_are():
 
 def test_a_block_without_rows_is_a_partition_without_blocks():
     agreed = Agreed([], Survey())
-    assert visits.open_block(0, "block", (X[:0], Y[:0]), "none", agreed).blocks == []
-    (block,) = visits.open_block(0, "block", (X[:3], Y[:3]), "some", agreed).blocks
+    assert visits.open_block(0, visits.Block(X[:0], Y[:0], None), "none", agreed).blocks == []
+    (block,) = visits.open_block(0, visits.Block(X[:3], Y[:3], None), "some", agreed).blocks
     assert block.X.shape == (3, 60)
 
 

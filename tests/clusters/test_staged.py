@@ -21,9 +21,9 @@ from tamis import (
     save,
 )
 from tamis.cli.main import main
-from tamis.distributed import fitting
+from tamis.distributed import fitting, placing
 from tamis.distributed.rounds import AccountError
-from tamis.distributed.staged import descent, voting
+from tamis.distributed.staged import partitions
 
 HALVES = [(X[:150], Y[:150]), (X[150:], Y[150:])]
 STABLE = StabilizedSGDClassifier(n_paths=3, random_state=0)
@@ -84,6 +84,19 @@ def test_workers_and_losses_change_no_bit(monkeypatch, model, workers):
     assert len({home for _, home in team.at}) >= min(workers, 2)
 
 
+@pytest.mark.parametrize("model", [STABLE, SIEVE], ids=lambda model: type(model).__name__)
+def test_files_without_room_are_read_again(monkeypatch, tmp_path, model):
+    glob = write_parts(tmp_path)
+    whole, reads, read = staged(model, glob), [], partitions.take_matrix
+    monkeypatch.setattr(fitting, "Inline", lambda: Team(2, room=0))
+    monkeypatch.setattr(
+        partitions, "take_matrix", lambda *given, **named: reads.append(1) or read(*given, **named)
+    )
+    assert bits(staged(model, glob)) == bits(whole)
+    # A sieve holds its rows in standard units; stabilized paths read them in every stage.
+    assert (len(reads) == 8) is (model is SIEVE)
+
+
 def brought(thing):
     """Something that came from elsewhere, its arrays read-only, as some engines bring them."""
     buffers = []
@@ -119,6 +132,35 @@ def test_models_are_ordinary(tmp_path):
     assert stable.paths_.shape == (3, 1, 60)
     assert stable.n_stages_ == 3 * 4 * 4
     assert stable.score(X, Y) > 0.9
+
+
+def test_a_sieve_that_learnt_a_stream_begins_anew():
+    model = clone(SIEVE).partial_fit(X[:100], Y[:100], classes=[0, 1])
+    td.fit(model, HALVES, how="stages")
+    assert bits(model) == bits(staged(SIEVE, HALVES))
+    model.partial_fit(X[:100], Y[:100])
+    assert bits(model) == bits(clone(SIEVE).partial_fit(X[:100], Y[:100], classes=[0, 1]))
+
+
+def test_labels_have_no_balance():
+    labels = np.c_[Y, 1 - Y]
+    rows = [(X[a:b], labels[a:b]) for a, b in CUTS[:2]]
+    for model in (STABLE, SIEVE):
+        even = clone(model).set_params(class_weight="balanced")
+        assert bits(staged(even, rows)) == bits(staged(model, rows))
+
+
+def test_rows_are_validated_and_converted_once(monkeypatch):
+    times = {"convert": 0, "read": 0}
+    for module, name in ((placing, "convert"), (partitions, "take_matrix")):
+
+        def counted(*given, make=getattr(module, name), name=name, **named):
+            times["convert" if name == "convert" else "read"] += 1
+            return make(*given, **named)
+
+        monkeypatch.setattr(module, name, counted)
+    staged(clone(SIEVE).set_params(class_weight="balanced"), HALVES)
+    assert times == {"convert": 2, "read": 2}
 
 
 def test_a_sieve_of_partitions_is_near_that_of_a_fit():
@@ -176,18 +218,19 @@ def test_the_command_line_sieves_on_a_cluster(monkeypatch, tmp_path, capsys):
 
 # --------------------------------------------------------------------------- accounts, refusals
 def test_who_has_not_learnt_all_rows_is_refused(monkeypatch):
-    walk = voting.stay
+    advance = partitions.advance
 
-    def one_too_many(crew, board, ground, *given):
-        after = walk(crew, board, ground, *given)
-        return replace(after, rows=after.rows + 1)
+    def one_too_many(*given):
+        after = advance(*given)
+        after.state.rows += 1
+        return replace(after, rows=after.state.rows)
 
     with monkeypatch.context() as patch:
-        patch.setattr(voting, "stay", one_too_many)
-        with pytest.raises(AccountError, match=r"crew 0 has learnt 158 rows .* where 150 were due"):
+        patch.setattr(partitions, "advance", one_too_many)
+        with pytest.raises(AccountError, match=r"state 0 has learnt 158 rows .* where 150 rows"):
             staged(STABLE, BLOCKS, stages=4)
-    monkeypatch.setattr(descent, "step", lambda walker, ground, leg: walker)
-    with pytest.raises(AccountError, match="path 0 of a sieve has walked 0 rows"):
+    monkeypatch.setattr(partitions, "walk_block", lambda worker, *given: worker)
+    with pytest.raises(AccountError, match="state 0 has learnt 0 rows"):
         staged(SIEVE, HALVES)
 
 

@@ -152,7 +152,7 @@ def test_the_plan_itself():
     assert "numba" in set(imports_of(HOME / "numerics" / "numba.py"))
     assert kind_of(loop) == 0
     assert kind_of(HOME / "methods" / "sieve" / "estimator.py") == 2
-    assert kind_of(HOME / "methods" / "sieve" / "ladder.py") == 1
+    assert kind_of(HOME / "methods" / "sieve" / "size_choice.py") == 1
 
 
 def test_terms_know_only_the_door():

@@ -198,11 +198,11 @@ def test_rows_whose_fit_needs_more_than_the_memory_are_left_out(path, narrow):
 
 def test_kept_rows_go_when_they_are_in_the_table(path, monkeypatch):
     """Not with the fit: it makes copies of its own."""
-    held, sieve = [], selector.sieve
+    held, fit = [], selector.fit_in_memory
 
     def watched(*given):
         held.append([one() for one in kept])
-        return sieve(*given)
+        return fit(*given)
 
     def rows(self, make=second.Kept.rows):
         kept.extend(map(weakref.ref, (self.data, self.indices)))
@@ -210,7 +210,7 @@ def test_kept_rows_go_when_they_are_in_the_table(path, monkeypatch):
 
     kept: list = []
     monkeypatch.setattr(second.Kept, "rows", rows)
-    monkeypatch.setattr(selector, "sieve", watched)
+    monkeypatch.setattr(selector, "fit_in_memory", watched)
     train(SieveClassifier(**SMALL), open_rows(path))
     assert held == [[None, None]]
 

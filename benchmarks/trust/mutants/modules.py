@@ -37,6 +37,8 @@ OWN = {
     "selection/false_discovery/stream": ANYTIME,
     "distributed/executors": [*CLUSTERS, "tests/clusters/test_dask.py"],
     "distributed/parts": [*CLUSTERS, "tests/clusters/test_dask.py"],
+    "methods/sieve/partitions": ["tests/clusters/test_staged.py"],
+    "methods/stabilized_sgd/partitions": ["tests/clusters/test_staged.py"],
     "methods/metric_learning/rules": [
         f"tests/methods/metric_learning/test_{name}.py" for name in ("rules", "parts", "sdist")
     ],

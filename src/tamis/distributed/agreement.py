@@ -44,7 +44,6 @@ class Agreed:
     classes: np.ndarray | None = None  # for the first rows of a classifier
     schema: dict | None = None  # of files
     reading: dict = field(default_factory=dict)  # what `open_rows` is told
-    target: str | None = None  # of frames
 
     @property
     def learnt(self) -> list[int]:

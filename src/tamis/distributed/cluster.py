@@ -17,7 +17,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from tamis.distributed.executors import KEPT, Held, Lost
-from tamis.distributed.visits import Partition, Path, bytes_in
+from tamis.distributed.visits import Block, Partition, Path, bytes_in
 
 distributed: Any = None
 with suppress(ImportError):
@@ -28,7 +28,7 @@ SHARE = 0.5  # of a worker's memory that partitions may take
 
 
 if distributed is not None:
-    import_module("dask.sizeof").sizeof.register((Path, Partition, Held), bytes_in)
+    import_module("dask.sizeof").sizeof.register((Path, Partition, Block, Held), bytes_in)
 
 
 def run(task: Callable, *given: Any) -> Any:

@@ -138,12 +138,12 @@ def fit(
         made_from(model, [part.name for part in places.parts if part.kind == FILE])
         if how == "stages":
             found = learn(begun, places, sweeps, stages, segment, progress)
-            return _dressed(model, found, agreed, sweeps)
+            return _finished(model, found, agreed, sweeps)
         count = _count(model, paths, len(places.parts), how)
         task = _task(model, places.parts, agreed, how, sweeps, count, merge)
         if how == "sum":
             found = summed.learn(model, places, sweeps, checkpoint, task, progress)
-            return _dressed(model, found, agreed, sweeps)
+            return _finished(model, found, agreed, sweeps)
         schedule = Schedule(places, sweeps, segment, merge if how == "mix" else None)
         start = [Path(copy.deepcopy(model)) for _ in range(count)]
         with nullcontext() if checkpoint is None else Rounds(checkpoint, count) as folder:
@@ -151,7 +151,7 @@ def fit(
     found = mean_of([path.model for path in ended])
     if hasattr(found, "refine") and count == 1:
         found.refine()
-    return _dressed(model, found, agreed, sweeps)
+    return _finished(model, found, agreed, sweeps)
 
 
 @contextmanager
@@ -216,13 +216,13 @@ def _plan(
         raise TypeError(f"{', '.join(reading)}: these are for files, and there are none.")
     else:
         parts = blocks_of(rows, target)
-    places = Places(executor, parts)
+    places = Places(executor, parts, target)
     if names is not None and options.format in TABLES:
         reading["delimiter"] = options.delimiter  # one for all files
         schema = schema or schema_of_tables(files, options, places.asked)
-    seen = places.look(reading, schema, target, checkpoint is not None)
+    seen = places.look(reading, schema, checkpoint is not None)
     agreed = agree(model, seen, [part.name for part in parts], names is not None)
-    agreed.target, places.agreed = target, agreed
+    places.agreed = agreed
     if names is not None:
         some = parts[agreed.full[0]].what
         agreed.schema = _first(executor, schema_of, some, reading, schema, agreed.survey)
@@ -286,8 +286,10 @@ def _task(model: Any, parts: list, agreed: Agreed, how, sweeps, count, merge) ->
     }
 
 
-def _dressed(given: Model, model: Any, agreed: Agreed, sweeps: int) -> Model:
-    """The user's model, with what was learnt and what it says about its training."""
+def _finished(user_model: Any, model: Any, agreed: Agreed, sweeps: int) -> Any:
+    """The user's model, in the state of the one that was trained, with what both say about the
+    training.
+    """
     names = agreed.seen[agreed.full[0]].names
     line = {"pass": sweeps, "rows": sweeps * agreed.survey.rows}
     if hasattr(model, "support_"):
@@ -297,5 +299,8 @@ def _dressed(given: Model, model: Any, agreed: Agreed, sweeps: int) -> Model:
         model.reading_ = agreed.schema
     if names is not None:
         model.feature_names_in_ = np.array(names, dtype=object)
-    vars(given).update(vars(model))
-    return given
+    state = model.__getstate__()
+    for name in vars(user_model).keys() - state.keys():
+        delattr(user_model, name)  # of an earlier fit
+    user_model.__setstate__(state)
+    return user_model

@@ -13,6 +13,7 @@ from tamis.distributed.executors import Executor, Lost
 from tamis.distributed.parts import FILE, Part, is_lazy
 from tamis.distributed.visits import (
     bytes_in,
+    convert,
     look_at_block,
     look_at_file,
     open_block,
@@ -61,13 +62,13 @@ def replayed(attempt: Callable[[], Found], forget: Callable[[], None]) -> Found:
 class Places:
     """Partitions where they lie; those whose home is gone are opened at another one."""
 
-    def __init__(self, executor: Executor, parts: list[Part]):
-        self.executor, self.parts = executor, parts
+    def __init__(self, executor: Executor, parts: list[Part], target: str | None = None):
+        self.executor, self.parts, self.target = executor, parts, target
         self.agreed: Agreed | None = None
         self.order: list[str] = []  # homes: who comes late takes the place of one that is gone
         self.shares: dict[str, float] = {}  # of slow homes
         self.held: dict[int, tuple[str, Any]] = {}
-        self.raw: dict[int, tuple[str, Any]] = {}  # blocks as they came, computed once
+        self.blocks: dict[int, tuple[str, Any]] = {}  # not opened yet; converted once
 
     def homes(self) -> list[str]:
         """Homes that live, in an order that moves few partitions when one comes or goes."""
@@ -77,13 +78,13 @@ class Places:
         self.order = [home for home in stay if home] + new
         return self.order
 
-    def look(self, reading: dict, schema: dict | None, target: str | None, mark: bool):
+    def look(self, reading: dict, schema: dict | None, mark: bool) -> list[Any]:
         """What the workers see of the partitions."""
 
         def task(k: int, part: Part, home: str) -> tuple:
             if part.kind == FILE:
                 return look_at_file, part.what, reading, schema
-            return look_at_block, part.kind, self._put(k, home), part.name, target, mark
+            return look_at_block, self._block(k, home), mark
 
         return self.asked(task)
 
@@ -109,14 +110,16 @@ class Places:
             lost.names = [part.name for part, one in of if any(one is u for u in lost.under)]
             raise
 
-    def _put(self, k: int, home: str) -> Any:
-        """A block as it came, at its home."""
-        if k not in self.raw or self.raw[k][0] != home:
-            what = self.parts[k].what
+    def _block(self, k: int, home: str) -> Any:
+        """A block at its home, computed and converted."""
+        if k not in self.blocks or self.blocks[k][0] != home:
+            kind, what, name = self.parts[k]
             if not is_lazy(what):
                 self._refuse_large(k, bytes_in(what), home)
-            self.raw[k] = home, self.executor.put(what, home)
-        return self.raw[k][1]
+            raw = self.executor.put(what, home)
+            block = self.executor.submit(convert, kind, raw, name, self.target, home=home)
+            self.blocks[k] = home, block
+        return self.blocks[k][1]
 
     def _refuse_large(self, k: int, size: int, home: str) -> None:
         """Refuse a block that a worker cannot hold, before it kills it."""
@@ -129,8 +132,8 @@ class Places:
 
     def forget(self) -> None:
         """Partitions may be gone with their worker."""
-        self.executor.cancel([h for _, h in (*self.held.values(), *self.raw.values())])
-        self.held, self.raw = {}, {}
+        self.executor.cancel([h for _, h in (*self.held.values(), *self.blocks.values())])
+        self.held, self.blocks = {}, {}
 
     def open(self) -> list[tuple[str, Any]]:
         """Home and handle of every partition, by the workers that live now."""
@@ -144,7 +147,7 @@ class Places:
         for k, (part, home) in enumerate(zip(self.parts, wanted, strict=True)):
             if k not in self.held or self.held[k][0] != home:
                 self.held[k] = home, self._opened(k, part, home, keeps[home])
-        self.raw = {}  # they go as soon as they are opened
+        self.blocks = {}  # they go as soon as they are opened
         return [self.held[k] for k in range(len(self.parts))]
 
     def _opened(self, k: int, part: Part, home: str, keep: bool) -> Any:
@@ -154,7 +157,7 @@ class Places:
             given: tuple = (open_file, k, part.what, own, keep)
         else:
             self._refuse_large(k, self.agreed.bytes_of(k), home)
-            given = (open_block, k, part.kind, self._put(k, home), part.name, own)
+            given = (open_block, k, self._block(k, home), part.name, own)
         return self.executor.submit(*given, home=home)
 
     def weigh(self, visits: Iterable[tuple[str, int, float]]) -> None:

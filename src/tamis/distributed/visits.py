@@ -137,8 +137,8 @@ def open_file(number: int, name: str, agreed: Agreed, keep: bool) -> Partition:
 
 
 # --------------------------------------------------------------------------- blocks
-def taken(kind: str, raw: Any, name: str, target: str | None) -> Block:
-    """A block as NumPy and SciPy have it."""
+def convert(kind: str, raw: Any, name: str, target: str | None) -> Block:
+    """A block as NumPy and SciPy have it, from what the user gave."""
     names = None
     if kind == FRAME:
         raw = (raw.drop(columns=[target]), raw[target])
@@ -170,9 +170,8 @@ def taken(kind: str, raw: Any, name: str, target: str | None) -> Block:
     return Block(X, y, weights, names)
 
 
-def look_at_block(kind: str, raw: Any, name: str, target: str | None, mark: bool) -> Seen:
+def look_at_block(block: Block, mark: bool) -> Seen:
     """A survey of a block; `mark`: also what tells it from others."""
-    block = taken(kind, raw, name, target)
     X, live = block.X, block.weights
     rows = X.shape[0]
     found = Survey(rows=rows, features=X.shape[1], weighted=live is not None)
@@ -195,9 +194,8 @@ def _digest(block: Block) -> str:
     return total.hexdigest()
 
 
-def open_block(number: int, kind: str, raw: Any, name: str, agreed: Agreed) -> Partition:
+def open_block(number: int, block: Block, name: str, agreed: Agreed) -> Partition:
     """A block as a partition."""
-    block = taken(kind, raw, name, agreed.target)
     return Partition(number, name, agreed, [block] if block.X.shape[0] else [])
 
 

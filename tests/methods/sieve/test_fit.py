@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 
 from tamis import SieveClassifier, SieveRegressor, load, save
 from tamis.base.validation import _from_csr
-from tamis.methods.sieve.fit import Run
+from tamis.methods.sieve.fit import fit_in_memory
 from tamis.methods.sieve.paths import Task
 from tamis.methods.sieve.settings import Options
 from tamis.methods.sieve.table.columns import Sample, class_units, settled_order, tabulate
@@ -49,13 +49,9 @@ def sieved(X, y=Y, folds=None, seed=0):
     folds = np.stack([(np.arange(rows.n_rows) + k * k) // (k + 1) % 5 for k in range(3)])
     sample = Sample(table, columns, class_units(1), folds)
     options = Options(None, 1.0, None, None, 5, 0.0, True, False, seed, 1)
-    _, _, choice, group, *_ = Run(sample, Task(Logistic(), 0.0, 1.0), options).find()
-    kept = columns.kept[group.columns]
-    return (
-        X[:, kept] @ (group.weights[:, 0] * columns.scale[group.columns]) + group.bias[0],
-        choice.size,
-        kept,
-    )
+    result = fit_in_memory(sample, Task(Logistic(), 0.0, 1.0), options)
+    scores = X[:, result.columns] @ result.weights[:, 0] + result.bias[0]
+    return scores, result.resolved["n_features"], result.columns
 
 
 # --------------------------------------------------------------------------- invariances

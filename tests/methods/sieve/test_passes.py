@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from methods.sieve import plain_pass
 
 from tamis.base.validation import _from_csr
-from tamis.methods.sieve.loop import Orders, Pace, Walked, deal, walk_many, walk_one
-from tamis.methods.sieve.paths import Group, Setting, Task, descend, in_turn
+from tamis.methods.sieve.loop import PassOrder, PassRows, StepSettings, deal, walk_many, walk_one
+from tamis.methods.sieve.paths import Candidate, PathGroup, Task, descend, in_turn
 from tamis.methods.sieve.table.columns import settled_order, tabulate
 from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import NOTHING
@@ -41,11 +41,13 @@ def test_orders_are_shuffles_of_the_rows_and_go_backwards():
 
 
 def walked(X, targets, weights=NOTHING):
-    return Walked(*_from_csr(X)[:3], targets, weights, ALL)
+    return PassRows(*_from_csr(X)[:3], targets, weights, ALL)
 
 
 def paces(rates, strengths, curvature=0.0, intercept=1.0, free=12):
-    return Pace(np.array(rates), np.array(strengths), curvature, intercept, 0.0, np.uint64(free))
+    return StepSettings(
+        np.array(rates), np.array(strengths), curvature, intercept, 0.0, np.uint64(free)
+    )
 
 
 def test_passes_in_one_call_or_in_several_are_the_same():
@@ -63,7 +65,7 @@ def test_passes_in_one_call_or_in_several_are_the_same():
 
 
 def passes(number, key, backwards=0):
-    return Orders(np.uint64(number), np.uint64(key), np.uint64(backwards))
+    return PassOrder(np.uint64(number), np.uint64(key), np.uint64(backwards))
 
 
 SLOPES = {
@@ -195,9 +197,9 @@ def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
 def test_columns_that_always_stay_are_neither_shrunk_nor_dropped():
     table = table_of(X)[0]
     task, strong = Task(Logistic(), 0.0, 1.0), 50.0
-    setting = Setting("conservative", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
+    candidate = Candidate("conservative", (0.5,), (strong,), 5, 1, 2, 2, 0.25, True, 1)
     keys, none = np.ones(2, np.uint64), ALL[:0]
-    group = Group(table._replace(always=2), task, setting, ALL, none, keys)
+    group = PathGroup(table._replace(always=2), task, candidate, ALL, none, keys)
     descend(group, np.array([12, 8, 3]), in_turn)
     assert group.columns[-2:].tolist() == [10, 11]
     assert (group.weights[-2:] != 0.0).all()

@@ -9,7 +9,7 @@ from methods.sieve import plain_pass
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 from tamis import SieveClassifier, SieveRegressor, load, save
-from tamis.methods.sieve.settings import Whole
+from tamis.methods.sieve.settings import FeatureGroups
 
 pytestmark = pytest.mark.quick
 
@@ -322,7 +322,7 @@ def test_a_stream_knows_columns_that_its_sample_lacks():
 
 
 def test_a_choice_of_columns_is_closed_under_groups():
-    whole = Whole(np.array([0, 1, 0, -1, 2, 1]), True)
+    whole = FeatureGroups(np.array([0, 1, 0, -1, 2, 1]), True)
     assert whole.n_groups == 3
     assert np.flatnonzero(whole.closed(np.arange(6) == 2)).tolist() == [0, 2, 3]
     assert np.flatnonzero(whole.closed(np.zeros(6, dtype=bool))).tolist() == [3]

@@ -1,13 +1,12 @@
-"""Stabilized models and sieves as wholes: what all paths decide together is a round of its own.
+"""Models that learn from partitions in stages: what all paths decide together is a round.
 
-- `learning.py`: which model goes how;
-- `grounds.py`: partitions as the loops of a model read them, and sums over them in a fixed tree;
-- `voting.py`: stabilized descent: stages are rounds, votes are added up, purges told to all;
-- `columns.py`: columns of a sieve in standard units, from sums over all partitions;
-- `walkers.py`: paths of a sieve that go from partition to partition, and what partitions say of
-  where they are;
-- `descent.py`: groups of such paths down the ladder;
-- `sieving.py`: a run of the sieve whose rows lie apart.
+A method offers this by one function, `_fit_partitions(partitions, names, sweeps, stages)` of its
+estimators. It gets `Partitions` and asks them for data (`prepared`), sums (`total`), and for states
+that go from partition to partition, alone (`walk`) or in step (`vote`); where these lie, who is
+lost, and what is due of whom is known here alone.
+
+- `partitions.py`: partitions as a model takes them, sums over them, and states on their way;
+- `learning.py`: which models are learnt so.
 """
 
 from tamis.distributed.staged.learning import learn, objection

@@ -3,16 +3,12 @@
 from typing import Any
 
 from tamis.distributed.placing import Places
-from tamis.distributed.staged.grounds import Grounds, census, counted_together
-from tamis.distributed.staged.sieving import fit_sieve
-from tamis.distributed.staged.voting import Voting
-from tamis.methods.sieve.selector import Sieve
-from tamis.methods.stabilized_sgd.estimator import StabilizedSGD
+from tamis.distributed.staged.partitions import Partitions, even_weights, weigh
 
 
 def objection(model: Any, sweeps: int, paths: int | None, checkpoint: Any) -> str:
     """Why a model cannot be learnt in stages; nothing where it can."""
-    if not isinstance(model, StabilizedSGD | Sieve):
+    if not hasattr(model, "_fit_partitions"):
         return (
             f"how='stages' is for stabilized models and sieves, not for {type(model).__name__}. "
             "Use how='walk'."
@@ -21,18 +17,28 @@ def objection(model: Any, sweeps: int, paths: int | None, checkpoint: Any) -> st
         return "how='stages' has the paths of the model; pass n_paths to it, and no paths here."
     if checkpoint is not None:
         return "how='stages' keeps no checkpoints. Use how='walk', or no checkpoint."
-    if isinstance(model, Sieve) and sweeps != 1:
+    if getattr(model, "_decides_passes", False) and sweeps != 1:
         return f"a sieve knows how often it walks the rows; sweeps={sweeps} is for other models."
     return ""
 
 
 def learn(model: Any, places: Places, sweeps: int, stages: int | None, segment: int, shown: Any):
-    """A fresh model, learnt from all partitions."""
+    """A fresh model, learnt from all partitions; each is validated once."""
     model._validate_params()
-    plain = model
-    if getattr(model, "class_weight", None) is not None:
-        plain = type(model)(**{**model.get_params(), "class_weight": None})
-    counted = Grounds(places).summed(census, counted_together, plain)
-    if isinstance(model, Sieve):
-        return fit_sieve(model, places, counted, shown)
-    return Voting(model, places, counted, sweeps, stages).run(segment, shown)
+    weights = getattr(model, "class_weight", None)
+    plain = model if weights is None else _with(model, None)
+    partitions = Partitions.of(places, plain, segment, shown)
+    if weights is not None:
+        counts = partitions.counts
+        weights = even_weights(counts) if weights == "balanced" and len(counts.classes) else weights
+        partitions = partitions.prepared(weigh, _with(model, weights))
+    assert places.agreed is not None
+    names = places.agreed.seen[places.agreed.full[0]].names
+    model._fit_partitions(partitions, names, sweeps, stages)
+    partitions.forget()
+    return model
+
+
+def _with(model: Any, class_weight: dict | None) -> Any:
+    """The model with other class weights."""
+    return type(model)(**{**model.get_params(), "class_weight": class_weight})

@@ -17,7 +17,8 @@ def columns_of(model: Any, sums: Sums) -> Any:
     """A copy of a model that knows the columns of all partitions."""
     found = copy.deepcopy(model)
     found.n_features_in_ = sums.agreed.survey.features
-    vars(found).pop("feature_names_in_", None)
+    if hasattr(found, "feature_names_in_"):
+        del found.feature_names_in_
     if hasattr(found, "n_jobs"):
         found.n_jobs = 1
     return found

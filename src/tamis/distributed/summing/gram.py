@@ -86,8 +86,12 @@ def _swept(held: tuple[int, int, Any], weights: np.ndarray, seed: int | None) ->
     return number, learnt, made
 
 
-def _set_weights(made: Any, weights: np.ndarray) -> None:
-    setattr(made, "now" if isinstance(made, Raw) else "weights", weights)
+def _set_weights(solver: Any, weights: np.ndarray) -> None:
+    """Let a solver go on from these weights."""
+    if isinstance(solver, Raw):
+        solver.now = weights
+    else:
+        solver.weights = weights
 
 
 def _weights_of(held: tuple[int, int, Any]) -> np.ndarray:
@@ -125,10 +129,8 @@ def learn(model: BCWClassifier, sums: Sums) -> BCWClassifier:
         lambda: _sweeps(own, sums, belief, (own, targets, belief, way)), sums.places.forget
     )
     gap = history[-1]["gap"]
-    model.__dict__.update(
-        _targets=targets, _belief=belief, n_features_in_=own.n_features_in_,
-        n_iter_=len(history), gap_=gap, history_=history,
-    )  # fmt: skip
+    model._targets, model._belief, model.n_features_in_ = targets, belief, own.n_features_in_
+    model.n_iter_, model.gap_, model.history_ = len(history), gap, history
     if model.max_iter > 1 and not (model.tol is None or gap <= model.tol):
         model._warn_unfinished(gap)
     return model

@@ -102,7 +102,8 @@ def learn(model: LowRankModel, sums: Sums) -> LowRankModel:
     found = _outcome(own, sums, factors, packed)
     shown = model._shown(found, means, packed, factors, sums.agreed.survey.rows)
     shown |= model._beside(targets, None, np.empty((0, targets.outputs)), None, shown)
-    model.__dict__.update(shown, _targets=targets, n_features_in_=own.n_features_in_)
+    model.n_features_in_ = own.n_features_in_
+    model._set_attributes(shown, targets)
     model._warn(factors)
     return model
 

@@ -159,9 +159,13 @@ class LowRankModel(Factoring):
         found = self._solve(factors, packed, *self._radius(targets.outputs))
         shown = self._shown(found, means, packed, factors, matrix.shape[0])
         shown |= self._beside(targets, matrix, columns, every**2, shown)
-        self.__dict__.update(shown, _targets=targets)
+        self._set_attributes(shown, targets)
         self._warn(factors)
         return self
+
+    def _set_attributes(self, shown: dict, targets) -> None:
+        """Set what a fit shows."""
+        self.__dict__.update(shown, _targets=targets)
 
     def _check(self) -> None:
         """Refuse parameters that do not go together."""

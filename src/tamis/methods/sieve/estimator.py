@@ -25,7 +25,7 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
     where z are the columns in units of their own: those with one value in more than half of the
     rows are measured from it, by the root mean square of their other entries, the rest are
     standardised. The penalty is on *contributions*: units of a column change nothing, and a row
-    costs as much as its entries. Down a ladder of sizes the features with the largest pooled
+    costs as much as its entries. Down a path of sizes the features with the largest pooled
     weights stay and the others leave. Groups of paths that never see one fold each give held-out
     scores for every size, under two base settings: conservative (short steps, strong penalty) and
     aggressive (long steps, weak penalty, both by the share of the rarer class). A line turns the
@@ -52,8 +52,8 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
 
     Notes
     -----
-    `partial_fit` learns the models of the top of the ladder in one pass and keeps a sample of the
-    rows, on which the ladder runs whenever the number of rows seen (those of weight 0 left out) has
+    `partial_fit` learns the models of all features in one pass and keeps a sample of the
+    rows, on which all else runs whenever the number of rows seen (those of weight 0 left out) has
     passed a power of two by the end of a call, or `refine` is called. How rows are cut into calls
     matters only to those moments. Until the sample is full a model is a `fit` of all distinct rows;
     then it loses accuracy, for weights are relearnt from the sample; `train`, on rows that can be

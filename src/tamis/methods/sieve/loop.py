@@ -13,7 +13,7 @@ ONE, TWO, THREE, FOUR, EIGHT = (np.uint64(k) for k in (1, 2, 3, 4, 8))
 HALF = np.uint64(32)
 
 
-class Walked(NamedTuple):
+class PassRows(NamedTuple):
     """Rows as loops read them, and the numbers of those that a path walks over."""
 
     data: np.ndarray
@@ -24,7 +24,7 @@ class Walked(NamedTuple):
     rows: np.ndarray
 
 
-class Pace(NamedTuple):
+class StepSettings(NamedTuple):
     """Steps and penalty: a rate (the step constant over the root of the mean squared norm) and a
     strength an output; the loss's curvature where steps must be held back so as not to overshoot
     (losses whose slope is unbounded), else 0; whether there is an intercept; the passes so far; and
@@ -39,7 +39,7 @@ class Pace(NamedTuple):
     free: np.uint64
 
 
-class Orders(NamedTuple):
+class PassOrder(NamedTuple):
     """Passes of a path: how many, the key of their orders, and whether these are gone backwards."""
 
     passes: np.uint64
@@ -189,7 +189,7 @@ def gather(data, indices, state, first, width, old, along):
 
 
 @compiled
-def walk_one(walked, state, bias, loss, pace, orders):
+def walk_one(pass_rows, state, bias, loss, settings, orders):
     """Passes over rows, each in an order of its own, for one output.
 
     A feature's state is (f, w, U): step factor, weight, and sum of t times the moves of the last
@@ -198,16 +198,16 @@ def walk_one(walked, state, bias, loss, pace, orders):
     as every pass adds the same Q, steps go with f / sqrt(passes until the middle of this one):
     neither root nor division an entry.
     """
-    data, indices, indptr, targets, weights, rows = walked
-    strength, curvature, intercept = pace.strengths[0], pace.curvature, pace.intercept
+    data, indices, indptr, targets, weights, rows = pass_rows
+    strength, curvature, intercept = settings.strengths[0], settings.curvature, settings.intercept
     n, wide = np.uint64(rows.shape[0]), np.uint64(state.shape[0])
     old, new, along = np.empty((3, longest(indptr)))
     order = np.empty(n, np.uint64)
     for turn in range(orders.passes):
         deal(rows, mix64(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
-        age = pace.age + float(turn)
+        age = settings.age + float(turn)
         opening = age == 0.0
-        rate = pace.rates[0] / (1.0 if opening else math.sqrt(age + 0.5))
+        rate = settings.rates[0] / (1.0 if opening else math.sqrt(age + 0.5))
         toll = rate * strength
         last = turn + ONE == orders.passes  # only the mean of the last pass is asked for
         if last:
@@ -239,9 +239,9 @@ def walk_one(walked, state, bias, loss, pace, orders):
                 g /= 1.0 + curvature * rate * weight * reach
             for k in range(width):
                 new[k] = shrunk(old[k] - g * along[k], toll * weight * abs(along[k]))
-            if pace.free < wide:
+            if settings.free < wide:
                 for k in range(width):
-                    if indices[first + k] >= pace.free:
+                    if indices[first + k] >= settings.free:
                         new[k] = old[k] - g * along[k]
             if last:
                 for k in range(width):
@@ -260,23 +260,23 @@ def walk_one(walked, state, bias, loss, pace, orders):
 
 
 @compiled
-def walk_many(walked, state, bias, loss, pace, orders):
+def walk_many(pass_rows, state, bias, loss, settings, orders):
     """The same for several outputs; a feature's state is (f, all w, all U), since f is the same for
     every output.
 
     `targets` has a column an output, or one column that holds the number of the class which is +1,
     all others -1.
     """
-    data, indices, indptr, targets, weights, rows = walked
-    strengths, curvature, intercept = pace.strengths, pace.curvature, pace.intercept
-    n, many = np.uint64(rows.shape[0]), np.uint64(pace.rates.shape[0])
+    data, indices, indptr, targets, weights, rows = pass_rows
+    strengths, curvature, intercept = settings.strengths, settings.curvature, settings.intercept
+    n, many = np.uint64(rows.shape[0]), np.uint64(settings.rates.shape[0])
     scores, along = np.empty(many), np.empty(longest(indptr))
     order = np.empty(n, np.uint64)
     for turn in range(orders.passes):
         deal(rows, mix64(orders.key + (turn + ONE) * GOLDEN), orders.backwards, order)
-        age = pace.age + float(turn)
+        age = settings.age + float(turn)
         opening, last = age == 0.0, turn + ONE == orders.passes
-        rates = pace.rates / (1.0 if opening else math.sqrt(age + 0.5))
+        rates = settings.rates / (1.0 if opening else math.sqrt(age + 0.5))
         if last:
             state[:, ONE + many :] = 0.0
         bias[ONE + many :] = 0.0
@@ -313,7 +313,7 @@ def walk_many(walked, state, bias, loss, pace, orders):
                 scores[c] = g / (1.0 + curvature * rates[c] * weight * reach)
             for k in range(width):
                 j, a = indices[first + k], along[k]
-                heavy = weight * abs(a) if j < pace.free else 0.0
+                heavy = weight * abs(a) if j < settings.free else 0.0
                 for c in range(many):
                     old = state[j, ONE + c]
                     new = shrunk(old - scores[c] * a, rates[c] * strengths[c] * heavy)

@@ -1,17 +1,18 @@
-"""A group of paths that descends the sieve's ladder: walk, rank by pooled averages, keep fewer,
-walk on.
+"""A group of paths that goes down the size path: learn, rank features by pooled averages, keep
+fewer, learn on.
 """
 
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from tamis.methods.sieve.loop import (
-    Orders,
-    Pace,
-    Walked,
+    PassOrder,
+    PassRows,
+    StepSettings,
     keep_columns,
     keep_states,
     pool_states,
@@ -23,12 +24,18 @@ from tamis.methods.sieve.loop import (
 from tamis.methods.sieve.table.columns import Table
 from tamis.numerics.csr import copy_kept, count_kept, decide, largest
 from tamis.system.progress import tell
+from tamis.system.schema import array, count
 
 TINY = 1e-300  # first sum of squares: a centred value may be 0, and 0 / 0 is no step
+FINAL_PENALTY_RATIO = 0.3  # strength of the final phase, against that of the size path
+FINAL_PASSES = 3
+FINAL_PATHS = 4
 
 
-class Setting(NamedTuple):
-    """A base: step constants and strengths, one an output, and how many passes and paths."""
+class Candidate(NamedTuple):
+    """A base setting for the outputs at hand: step constants and strengths, one an output, and how
+    many passes and paths.
+    """
 
     name: str
     steps: tuple
@@ -37,24 +44,13 @@ class Setting(NamedTuple):
     passes: int
     paths: int
     fold_paths: int
-    tilt: float  # exponent of a feature's density in its importance
+    density_exponent: float  # of a feature's density in its importance
     eases: bool  # whether the penalty weakens as fewer features than rows are left
     splits: int  # times that the rows are dealt out to folds
 
-    def told(self) -> dict:
-        """What is told of it."""
-        return {
-            "base": self.name,
-            "step": [float(v) for v in self.steps],
-            "strength": [float(v) for v in self.strengths],
-            "n_paths": self.paths,
-            "n_fold_paths": self.fold_paths,
-            "n_splits": self.splits,
-        }
-
 
 class Task(NamedTuple):
-    """What a walk minimises: the loss, its curvature where steps must be held back (else 0),
+    """What a path minimises: the loss, its curvature where steps must be held back (else 0),
     whether there is an intercept.
     """
 
@@ -63,7 +59,7 @@ class Task(NamedTuple):
     intercept: float
 
 
-class Start(NamedTuple):
+class InitialState(NamedTuple):
     """Models of level 0 that a group of paths begins from: states of the columns, intercepts, and
     the steps that the averages in them are over.
     """
@@ -77,22 +73,28 @@ class Start(NamedTuple):
         passes over sums of squares.
         """
         age, squares = self.steps / max(rows, 1), (self.states[..., 0], self.biases[..., 0])
-        states, biases = (np.sqrt(age / np.where(part > 0.0, part, np.inf)) for part in squares)
+        states, biases = (np.sqrt(age / np.where(one > 0.0, one, np.inf)) for one in squares)
         return states, biases
 
 
-class Rung(NamedTuple):
-    """Where a group stood at a level: its columns, pooled weights and intercepts, and the passes it
-    had made.
+class PathPoint:
+    """Where a group of paths stood at one size: its columns, their pooled weights, the intercepts,
+    and the passes it had made.
     """
 
-    columns: np.ndarray
-    weights: np.ndarray
-    bias: np.ndarray
-    turns: int
+    _contents: ClassVar[dict] = {
+        "columns": array("u4", "selected", below="columns", increasing=True),
+        "weights": array("f4", "selected", "outputs"),
+        "bias": array("f8", "outputs"),
+        "passes": count(),
+    }
+
+    def __init__(self, columns: np.ndarray, weights: np.ndarray, bias: np.ndarray, passes: int):
+        self.columns, self.weights = columns.astype(np.uint32), weights.astype(np.float32)
+        self.bias, self.passes = bias.copy(), passes
 
 
-class Group:
+class PathGroup:
     """Paths over the same rows, each in orders of its own, that share their supports."""
 
     weights: np.ndarray
@@ -104,14 +106,14 @@ class Group:
         self,
         table: Table,
         task: Task,
-        setting: Setting,
+        candidate: Candidate,
         rows: np.ndarray,
-        held: np.ndarray,
+        held_out: np.ndarray,
         keys: np.ndarray,
-        start: Start | None = None,
+        start: InitialState | None = None,
     ):
-        self.table, self.task, self.setting = table, task, setting
-        self.rows, self.held, self.keys, self.always = rows, held, keys, table.always
+        self.table, self.task, self.candidate = table, task, candidate
+        self.rows, self.held_out, self.keys, self.always = rows, held_out, keys, table.always
         self.csr = (table.data, table.indices, table.indptr)
         self.columns = np.arange(len(table.density))
         width = 1 + 2 * table.outputs
@@ -125,152 +127,148 @@ class Group:
             self.biases = np.repeat(start.biases[None], len(keys), axis=0)
             self.age = start.steps / max(len(rows), 1)
             self.states[..., 0], self.biases[..., 0] = start.factors(len(rows))
-        self.started = start is not None
-        self.turns = 0  # passes so far, so that each has its own order
+        self.is_started = start is not None
+        self.passes = 0  # so far, so that each has its own order
         # Steps that the average in the state is over.
-        self.walked = float(len(rows) if start is None else start.steps)
+        self.steps = float(len(rows) if start is None else start.steps)
 
     @classmethod
-    def at(
+    def resumed(
         cls,
+        point: PathPoint,
+        size: int,
         table: Table,
         task: Task,
-        setting: Setting,
+        candidate: Candidate,
         rows: np.ndarray,
-        held: np.ndarray,
+        held_out: np.ndarray,
         keys: np.ndarray,
-        rung: Rung,
-        size: int,
-        start: Start | None = None,
-    ) -> "Group":
-        """Paths that go on from the pooled weights of a rung, with its largest `size` groups."""
-        none = table._replace(density=table.density[:0])
-        group = cls(none, task, setting, rows, held, keys)
-        group.table, group.turns, many = table, rung.turns, table.outputs
-        group.columns, group.weights = rung.columns.astype(np.int64), rung.weights.astype(float)
-        group.always = int(np.count_nonzero(group.columns >= table.n_free))
-        group.bias, stay = rung.bias, group.staying(size)
-        group.columns, group.weights = group.columns[stay], group.weights[stay]
+        start: InitialState | None = None,
+    ) -> "PathGroup":
+        """Paths that go on from the pooled weights of a point, with its largest `size` groups."""
+        empty = table._replace(density=table.density[:0])
+        group = cls(empty, task, candidate, rows, held_out, keys)
+        group.table, outputs = table, table.outputs
+        group.select(point, size)
         group.csr = kept_entries(group.csr, group.columns, len(table.density))
-        group.states = np.zeros((len(keys), len(stay), 1 + 2 * many))
-        group.biases = np.zeros((len(keys), 1 + 2 * many))
-        group.age = float(rung.turns)
+        n_columns = len(group.columns)
+        group.states = np.zeros((len(keys), n_columns, 1 + 2 * outputs))
+        group.biases = np.zeros((len(keys), 1 + 2 * outputs))
         if start is None:
-            squares, seen = np.zeros(len(stay)), float(len(rows))
+            squares, weight = np.zeros(n_columns), float(len(rows))
             sum_squares(*group.csr, table.weights, rows, squares)
-            seen = table.weights[rows].sum() if len(table.weights) else seen
+            weight = table.weights[rows].sum() if len(table.weights) else weight
             group.states[:, :, 0] = 1.0 / np.sqrt(np.where(squares > 0.0, squares, np.inf))
-            group.biases[:, 0] = 1.0 / np.sqrt(seen)
+            group.biases[:, 0] = 1.0 / np.sqrt(weight)
         else:
             factors, group.biases[:, 0] = start.factors(len(rows))
             group.states[:, :, 0] = factors[group.columns]
             group.age += start.steps / max(len(rows), 1)
-        group.states[:, :, 1 : 1 + many], group.biases[:, 1 : 1 + many] = group.weights, group.bias
+        group.states[:, :, 1 : 1 + outputs] = group.weights
+        group.biases[:, 1 : 1 + outputs] = group.bias
         return group
 
-    def model(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Columns, pooled weights and intercepts."""
-        return self.columns, self.weights, self.bias
+    def select(self, point: PathPoint, size: int) -> None:
+        """Take columns, weights and passes from a point, with its largest `size` groups."""
+        self.columns, self.weights = point.columns.astype(np.int64), point.weights.astype(float)
+        self.always = int(np.count_nonzero(self.columns >= self.table.n_free))
+        self.bias, self.passes, self.age = point.bias, point.passes, float(point.passes)
+        stay = self.staying(size)
+        self.columns, self.weights = self.columns[stay], self.weights[stay]
 
-    def rung(self) -> Rung:
+    def point(self) -> PathPoint:
         """Where the group stands."""
-        columns, weights = self.columns.astype(np.uint32), self.weights.astype(np.float32)
-        return Rung(columns, weights, self.bias.copy(), self.turns)
+        return PathPoint(self.columns, self.weights, self.bias, self.passes)
 
     def thin(self, paths: int) -> None:
         """Go on with the first few paths."""
         self.keys, self.states = self.keys[:paths], self.states[:paths]
         self.biases = self.biases[:paths]
 
-    def tune(self, relief: float = 1.0) -> None:
+    def tune(self, penalty_ratio: float = 1.0) -> None:
         """Set the step and the strength for the columns that are left."""
         data, _, indptr = self.csr
-        total, mass = sum_norms(data, indptr, self.table.weights, self.rows)
-        self.pace_by(total, mass, len(self.rows), relief)
+        total, weight = sum_norms(data, indptr, self.table.weights, self.rows)
+        self.set_pace(total, weight, len(self.rows), penalty_ratio)
 
-    def pace_by(self, total: float, mass: float, rows: int, relief: float = 1.0) -> None:
+    def set_pace(self, total: float, weight: float, rows: int, penalty_ratio: float = 1.0) -> None:
         """The same by the sum of squared norms of so many rows, and the weight of those that hold
         anything.
         """
-        square = total / mass if mass > 0.0 else 1.0
+        square = total / weight if weight > 0.0 else 1.0
         share = len(self.columns) / max(rows, 1)
-        fewness = np.sqrt(min(1.0, share)) if self.setting.eases else 1.0
-        self.rates = np.array(self.setting.steps) / np.sqrt(square)
-        self.strengths = relief * fewness * np.array(self.setting.strengths)
+        fewness = np.sqrt(min(1.0, share)) if self.candidate.eases else 1.0
+        self.rates = np.array(self.candidate.steps) / np.sqrt(square)
+        self.strengths = penalty_ratio * fewness * np.array(self.candidate.strengths)
 
     def walks(self, passes: int) -> list:
         """The passes of each path as calls that may run at the same time."""
-        turns, age, self.walked = self.turns, self.age, float(len(self.rows))
-        self.turns, self.age = turns + passes, age + passes
+        before, age, self.steps = self.passes, self.age, float(len(self.rows))
+        self.passes, self.age = before + passes, age + passes
         return [
-            lambda path=path: self._walk(path, passes, turns, age) for path in range(len(self.keys))
+            lambda path=path: self._walk(path, passes, before, age)
+            for path in range(len(self.keys))
         ]
 
     def level_walks(self, level: int) -> list:
-        """The passes of a level of the ladder; a group that starts from another's models has made
-        those of level 0.
+        """The passes of a level of the size path; a group that starts from another's models has
+        made those of level 0.
         """
         if level == 0:
-            return [] if self.started else self.walks(self.setting.first_passes)
-        return self.walks(self.setting.passes)
+            return [] if self.is_started else self.walks(self.candidate.first_passes)
+        return self.walks(self.candidate.passes)
 
-    def _walk(self, path: int, passes: int, turns: int, age: float) -> None:
+    def _walk(self, path: int, passes: int, before: int, age: float) -> None:
         # Every other path goes through the orders of the one before it backwards: what the order
         # does cancels in their mean.
-        key = np.uint64((int(self.keys[path - path % 2]) + (turns << 20)) % 2**64)
+        key = np.uint64((int(self.keys[path - path % 2]) + (before << 20)) % 2**64)
         table, task = self.table, self.task
         walk = walk_one if table.outputs == 1 else walk_many
         free = len(self.columns) - self.always
         walk(
-            Walked(*self.csr, table.targets, table.weights, self.rows),
+            PassRows(*self.csr, table.targets, table.weights, self.rows),
             self.states[path, : len(self.columns)],
             self.biases[path],
             task.loss,
-            Pace(self.rates, self.strengths, task.curvature, task.intercept, age, np.uint64(free)),
-            Orders(np.uint64(passes), key, np.uint64(path % 2)),
+            StepSettings(
+                self.rates, self.strengths, task.curvature, task.intercept, age, np.uint64(free)
+            ),
+            PassOrder(np.uint64(passes), key, np.uint64(path % 2)),
         )
 
     def pool(self) -> None:
-        """Mean over the paths of the mean iterate of the last pass."""
-        steps = max(self.walked, 1.0)
+        """Average, over the paths, the mean iterates of the last pass."""
+        steps = max(self.steps, 1.0)
         self.weights = np.empty((len(self.columns), self.table.outputs))
         bias = np.empty((1, self.table.outputs))
         pool_states(self.states, steps, self.weights)
         pool_states(self.biases[:, None], steps, bias)
         self.bias = bias[0]
 
-    def judge(self, scores: np.ndarray) -> None:
-        """Write the pooled scores of the rows that the group never walks."""
-        decide(*self.csr, self.held, self.weights, self.bias, scores)
-
-    def importance(self) -> np.ndarray:
-        """Pooled weight of each feature, tilted towards the frequent ones."""
-        if self.table.outputs == 1:
-            size = np.abs(self.weights[:, 0])
-        else:
-            size = np.sqrt((self.weights**2).sum(axis=1))
-        size *= self.table.density[self.columns] ** self.setting.tilt
-        size[len(size) - self.always :] = np.inf
-        return size
+    def score_held_out(self, scores: np.ndarray) -> None:
+        """Write the pooled scores of the rows that the group never learns from."""
+        decide(*self.csr, self.held_out, self.weights, self.bias, scores)
 
     def staying(self, size: int) -> np.ndarray:
-        """Places, ascending, of the columns of the most important `size` groups, and of those that
-        never leave.
+        """Positions, ascending, of the columns of the most important `size` groups, and of those
+        that never leave.
         """
-        importance = self.importance()
+        density, exponent = self.table.density[self.columns], self.candidate.density_exponent
+        importance = importance_of(self.weights, density, exponent)
+        importance[len(importance) - self.always :] = np.inf
         if self.table.groups is None:
             return largest(importance, size + self.always)
         ranks = self.table.ranks(self.columns, importance)
         return np.flatnonzero(ranks < size + (self.always > 0))
 
     def keep(self, size: int) -> None:
-        """Leave the most important columns in the rows and in the state."""
+        """Keep the most important columns in the rows and in the state."""
         stay = self.staying(size)
         self.weights = self.weights[stay]
         self.narrow(stay)
 
     def narrow(self, stay: np.ndarray) -> None:
-        """Leave some columns, by their present numbers, in the rows and in the state."""
+        """Keep some columns, by their present numbers, in the rows and in the state."""
         if len(stay) == len(self.columns):
             return
         place = np.full(len(self.columns), len(stay), dtype=np.uint32)
@@ -286,6 +284,15 @@ class Group:
         self.csr = (out[0][:used], out[1][:used], out[2])
 
 
+def importance_of(weights: np.ndarray, density: np.ndarray, exponent: float) -> np.ndarray:
+    """Size of each feature's pooled weights, times a power of its density."""
+    if weights.shape[1] == 1:
+        size = np.abs(weights[:, 0])
+    else:
+        size = np.sqrt((weights**2).sum(axis=1))
+    return size * density**exponent
+
+
 def kept_entries(csr: tuple, stay: np.ndarray, columns: int) -> tuple:
     """The entries of the columns that stay, renumbered."""
     data, indices, indptr = csr
@@ -298,9 +305,15 @@ def kept_entries(csr: tuple, stay: np.ndarray, columns: int) -> tuple:
     return fewer, where, pointers
 
 
-def descend(group: Group, sizes: np.ndarray, run, seen=None, first: int = 0) -> None:
-    """Take a group down the ladder, from level `first` on, its paths run by `run`; `seen(group,
-    level)` looks at it once its averages are pooled.
+def descend(
+    group: PathGroup,
+    sizes: np.ndarray,
+    run: Callable,
+    observe: Callable | None = None,
+    first: int = 0,
+) -> None:
+    """Take a group down the size path, from level `first` on, its paths run by `run`;
+    `observe(group, level)` is called once its averages are pooled.
     """
     if first:
         group.keep(int(sizes[first]))
@@ -309,11 +322,20 @@ def descend(group: Group, sizes: np.ndarray, run, seen=None, first: int = 0) -> 
         tell(f"{int(sizes[level]):,} features on the ladder")
         run(group.level_walks(level))
         group.pool()
-        if seen is not None:
-            seen(group, level)
+        if observe is not None:
+            observe(group, level)
         if level + 1 < len(sizes):
             group.keep(int(sizes[level + 1]))
             group.tune()
+
+
+def polish(groups: list[PathGroup], run: Callable) -> None:
+    """Make the final phase of groups: a weaker penalty, and means of the last pass."""
+    for group in groups:
+        group.tune(FINAL_PENALTY_RATIO)
+    run([walk for group in groups for walk in group.walks(FINAL_PASSES)])
+    for group in groups:
+        group.pool()
 
 
 def path_keys(seed: int, group: int, paths: int) -> np.ndarray:
@@ -328,7 +350,7 @@ def in_turn(calls: list) -> None:
 
 
 @contextmanager
-def crew(threads: int):
+def thread_pool(threads: int) -> Iterator[Callable]:
     """A function that runs calls, on several threads if so many are wanted; who runs what changes
     no bit.
     """

@@ -33,10 +33,11 @@ from tamis.base.parameters import (
     parameter,
 )
 from tamis.base.validation import half_fitted, take_matrix, take_weights, warn_user
-from tamis.methods.sieve.fit import own_sample, polished, sieve
+from tamis.methods.sieve.fit import fit_in_memory, fit_size, one_output
 from tamis.methods.sieve.loop import score_given
+from tamis.methods.sieve.partitions import fit_partitions
 from tamis.methods.sieve.result import NOTHING_FOUND, Result, Shows, resized
-from tamis.methods.sieve.settings import options_of, strength_of, task_of, whole_of
+from tamis.methods.sieve.settings import feature_groups_of, options_of, strength_of, task_of
 from tamis.methods.sieve.stream.readings import TwoReadings
 from tamis.methods.sieve.stream.state import SieveStream
 from tamis.methods.sieve.table.columns import sample_of
@@ -173,11 +174,11 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         baseline_error_ : float
             Error of the prior alone.
         sizes_ : dict of ndarray
-            The ladder: "size" (the last is 0, the prior alone), "error" and "standard_error" on
-            rows that the paths did not see, and "soft_error", which the size is chosen by (of a
-            regressor the mean loss in standard units); nan, with a warning from `fit` and `refine`,
-            where no row could be held out. With `per_class` a list of such dicts; so are `history_`
-            and `resolved_params_`.
+            The path of sizes: "size" (the last is 0, the prior alone), "error" and
+            "standard_error" on rows that the paths did not see, and "soft_error", which the size is
+            chosen by (of a regressor the mean loss in standard units); nan, with a warning from
+            `fit` and `refine`, where no row could be held out. With `per_class` a list of such
+            dicts; so are `history_` and `resolved_params_`.
         history_ : list of dict
             What the paths over all rows did, level by level.
         n_iter_ : int
@@ -188,25 +189,44 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
             Number of columns.
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
+    _decides_passes = True  # over rows that lie in partitions
     _walks_rows = True  # a weight scales a step: see tamis.testing
 
     # ------------------------------------------------------------------ training
     def _fit(self, X, y, sample_weight, screened=None):
-        """Check, settle the order of the rows, sieve, store."""
+        """Validate, encode y, bring the rows to standard units, choose size and weights, set the
+        attributes.
+        """
         self._validate_params()
         task = task_of(self)
-        rows, targets, columns, weights, *_ = taken = take(self, X, y, sample_weight, layout="rows")
-        options = options_of(self, rows.n_features, is_classifier(self))
-        given = rows, columns, weights, targets.outputs, options, self.fit_intercept
-        sample = sample_of(*given) if screened is None else screened.sample_of(taken, *given)
+        data = take(self, X, y, sample_weight, layout="rows")
+        options = options_of(self, data.rows.n_features, is_classifier(self))
+        targets, screen = data.targets, {}
+        if screened is not None:
+            screen = screened.folds_of(data.kept)
+        sample = sample_of(
+            data.rows, data.columns, data.weights, targets.outputs, options, self.fit_intercept,
+            **screen,
+        )  # fmt: skip
         if sample.too_few:
             text = _FEW_DISTINCT.format(distinct=sample.too_few, rows=sample.table.n_rows)
             warn_user(text, UserWarning)
-        del X, rows, taken, given  # the table has all of them
-        result = self._warned(sieve(sample, task, options))
+        del X, data  # the table has all of it
+        result = self._warned(fit_in_memory(sample, task, options))
         self.__dict__.update(_targets=targets, _result=result)
         self.__dict__.pop("_stream", None)
         return self
+
+    def _fit_partitions(self, partitions, names, sweeps: int, stages: int | None) -> None:
+        """Learn from rows that lie in partitions, whose columns may have names; a sieve knows how
+        often it walks them.
+        """
+        self.n_features_in_ = len(partitions.counts.columns)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)  # groups may be said by them
+        with partitions.progress():
+            result = fit_partitions(self, partitions)
+        self._targets, self._result = partitions.counts.targets, self._warned(result)
 
     def _partial_fit(self, X, y, sample_weight, **classes):
         """Check, walk the rows once in their order, offer them to the sample; a model where the
@@ -223,10 +243,11 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         targets, coded = self._code(y, rows.n_rows, known=known, whole=False, **classes)
         targets, weights = self._weigh(targets, coded.columns, weights, whole=False)
         sizes = (rows.n_features, targets.outputs, self.n_folds, self.n_sample)
-        stream = self._stream if again else SieveStream(*sizes, is_classifier(self))
-        whole = None if again else whole_of(self, rows.n_features)
-        if whole is not None:
-            stream.whole = whole
+        if again:
+            stream = self._stream
+        else:
+            groups = feature_groups_of(self, rows.n_features)
+            stream = SieveStream(*sizes, is_classifier(self), groups)
         before = stream.n_rows
         stream = stream.learn(rows, coded.columns, weights, task, strength_of(self))
         if again:
@@ -279,7 +300,7 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         """
         check_is_fitted(self)
         result, k = self._result, check_scalar(k, "k", Integral, min_val=0)
-        most = min((trail.largest for trail in result.trails), default=0)
+        most = min((path.largest for path in result.size_paths), default=0)
         sizes = result.sizes if isinstance(result.sizes, list) else [result.sizes]
         k = min(k, max((int(one["size"][0]) for one in sizes if len(one["size"])), default=0))
         if k > most:
@@ -289,30 +310,30 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
             )
         if (X is None) != (y is None):
             raise ValueError("resize needs both X and y, or neither.")
-        if X is None or not (k or any(trail.always for trail in result.trails)):
-            parts = [trail.part(k, result.n_columns) for trail in result.trails]
+        if X is None or not (k or result.always):
+            models = [path.model(k, result.n_columns) for path in result.size_paths]
         else:
-            parts = self._polished(k, X, y, sample_weight)
-        self._result = resized(result, int(k), parts)
+            models = self._polished(k, X, y, sample_weight)
+        self._result = resized(result, int(k), models)
         return self
 
-    def _polished(self, k: int, X, y, sample_weight) -> list[Result]:
-        """The models of `k` features after a final phase on the rows of the fit."""
+    def _polished(self, k: int, X, y, sample_weight) -> list[dict]:
+        """Fields of the models of `k` features after a final phase on the rows of the fit."""
         rows = take_matrix(self, X, reset=False)
         weights = take_weights(sample_weight, rows.n_rows)
         targets, coded = self._code(y, rows.n_rows, known=self._targets, whole=False)
         targets, weights = self._weigh(targets, coded.columns, weights, whole=True)
-        trails, stream = self._result.trails, vars(self).get("_stream")
+        paths, stream = self._result.size_paths, vars(self).get("_stream")
         options = options_of(self, rows.n_features, is_classifier(self), stream)
         sample = sample_of(
             rows, coded.columns, weights, targets.outputs, options, self.fit_intercept
         )
         several = options.per_class and targets.outputs > 1
-        samples = [own_sample(sample, c) for c in range(len(trails))] if several else [sample]
-        bases = self.resolved_params_ if several else [self.resolved_params_]
+        samples = [one_output(sample, c) for c in range(len(paths))] if several else [sample]
+        resolved = self.resolved_params_ if several else [self.resolved_params_]
         return [
-            polished(own, task_of(self), options, trail, k, resolved["base"])
-            for own, trail, resolved in zip(samples, trails, bases, strict=True)
+            fit_size(own, task_of(self), options, path, k, one["base"])
+            for own, path, one in zip(samples, paths, resolved, strict=True)
         ]
 
     def _warned(self, result: Result) -> Result:
@@ -320,10 +341,9 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
             warn_user(_NONE_HELD_OUT, UserWarning)
         elif result.is_empty():
             prior = "the share of the classes" if is_classifier(self) else "its mean"
-            always = max(trail.always for trail in result.trails)
-            prior = f"the {always:,} of `keep`" if always else prior
-            if result.n_columns > always:
-                columns = result.n_columns - always
+            prior = f"the {result.always:,} of `keep`" if result.always else prior
+            columns = result.n_columns - result.always
+            if columns > 0:
                 warn_user(NOTHING_FOUND.format(columns=columns, prior=prior), UserWarning)
         return result
 

@@ -1,5 +1,5 @@
-"""What a sieve is set to: the user's options, the two base settings, and which of these compete on
-a table.
+"""The settings of a sieve: the user's options, the two base settings, and the candidates that these
+make for a table.
 """
 
 from numbers import Integral
@@ -11,20 +11,19 @@ from sklearn.utils import check_random_state
 from tamis.base.feature_groups import take_columns, take_groups
 from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import is_auto
-from tamis.methods.sieve.paths import Setting, Task
+from tamis.methods.sieve.paths import Candidate, Task
 from tamis.methods.sieve.table.columns import Table
 from tamis.system.schema import array, flag, size
 from tamis.system.threads import count_threads
 
-FULL = (
-    0.15  # mean density of the columns above which the aggressive base is gentler and walks thrice
-)
-RARE = 0.2  # share of the rarer class, or
-FEW = 250  # number of rows, below which rows are dealt out to folds
+# Mean density of the columns above which the aggressive base is gentler and makes three passes.
+DENSE = 0.15
+RARE_CLASS_SHARE = 0.2  # share of the rarer class, or
+FEW_ROWS = 250  # number of rows, below which rows are dealt out to folds
 SPLITS = 3  # times, since the size hangs on few rows
 
 
-class Whole:
+class FeatureGroups:
     """Columns that stay or leave together, and columns that always stay: the label of each one's
     group, -1 of those that always stay; and whether any groups were given.
     """
@@ -50,7 +49,7 @@ class Whole:
         return present[self.labels + 1]
 
 
-def whole_of(model, n_columns: int) -> Whole | None:
+def feature_groups_of(model, n_columns: int) -> FeatureGroups | None:
     """What a model's parameters `feature_groups` and `keep` say of its columns; None if nothing."""
     groups, keep, names = (
         model.feature_groups,
@@ -79,7 +78,7 @@ def whole_of(model, n_columns: int) -> Whole | None:
         )
     labels[members[np.repeat(blocks.weights == 0.0, many)]] = -1
     labels[kept] = -1
-    return Whole(labels, groups is not None)
+    return FeatureGroups(labels, groups is not None)
 
 
 def take_keep(keep, n_columns: int, names) -> np.ndarray:
@@ -97,7 +96,7 @@ def take_keep(keep, n_columns: int, names) -> np.ndarray:
 
 
 class Options(NamedTuple):
-    """What the user asked for, settled into numbers; None is for automatic ones."""
+    """The user's parameters as numbers; None is for automatic ones."""
 
     size: int | None
     se: float
@@ -109,17 +108,17 @@ class Options(NamedTuple):
     per_class: bool
     seed: int
     threads: int
-    whole: Whole | None = None
+    feature_groups: FeatureGroups | None = None
 
 
 def options_of(model, n_columns: int, classes: bool, stream=None) -> Options:
     """The parameters of a model as a run takes them; a generator as `random_state` moves on. Groups
     and what to keep are those of the stream, if there is one.
     """
-    whole = whole_of(model, n_columns) if stream is None else stream.whole
+    groups = feature_groups_of(model, n_columns) if stream is None else stream.feature_groups
     wanted = model.n_features_to_select
     if not is_auto(wanted) and not isinstance(wanted, Integral):
-        wanted = max(1, round(wanted * (n_columns if whole is None else whole.n_groups)))
+        wanted = max(1, round(wanted * (n_columns if groups is None else groups.n_groups)))
     return Options(
         size=None if is_auto(wanted) else int(wanted),
         se=float(model.se),
@@ -131,7 +130,7 @@ def options_of(model, n_columns: int, classes: bool, stream=None) -> Options:
         per_class=model.per_class,
         seed=int(check_random_state(model.random_state).randint(2**31 - 1)),
         threads=count_threads(model.n_jobs),
-        whole=whole,
+        feature_groups=groups,
     )
 
 
@@ -141,7 +140,7 @@ def strength_of(model) -> float | None:
 
 
 def task_of(model) -> Task:
-    """What the walks of a model minimise."""
+    """What the paths of a model minimise."""
     loss = loss_of(model)
     bend = loss.hessian_bound()
     # Losses whose slope is unbounded (curvature above the logistic one's) would overshoot with long
@@ -157,7 +156,7 @@ class Base(NamedTuple):
     step: float
     strength: float
     follows: bool
-    tilt: float
+    density_exponent: float
     paths: int
     fold_paths: int = 2
     first_passes: int = 5
@@ -190,25 +189,28 @@ def class_shares(table: Table) -> np.ndarray:
     return np.average(positive, axis=0, weights=table.weights if len(table.weights) else None)
 
 
-def settings_for(table: Table, loss, options: Options) -> list[Setting]:
-    """The settings that compete."""
+def candidates_for(table: Table, loss, options: Options) -> list[Candidate]:
+    """The candidates that compete on a table."""
     share = class_shares(table) if options.classes else np.full(table.outputs, 0.5)
     rarity = 4.0 * share * (1.0 - share)
     mixed = rarity > 0.0
-    rare = bool(mixed.any() and np.minimum(share, 1.0 - share)[mixed].mean() < RARE)
-    full = len(table.density) > 0 and float(table.density.mean()) > FULL
-    splits = SPLITS if rare or table.n_rows < FEW else 1
+    rare = bool(mixed.any() and np.minimum(share, 1.0 - share)[mixed].mean() < RARE_CLASS_SHARE)
+    full = len(table.density) > 0 and float(table.density.mean()) > DENSE
+    splits = SPLITS if rare or table.n_rows < FEW_ROWS else 1
     bases = bases_of(loss, options.strength, full)
     if not options.classes:
         conservative, aggressive = bases
-        bases = conservative._replace(tilt=0.5), aggressive._replace(tilt=0.5)
-    return [_setting(base, rarity, options.paths, splits) for base in bases]
+        bases = (
+            conservative._replace(density_exponent=0.5),
+            aggressive._replace(density_exponent=0.5),
+        )
+    return [_candidate(base, rarity, options.paths, splits) for base in bases]
 
 
-def _setting(base: Base, rarity, paths: int | None, splits: int) -> Setting:
+def _candidate(base: Base, rarity, paths: int | None, splits: int) -> Candidate:
     """A base for the outputs at hand."""
     rarity = np.where((rarity > 0.0) & base.follows, rarity, 1.0)
-    return Setting(
+    return Candidate(
         base.name,
         steps=tuple(base.step / rarity),
         strengths=tuple(base.strength * rarity),
@@ -216,7 +218,7 @@ def _setting(base: Base, rarity, paths: int | None, splits: int) -> Setting:
         passes=base.passes,
         paths=paths or base.paths,
         fold_paths=base.fold_paths,
-        tilt=base.tilt,
+        density_exponent=base.density_exponent,
         eases=base.eases,
         splits=splits,
     )

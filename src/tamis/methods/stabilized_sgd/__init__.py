@@ -11,7 +11,7 @@ In the order in which data walks through them:
 - `stream`: what both share: parameters, passes, streams, what a fit shows
 - `fit`: the rows of a fit, as the paths of one output see them
 - `paths`: bundles of paths, one an output, and the engine of all
-- `apart`: paths that lie on several machines: walk, count, purge
+- `partitions`: a fit of rows that lie in partitions: walk, count, purge
 - `loop`: the walk of the paths, burst by burst
 - `loop_stage`: the end of a stage: votes, features that leave, gravity, bursts
 - `loop_visit`: stages of paths that lie apart

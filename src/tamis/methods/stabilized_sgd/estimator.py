@@ -15,6 +15,7 @@ from tamis.base.parameters import (
     loss_parameter,
     parameter,
 )
+from tamis.methods.stabilized_sgd.partitions import fit_partitions
 from tamis.methods.stabilized_sgd.stream import Setting, Stabilized
 
 
@@ -97,6 +98,16 @@ class StabilizedSGD(Stabilized):
 
     def _goes_on(self) -> bool:
         return self.warm_start
+
+    def _fit_partitions(self, partitions, names, sweeps: int, stages: int | None) -> None:
+        """Learn from all rows of partitions so many times, each visit in so many stages."""
+        engine = fit_partitions(self, partitions, sweeps, stages)
+        self.n_iter_, self.n_features_in_ = sweeps, engine.features
+        self._targets, self._engine = partitions.counts.targets, engine
+        for bundle in engine.bundles:
+            self._check_finite(bundle)
+        if not engine.count():
+            self._warn_empty()
 
 
 @estimator(kw_only=True)

@@ -209,8 +209,8 @@ def test_a_model_has_columns_that_its_sample_lacks_and_a_size_for_all_rows(monke
     words = sp.random_array((2000, 3000), density=0.003, rng=rng, format="csr")
     words.data[:] = 1.0
     y = (words @ np.where(np.arange(3000) % 2, 1.0, -1.0) > 0).astype(int)
-    seen, run = [], state.sieve
-    monkeypatch.setattr(state, "sieve", lambda *given: seen.append(given) or run(*given))
+    seen, run = [], state.fit_in_memory
+    monkeypatch.setattr(state, "fit_in_memory", lambda *given: seen.append(given) or run(*given))
     model = SieveClassifier(random_state=0, n_sample=400, se=2.0)
     model.partial_fit(words, y, classes=[0, 1])
     own = np.unique(model._stream.taken_in().rows.indices)
@@ -244,9 +244,9 @@ def test_a_stream_walks_under_the_bases_of_fit(kind):
 @pytest.mark.filterwarnings("ignore:nothing in these .* columns predicts y")
 def test_a_stream_and_fit_choose_equal_bases_on_dense_rows(monkeypatch):
     """Whatever zeros and common values the columns have, and though the sample is a part only."""
-    tables, run = [], fit.settings_for
+    tables, run = [], fit.candidates_for
     monkeypatch.setattr(
-        fit, "settings_for", lambda *given: tables.append(run(*given)) or tables[-1]
+        fit, "candidates_for", lambda *given: tables.append(run(*given)) or tables[-1]
     )
     rng = np.random.default_rng(7)
     rows = np.where(rng.random((600, 8)) < 0.12, rng.normal(size=(600, 8)), 5.0)

@@ -17,7 +17,7 @@ from tamis.numerics.hashing import row_hashes
 MOST_COLUMNS = 1 << 27  # of 96 bytes and more
 AN_ENTRY = 12  # bytes of a number and its column
 # What a fit holds of an entry, in the table and the copies of two threads, and of a row: its scores
-# at every size under two settings, and where it stands in the lists of the teams.
+# at every size under two settings, and where it stands in the lists of the fold fits.
 HELD, A_ROW = 4 * AN_ENTRY, 400
 LAST = 2**64 - 1
 

@@ -46,7 +46,7 @@ class Running(NamedTuple):
     biases: np.ndarray
 
 
-class Manner(NamedTuple):
+class StreamSettings(NamedTuple):
     """How it learns: the loss's curvature where steps must be held back (else 0), whether there is
     an intercept, whether targets are classes, and the density above which rows count as full.
     """

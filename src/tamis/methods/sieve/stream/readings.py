@@ -7,12 +7,11 @@ import warnings
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from tamis.base.estimators.estimator import Left, Taken
+from tamis.base.estimators.estimator import Left
 from tamis.base.validation import warn_user
-from tamis.methods.sieve.settings import whole_of
+from tamis.methods.sieve.settings import feature_groups_of
 from tamis.methods.sieve.stream.first import FirstReading, needed
 from tamis.methods.sieve.stream.second import Kept, Superset
-from tamis.methods.sieve.table.columns import Sample, sample_of
 from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.hashing import row_hashes
 
@@ -74,12 +73,11 @@ class Screened:
     def __init__(self, open_: np.ndarray, hashes: np.ndarray):
         self.open, self.hashes = open_, hashes
 
-    def sample_of(self, taken: Taken, *given) -> Sample:
-        """The sample of the rows that were taken, in other folds, with columns barred in some."""
-        rows, targets, weights, outputs, options, centred = given
-        dealt = self.hashes[taken.kept]
-        sample = sample_of(rows, targets, weights, outputs, options, centred, dealt)
-        return sample._replace(open=self.open[:, sample.columns.kept])
+    def folds_of(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Arguments of `sample_of` for some rows: words that they are dealt out by, and the columns
+        that are open to each fold.
+        """
+        return {"dealt": self.hashes[rows], "open_": self.open}
 
 
 def superset(model, first: FirstReading, memory: int) -> Superset:
@@ -111,8 +109,8 @@ def picked(model, first: FirstReading, entries: np.ndarray, without: int | None)
     chosen[support] = True
     rest = order[~chosen[order]]
     chosen[rest[np.cumsum(entries[rest]) <= CHEAP]] = True
-    whole = whole_of(model, width)
-    chosen = chosen if whole is None else whole.closed(chosen)
+    groups = feature_groups_of(model, width)
+    chosen = chosen if groups is None else groups.closed(chosen)
     return chosen & (entries > 0)
 
 

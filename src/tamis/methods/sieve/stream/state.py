@@ -9,11 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from tamis.base.validation import _from_csr
-from tamis.methods.sieve.fit import sieve
-from tamis.methods.sieve.paths import Start, Task
+from tamis.methods.sieve.fit import fit_in_memory
+from tamis.methods.sieve.paths import InitialState, Task
 from tamis.methods.sieve.result import Result
-from tamis.methods.sieve.settings import FULL, Options, Whole, bases_of
-from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Manner, Running, stream_rows
+from tamis.methods.sieve.settings import DENSE, FeatureGroups, Options, bases_of
+from tamis.methods.sieve.stream.loop import CLOCK, Chunk, Running, StreamSettings, stream_rows
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.table.columns import (
     Columns,
@@ -58,7 +58,7 @@ class SieveStream:
         "folds": size("folds"),
         "n_sample": count(1),
         "classes": flag(),
-        "whole": optional(part(Whole, "columns")),
+        "feature_groups": optional(part(FeatureGroups, "columns")),
         "counts": array("f8", "columns", least=0.0),
         "squares": array("f8", "columns", least=0.0),
         "filled": array("f8", 1, least=0.0),
@@ -86,9 +86,19 @@ class SieveStream:
         ),
     }
 
-    whole: Whole | None = None  # groups and columns to keep, where the first call had any
+    feature_groups: FeatureGroups | None = None
 
-    def __init__(self, n_columns: int, n_outputs: int, folds: int, n_sample: int, classes: bool):
+    def __init__(
+        self,
+        n_columns: int,
+        n_outputs: int,
+        folds: int,
+        n_sample: int,
+        classes: bool,
+        feature_groups: FeatureGroups | None = None,
+    ):
+        if feature_groups is not None:  # those of the first call
+            self.feature_groups = feature_groups
         self.n_columns, self.n_outputs, self.folds = n_columns, n_outputs, folds
         self.n_sample, self.classes = n_sample, classes
         width = 1 + 2 * n_outputs
@@ -138,7 +148,7 @@ class SieveStream:
             self.running,
             np.array(bases, dtype=float),
             task.loss,
-            Manner(task.curvature, task.intercept, float(self.classes), FULL),
+            StreamSettings(task.curvature, task.intercept, float(self.classes), DENSE),
         )
         return self._offered(rows, hashes, targets, weights)
 
@@ -172,8 +182,8 @@ class SieveStream:
 
     # ------------------------------------------------------------------ what has been learnt
     def refined(self, task: Task, options: Options) -> Result:
-        """The ladder and the final phase on the sample; from the stream's own models, and with its
-        columns, once the sample is a part of it only. The stream stays as it is.
+        """A fit of the sample; from the stream's own models, and with its columns, once
+        the sample is a part of it only. The stream stays as it is.
         """
         if not self.n_rows:
             return Result.of_nothing(self.n_columns, self.n_outputs)
@@ -183,23 +193,23 @@ class SieveStream:
         given = rows, whole.targets, whole.weights, self.n_outputs, options, centred
         sample = sample_of(*given, row_hashes(rows) if whole.evicted else None)
         if not whole.evicted:
-            return sieve(sample, task, options)
+            return fit_in_memory(sample, task, options)
         sample = self._widened(sample)
         # The size gives up standard errors of an error over all rows, as that of `fit` does.
         share = whole.weights.sum() / self.running.clock[0].weight
         options = options._replace(se=options.se * float(np.sqrt(share)))
-        return sieve(sample, task, options, self._start(sample.columns, sample.units))
+        return fit_in_memory(sample, task, options, self._start(sample.columns, sample.units))
 
     def _widened(self, sample: Sample) -> Sample:
         """The sample with all columns of the stream, those that its own rows lack too, and with how
         often they are filled in all rows: most words of a text are not in a part of it.
         """
-        table, columns = sample.table, sample.columns
+        table, columns, groups = sample.table, sample.columns, self.feature_groups
         dropped = np.zeros(self.n_columns, dtype=bool)  # met in the sample, and found constant
         dropped[np.unique(self.taken_in().rows.indices)] = True
         dropped[columns.kept] = False
         kept = np.flatnonzero((self.squares > 0.0) & ~dropped)
-        kept = kept if self.whole is None else always_last(kept, self.whole.labels)
+        kept = kept if groups is None else always_last(kept, groups.labels)
         place = np.zeros(self.n_columns, dtype=np.int64)
         place[kept] = np.arange(len(kept))
         at = place[columns.kept]
@@ -211,11 +221,11 @@ class SieveStream:
         density[at] = np.where(columns.shift == 0.0, density[at], table.density)
         table = table._replace(indices=indices, density=density)
         return sample._replace(
-            table=table if self.whole is None else marked(table, self.whole, kept),
+            table=table if groups is None else marked(table, groups, kept),
             columns=columns._replace(kept=kept, scale=scale, shift=shift),
         )
 
-    def _start(self, columns: Columns, units: Units) -> dict[str, list[Start]]:
+    def _start(self, columns: Columns, units: Units) -> dict[str, list[InitialState]]:
         """The level-0 models of every base and group, in the units of the sample."""
         many, at = self.n_outputs, columns.kept
         states, biases = self.states[:, :, at].copy(), self.biases.copy()
@@ -229,7 +239,9 @@ class SieveStream:
             biases[..., own] = biases[..., own] * ratio + shifted
         biases[..., 1 : 1 + many] += offset
         return {
-            base: [Start(*group) for group in zip(states[s], biases[s], self.steps, strict=True)]
+            base: [
+                InitialState(*group) for group in zip(states[s], biases[s], self.steps, strict=True)
+            ]
             for s, base in enumerate(("conservative", "aggressive"))
         }
 

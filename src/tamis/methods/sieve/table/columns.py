@@ -2,7 +2,7 @@
 content.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -62,13 +62,22 @@ class Table(NamedTuple):
         """Rank of each column's group, 0 for the most important (by the sum of squares of its
         columns' importance; those that never leave come first); ties go to the lowest number.
         """
-        found, at = np.unique(self.numbers(columns), return_inverse=True)
-        total = np.bincount(at, importance if self.groups is None else importance**2)
-        if self.always and len(found) and found[-1] == self.n_groups:
-            total[-1] = np.inf
-        ranks = np.empty(len(found), dtype=np.int64)
-        ranks[np.argsort(-total, kind="stable")] = np.arange(len(found))
-        return ranks[at]
+        numbers = self.numbers(columns)
+        kept = self.always > 0 and len(numbers) > 0 and bool(numbers.max() == self.n_groups)
+        return group_ranks(numbers, importance, self.groups is not None, kept)
+
+
+def group_ranks(numbers, importance, is_grouped: bool, kept: bool) -> np.ndarray:
+    """Rank of each column's group, by the groups' numbers; `kept`: the last never leaves, and comes
+    first.
+    """
+    found, at = np.unique(numbers, return_inverse=True)
+    total = np.bincount(at, importance**2 if is_grouped else importance)
+    if kept:
+        total[-1] = np.inf
+    ranks = np.empty(len(found), dtype=np.int64)
+    ranks[np.argsort(-total, kind="stable")] = np.arange(len(found))
+    return ranks[at]
 
 
 class Columns(NamedTuple):
@@ -128,21 +137,24 @@ class Sample(NamedTuple):
 
 
 def sample_of(
-    rows: Csr, targets, weights, outputs: int, options, centred: bool, dealt=None
+    rows: Csr, targets, weights, outputs: int, options, centred: bool, dealt=None, open_=None
 ) -> Sample:
     """Rows in an order of their own, in standard units, and dealt out to folds: by their content,
-    or by the words `dealt`, where others have learnt from them in such folds.
+    or by the words `dealt`, where others have learnt from them in such folds. `open_` (folds,
+    columns) says which columns may be used to predict a fold; None: all.
     """
     weights = NOTHING if (weights == 1.0).all() else weights
     units = class_units(outputs) if options.classes else number_units(targets, weights, centred)
     hashes = row_hashes(rows)
     order = settled_order(hashes, targets, weights)
-    labels = None if options.whole is None else options.whole.labels
+    labels = None if options.feature_groups is None else options.feature_groups.labels
     scale = scale_of(weights, order)
     scaled, numbers = scaled_weights(weights, order, scale), not options.classes
     measured = measure(rows, order.astype(np.uint64), scaled, centred, numbers, labels)
-    given = (rows, targets, weights, outputs, options, units, measured)
-    return arranged(*given, hashes, order, scale, dealt)[0]
+    sample, *_ = arranged(
+        rows, targets, weights, outputs, options, units, measured, hashes, order, scale, dealt
+    )
+    return sample if open_ is None else sample._replace(open=open_[:, sample.columns.kept])
 
 
 def arranged(
@@ -156,10 +168,10 @@ def arranged(
         # From here on content is that in standard units, so that the units are forgotten too.
         hashes[order] = _standard_hashes(rows, order, measured)
         order = order[np.lexsort((np.arange(len(order)), *_keys(hashes, targets, weights, order)))]
-    scaled, whole = scaled_weights(weights, order, scale), options.whole
+    scaled, groups = scaled_weights(weights, order, scale), options.feature_groups
     table = fill(rows, units.standard(targets), scaled, order, outputs, measured)
-    if whole is not None:
-        table = marked(table, whole, measured.columns.kept)
+    if groups is not None:
+        table = marked(table, groups, measured.columns.kept)
     given, words = (table, measured.columns, units), hashes[order]
     if dealt is not None:
         return Sample(*given, fold_of(dealt[order], options.folds)[None]), order, words
@@ -232,13 +244,15 @@ def always_last(kept: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return kept[np.argsort(labels[kept] < 0, kind="stable")]
 
 
-def marked(table: Table, whole, kept: np.ndarray) -> Table:
+def marked(table: Table, feature_groups, kept: np.ndarray) -> Table:
     """The table with the groups of its columns, by their labels, and those that never leave."""
-    labels = whole.labels[kept]
+    labels = feature_groups.labels[kept]
     free = int(np.count_nonzero(labels >= 0))
     found, groups = np.unique(labels[:free], return_inverse=True)
     groups = np.append(groups, np.full(len(labels) - free, len(found)))
-    return table._replace(always=len(labels) - free, groups=groups if whole.grouped else None)
+    return table._replace(
+        always=len(labels) - free, groups=groups if feature_groups.grouped else None
+    )
 
 
 class Passes:
@@ -336,6 +350,28 @@ def _measure_full(passes, n: int, full, counts):
     density = np.where(common, np.maximum(n - led, 0.0) / n, 1.0)
     unit = np.sqrt(square / np.maximum(n * density, 1e-300))
     return origin, density, unit
+
+
+def to_original_units(
+    columns: Columns, units: Units, at, weights, bias, calibration, column_std, frequency
+) -> dict[str, Any]:
+    """Fields of a model in the units of X and y, from one in standard units and the calibration of
+    its held-out scores; `at` are the numbers of its columns, `column_std` is of these, `frequency`
+    of all columns: those where it is not 0 have been selected.
+    """
+    weights = weights * calibration[:, 0] * columns.scale[at, None] * units.unit
+    bias = (bias * calibration[:, 0] + calibration[:, 1]) * units.unit + units.center
+    ever = np.flatnonzero(frequency)
+    order, ever_order = np.argsort(columns.kept[at]), np.argsort(columns.kept[ever])
+    return {
+        "n_columns": columns.n_columns,
+        "columns": columns.kept[at][order],
+        "weights": weights[order],
+        "bias": bias - columns.shift[at] @ weights,
+        "column_std": column_std[order],
+        "ever_selected": columns.kept[ever][ever_order],
+        "selection_frequency": np.repeat(frequency[ever, None], len(bias), axis=1)[ever_order],
+    }
 
 
 def class_units(outputs: int) -> Units:

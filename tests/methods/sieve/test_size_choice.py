@@ -1,30 +1,30 @@
-"""Ladder, ranking, choice of size and base, the error to expect of a choice."""
+"""Size path, ranking, choice of size and base, the error to expect of a choice."""
 
 import numpy as np
 import pytest
 
 from tamis.methods.sieve.errors import Error
-from tamis.methods.sieve.ladder import (
-    Rule,
+from tamis.methods.sieve.size_choice import (
+    SizeRule,
     choose,
     choose_size,
-    ladder,
     place_size,
     prefer,
-    settle,
+    size_path,
+    smallest_size,
 )
 from tamis.numerics.csr import largest
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 6, 7, 40, 123, 1000, 62061])
-def test_ladder(n):
-    sizes = ladder(n)
+def test_size_path(n):
+    sizes = size_path(n)
     assert sizes[0] == n
     assert (np.diff(sizes) < 0).all()
     assert sizes[-1] == min(n, 1)
     if n > 10:
         assert sizes[1] <= 0.86 * n
-        assert set(ladder(2 * n)[2:]) >= set(sizes[2:])  # the sizes do not depend on n otherwise
+        assert set(size_path(2 * n)[2:]) >= set(sizes[2:])  # the sizes do not depend on n otherwise
 
 
 def test_largest_by_a_full_sort():
@@ -41,21 +41,21 @@ SIZES = np.array([100, 64, 32, 16, 8])
 
 
 def test_size_on_made_up_curves():
-    choice = choose_size(SIZES, np.array([0.2, 0.1, 0.1, 0.3, 0.4]), 0.1)
+    choice = smallest_size(SIZES, np.array([0.2, 0.1, 0.1, 0.3, 0.4]), 0.1)
     assert (choice.level, choice.threshold) == (2, pytest.approx(0.2))
     assert choice.size == round(np.sqrt(32 * 16))  # half-way, in logarithms
-    assert choose_size(SIZES, np.full(5, 0.5), 0.0).size == 8
-    assert choose_size(SIZES, np.array([0.1, 0.2, 0.3, 0.4, 0.5]), 0.0)[:2] == (0, 100)
-    assert choose_size(SIZES, np.array([0.1, 0.2, 0.3, 0.4, 0.5]), 9.0)[:2] == (4, 8)
+    assert smallest_size(SIZES, np.full(5, 0.5), 0.0).size == 8
+    assert smallest_size(SIZES, np.array([0.1, 0.2, 0.3, 0.4, 0.5]), 0.0)[:2] == (0, 100)
+    assert smallest_size(SIZES, np.array([0.1, 0.2, 0.3, 0.4, 0.5]), 9.0)[:2] == (4, 8)
     # A bump beyond the threshold is pooled with the dip behind it.
-    assert choose_size(SIZES, np.array([0.1, 0.1, 0.16, 0.1, 0.4]), 0.04).level == 3
+    assert smallest_size(SIZES, np.array([0.1, 0.1, 0.16, 0.1, 0.4]), 0.04).level == 3
 
 
 def test_size_lies_between_its_levels():
     rng = np.random.default_rng(0)
     for _ in range(200):
         errors = rng.random(5)
-        choice = choose_size(SIZES, errors, 0.2 * rng.random())
+        choice = smallest_size(SIZES, errors, 0.2 * rng.random())
         assert choice.threshold >= errors.min()
         assert (
             (SIZES[choice.level + 1] if choice.level < 4 else 8)
@@ -84,12 +84,12 @@ def test_a_share_of_the_error_or_standard_errors_may_be_given_up():
     rng = np.random.default_rng(0)
     curve = np.array([0.20, 0.20, 0.21, 0.23, 0.4])[:, None] + 0.01 * rng.normal(size=(1, 400))
     found = errors(curve, curve)
-    least = choose(found, Rule(SIZES, 0.0, 0.0, None))
-    by_share = choose(found, Rule(SIZES, 0.0, 0.2, None))
+    least = choose(found, SizeRule(SIZES, 0.0, 0.0, None))
+    by_share = choose(found, SizeRule(SIZES, 0.0, 0.2, None))
     assert least.size > by_share.size > 8
     assert by_share.threshold == pytest.approx(curve.mean(axis=1).min() * 1.2, rel=1e-9)
-    assert choose(found, Rule(SIZES, 1.0, 0.2, None)) == by_share
-    assert choose(found, Rule(SIZES, 1.0, 0.0, 20))[:2] == (2, 20)
+    assert choose(found, SizeRule(SIZES, 1.0, 0.2, None)) == by_share
+    assert choose(found, SizeRule(SIZES, 1.0, 0.0, 20))[:2] == (2, 20)
 
 
 def test_a_later_base_must_win_row_by_row():
@@ -108,9 +108,9 @@ def test_the_least_of_many_errors_is_too_good_and_the_honest_one_is_not():
     for _ in range(60):
         wrong = (rng.random((12, 80)) < 0.5).astype(float)
         found = errors(wrong + 0.01 * rng.random(wrong.shape), wrong)
-        rule = Rule(2 ** np.arange(12)[::-1], 0.0, 0.0, None)
+        rule = SizeRule(2 ** np.arange(12)[::-1], 0.0, 0.0, None)
         naive.append(found[choose(found, rule).level].plain)
-        honest.append(settle([found], np.ones(80), rule)[2])
+        honest.append(choose_size([found], np.ones(80), rule)[2])
     assert np.mean(naive) < 0.43
     assert abs(np.mean(honest) - 0.5) < 0.01
 
@@ -118,7 +118,7 @@ def test_the_least_of_many_errors_is_too_good_and_the_honest_one_is_not():
 def test_the_honest_error_of_a_clear_choice_is_the_error_itself():
     rng = np.random.default_rng(0)
     wrong = (rng.random((3, 4000)) < np.array([[0.5], [0.1], [0.5]])).astype(float)
-    rule = Rule(np.array([4, 2, 1]), 0.0, 0.0, None)
-    base, choice, error = settle([errors(wrong, wrong)], np.ones(4000), rule)
+    rule = SizeRule(np.array([4, 2, 1]), 0.0, 0.0, None)
+    base, choice, error = choose_size([errors(wrong, wrong)], np.ones(4000), rule)
     assert (base, choice.level, choice.size) == (0, 1, 2)
     assert error == pytest.approx(wrong[1].mean(), abs=0.002)

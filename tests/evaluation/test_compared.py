@@ -16,39 +16,40 @@ from tamis.evaluation.comparison_checks import _best, _hangs_on_units, _stronges
 from tamis.evaluation.summary import SURE
 
 
-def guessing(error, rows=100, classes=True, standard_error=0.0):
+def guessing(losses):
     return SimpleNamespace(
-        error=error,
-        rows=rows,
-        classes=classes,
-        standard_error=standard_error,
-        told=lambda value: f"{value:.3f}",
-        baseline="always 1",
+        error=losses.mean(), told=lambda value: f"{value:.3f}", baseline="always 1"
     )
 
 
-def row(model, error):
-    return {"model": model, "error": error}
+def best_of(baseline, **losses):
+    rows = [{"model": model, "error": values.mean()} for model, values in losses.items()]
+    return _best(guessing(baseline), baseline, rows, list(losses.values()))
 
 
-def test_the_best_error_is_beside_guessing_by_the_errors_of_both():
-    spread = math.sqrt((0.3 * 0.7 + 0.45 * 0.55) / 100)
-    baseline, rows = 0.45, [row("a", 0.45), row("b", 0.3), row("c", 0.5)]
-    said = _best(guessing(baseline, 1000), rows)
+def test_the_best_error_is_beside_guessing():
+    baseline = np.repeat([1.0, 0.0], [450, 550])
+    best, worse = np.repeat([1.0, 0.0], [300, 700]), np.repeat([1.0, 0.0], [500, 500])
+    said = best_of(baseline, a=baseline, b=best, c=worse)
     assert said == "the best error, 0.300 (b), beside 0.450 (always 1); not better: a, c."
-    # As near as chance takes it, a little less and a little more.
-    for share, good in ((0.97, False), (1.03, True)):
-        count = (SURE * spread / 0.15) ** 2 * 100 * share
-        assert isinstance(_best(guessing(baseline, count), rows), str) == good
-    assert _best(guessing(0.9), rows).endswith("0.900 (always 1).")
-
-
-def test_numbers_are_compared_in_units_of_their_own_error():
-    good = _best(guessing(2.0, classes=False, standard_error=0.2), [row("a", 1.0)])
-    assert good == "the best error, 1.000 (a), beside 2.000 (always 1)."
-    found = _best(guessing(2.0, classes=False, standard_error=0.9), [row("a", 1.0)])
+    assert best_of(baseline, b=best).endswith("0.450 (always 1).")
+    found = best_of(baseline, a=baseline)
     assert isinstance(found, Found)
     assert "no method is better than guessing" in found.said
+
+
+def test_better_than_guessing_is_by_differences_row_by_row():
+    """What is hard for both counts for nothing: the gain may be small beside both errors."""
+    rng = np.random.default_rng(0)
+    hard = 100.0 * rng.random(400)
+    gains = rng.normal(size=400)
+    gains -= gains.mean()
+    spread = gains.std(ddof=1) / math.sqrt(400)
+    for factor, good in ((0.97, False), (1.03, True)):
+        said = best_of(hard + gains + factor * SURE * spread, a=hard)
+        assert isinstance(said, str) == good
+    assert isinstance(best_of(hard[:1] + 1.0, a=hard[:1]), Found)  # one row says nothing
+    assert isinstance(best_of(hard, a=hard + 1.0), Found)
 
 
 @pytest.mark.parametrize(

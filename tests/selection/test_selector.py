@@ -20,8 +20,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tamis import FOBOSClassifier, FTRLClassifier, RDAClassifier, RDARegressor, StabilitySelector
+from tamis.base.splits import complementary_halves
 from tamis.datasets import make_text
-from tamis.selection.half_samples import strongest, two_halves
+from tamis.selection.half_samples import strongest
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(120, 40))
@@ -42,34 +43,6 @@ def quick(estimator=FAST, **options):
 @pytest.mark.filterwarnings("ignore")
 def test_common_checks_of_scikit_learn(estimator, check):
     check(estimator)
-
-
-# --------------------------------------------------------------------------- halves
-@pytest.mark.parametrize("n", [10, 11, 37])
-@pytest.mark.parametrize("classes", [1, 2, 3])
-def test_halves_are_disjoint_of_equal_size_and_balanced(n, classes):
-    strata = np.random.default_rng(n).permutation(np.arange(n) % classes)
-    counts = np.bincount(strata)
-    left_out = set()
-    for seed in range(30):
-        one, other = two_halves(n, strata, seed)
-        assert len(one) == len(other) == n // 2 or (classes == 3 and abs(len(one) - n // 2) <= 1)
-        assert len(one) == len(other)
-        assert not set(one) & set(other)
-        for half in (one, other):
-            assert (np.abs(np.bincount(strata[half], minlength=classes) - counts / 2) <= 1).all()
-            assert (np.bincount(strata[half], minlength=classes) >= 1).all()
-        left_out |= set(range(n)) - set(one) - set(other)
-    assert bool(left_out) == bool(n % 2)
-
-
-def test_every_row_is_as_likely_in_either_half():
-    strata = np.arange(21) % 2
-    seen = np.zeros(21)
-    for seed in range(2000):
-        seen[two_halves(21, strata, seed)[0]] += 1
-    assert seen / 2000 == pytest.approx(10 / 21, abs=0.05)
-    assert not np.array_equal(two_halves(21, None, 1)[0], two_halves(21, None, 2)[0])
 
 
 # --------------------------------------------------------------------------- what is found
@@ -111,7 +84,7 @@ def test_frequencies_are_those_of_the_runs_counted_by_hand():
     base = int(check_random_state(0).randint(2**31 - 1))
     counts = np.zeros(40)
     for pair in range(5):
-        for rows in two_halves(120, None, np.random.SeedSequence((base, pair))):
+        for rows in complementary_halves(120, None, np.random.SeedSequence((base, pair))):
             first = np.flatnonzero(Lasso(0.5).fit(X[rows], NUMBERS[rows]).coef_)
             weights = np.abs(Lasso(0.1).fit(X[rows], NUMBERS[rows]).coef_)
             weights[first] = 0.0

@@ -177,7 +177,7 @@ def test_every_forgery_is_refused_or_works(left):
         ({"seen": -1}, "'state.seen' must be a whole number from 0 on, not -1"),
         ({"seen": 400.0}, "'state.seen' must be a whole number"),
         ({"seen": True}, "'state.seen' must be a whole number"),
-        ({"charged": [0.0]}, "'state.charged' must be 6 numbers"),
+        ({"charged": [0.0]}, "'state.charged' must be 7 numbers"),
         ({"extra": 1}, "'state.extra' is no field of a checkpoint"),
         ({"facts": {}}, "'state.facts.base' is missing"),
     ],

@@ -105,7 +105,7 @@ def test_long_streams_are_judged_now_and_then(path, monkeypatch):
 
     monkeypatch.setattr(judge, "EVERY_ONE", 3)
     looked = []
-    monkeypatch.setattr(judge, "charge", lambda charged, own, *rest: looked.append(len(own)))
+    monkeypatch.setattr(judge, "add_losses", lambda sums, losses, *rest: looked.append(len(losses)))
     train(FTRLClassifier(), open_rows(path, chunk_rows=10), validate="progressive")
     assert looked == [10] * 4  # chunks 1 and 2 (before 0 there is no model), then 8 and 16 of 24
 

@@ -154,9 +154,10 @@ def compare(
         clock.expect(len(picks) * runs)
         found = repeat_runs(models, picks, sides, subsample, seeds, classes, clock)
     cost = {name: sum(c.seconds for c in tuned if c.model == name) for name in models}
-    record = Record(seeds=seeds)
+    record, test_losses = Record(seeds=seeds), []
     for number, (pick, candidate) in enumerate(picks):
         mine = found[number * runs : (number + 1) * runs]
+        test_losses.append(np.mean([one.pop("losses") for one in mine], axis=0))
         settings = sum(c.model == candidate.model for c in tuned)
         record.rows.append(_row(pick, candidate, mine, width, cost[candidate.model], settings))
         for run, one in enumerate(mine):
@@ -174,7 +175,7 @@ def compare(
         "features": width,
         "random_state": random_state if isinstance(random_state, int) else base,
     }
-    checks = compared_checks(sides, models, record.rows, classes, names, silence)
+    checks = compared_checks(sides, models, record.rows, test_losses, classes, names, silence)
     record.checks = [check._asdict() for check in checks]
     return record
 

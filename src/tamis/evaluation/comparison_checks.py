@@ -1,12 +1,12 @@
 """Checks of a comparison: those that hang on data and protocol alone, told once for all models."""
 
-import math
 from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from sklearn.dummy import DummyClassifier, DummyRegressor
 
+from tamis.base.scores import paired_difference
 from tamis.evaluation.checks import (
     LEAKS_LOOKED_AT,
     Check,
@@ -29,11 +29,14 @@ def compared_checks(
     sides: Any,
     models: dict[str, Any],
     rows: list[dict],
+    losses: list[np.ndarray],
     classes: bool,
     names: Any = None,
     silence: Collection[str] = (),
 ) -> list[Check]:
-    """Checks of the rows that models were compared on; `rows` are those of the record."""
+    """Checks of the rows that models were compared on; `rows` are those of the record, `losses`
+    their mean losses of each test row.
+    """
     refuse_unknown(silence)
     guess = DummyClassifier() if classes else DummyRegressor()
     guess.fit(np.zeros((len(sides.y), 1)), sides.y).n_features_in_ = sides.X.shape[1]
@@ -41,7 +44,7 @@ def compared_checks(
     vars(evidence).update(ranked=(strong := _strongest(evidence)), kept=strong)
     by_units = [name for name, model in models.items() if _hangs_on_units(model)]
     looks = {
-        "TAM001": lambda evidence: _best(evaluate(evidence), rows),
+        "TAM001": lambda evidence: _best(evaluate(evidence), evidence.losses, rows, losses),
         "TAM002": rare_class,
         "TAM007": lambda evidence: _units(evidence, by_units),
         "TAM009": copies,
@@ -78,21 +81,18 @@ def _units(evidence: Evidence, names: list[str]) -> Finding:
     return Found(found.said.replace("This method depends on units", words), found.advice)
 
 
-def _best(guessing: Evaluation, rows: list[dict]) -> Finding:
-    """Whether the best of the models beats guessing, by the test rows; their errors are means over
-    runs, so that the two are compared as if they were of other rows, which is on the safe side.
-    """
-    best = min(rows, key=lambda row: row["error"])
-    error, baseline = best["error"], guessing.error
-    spread = guessing.standard_error
-    if guessing.classes:
-        count = guessing.rows or 1
-        spread = math.sqrt((error * (1.0 - error) + baseline * (1.0 - baseline)) / count)
+def _best(
+    guessing: Evaluation, baseline_losses: np.ndarray, rows: list[dict], losses: list[np.ndarray]
+) -> Finding:
+    """Whether the best of the models beats guessing, by the differences on each test row."""
+    best = int(np.argmin([row["error"] for row in rows]))
+    error, baseline = rows[best]["error"], guessing.error
+    gain, gain_error = paired_difference(baseline_losses, losses[best])
     told = (
-        f"the best error, {guessing.told(error)} ({best['model']}), beside "
+        f"the best error, {guessing.told(error)} ({rows[best]['model']}), beside "
         f"{guessing.told(baseline)} ({guessing.baseline})"
     )
-    if baseline - error > SURE * spread:
+    if gain > SURE * gain_error and gain > 0.0:
         worse = sorted({row["model"] for row in rows if row["error"] >= baseline})
         return f"{told}{'; not better: ' + ', '.join(worse) if worse else ''}."
     return Found(

@@ -7,9 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import KFold, StratifiedKFold, train_test_split
+from sklearn.model_selection import train_test_split
 from sklearn.utils.parallel import Parallel, delayed
 
+from tamis.base.scores import default_scoring, mean_with_error, one_standard_error, row_losses
+from tamis.base.splits import make_folds
 from tamis.selection.half_samples import seeded
 from tamis.selection.supports import kept_by
 from tamis.system.progress import Progress
@@ -71,9 +73,7 @@ def _fit_once(model, params, sides: Sides, rows, seed, classes: bool) -> dict:
     begin = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - begin
-    guess, truth = model.predict(sides.X_test), sides.y_test
-    losses = (guess != truth).astype(float) if classes else (guess - truth) ** 2
-    losses = losses if losses.ndim == 1 else losses.mean(axis=1)
+    losses = row_losses(sides.y_test, model.predict(sides.X_test), default_scoring(classes))
     kept, _ = kept_by(model)
     return {
         "losses": losses,
@@ -96,9 +96,10 @@ def tune_candidates(
 ) -> list[Candidate]:
     """Every candidate of a tuned model on the same folds."""
     X, y = sides.X, sides.y
-    splitter = (StratifiedKFold if classes else KFold)(folds, shuffle=True, random_state=base)
-    parts = list(splitter.split(np.zeros(len(y)), y)) if tune else []
     asked = [c for c in candidates if c.model in tune]
+    if not asked:
+        return candidates
+    parts = make_folds(folds, len(y), y, stratify=classes, shuffle=True, random_state=base)
     tasks = (
         delayed(_fit_once)(
             models[c.model],
@@ -114,12 +115,9 @@ def tune_candidates(
     found, judged = clock.map(tasks), []
     for number, c in enumerate(asked):
         mine = found[number * folds : (number + 1) * folds]
-        losses = np.concatenate([one["losses"] for one in mine])
-        spread = float(losses.std(ddof=1) / np.sqrt(len(losses)))
+        error, spread = mean_with_error(np.concatenate([one["losses"] for one in mine]))
         kept, seconds = np.mean([one["kept"] for one in mine]), sum(one["seconds"] for one in mine)
-        judged.append(
-            c._replace(error=float(losses.mean()), spread=spread, kept=float(kept), seconds=seconds)
-        )
+        judged.append(c._replace(error=error, spread=spread, kept=float(kept), seconds=seconds))
     return judged + [c for c in candidates if c.model not in tune]
 
 
@@ -127,9 +125,11 @@ def pick_settings(candidates: list[Candidate], tuned: bool) -> list[tuple[str, C
     """The candidate of least error, and the sparsest within one standard error if another."""
     if not tuned:
         return [(GIVEN, candidates[0])]
-    least = min(candidates, key=lambda c: (c.error, c.kept))
-    near = [c for c in candidates if c.error <= least.error + least.spread]
-    sparse = min(near, key=lambda c: (c.kept, c.error))
+    candidates = sorted(candidates, key=lambda c: c.kept)  # of equal errors the sparser is least
+    errors, kept = (np.array([getattr(c, name) for c in candidates]) for name in ("error", "kept"))
+    least = candidates[int(np.argmin(errors))]
+    near, _ = one_standard_error(errors, least.spread, kept, allow_empty=True)
+    sparse = candidates[near]
     if sparse is least:
         return [(f"{LEAST}, {SPARSE}", least)]
     return [(LEAST, least), (SPARSE, sparse)]
@@ -151,10 +151,7 @@ def repeat_runs(
         for _, c in picks
         for seed, order in zip(seeds, orders, strict=True)
     )
-    found = clock.map(tasks)
-    for one in found:
-        del one["losses"]
-    return found
+    return clock.map(tasks)
 
 
 def _rows(y, subsample, seed, classes) -> np.ndarray:

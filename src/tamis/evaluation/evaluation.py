@@ -12,6 +12,13 @@ from sklearn.base import is_classifier
 
 from tamis.base.estimators.column_names import names_of
 from tamis.base.fast_checks import by_reading, check_kind, check_sparse, dense
+from tamis.base.scores import (
+    Baseline,
+    baseline_prediction,
+    default_scoring,
+    row_losses,
+    update_baseline,
+)
 from tamis.evaluation.columns import TWIN, moments_of, substitutes, twins_of
 from tamis.selection.false_discovery.estimator import FDRSelector
 from tamis.selection.supports import kept_by
@@ -249,10 +256,15 @@ class Evidence:
         return None if self.rows is None else moments_of(self.rows)
 
     # ------------------------------------------------------------------ errors
+    @property
+    def scoring(self) -> str:
+        """Name of the scorer whose losses are told."""
+        return default_scoring(self.classes)
+
     @functools.cached_property
     def losses(self) -> Any:
         """Loss of each row: wrong or not, the share of wrong labels, or a squared difference."""
-        return None if self.y is None else _loss(self.guess, self.y, self.classes)
+        return None if self.y is None else row_losses(self.y, self.guess, self.scoring)
 
     @property
     def rests(self) -> list[np.ndarray]:
@@ -284,24 +296,16 @@ class Evidence:
         of the rows learnt from where they are known.
         """
         y = self.y if self.y_train is None else np.asarray(self.y_train)
-        if not self.classes:
-            return np.mean(y, axis=0)
-        if y.ndim > 1:
-            return (y.mean(axis=0) > 0.5).astype(y.dtype)
-        values, counts = np.unique(y, return_counts=True)
-        return values[np.argmax(counts)]
+        state: Baseline = []
+        update_baseline(state, y, None, self.classes)
+        return baseline_prediction(state, self.classes, y.ndim > 1)
 
     @functools.cached_property
     def baseline_losses(self) -> Any:
         """Losses of the baseline."""
         if self.y is None:
             return None
-        return _loss(np.broadcast_to(self.baseline, self.y.shape), self.y, self.classes)
-
-
-def _loss(guess, truth, classes: bool) -> np.ndarray:
-    given = (guess != truth).astype(float) if classes else (guess - truth.astype(float)) ** 2
-    return given.mean(axis=1) if given.ndim > 1 else given
+        return row_losses(self.y, np.broadcast_to(self.baseline, self.y.shape), self.scoring)
 
 
 def as_classes(y: np.ndarray, classes: Any) -> np.ndarray:

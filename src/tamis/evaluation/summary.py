@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tamis.base.scores import mean_with_error, paired_difference
 from tamis.evaluation.evaluation import Evidence
 
 SURE = 2.0  # standard errors by which a model must beat guessing
@@ -89,16 +90,11 @@ def evaluate(evidence: Evidence) -> Evaluation:
         gain = baseline - error
         return Evaluation(error, spread, baseline, guess, gain, spread, None, classes)
     losses, others = evidence.losses, evidence.baseline_losses
-    gains = others - losses
+    error, spread = mean_with_error(losses)
+    gain, gain_error = paired_difference(others, losses)
+    guess = _baseline_words(evidence)
     return Evaluation(
-        float(losses.mean()),
-        _wobble(losses),
-        float(others.mean()),
-        _baseline_words(evidence),
-        float(gains.mean()),
-        _wobble(gains),
-        len(losses),
-        classes,
+        error, spread, float(others.mean()), guess, gain, gain_error, len(losses), classes
     )
 
 
@@ -119,18 +115,12 @@ def _on_the_way(noted: dict, classes: bool) -> Evaluation:
     )
 
 
-def _wobble(values: np.ndarray) -> float:
-    """Standard error of a mean."""
-    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.inf
-
-
 def _baseline_words(evidence: Evidence) -> str:
     if not evidence.classes:
         return "always the mean"
     if np.ndim(evidence.baseline):
         return "always the most frequent of each label"
     value = evidence.baseline
-    value = value.item() if isinstance(value, np.generic) else value
     return f"always {int(value) if isinstance(value, float) and value.is_integer() else value!r}"
 
 

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.extmath import safe_sparse_dot
 
+from tamis.base.splits import complementary_halves
 from tamis.selection.supports import kept_by
 
 # Steps and features as they came in, and how many fits ran out of passes.
@@ -27,22 +28,6 @@ def seeded(estimator: BaseEstimator, seed: Any) -> Any:
         if name == "random_state" or name.endswith("__random_state"):
             model.set_params(**{name: int(random.integers(2**31 - 1))})
     return model
-
-
-def two_halves(n_rows: int, strata: np.ndarray | None, seed: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Two disjoint random sets of floor(n / 2) rows; with strata every class is halved."""
-    random = np.random.default_rng(seed)
-    order = random.permutation(n_rows)
-    codes = np.zeros(n_rows, np.int64) if strata is None else strata
-    order = order[np.argsort(codes[order], kind="stable")]
-    ends = np.cumsum(np.bincount(codes))
-    # One row of each class of odd size; these are paired with each other.
-    odd = ends[np.bincount(codes) % 2 == 1] - 1
-    rest = random.permutation(order[odd])
-    pairs = np.concatenate((np.delete(order, odd), rest[: len(rest) // 2 * 2])).reshape(-1, 2)
-    turned = random.random(len(pairs)) < 0.5
-    first = np.where(turned, pairs[:, 1], pairs[:, 0])
-    return np.sort(first), np.sort(pairs.sum(axis=1) - first)
 
 
 def strongest(
@@ -88,7 +73,7 @@ def follow_pair(
     seed: tuple[int, ...],
 ) -> list[Run]:
     """For both halves the (step, feature) where features came in, and how many fits ran out."""
-    halves = two_halves(X.shape[0], strata, np.random.SeedSequence(seed))
+    halves = complementary_halves(X.shape[0], strata, np.random.SeedSequence(seed))
     return [
         _follow(estimator, X[rows], y[rows], name, path, automatic, most, (*seed, k))
         for k, rows in enumerate(halves, 1)

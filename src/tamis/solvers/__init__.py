@@ -5,8 +5,8 @@
 - `online_groups/`: lazy online learning of groups of weights;
 - `path/`: batch solver of group penalties, with screening and a certified gap;
 - `svm_dual/`: the dual of support vector machines;
-- `selection.py`: the one-standard-error rule; `kernels.py`, `neighbors.py`, `standard.py`:
-  kernels, nearest rows, columns in standard units; `calibration.py`: probabilities from scores;
+- `kernels.py`, `neighbors.py`, `standard.py`: kernels, nearest rows, columns in standard units;
+  `calibration.py`: probabilities from scores;
 - `logistic.py`: logistic regressions on few columns each, by Newton's method;
 - `randomized_svd.py`: a matrix of low rank near the rows, with a bound of its error.
 """

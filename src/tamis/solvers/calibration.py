@@ -3,31 +3,11 @@ method).
 """
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
 from tamis.numerics.numba import compiled, helper
-
-# Own, since scikit-learn's fit of a sigmoid to scores is private: its CalibratedClassifierCV takes
-# whole estimators, and would learn weights of kernels and places of unlabelled rows in every fold.
-FOLDS = 5
-
-
-def held_out_scores(labels: np.ndarray, score: Callable, random_state) -> np.ndarray:
-    """Scores of every row by a machine that has not seen it: `score` takes rows to learn from and
-    rows to score, and returns scores of the latter.
-    """
-    from sklearn.model_selection import KFold, StratifiedKFold  # 50 ms that few fits need
-
-    rarest = int(np.unique(labels, return_counts=True)[1].min())
-    folds = (StratifiedKFold if rarest >= 2 else KFold)(
-        max(2, min(FOLDS, rarest)), shuffle=True, random_state=random_state
-    )
-    parts = [(test, score(train, test)) for train, test in folds.split(labels[:, None], labels)]
-    order = np.concatenate([test for test, _ in parts])
-    return np.concatenate([scores for _, scores in parts])[np.argsort(order)]
 
 
 class Line(NamedTuple):

@@ -8,9 +8,15 @@ import numpy as np
 from sklearn.base import is_regressor
 
 from tamis.base.class_messages import one_class_message, plain_value
+from tamis.base.scores import (
+    add_losses,
+    baseline_losses,
+    default_scoring,
+    row_losses,
+    update_baseline,
+)
 from tamis.data.rows import Rows
 from tamis.data.source import RowSource
-from tamis.training.guessing import charge, guess_losses, meet
 from tamis.training.record import State
 
 Validate = Literal["progressive"] | RowSource | tuple[Any, Any] | None
@@ -63,13 +69,13 @@ class Judge:
         ):
             if not getattr(model, "grow", False) and chunk.X.shape[1] != model.n_features_in_:
                 return
-            guessed = guess_losses(state.met, _dense(targets), hasattr(model, "classes_"))
-            charge(state.charged, losses(model, chunk.X, targets), guessed, chunk.weights)
+            baseline = baseline_losses(state.met, _dense(targets), hasattr(model, "classes_"))
+            add_losses(state.charged, losses(model, chunk.X, targets), baseline, chunk.weights)
 
     def after(self, model: Any, chunk: Rows, targets: Any, state: State) -> None:
-        """Take in the targets that guessing may know from now on."""
+        """Take in the targets that the baseline may know from now on."""
         if self.learns_anew(state):
-            meet(state.met, targets, chunk.weights, hasattr(model, "classes_"))
+            update_baseline(state.met, targets, chunk.weights, hasattr(model, "classes_"))
 
     def look(self, model: Any) -> dict:
         """Error on the held-out rows."""
@@ -90,21 +96,13 @@ def error_on(model: Any, rows: RowSource | tuple[Any, Any]) -> float:
 
 def losses(model: Any, X: Any, targets: Any) -> np.ndarray:
     """Loss of each row; nan for rows without a target."""
-    guess = model.predict(X)
-    truth = _dense(targets)
-    if hasattr(model, "classes_"):
-        given = (guess != truth).astype(float)
-        return given.mean(axis=1) if given.ndim > 1 else np.where(_missing(truth), np.nan, given)
-    given = (guess - truth) ** 2
-    return given.mean(axis=1) if given.ndim > 1 else given
+    return row_losses(
+        _dense(targets), model.predict(X), default_scoring(hasattr(model, "classes_"))
+    )
 
 
 def _dense(targets: Any) -> np.ndarray:
     return targets.toarray() if hasattr(targets, "toarray") else np.asarray(targets)
-
-
-def _missing(truth) -> np.ndarray:
-    return np.isnan(truth) if truth.dtype.kind == "f" else np.zeros(len(truth), bool)
 
 
 # --------------------------------------------------------------------------- refusals

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
+from tamis.base.scores import NO_SUMS, ROWS, WEIGHT
 from tamis.data.rows import Position
-from tamis.training.guessing import NOTHING, ROWS, WEIGHT
 
 FORMAT = 3
 GROWTH = 1.5  # rows between two lines of the history, as a factor
@@ -28,8 +28,8 @@ class State:
     chunks: int = 0
     position: Position | None = None  # in the present pass
     mark: int = 0  # rows at which the history is written next
-    charged: list[float] = field(default_factory=lambda: list(NOTHING))  # progressive losses
-    met: list[list] = field(default_factory=list)  # targets that guessing knows
+    charged: list[float] = field(default_factory=lambda: list(NO_SUMS))  # progressive losses
+    met: list[list] = field(default_factory=list)  # targets that the baseline knows
     history: list[dict] = field(default_factory=list)
     facts: dict = field(default_factory=dict)  # what the source had decided
 
@@ -63,10 +63,10 @@ def _is_line(value) -> bool:
 
 _TEXT = Rule("a text", lambda value: isinstance(value, str))
 _CHARGED = Rule(
-    f"{len(NOTHING)} numbers, the second and third from 0 on",
+    f"{len(NO_SUMS)} numbers, the second and third from 0 on",
     lambda value: (
         isinstance(value, list)
-        and [*map(type, value)] == [float] * len(NOTHING)
+        and [*map(type, value)] == [float] * len(NO_SUMS)
         and min(value[WEIGHT], value[ROWS]) >= 0.0
     ),
 )

@@ -11,13 +11,13 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 
 from tamis.base.class_messages import too_many_classes_message
+from tamis.base.scores import summarize_losses
 from tamis.data.rows import Misplaced, Position, ReadError, Rows, class_numbers
 from tamis.data.source import RowSource
 from tamis.system.files import StrPath
 from tamis.system.progress import Progress
 from tamis.system.threads import alone
 from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder, take_files
-from tamis.training.guessing import figures
 from tamis.training.interruption import Interruption
 from tamis.training.judge import Ends, Judge, Validate, constant
 from tamis.training.readings import MEMORY, Readings, reads_twice
@@ -343,7 +343,7 @@ class Walk:
         state = self.state
         state.mark = int(state.seen * GROWTH) + 1
         line = {"pass": state.turn + (not last), "rows": state.seen, **_glimpse(self.model)}
-        line |= figures(state.charged)
+        line |= summarize_losses(state.charged)
         if state.seen:
             line |= self.judge.look(self.model)
         if state.history and state.history[-1]["rows"] == state.seen:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from tamis import SieveClassifier, SieveRegressor
-from tamis.methods.sieve.table.folds import deal_by_content, deal_one_by_one, few_distinct
 
 pytestmark = pytest.mark.quick
 
@@ -46,26 +45,3 @@ def test_the_order_of_rows_and_the_order_of_columns_do_not_matter():
 def test_repeated_rows_of_many_kinds_share_their_fold_without_a_word():
     X = np.repeat(np.random.default_rng(3).normal(size=(40, 2)), 4, axis=0)
     SieveClassifier(random_state=0, n_paths=2, n_features_to_select=1).fit(X, X[:, 0] > 0.0)
-
-
-def test_when_rows_are_too_few():
-    words = np.sort(np.arange(100, dtype=np.uint64) % 19)
-    assert few_distinct(words, 5) == 19
-    assert few_distinct(words, 4) == 0  # four a fold are enough
-    assert few_distinct(np.unique(words), 5) == 0  # a small table whose rows all differ
-    assert few_distinct(np.zeros(100, dtype=np.uint64), 5) == 0  # nothing to learn
-    assert few_distinct(words[:0], 5) == 0
-
-
-def test_every_fold_has_its_part_of_every_kind_of_row_and_target():
-    words, targets = np.repeat(np.arange(3, dtype=np.uint64), 20), np.tile([[1.0], [-1.0]], (30, 1))
-    deals = deal_one_by_one(words, targets, 5)
-    assert deals.shape == (3, 60)
-    for folds in deals:
-        for word in range(3):
-            for target in (1.0, -1.0):
-                mine = folds[(words == word) & (targets[:, 0] == target)]
-                assert np.array_equal(np.bincount(mine, minlength=5), [2] * 5)
-    assert not np.array_equal(deals[0], deals[1])
-    together = deal_by_content(words << np.uint64(60), targets, 5)
-    assert all(len(np.unique(folds[words == 1])) == 1 for folds in together)

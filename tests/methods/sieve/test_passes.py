@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 from methods.sieve import plain_pass
 
+from tamis.base.splits import hash_folds
 from tamis.base.validation import _from_csr
 from tamis.methods.sieve.loop import PassOrder, PassRows, StepSettings, deal, walk_many, walk_one
 from tamis.methods.sieve.paths import Candidate, PathGroup, Task, descend, in_turn
 from tamis.methods.sieve.table.columns import settled_order, tabulate
-from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import NOTHING
 from tamis.numerics.hashing import GOLDEN, mix64, row_hashes
 from tamis.terms import Hinge, Logistic, Squared
@@ -178,7 +178,7 @@ def test_folds_and_order_follow_the_rows():
     order = np.random.default_rng(0).permutation(60)
     a, b = row_hashes(_from_csr(X)), row_hashes(_from_csr(X[order]))
     assert np.array_equal(a[order], b)
-    assert np.array_equal(fold_of(a, 5)[order], fold_of(b, 5))
+    assert np.array_equal(hash_folds(a, 5)[order], hash_folds(b, 5))
     assert np.array_equal(row_hashes(_from_csr(X.astype(np.float32))), a)
     for k in range(3):
         first, second = table_of(X)[0][k], table_of(X[order], SIGNS[order])[0][k]
@@ -190,7 +190,7 @@ def test_equal_rows_share_a_fold_and_explicit_zeros_do_not_count():
     words = row_hashes(_from_csr(sp.csr_array(twice)))
     assert np.array_equal(words[:60], words[60:])
     assert len(np.unique(words)) > 50
-    folds = fold_of(row_hashes(_from_csr(plain_pass.text(2000, 50)[0])), 5)
+    folds = hash_folds(row_hashes(_from_csr(plain_pass.text(2000, 50)[0])), 5)
     assert np.bincount(folds, minlength=5).min() > 200
 
 

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from tamis.base.estimators.linear import LinearStream
 from tamis.base.estimators.passes import Patience
 from tamis.base.parameters import BOOL, COUNT, FRACTION, NUMBER, estimator, parameter
+from tamis.base.splits import hold_out
 from tamis.base.validation import warn_user
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
@@ -188,13 +189,10 @@ class HeldOut(Stream):
     def _hold_out(self, rows, coded, weights, seed):
         if not self.early_stopping:
             return None, weights
-        from sklearn.model_selection import train_test_split  # 50 ms that few fits need
-
-        everything = np.arange(rows.n_rows)
-        present = everything if not len(weights) else everything[weights > 0]
+        present = np.flatnonzero(weights) if len(weights) else np.arange(rows.n_rows)
         strata = self._targets.strata(coded.columns[present])
-        _, held = train_test_split(
-            present, test_size=self.validation_fraction, random_state=seed % 2**32, stratify=strata
+        _, held = hold_out(
+            present, self.validation_fraction, strata=strata, random_state=seed % 2**32
         )
         held.sort()
         weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()

@@ -7,20 +7,20 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
 
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import take
 from tamis.base.estimators.group_batch import smooth_loss_parameter
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
+from tamis.base.scores import one_standard_error_of_folds
+from tamis.base.splits import make_folds
 from tamis.base.validation import warn_user
 from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights
 from tamis.methods.group_lasso.estimator import GroupedColumns
 from tamis.solvers.path.path import shown_path, solve_path, take_alphas
 from tamis.solvers.path.problem import Problem
 from tamis.solvers.path.solver import largest_alpha
-from tamis.solvers.selection import one_standard_error
 from tamis.system.schema import array, figure, number, record
 
 
@@ -113,11 +113,15 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
         alphas = take_alphas(self.alphas, problem, penalty)
         largest = largest_alpha(problem, penalty)
         given = (penalty, alphas, self.tol, self.max_iter, largest)
-        folds = self._folds(targets.strata(taken.columns), taken.kept)
-        jobs = (delayed(held_out_losses)(problem, *fold, *given) for fold in folds)
+        folds = make_folds(
+            self.cv, taken.given, targets.strata(taken.columns),
+            stratify=is_classifier(self), rows=taken.kept,
+        )  # fmt: skip
+        sides = [[np.flatnonzero(np.isin(taken.kept, side)) for side in fold] for fold in folds]
+        jobs = (delayed(held_out_losses)(problem, *fold, *given) for fold in sides)
         losses, gaps = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(jobs), strict=True))
         losses = losses.T
-        best, limit = one_standard_error(losses, float(self.se))
+        best, limit = one_standard_error_of_folds(losses, se=float(self.se))
         outcomes = solve_path(problem, *given)
         results = {
             "alpha": alphas,
@@ -152,13 +156,6 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
                 "Raise max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
             )
-
-    def _folds(self, strata, rows) -> list:
-        """Folds of the rows that have a weight; pairs of index arrays are about all rows."""
-        if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
-            splitter = check_cv(self.cv, strata, classifier=is_classifier(self))
-            return list(splitter.split(np.zeros((len(rows), 1)), strata))
-        return [tuple(np.flatnonzero(np.isin(rows, part)) for part in fold) for fold in self.cv]
 
 
 def held_out_losses(problem: Problem, train, test, *given) -> tuple[list, list]:

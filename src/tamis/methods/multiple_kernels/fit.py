@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.base.splits import calibration_scores
 from tamis.base.validation import warn_user
 from tamis.methods.multiple_kernels.choice import name_of
 from tamis.methods.multiple_kernels.level.method import Weighing
 from tamis.methods.multiple_kernels.machines import Entries, Machines, learn_weights
 from tamis.methods.multiple_kernels.matrices.store import KernelStore
 from tamis.methods.multiple_kernels.rows import KernelRows
-from tamis.solvers.calibration import fit_sigmoid, held_out_scores
+from tamis.solvers.calibration import fit_sigmoid
 from tamis.solvers.svm_dual.dual import solve_svm
 
 
@@ -137,6 +138,6 @@ def calibrate(
                     gaps.append(found.gap)
                 return kernel[np.ix_(test, train)] @ found.beta + found.intercept
 
-            scores = held_out_scores(problem.signs, score, seed)
+            scores = calibration_scores(problem.signs, score, seed)
             lines.append(fit_sigmoid(scores, problem.signs > 0, weights)[:2])
     return np.array(lines), gaps

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tamis.base.scores import mean_with_error, paired_difference
 from tamis.methods.sieve.loop import fill_losses, fill_slopes
 from tamis.solvers.calibration import fit_sigmoid, sigmoid
 
@@ -179,9 +180,10 @@ def _number_rows(right: np.ndarray, held: Held) -> Rows:
 def error_of(rows: Rows, prior: np.ndarray, held: Held) -> Error:
     """Means and standard errors; `prior` is the surprise of every row by the prior alone."""
     mass = held.mass
-    soft, (_, spread) = float(np.average(rows.soft, weights=mass)), _mean(rows.off, mass)
-    plain, plain_spread = _mean(rows.plain, mass)
-    gain, doubt = _mean(prior - rows.surprise, mass)
+    soft = float(np.average(rows.soft, weights=mass))
+    _, spread = mean_with_error(rows.off, mass, ddof=0)
+    plain, plain_spread = mean_with_error(rows.plain, mass, ddof=0)
+    gain, doubt = paired_difference(prior, rows.surprise, mass, ddof=0)
     few = slice(0, ROWS)
     return Error(
         soft,
@@ -196,7 +198,7 @@ def error_of(rows: Rows, prior: np.ndarray, held: Held) -> Error:
 
 def beats(one: np.ndarray, other: np.ndarray, mass: np.ndarray, by: float) -> bool:
     """Whether the first errors are lower than the second row by row, by so many standard errors."""
-    mean, doubt = _mean(other - one, mass)
+    mean, doubt = paired_difference(other, one, mass, ddof=0)
     return mean > by * doubt
 
 
@@ -223,10 +225,3 @@ def baseline_rows(held: Held, folds: np.ndarray) -> np.ndarray:
             near = lead - share <= 2.0 * doubt * (share < lead)
             row[inside] = 1.0 - near[codes[inside]] / near.sum()
     return errors.mean(axis=0)
-
-
-def _mean(values: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
-    """Weighted mean and its standard error."""
-    mean = float(np.average(values, weights=mass))
-    share = mass / mass.sum()
-    return mean, float(np.sqrt((share * (values - mean) ** 2).sum() * (share**2).sum()))

@@ -12,15 +12,14 @@ from tamis.base.feature_groups import take_columns, take_groups
 from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import is_auto
 from tamis.methods.sieve.paths import Candidate, Task
-from tamis.methods.sieve.table.columns import Table
+from tamis.methods.sieve.table.columns import SPLITS, Table
 from tamis.system.schema import array, flag, size
 from tamis.system.threads import count_threads
 
 # Mean density of the columns above which the aggressive base is gentler and makes three passes.
 DENSE = 0.15
 RARE_CLASS_SHARE = 0.2  # share of the rarer class, or
-FEW_ROWS = 250  # number of rows, below which rows are dealt out to folds
-SPLITS = 3  # times, since the size hangs on few rows
+FEW_ROWS = 250  # number of rows, below which rows are dealt out to folds several times
 
 
 class FeatureGroups:

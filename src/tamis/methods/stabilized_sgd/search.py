@@ -7,15 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import check_cv
 
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.fast_checks import dense
 from tamis.base.parameters import ARRAY, NUMBER, TermLike, estimator, loss_parameter, parameter
+from tamis.base.scores import default_scoring, one_standard_error_of_folds, row_losses
+from tamis.base.splits import make_folds
 from tamis.base.validation import take_matrix, take_weights
 from tamis.methods.stabilized_sgd.stream import Setting, Stabilized
-from tamis.solvers.selection import one_standard_error
 from tamis.system.schema import count, early, number, one_of, plain, record
 
 # A logistic path truncates like a hinge path, hence sparsely, only where its steps are very long;
@@ -114,11 +114,8 @@ class StabilizedSearch(Stabilized):
         candidate = clone(self).set_params(n_jobs=1, random_state=self._seed(), verbose=False)
         grids = (self.eta_factors, self.burn_ins, self.rejections, self.purges)
         settings = [dict(zip(_TUNED, values, strict=True)) for values in product(*grids)]
-        folds = [
-            (train, test)
-            for train, test in check_cv(self.cv, y, classifier=is_classifier(self)).split(X, y)
-            if weights is None or weights[test].any()
-        ]
+        present = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        folds = make_folds(self.cv, len(y), y[present], stratify=is_classifier(self), rows=present)
         tasks = (
             delayed(_judge)(candidate, setting, X, y, weights, *fold)
             for setting in settings
@@ -133,7 +130,7 @@ class StabilizedSearch(Stabilized):
                 "steps are too long for this data. "
                 "Use smaller eta_factors, or scale the columns and the row weights."
             )
-        self.best_index_, limit = one_standard_error(losses, self.se, kept)
+        self.best_index_, limit = one_standard_error_of_folds(losses, kept, self.se)
         self.best_params_ = settings[self.best_index_]
         self.cv_results_ = {
             "params": settings,
@@ -155,10 +152,8 @@ def _judge(candidate: StabilizedSearch, setting: dict, X, y, weights, train, tes
         except FloatingPointError:
             # Steps too long for this data: the worst of all settings, not the end of the search.
             return np.inf, X.shape[1]
-    predicted = model.predict(X[test])
-    wrong = predicted != y[test] if is_classifier(model) else (predicted - y[test]) ** 2
-    wrong = wrong.reshape(len(test), -1).mean(axis=1)
-    loss = float(np.average(wrong, weights=None if weights is None else weights[test]))
+    losses = row_losses(y[test], model.predict(X[test]), default_scoring(is_classifier(model)))
+    loss = float(np.average(losses, weights=None if weights is None else weights[test]))
     return loss, len(model.support_)
 
 

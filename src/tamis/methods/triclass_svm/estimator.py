@@ -16,12 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.estimators.calibrated import CalibratedClassifier
 from tamis.base.estimators.explaining import Weights
 from tamis.base.parameters import ABOVE, COUNT, NUMBER, estimator, one_of, parameter
+from tamis.base.splits import calibration_scores
 from tamis.base.validation import take_blocks, warn_user
 from tamis.methods.triclass_svm.labels import FewLabels
 from tamis.methods.triclass_svm.solver import KernelRows, Solved, SparseRows, descend
 from tamis.methods.triclass_svm.tasks import Task
 from tamis.numerics.csr import Csr, trusted
-from tamis.solvers.calibration import fit_sigmoid, held_out_scores
+from tamis.solvers.calibration import fit_sigmoid
 from tamis.solvers.kernels import KERNELS, kernel_matrix
 from tamis.system.schema import array, by, count, figure, indices, number, records, rows
 from tamis.system.schema import one_of as any_of
@@ -170,7 +171,7 @@ class KernelMachines(CalibratedClassifier):
             scores = np.column_stack([machine.scores[known[test]] for machine in machines])
             return self._gathered(scores, many)
 
-        return held_out_scores(labels.codes[known], score, seed), len(stopped)
+        return calibration_scores(labels.codes[known], score, seed), len(stopped)
 
     def _sigmoids(self, rows, tasks: list[Task], start, labels: FewLabels, shares):
         """Sigmoids on held-out scores of labelled rows of these weights, one an output."""

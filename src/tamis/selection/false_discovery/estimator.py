@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.estimator import take
 from tamis.base.parameters import estimator, one_of, parameter
+from tamis.base.splits import split_halves
 from tamis.base.targets import ClassTargets, NumberTargets
 from tamis.base.validation import warn_user
 from tamis.data.source import RowSource
@@ -19,13 +20,7 @@ from tamis.numerics.hashing import GOLDEN, count_duplicates, row_hashes
 from tamis.numerics.targets import EncodedTargets
 from tamis.selection.agreement import selection_kappa
 from tamis.selection.false_discovery.claims import Claiming, outcomes_of
-from tamis.selection.false_discovery.fit import (
-    Rules,
-    Selection,
-    judge,
-    prepared,
-    split_halves,
-)
+from tamis.selection.false_discovery.fit import Rules, Selection, judge, prepared
 from tamis.selection.false_discovery.inputs import Given
 from tamis.selection.false_discovery.multiple_testing import stacked
 from tamis.selection.false_discovery.screening.by_pass import screen_pass

@@ -6,7 +6,6 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import Parallel, delayed
 
-from tamis.numerics.hashing import GOLDEN
 from tamis.selection.false_discovery.conditional_test import (
     Block,
     Found,
@@ -211,11 +210,6 @@ def effects_of(
             if half.total > 0.0:
                 halves[:, int(side)] = run(half, tests, rules, starts).scores
     return {"test": told, "estimate": fits.effects, "error": fits.errors, "halves": halves}
-
-
-def split_halves(hashes: np.ndarray) -> np.ndarray:
-    """A half for each row, by its content: copies of a row are in one half."""
-    return (hashes * GOLDEN) >> np.uint64(63) == 1
 
 
 def _halved(sheet: Sheet, sides: np.ndarray, side: bool) -> Sheet:

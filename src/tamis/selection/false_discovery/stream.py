@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.splits import split_halves
 from tamis.numerics.hashing import row_hashes
 from tamis.numerics.moments import add_raw_moments
 from tamis.selection.false_discovery.conditional_test import Block, Sheet
@@ -23,7 +24,6 @@ from tamis.selection.false_discovery.fit import (
     judge,
     near_count,
     plan,
-    split_halves,
 )
 from tamis.selection.false_discovery.screening.by_pass import OnePass
 from tamis.selection.false_discovery.screening.by_path import Screened, noise_slope

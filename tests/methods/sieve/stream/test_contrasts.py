@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tamis.base.splits import hash_folds
 from tamis.base.validation import _from_csr
 from tamis.data.rows import Labels, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.first import FirstReading
 from tamis.methods.sieve.stream.targets import MOST_MARKS, Meeting
-from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.hashing import row_hashes
 
 pytestmark = pytest.mark.quick
@@ -57,7 +57,7 @@ def test_deviations_are_correlations(name, weights):
 
 @pytest.mark.parametrize("fold", range(5))
 def test_a_fold_has_no_say_where_it_is_left_out(fold):
-    inside = fold_of(row_hashes(_from_csr(X)), 5) == fold
+    inside = hash_folds(row_hashes(_from_csr(X)), 5) == fold
     turned = np.where(inside, np.where(TWO == "no", "yes", "no"), TWO)
     a, b = gathered(TWO).contrasts, gathered(turned).contrasts
     assert np.array_equal(a.strengths(P, fold), b.strengths(P, fold))

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.splits import hash_folds
 from tamis.base.validation import _from_csr, take_weights
 from tamis.data.rows import ReadError, Rows
 from tamis.methods.sieve.stream.contrasts import Contrasts
 from tamis.methods.sieve.stream.sample import Keyed, keys_of, smallest
 from tamis.methods.sieve.stream.targets import Meeting
-from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import row_hashes
 
@@ -61,7 +61,7 @@ class FirstReading:
         if self.contrasts is None:
             self.contrasts = Contrasts(self.folds, met.marked.numbers.shape[1])
         hashes = row_hashes(X)
-        self.contrasts.add(X, weights, fold_of(hashes, self.folds), met.marked)
+        self.contrasts.add(X, weights, hash_folds(hashes, self.folds), met.marked)
         if self.meeting.task == "regress":
             self.contrasts.drop_marks()
         self.n_columns = max(self.n_columns, X.n_features)

@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 
 from tamis.base.estimators.estimator import Left
+from tamis.base.splits import hash_folds
 from tamis.base.validation import warn_user
 from tamis.methods.sieve.settings import feature_groups_of
 from tamis.methods.sieve.stream.first import FirstReading, needed
 from tamis.methods.sieve.stream.second import Kept, Superset
-from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.hashing import row_hashes
 
 SAMPLE = 2_500  # most rows of the sample, which is there to find columns, not weights
@@ -120,7 +120,7 @@ def sample_support(model, first: FirstReading, without: int | None = None) -> np
     """
     rows, _, targets, weights = first.settle()
     if without is not None:
-        at = np.flatnonzero(fold_of(row_hashes(rows), first.folds) != without)
+        at = np.flatnonzero(hash_folds(row_hashes(rows), first.folds) != without)
         rows, targets, weights = rows[at], targets[at], weights[at]
     try:
         with warnings.catch_warnings():

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from tamis.base.splits import hash_folds
 from tamis.base.validation import _from_csr
 from tamis.methods.sieve.fit import fit_in_memory
 from tamis.methods.sieve.paths import InitialState, Task
@@ -23,7 +24,6 @@ from tamis.methods.sieve.table.columns import (
     marked,
     sample_of,
 )
-from tamis.methods.sieve.table.folds import fold_of
 from tamis.numerics.csr import Csr
 from tamis.numerics.hashing import row_hashes
 from tamis.system.schema import (
@@ -140,7 +140,7 @@ class SieveStream:
     def learn(self, rows: Csr, targets, weights, task: Task, strength) -> "SieveStream":
         """Walk the rows in their order, then offer them to the sample; the stream from then on."""
         hashes = row_hashes(rows)
-        folds = fold_of(hashes, self.folds)
+        folds = hash_folds(hashes, self.folds)
         both = [bases_of(task.loss, strength, full) for full in (False, True)]
         bases = [[(base.step, base.strength, base.follows) for base in bases] for bases in both]
         stream_rows(

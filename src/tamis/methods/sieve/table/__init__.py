@@ -1,6 +1,5 @@
 """Rows as the sieve reads them.
 
 - `columns`: columns and targets in standard units, an order by content
-- `folds`: folds by content, or by turns
 - `loop`: the passes over rows as given that this takes
 """

@@ -6,7 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tamis.methods.sieve.table.folds import deal_by_content, deal_one_by_one, few_distinct, fold_of
+from tamis.base.splits import (
+    few_distinct,
+    hash_folds,
+    repeated_hash_folds,
+    repeated_stratified_folds,
+)
 from tamis.methods.sieve.table.loop import (
     hash_standard,
     spread_columns,
@@ -19,6 +24,8 @@ from tamis.numerics.hashing import row_hashes
 from tamis.numerics.moments import add_raw_moments
 
 FEW = 10  # rows with an entry, below which a column of a regression is left out
+
+SPLITS = 3  # ways in which rows are dealt out to folds
 
 
 class Table(NamedTuple):
@@ -174,10 +181,13 @@ def arranged(
         table = marked(table, groups, measured.columns.kept)
     given, words = (table, measured.columns, units), hashes[order]
     if dealt is not None:
-        return Sample(*given, fold_of(dealt[order], options.folds)[None]), order, words
+        return Sample(*given, hash_folds(dealt[order], options.folds)[None]), order, words
     too_few = few_distinct(words, options.folds)
-    deal = deal_one_by_one if too_few else deal_by_content
-    return Sample(*given, deal(words, targets[order], options.folds), None, too_few), order, words
+    if too_few:
+        folds = repeated_stratified_folds(words, targets[order], options.folds, SPLITS)
+    else:
+        folds = repeated_hash_folds(words, options.folds, SPLITS)
+    return Sample(*given, folds, None, too_few), order, words
 
 
 # --------------------------------------------------------------------------- order and folds

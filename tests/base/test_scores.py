@@ -1,12 +1,14 @@
 """Losses of rows, their standard errors, the one-standard-error rule, the baseline."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.metrics import get_scorer, hamming_loss
+from sklearn.metrics import accuracy_score, get_scorer, hamming_loss, r2_score
 
 from tamis.base.scores import (
     NO_SUMS,
@@ -22,6 +24,7 @@ from tamis.base.scores import (
     summarize_losses,
     update_baseline,
 )
+from tamis.base.targets import ClassTargets, NumberTargets
 
 pytestmark = pytest.mark.quick
 
@@ -81,6 +84,21 @@ def test_missing_targets_have_no_loss_and_other_scorers_no_rows():
 def test_whole_numbers_do_not_overflow():
     y, predicted = np.array([200], np.uint8), np.array([1], np.uint8)
     assert row_losses(y, predicted, "neg_mean_squared_error").tolist() == [199.0**2]
+
+
+@pytest.mark.parametrize("weights", [np.ones(N), WEIGHTS], ids=["plain", "weighted"])
+def test_scores_of_held_out_rows_are_those_of_scikit_learn(weights):
+    """Accuracy and R2 of encoded targets, as early stopping looks at them after every pass."""
+    for y in (CLASSES, CLASSES == "fig"):
+        scores = RNG.normal(size=(N, 3 if y is CLASSES else 1))
+        targets, coded = ClassTargets.of(y, N, SimpleNamespace())
+        expected = accuracy_score(y, targets.predict(scores), sample_weight=weights)
+        assert targets.score(scores, coded.columns, weights) == pytest.approx(expected)
+    y = np.c_[NUMBERS, 3.0 * NUMBERS**2]
+    scores = y + RNG.normal(size=(N, 2))
+    targets, coded = NumberTargets.of(y, N, SimpleNamespace())
+    expected = r2_score(y, scores, sample_weight=weights, multioutput="variance_weighted")
+    assert targets.score(scores, coded.columns, weights) == pytest.approx(expected)
 
 
 # --------------------------------------------------------------------------- standard errors
@@ -179,13 +197,15 @@ def test_the_baseline_is_that_of_scikit_learn(weights, parts):
 
 
 def test_of_classes_equally_frequent_the_lowest_is_predicted():
+    state = known(np.repeat(["apple", "pear"], [5, 3]), True, parts=2)  # the last say pear
+    assert baseline_prediction(state, True, False) == "apple"
     state = known(np.array(["pear", "apple"]), True)
     assert baseline_losses(state, np.array(["apple", "pear"]), True).tolist() == [0.0, 1.0]
     assert np.isnan(baseline_losses([], np.ones(2), True)).all()
 
 
 def test_labels_are_predicted_one_by_one():
-    labels = (RNG.random((N, 3)) < [0.2, 0.5, 0.9]).astype(int)
+    labels = (RNG.random((N, 3)) < [0.1, 0.4, 0.9]).astype(int)
     state = known(sp.csr_array(labels), True, parts=3)
     wrong = (labels != (labels.mean(axis=0) > 0.5)).mean(axis=1)
     assert np.array_equal(baseline_losses(state, labels, True), wrong)

@@ -74,6 +74,7 @@ def test_no_group_is_on_both_sides(stratify, shuffle):
         train, test = hold_out(np.arange(N), 0.3, groups=GROUPS, random_state=seed)
         assert not set(GROUPS[train]) & set(GROUPS[test])
         assert len(train) + len(test) == N
+        assert abs(len(np.unique(GROUPS[test])) - 0.3 * 18) < 1.0
 
 
 def test_no_row_is_tested_by_later_ones():
@@ -198,6 +199,7 @@ def test_when_rows_are_too_few():
     assert few_distinct(np.unique(hashes), 5) == 0  # a small table whose rows all differ
     assert few_distinct(np.zeros(100, dtype=np.uint64), 5) == 0  # nothing to learn
     assert few_distinct(hashes[:0], 5) == 0
+    assert few_distinct(np.sort(np.arange(20, dtype=np.uint64) % 15), 5) == 0  # most are no copies
 
 
 def test_every_fold_has_its_part_of_every_kind_of_row_and_target():

@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import ParameterGrid, train_test_split
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils import check_random_state, indexable
 
 from tamis.base.fast_checks import check_array, check_classes, with_gaps
+from tamis.base.splits import hold_out
 from tamis.base.validation import check_sizes
 from tamis.evaluation.checks import refuse_unknown
 from tamis.evaluation.comparison import Record, plain
@@ -248,8 +249,9 @@ def _split(X, y, X_test, y_test, test_size, classes, base) -> Sides:
         check_classes(y)
     if X_test is None:
         strata = y if classes else None
-        parts = train_test_split(X, y, test_size=test_size, random_state=base, stratify=strata)
-        return Sides(parts[0], parts[2], parts[1], parts[3])
+        rows = np.arange(len(y))
+        train, test = hold_out(rows, test_size, strata=strata, random_state=base)
+        return Sides(X[train], y[train], X[test], y[test])
     X_test, y_test = check_array(X_test, input_name="X_test", **take), np.asarray(with_gaps(y_test))
     indexable(X_test, y_test)
     if X_test.shape[1] != X.shape[1]:

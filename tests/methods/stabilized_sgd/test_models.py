@@ -161,6 +161,19 @@ def test_tuning_does_not_depend_on_jobs_and_survives_saving(tmp_path):
     assert not hasattr(model, "partial_fit")
 
 
+@pytest.mark.parametrize("numbers", [False, True], ids=["classes", "numbers"])
+def test_tuning_takes_rows_of_weight_0_for_nothing(numbers):
+    cls = StabilizedSGDRegressorCV if numbers else StabilizedSGDClassifierCV
+    y, weights = tiny.numbers(X) if numbers else THREE, tiny.weights(90)
+    some = weights > 0.0
+    model = quiet(cls(**GRIDS, **SMALL).fit, X, y, sample_weight=weights)
+    other = quiet(cls(**GRIDS, **SMALL).fit, X[some], y[some], sample_weight=weights[some])
+    losses = [one.cv_results_["split_test_loss"] for one in (model, other)]
+    assert not some.all()
+    assert np.array_equal(*losses)
+    assert np.array_equal(model.coef_, other.coef_)
+
+
 def test_tuning_a_regressor():
     model = quiet(StabilizedSGDRegressorCV(**GRIDS, **SMALL).fit, X, tiny.numbers(X))
     assert model.score(X, tiny.numbers(X)) > 0.5

@@ -24,7 +24,6 @@ from tamis.numerics.hashing import row_hashes
 from tamis.numerics.moments import add_raw_moments
 
 FEW = 10  # rows with an entry, below which a column of a regression is left out
-
 SPLITS = 3  # ways in which rows are dealt out to folds
 
 

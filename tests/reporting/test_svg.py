@@ -162,6 +162,7 @@ def test_words_are_cut_where_they_do_not_fit():
     assert cut_to("short", 100) == "short"
     assert cut_to("M" * 40, 60) == "MMMM…"
     assert room(cut_to("日本語" * 9, 50)) <= 50
+    assert cut_to("x" * 1_000_000, 60) == cut_to("x" * 40, 60)  # in a moment
 
 
 def test_numbers_beside_an_axis_have_room():

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from tamis.base.estimators.stream import Growing
 from tamis.base.model_parts import AUTO_ALPHA, loss_of
 from tamis.base.parameters import ABOVE, AUTO, NUMBER, Auto, estimator, is_auto, parameter
+from tamis.solvers.first_order.state import check_state_memory
 from tamis.solvers.online_groups.state import GroupEngine
 from tamis.solvers.path.loop import Blocks
 from tamis.system.schema import part
@@ -117,6 +118,8 @@ class OnlineBlocks(Growing):
 
     # ------------------------------------------------------------------ engines
     def _begun(self, options: Options, targets, n_features: int) -> GroupEngine:
+        # Groups of single columns are made for every column: first see that there is room for them.
+        check_state_memory(options.terms[2].columns(), n_features, targets.outputs)
         blocks = self._blocks(n_features)
         engine = GroupEngine(options.terms, options.flags, n_features, targets.outputs, blocks)
         engine.softmax = excludes(targets)

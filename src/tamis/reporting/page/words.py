@@ -6,6 +6,7 @@ import html
 import math
 import re
 import unicodedata
+from itertools import accumulate, takewhile
 
 NOTHING = "–"
 _CONTROLS = (
@@ -46,11 +47,13 @@ def name_span(text, limit: int = 160) -> str:
 # --------------------------------------------------------------------------- room in a chart
 def room(text: str) -> float:
     """Pixels that words take at most in a chart, whatever font a browser has for them."""
-    return sum(_WIDTHS.get(letter) or _wide(letter) for letter in text)
+    return sum(map(_width, text))
 
 
-def _wide(letter: str) -> float:
-    """Pixels of a letter that is not listed."""
+def _width(letter: str) -> float:
+    """Pixels of a letter."""
+    if letter in _WIDTHS:
+        return _WIDTHS[letter]
     if unicodedata.combining(letter):
         return 0.0
     if unicodedata.east_asian_width(letter) in "WF" or not letter.isprintable():
@@ -62,9 +65,9 @@ def cut_to(text: str, pixels: float) -> str:
     """The first letters of words that are too long for a place, and a mark that they go on."""
     if room(text) <= pixels:
         return text
-    while text and room(text) + room("…") > pixels:
-        text = text[:-1]
-    return f"{text}…"
+    left = pixels - room("…")
+    fitting = takewhile(lambda total: total <= left, accumulate(map(_width, text)))
+    return f"{text[: sum(1 for _ in fitting)]}…"
 
 
 # --------------------------------------------------------------------------- numbers

@@ -356,13 +356,18 @@ def mixed_costs(one: np.ndarray, other: np.ndarray, share: float) -> np.ndarray:
     return np.array([found, np.ones(len(found))])
 
 
-def _empty(columns: int, features: int, outputs: int) -> np.ndarray:
-    """Zero state, (columns, features * outputs), laid out as `Engine` says."""
+def check_state_memory(columns: int, features: int, outputs: int) -> None:
+    """Refuse a state that would take too much memory, before anything of its size is made."""
     check_memory(
         f"the weights of {features:,} columns and {outputs:,} outputs",
         8 * columns * features * outputs,
         "Hash the columns into fewer, or learn fewer classes or targets at a time.",
     )
+
+
+def _empty(columns: int, features: int, outputs: int) -> np.ndarray:
+    """Zero state, (columns, features * outputs), laid out as `Engine` says."""
+    check_state_memory(columns, features, outputs)
     if outputs == 1:
         return np.zeros((features, columns)).T
     return np.zeros((columns, features * outputs))

@@ -2,6 +2,7 @@
 every public name.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 import check_pages
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.filterwarnings("ignore:.*the chains do not agree yet")
@@ -33,8 +36,16 @@ def test_reference():
     assert check_pages.unlisted() == []
 
 
+def test_files_that_contributing_names_for_tasks_are_there():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    table = page.split("<!-- tasks -->")[1].split("<!-- end of tasks -->")[0]
+    files = re.findall(r"`([^`]+/[^`]+)`", table)
+    assert files
+    assert not [file for file in files if not (ROOT / file).exists()]
+
+
 def test_machines_are_told_of_every_page_of_the_guide():
-    docs = Path(__file__).parents[2] / "docs"
+    docs = ROOT / "docs"
     listed = (docs / "guide.md").read_text().split(":hidden:")[1].split(":::")[0].split()
     told = (docs / "llms.txt").read_text()
     assert [page for page in listed if f"({page}.html)" not in told] == []

@@ -66,9 +66,6 @@ def test_models_describe_attributes_and_show_an_example(name):
     example = "\n".join(doc["Examples"])
     assert f"from tamis import {name}" in example
     assert ">>> " in example
-    assert doc["References"], "no reference"
-    assert doc["See Also"], "nothing to see also"
-    assert name not in ONLINE or ":math:" in inspect.getdoc(MODELS[name]), "no objective"
 
 
 @pytest.mark.parametrize("name", ONLINE)
@@ -116,9 +113,9 @@ def test_functions_describe_their_parameters_and_show_an_example(name):
 @pytest.mark.parametrize(
     "name", [name for name in terms.__all__ if isinstance(getattr(terms, name), type)]
 )
-def test_terms_say_what_they_are(name):
-    assert inspect.getdoc(getattr(terms, name)).split("\n")[0].strip()
-    assert not inspect.getdoc(getattr(terms, name)).startswith(f"{name}(")
+def test_terms_are_documented(name):
+    """By words of their own: a NamedTuple without a docstring gets its signature."""
+    assert not (inspect.getdoc(getattr(terms, name)) or f"{name}(").startswith(f"{name}(")
 
 
 def test_methods_of_terms_are_documented():

@@ -68,9 +68,7 @@ def test_a_model_that_keeps_features_is_quiet(cls):
 
 @pytest.mark.parametrize("cls", STREAMS)
 def test_a_fit_cut_short_warns_once_with_figures_and_advice(cls):
-    with pytest.warns(
-        ConvergenceWarning, match=r"used all 2 passes while its loss still changed by .* max_iter"
-    ) as said:
+    with pytest.warns(ConvergenceWarning, match=r"all 2 passes .* max_iter") as said:
         model = cls(max_iter=2, tol=1e-12, random_state=0).fit(X, targets(cls()))
     assert len([w for w in said if issubclass(w.category, ConvergenceWarning)]) == 1
     assert model.n_iter_ == 2
@@ -163,9 +161,7 @@ def test_warm_start_takes_todays_parameters_and_refuses_another_state(interprete
     before = np.abs(model.coef_).sum()
     quiet(model.set_params(alpha=10.0).fit, X, Y)
     assert np.abs(model.coef_).sum() < before
-    with pytest.raises(
-        ValueError, match="changed since the model was fitted; call fit with warm_start=False"
-    ):
+    with pytest.raises(ValueError, match="warm_start=False"):
         model.set_params(average=True).fit(X, Y)
     with pytest.raises(ValueError, match=r"y holds \[2\], not among classes_"):
         model.set_params(average=False).fit(X, Y + 1)

@@ -22,10 +22,7 @@ from tamis import FOBOSClassifier, SieveClassifier, save, train
 from tamis.base.estimators.estimator import TRAINING, Estimator
 from tamis.system.threads import _turns
 
-SENTENCE = (
-    "another thread is training or saving this same {}, and two at once would spoil it. "
-    "Give each thread a model of its own"
-)
+SENTENCE = "another thread is training or saving this same {}"
 Y = targets(FOBOSClassifier())[: len(FEW)]
 
 

@@ -87,7 +87,7 @@ def test_other_files(content, tmp_path):
     (tmp_path / "other").write_bytes(content)
     with pytest.raises(
         ModelFileError,
-        match=r"other: not a model file of tamis .* Pass a file written by tamis.save",
+        match=r"other: not a model file",
     ):
         load(tmp_path / "other")
 
@@ -129,7 +129,7 @@ def test_unknown_parameter(path, forge):
     forge.sign(path, header, blocks)
     with pytest.raises(
         ModelFileError,
-        match=r"Toy has no parameter 'beta' in this tamis \(the file is of tamis 1.2.3\)",
+        match=r"Toy has no parameter 'beta' .*1\.2\.3",
     ):
         load(path)
 
@@ -138,9 +138,7 @@ def test_lacking_parameter(demanding, tmp_path, forge):
     save(demanding(1.0), tmp_path / "m")
     header, blocks = forge.parts(tmp_path / "m")
     forge.sign(tmp_path / "m", header | {"parameters": {}}, blocks)
-    with pytest.raises(
-        ModelFileError, match="Demanding needs the parameter 'needed', which the file lacks"
-    ):
+    with pytest.raises(ModelFileError, match="Demanding needs the parameter 'needed'"):
         load(tmp_path / "m")
 
 

@@ -90,7 +90,7 @@ def test_a_folder_with_anything_else_is_refused(rows, tmp_path, name):
     (folder / name).write_text("precious")
     with pytest.raises(
         CheckpointError,
-        match="Checkpoints need a folder of their own: name one that is empty or new",
+        match="a folder of their own",
     ):
         train(FTRLClassifier(), rows(), checkpoint=folder)
     assert contents(folder) == {name: b"precious"}

@@ -8,9 +8,10 @@ PEER_TESTS := tests/against/test_vowpal.py tests/methods/group_lasso/test_cones.
 .PHONY: demo test tests peers test-peers test-matrix lint docs bench dist clean
 
 # One stamp an extra: the virtual environment is made once and brought up to date when pyproject.toml changes.
+# Python compiles what is imported; pip would compile everything.
 .venv/%.stamp: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[$*]"
 	touch $@
 
 # A peer that does not install on this machine is left out, and the pages say so.

@@ -1,8 +1,8 @@
 """Peers of the benchmarks: which are there, and installing those that install.
 
-``python -m benchmarks.peers`` installs each peer of the extra `bench` on its own, so that one that
-does not install on a machine takes no other with it; the pages name it. ``python -m
-benchmarks.peers peers`` installs the few that tests need.
+``python -m benchmarks.peers`` installs the peers of the extra `bench`; one that does not install on
+a machine takes no other with it, and the pages name it. ``python -m benchmarks.peers peers``
+installs the few that tests need.
 """
 
 import importlib.util
@@ -35,20 +35,25 @@ def absent(names) -> str:
 
 
 def main(extra: str = "bench") -> None:
-    """Install one after another what is not there; a machine without a network says so soon."""
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    for name in listed(extra):
-        if has(name):
-            continue
-        try:
-            done = subprocess.run(
-                [*pip, "--retries", "1", name], check=False, timeout=PATIENCE[extra]
-            )
-            failed = bool(done.returncode)
-        except subprocess.TimeoutExpired:
-            failed = True
-        if failed:
+    """Install what is not there: all at once, or one after another where one of them does not
+    install. A machine without a network says so soon.
+    """
+    missing = [name for name in listed(extra) if not has(name)]
+    if not missing or _installed(missing, PATIENCE[extra]):
+        return
+    for name in missing:
+        if not _installed([name], PATIENCE[extra]):
             print(f"{name} does not install here: it is left out, and said so.", flush=True)
+
+
+def _installed(names: list[str], seconds: float) -> bool:
+    """Whether pip installs these packages in time."""
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    command = [*pip, "--no-compile", "--retries", "1", *names]
+    try:
+        return not subprocess.run(command, check=False, timeout=seconds).returncode
+    except subprocess.TimeoutExpired:
+        return False
 
 
 if __name__ == "__main__":

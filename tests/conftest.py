@@ -3,6 +3,7 @@ run as Python.
 """
 
 import faulthandler
+import gc
 import os
 import re
 import sys
@@ -51,18 +52,25 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip("true of its own seeds alone"))
 
 
+def pytest_collection_finish():
+    """What was collected stays: the collector of garbage need not look at it again and again."""
+    gc.freeze()
+
+
 def share_of(nodeid: str) -> str:
-    """Tests that one worker runs: those of a file, which share what its fixtures make; of laws,
-    those of a model. Two workers that met the same loops at once would both compile them.
+    """Tests that one worker runs: those of a file, which share what its fixtures make; those of a
+    method, of which the laws over its models are a part. Two workers that met the same loops at
+    once would both compile them.
     """
     path, _, name = nodeid.partition("::")
-    room = path.split("/")[-2:-1]
-    if room == ["docs"]:  # those start processes of their own, each for itself
+    folders = (*path.split("/"), "")
+    if folders[1] == "docs":  # those start processes of their own, each for itself
         return nodeid
-    if room == ["stabilized"]:
-        return room[0]
-    words = re.findall(r"\w+", name.partition("[")[2]) if room == ["laws"] else []
-    return next((word for word in words if word in tamis.__all__), path)
+    if folders[1] == "methods":
+        return folders[2]
+    words = re.findall(r"\w+", name.partition("[")[2]) if folders[1] == "laws" else []
+    homes = [tamis._HOMES[word].split(".") for word in words if word in tamis._HOMES]
+    return next((home[2] for home in homes if home[1] == "methods"), path)
 
 
 @pytest.hookimpl(optionalhook=True)

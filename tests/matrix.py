@@ -1,14 +1,16 @@
 """Tests under settings that imitate other machines: kinds of BLAS kernels and threads, plain
 machine code, other Pythons and versions.
 
-``python tests/matrix.py`` runs all of it, ``--short`` two kinds of BLAS kernels, ``--only WORD``
-the settings whose name holds the word; ``--record`` writes the table of a whole run into
-CONTRIBUTING.md. Each setting is a pytest process of its own; a table of them is printed at the end,
-and a failure in any of them fails the whole. Only the standard library is used: the interpreters
-under test have environments of their own, in ``build/matrix``.
+``python tests/matrix.py`` runs all of it, ``--short`` two kinds of BLAS kernels, but not the kind
+that this machine takes by itself, under which ``make tests`` runs; ``--only WORD`` the settings
+whose name holds the word; ``--record`` writes the table of a whole run into CONTRIBUTING.md. Each
+setting is a pytest process of its own; a table of them is printed at the end, and a failure in any
+of them fails the whole. Only the standard library is used: the interpreters under test have
+environments of their own, in ``build/matrix``.
 """
 
 import argparse
+import functools
 import hashlib
 import os
 import re
@@ -66,7 +68,10 @@ def machines(short: bool):
     architecture.
     """
     if short:
+        own = architectures(sys.executable, os.environ)
         for core in ("Prescott", "Haswell"):
+            if own and own <= KERNELS[core][1]:
+                continue
             yield Setting(
                 f"{core}, 1 BLAS thread",
                 {"OPENBLAS_CORETYPE": core, "OPENBLAS_NUM_THREADS": "1"},
@@ -183,15 +188,17 @@ def files(marks: str) -> list[str]:
     )
 
 
+def architectures(python: str, variables) -> set[str]:
+    """The kinds of kernels that NumPy and SciPy take; none where they do not use OpenBLAS."""
+    told = subprocess.run([python, "-c", PROBE], capture_output=True, text=True, env=variables)
+    return set(told.stdout.split())
+
+
 def kernels(python: str, core: str, variables: dict) -> tuple[str, bool]:
     """A word where the tests cannot run with a kind of kernels, and whether that is no fault."""
     if missing(core):
         return f"skipped: {missing(core)}", True
-    told = set(
-        subprocess.run(
-            [python, "-c", PROBE], capture_output=True, text=True, env=variables
-        ).stdout.split()
-    )
+    told = architectures(python, variables)
     if not told:
         return "skipped: NumPy and SciPy do not use OpenBLAS here", True
     return (
@@ -201,8 +208,8 @@ def kernels(python: str, core: str, variables: dict) -> tuple[str, bool]:
     )
 
 
-def run(setting: Setting) -> Row:
-    """The row of a setting, its tests run."""
+def run(setting: Setting, workers: int = 1) -> Row:
+    """The row of a setting, its tests run by so many processes."""
     start, variables, python, word, good = (
         time.perf_counter(),
         {**os.environ, **setting.variables},
@@ -222,8 +229,7 @@ def run(setting: Setting) -> Row:
         python,
         "-m",
         "pytest",
-        "-p",
-        "no:xdist",
+        *(("-n", str(workers)) if workers > 1 else ("-p", "no:xdist")),
         "-m",
         setting.marks,
         "-rfE",
@@ -272,7 +278,7 @@ def main() -> int:
     parser.add_argument(
         "--only", default="", metavar="WORD", help="settings whose name holds this word"
     )
-    parser.add_argument("--jobs", type=int, default=2, help="settings that run at a time")
+    parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument(
         "--record", action="store_true", help="write the table into CONTRIBUTING.md"
     )
@@ -282,9 +288,10 @@ def main() -> int:
         for s in (*machines(given.short), *(() if given.short else pythons()))
         if given.only.lower() in s.name.lower()
     ]
-    with ThreadPoolExecutor(given.jobs) as pool:
+    side = max(1, min(given.jobs, len(chosen)))  # settings that run side by side
+    with ThreadPoolExecutor(side) as pool:
         rows = []
-        for row in pool.map(run, chosen):
+        for row in pool.map(functools.partial(run, workers=given.jobs // side), chosen):
             print(table([row]).splitlines()[-1], flush=True)
             rows.append(row)
     print(f"\n{table(rows)}")

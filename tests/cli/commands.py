@@ -32,6 +32,44 @@ def tamis(*arguments, given=None, shell=None, cwd=None, **environment) -> Done:
     return Done(done.returncode, done.stdout, done.stderr)
 
 
+BETWEEN = "\x1c"  # a character that no command prints
+SEVERAL = f"""
+import sys
+from tamis.cli import main
+
+main._take_closed_streams()
+*lines, last = [line.split("{BETWEEN}") for line in sys.argv[1:]]
+codes = set()
+for line in lines:
+    codes.add(main.main(line))
+    print("{BETWEEN}", flush=True)
+sys.argv[1:] = last
+try:
+    main.command()
+except SystemExit as ended:
+    codes.add(ended.code)
+sys.exit(codes.pop() if len(codes) == 1 else f"codes: {{codes}}")
+"""
+
+
+def several(*lines, shell="", cwd=None, encoding="utf-8", **environment):
+    """Run `tamis` with one line of arguments after the other in one new process, whose streams
+    `shell` redirects. Returns the exit code of all of them, what each printed, and all errors.
+    """
+    words = [BETWEEN.join(map(str, line)) for line in lines]
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {shell}', "sh", sys.executable, "-c", SEVERAL, *words],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    errors = done.stderr.decode(encoding)
+    assert "Traceback" not in errors, errors
+    return done.returncode, done.stdout.decode(encoding).split(f"{BETWEEN}\n"), errors
+
+
 def here(*arguments, capsys) -> Done:
     """Run `tamis` in this process: quicker, the same words."""
     import warnings

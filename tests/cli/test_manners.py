@@ -2,7 +2,6 @@
 interruptions.
 """
 
-import itertools
 import json
 import os
 import signal
@@ -12,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from cli.commands import here, tamis
+from cli.commands import here, several, tamis
 from data.corpus import BAD
 from processes import run_process, start_process
 
@@ -317,18 +316,18 @@ def test_a_signal_before_the_options_are_read(monkeypatch, capsys):
 def test_streams_that_are_closed_or_empty(tmp_path):
     (tmp_path / "a.svm").write_text("1 1:1 2:1\n-1 2:1\n" * 10)
     save(train(FTRLClassifier(), open_rows(tmp_path / "a.svm")), tmp_path / "m")
-    lines = ["fit -", "predict m -", "select -", "check -", "explain m -"]
-    for line, closing in itertools.product(lines, ("<&-", "</dev/null")):
-        done = tamis(*line.split(), cwd=tmp_path, shell=closing)
-        assert done.code == 1, (line, closing)
-        assert len(done.err.splitlines()) == 1
-        assert "standard input" in done.err
+    lines = [line.split() for line in ("fit -", "predict m -", "select -", "check -")]
+    for closing in ("<&-", "</dev/null"):
+        code, _, errors = several(*lines, ["explain", "m", "-"], cwd=tmp_path, shell=closing)
+        assert code == 1, errors
+        assert [line for line in errors.splitlines() if "standard input" not in line] == []
+        assert len(errors.splitlines()) == 5
+    predict, inspect = ["predict", "m", "a.svm", "-o", "out"], ["inspect", "m"]
     for closing in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
-        done = tamis("predict", "m", "a.svm", "-o", "out", cwd=tmp_path, shell=closing)
-        assert done.code == 0, (closing, done.err)
+        code, _, errors = several(predict, inspect, cwd=tmp_path, shell=closing)
+        assert code == 0, (closing, errors)
         assert (tmp_path / "out").read_text() == "1\n-1\n" * 10
         (tmp_path / "out").unlink()
-        assert tamis("inspect", "m", cwd=tmp_path, shell=closing).code == 0
 
 
 @pytest.mark.parametrize(
@@ -404,35 +403,24 @@ def test_names_that_the_locale_cannot_write(tmp_path, locale, encoding):
     text = "\n".join(["größe,中文,ziel€", *lines, ""])
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
 
-    def run(*words):
-        command = [sys.executable, "-m", "tamis", *words]
-        done = subprocess.run(
-            command, cwd=tmp_path, env={**os.environ, **locale}, capture_output=True, check=False
-        )
-        assert done.returncode == 0, done.stderr.decode()
-        return done.stdout.decode(encoding)
-
-    run(
-        "fit",
-        "a.csv",
-        "--method",
-        "ftrl",
-        "--target",
-        "ziel€",
-        "--as",
-        "größe=number",
-        "--out",
-        "m",
+    fit = ["fit", "a.csv", "--method", "ftrl", "--target", "ziel€", "--as", "größe=number"]
+    code, said, errors = several(
+        [*fit, "--out", "m"],
+        ["inspect", "m", "--json"],
+        ["predict", "m", "a.csv"],
+        ["inspect", "m"],
+        ["check", "a.csv"],
+        cwd=tmp_path,
+        encoding=encoding,
+        **locale,
     )
-    found = json.loads(run("inspect", "m", "--json"))
+    assert code == 0, errors
+    found, predicted = json.loads(said[1]), said[2].split()
     assert {line["name"] for line in found["top"]} >= {"größe", "中文"}
     assert found["classes"] == ["jä", "否"]
-    predicted = run("predict", "m", "a.csv").split()
     escaped = {"jä", "否"} if encoding == "utf-8" else {"j\\xe4", "jä", "\\u5426"}
     assert set(predicted) <= escaped
     assert len(predicted) == 60
-    run("inspect", "m")
-    run("check", "a.csv")
 
 
 def test_memory_that_is_not_there_is_refused_with_one_way_out(tmp_path, monkeypatch, capsys):

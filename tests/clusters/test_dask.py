@@ -43,6 +43,8 @@ LOCAL = {"host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
 QUICK = {
     "distributed.comm.timeouts.connect": "10s",  # of whoever is alive, however busy
     "distributed.worker.daemon": True,
+    # Workers that are started are forked from a process that has loaded what they need.
+    "distributed.worker.multiprocessing-method": "forkserver",
     # After 15 seconds a LocalCluster gives up a worker that a busy machine is slow to start again.
     "distributed.deploy.lost-worker-timeout": "1h",
 }

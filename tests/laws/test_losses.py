@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from registry import LOSSES
 
-from tamis.base.model_parts import accepts_numbers, is_smooth
+from tamis.base.model_parts import is_smooth
 from tamis.terms.learning_rates import LEARNING_RATES
 from tamis.terms.methods import depends_on_row, gradient_and_log_terms, gradient_at_zero
 
@@ -20,9 +20,15 @@ TARGETS = (-1.0, 1.0, 0.37)
 H = 1e-6
 
 
-def signed(loss):
-    """Targets that make sense: -1 and +1 for losses of the margin, any for the others."""
-    return TARGETS if accepts_numbers(loss) else TARGETS[:2]
+def domain(loss):
+    """Targets that a loss takes."""
+    accepts = getattr(loss, "accepts", lambda target: True)
+    return [target for target in TARGETS if accepts(target)]
+
+
+def least(loss, target):
+    """The least value of a loss; of one without a conjugate 0."""
+    return -loss.conjugate(0.0, target) if hasattr(loss, "conjugate") else 0.0
 
 
 def jumps(loss, target):
@@ -47,7 +53,7 @@ def jumps(loss, target):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_slope_is_the_derivative_of_value(loss):
-    for target in signed(loss):
+    for target in domain(loss):
         kinks = jumps(loss, target)
         for score in SCORES:
             if any(abs(score - kink) < 2 * H for kink in kinks):
@@ -60,11 +66,11 @@ def test_slope_is_the_derivative_of_value(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_value_is_convex_and_never_negative(loss):
-    for target in signed(loss):
+def test_value_is_convex_and_never_below_the_least(loss):
+    for target in domain(loss):
         values = np.array([loss.value(score, target) for score in SCORES])
         slopes = np.array([loss.gradient(score, target) for score in SCORES])
-        assert (values >= 0.0).all()
+        assert (values >= least(loss, target) - 1e-12).all()
         assert (np.diff(slopes) >= -1e-15).all()
         # The tangent at every score lies under the value at every other.
         tangents = values[:, None] + slopes[:, None] * (SCORES[None, :] - SCORES[:, None])
@@ -73,7 +79,7 @@ def test_value_is_convex_and_never_negative(loss):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
-    for target in signed(loss):
+    for target in domain(loss):
         for kink in jumps(loss, target):
             for score in (
                 kink,
@@ -87,7 +93,7 @@ def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
                 )
                 slope = loss.gradient(score, target)
                 assert left - 1e-12 <= slope <= right + 1e-12
-                at_minimum = loss.value(score, target) == 0.0
+                at_minimum = loss.value(score, target) == least(loss, target)
                 if at_minimum:
                     assert left <= 0.0 <= right
                     assert slope == 0.0
@@ -97,7 +103,7 @@ def test_slope_at_a_kink_is_a_subgradient_and_0_where_0_is_one(loss):
 def test_the_bound_of_the_second_derivative_holds(loss):
     """And a loss has a kink exactly where it says that it is not smooth."""
     bound = loss.hessian_bound()
-    for target in signed(loss):
+    for target in domain(loss):
         slopes = np.array([loss.gradient(score, target) for score in SCORES])
         curvature = np.diff(slopes) / np.diff(SCORES)
         assert bool(jumps(loss, target)) == (not is_smooth(loss))
@@ -108,7 +114,7 @@ def test_the_bound_of_the_second_derivative_holds(loss):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_far_scores_neither_overflow_nor_give_nan(loss):
-    for target in signed(loss):
+    for target in domain(loss):
         for score in (-1e3, 1e3, -1e8, 1e8):
             assert math.isfinite(loss.value(score, target))
             assert math.isfinite(loss.gradient(score, target))
@@ -127,7 +133,7 @@ def test_the_kinks_that_are_known_are_found():
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_slope_and_value_together_are_slope_and_value(loss):
     """And the slope at score 0 is that of score 0."""
-    for target in TARGETS:
+    for target in domain(loss):
         assert gradient_at_zero(loss, target) == pytest.approx(
             loss.gradient(0.0, target), rel=1e-15
         )
@@ -138,6 +144,45 @@ def test_slope_and_value_together_are_slope_and_value(loss):
                 loss.value(score, target), rel=1e-12, abs=1e-15
             )
             assert factor >= 1.0
+
+
+@pytest.mark.parametrize("loss", [t for t in LOSSES if hasattr(t, "conjugate")], ids=repr)
+def test_conjugate_is_the_supremum_of_lines_less_the_value(loss):
+    for target in domain(loss):
+        for score in SCORES[::20]:
+            slope = loss.gradient(score, target)
+            tight = slope * score - loss.value(score, target)
+            assert loss.conjugate(slope, target) == pytest.approx(tight, abs=1e-9)
+            for other in SCORES[::20]:
+                line = slope * other - loss.value(other, target)
+                assert line <= loss.conjugate(slope, target) + 1e-9
+
+
+@pytest.mark.parametrize("loss", [t for t in LOSSES if hasattr(t, "inverse_link")], ids=repr)
+def test_inverse_link_is_the_target_that_a_score_fits(loss):
+    """The expected gradient under the mean is 0 (a class is 1 with its probability, else -1), and
+    the link rises. A logistic loss with a margin keeps the probabilities of the one without.
+    """
+    loss = loss._replace(margin=0.0) if hasattr(loss, "margin") else loss
+    means = np.array([loss.inverse_link(score) for score in SCORES])
+    assert (np.diff(means) > 0.0).all()
+    for score, mean in zip(SCORES[::20], means[::20], strict=True):
+        if loss.accepts(0.5):
+            expected = loss.gradient(score, mean)
+        else:
+            expected = mean * loss.gradient(score, 1.0) + (1.0 - mean) * loss.gradient(score, -1.0)
+        assert expected == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", [t for t in LOSSES if hasattr(t, "accepts")], ids=repr)
+def test_accepts_tells_numbers_and_arrays_alike(loss):
+    """And a loss that refuses targets says in words which it takes."""
+    numbers = np.array([-2.0, -1.0, -0.5, 0.0, 0.37, 1.0, 7.0, 1e300])
+    each = [bool(loss.accepts(number)) for number in numbers.tolist()]
+    assert loss.accepts(numbers).tolist() == each
+    assert any(each)
+    assert not all(each)
+    assert loss.domain
 
 
 @pytest.mark.parametrize("step", LEARNING_RATES.values(), ids=repr)

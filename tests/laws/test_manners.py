@@ -165,7 +165,7 @@ def test_every_method_of_a_shipped_term_is_known():
     here.
     """
     bookkeeping = {"columns", "signs", "objection", "subdiff_distance", "weighs", "adapts"}
-    bookkeeping |= {"takes_any_step", "is_likelihood", "is_quadratic", "has_l1", "accepts"}
+    bookkeeping |= {"takes_any_step", "is_quadratic", "has_l1", "accepts"}
     for cls in CLASSES:
         own = {
             name

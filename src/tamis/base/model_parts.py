@@ -1,17 +1,17 @@
 """Parameters into terms: names, automatic constants, and which terms go together."""
 
+import numpy as np
 from sklearn.base import is_regressor
 
 from tamis.base.parameters import take_term
 from tamis.terms.learning_rates import LEARNING_RATES, PassiveAggressive
-from tamis.terms.losses import LOSSES
+from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
 from tamis.terms.optimizers import Averaged
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 
 AUTO_ALPHA = 1e-4  # in units of (slope at score 0) x (norm of a row)
 LEADER_ETA = 1.0  # in units of (gradient at score 0) / (norm of a row)
 PENALTIES = {"l1": 1.0, "l2": 0.0, "ridge": 0.0, "elasticnet": None}
-REGRESSION = ("squared_error", "huber", "epsilon_insensitive")
 
 
 def is_smooth(loss) -> bool:
@@ -19,25 +19,39 @@ def is_smooth(loss) -> bool:
     return getattr(loss, "smooth", True)
 
 
-def accepts_numbers(loss) -> bool:
-    """Whether a loss takes any numbers as targets. One that does not say so does where it is
-    symmetric in the residual.
-    """
-    if hasattr(loss, "accepts"):
-        return bool(loss.accepts(0.5))
-    return loss.gradient(2.0, 1.0) == -loss.gradient(0.0, 1.0)
-
-
 def loss_of(model):
-    """The loss term of a model; a regressor takes only losses of the residual."""
+    """The loss term of a model: a classifier takes losses of classes, a regressor losses of
+    numbers; one whose `_residual_loss` is set takes only losses of score - target.
+    """
     loss = take_term("loss", model.loss, LOSSES, ("value", "gradient", "hessian_bound"))
-    if is_regressor(model) and not accepts_numbers(loss):
+    accepts = accepts_numbers if is_regressor(model) else accepts_classes
+    residual = getattr(model, "_residual_loss", False) and is_regressor(model)
+    if accepts(loss) and not (residual and hasattr(loss, "accepts")):
+        return loss
+    names = [
+        repr(name)
+        for name, term in LOSSES.items()
+        if accepts(term) and not (residual and hasattr(term, "accepts"))
+    ]
+    domain = getattr(loss, "domain", "other targets")
+    own = "a term that depends on score - target" if is_regressor(model) else "a term of classes"
+    raise ValueError(
+        f"loss={model.loss!r} is a loss of {domain}; {type(model).__name__} takes "
+        f"{', '.join(names)}, or {own}."
+    )
+
+
+def check_targets(loss, targets: np.ndarray) -> None:
+    """Refuse numbers that a loss does not take as targets, by the first row that holds one."""
+    if not hasattr(loss, "accepts"):
+        return
+    refused = ~np.asarray(loss.accepts(targets), dtype=bool)
+    if refused.any():
+        row, output = np.argwhere(refused)[0]
+        domain = getattr(loss, "domain", "other targets")
         raise ValueError(
-            f"loss={model.loss!r} is a loss of class margins; {type(model).__name__} takes "
-            f"{', '.join(map(repr, REGRESSION))}, "
-            "or a term that depends on score - target."
+            f"y holds {targets[row, output]:g} in row {row}; the loss {loss!r} takes {domain}."
         )
-    return loss
 
 
 def penalty_of(alpha, l1_ratio: float, positive: bool):

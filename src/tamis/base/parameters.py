@@ -19,6 +19,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from tamis.numerics.code_digests import as_floats, is_term, missing_methods
+from tamis.terms.losses import LOSSES, accepts_classes, accepts_numbers
 
 Auto = Literal["auto"]
 TermLike = str | tuple[Any, ...]  # a name, or a term
@@ -103,11 +104,17 @@ def _kind_of(rules) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def loss_parameter(default: str, sentence: str | None = None) -> Any:
-    """The loss of a linear model."""
-    losses = '"squared_error", "huber", "epsilon_insensitive"'
-    if default != "squared_error":
-        losses = f'"hinge", "squared_hinge", "logistic" (or "log_loss"), {losses}'
+def loss_parameter(default: str, sentence: str | None = None, residual: bool = False) -> Any:
+    """The loss of a linear model: of classes where that is its default, else of numbers, or with
+    `residual` of score - target alone.
+    """
+    accepts = accepts_numbers if accepts_numbers(LOSSES[default]) else accepts_classes
+    names = [
+        f'"{name}"'
+        for name, loss in LOSSES.items()
+        if accepts(loss) and name != "log_loss" and not (residual and hasattr(loss, "accepts"))
+    ]
+    losses = ", ".join(names).replace('"logistic"', '"logistic" (or "log_loss")')
     return parameter(default, TERM, sentence or f"{losses}, or a term of `tamis.terms`.")
 
 

@@ -326,6 +326,29 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
     return frozen(np.where(weights < SMALLEST, 0.0, weights))
 
 
+def take_offset(offset, n_rows: int) -> np.ndarray | None:
+    """An offset as float64, a number a row that is added to the scores; None where there is none.
+    Infinite ones and those larger in size than `LARGEST` are refused.
+    """
+    if offset is None:
+        return None
+    if not is_vector(offset) or not np.isfinite(offset).all():
+        offset = check_array(
+            offset, ensure_2d=False, dtype=np.float64, input_name="offset", ensure_min_samples=0
+        )
+    if offset.ndim != 1:
+        raise ValueError(f"offset must be 1D array, got {offset.ndim}D array.")
+    if len(offset) != n_rows:
+        raise ValueError(f"offset.shape == {offset.shape}, expected {(n_rows,)}!")
+    if (np.abs(offset) > LARGEST).any():
+        row = int(np.abs(offset).argmax())
+        raise ValueError(
+            f"offset holds {offset[row]:g} in row {row}; numbers larger in size than {LARGEST:g} "
+            "are refused."
+        )
+    return frozen(np.ascontiguousarray(offset))
+
+
 def take_numbers(model, y, *, whole: bool, sparse: bool = False):
     """Numeric targets as float64, with `sparse` also as a CSC array, between the same limits as X;
     `whole` as `fit` in `take_matrix`.

@@ -10,6 +10,7 @@ from tamis.base.estimators.column_names import names_of
 from tamis.base.estimators.explaining import weights_of
 from tamis.exporting.inputs.fields import Fields, fields_of
 from tamis.exporting.inputs.pipelines import fields_before, folded, names_before, steps_of
+from tamis.terms.losses import Logistic
 
 IDENTITY, LOGISTIC, RATIOS, SOFTMAX = "identity", "logistic", "one-vs-rest", "softmax"
 LINKS = {
@@ -164,6 +165,12 @@ def _of_task(model, weights, intercepts, task) -> tuple[np.ndarray, np.ndarray]:
 
 def _link(model, targets) -> tuple[str, np.ndarray | None]:
     """How probabilities come from scores, as `predict_proba` of the model makes them."""
+    own = model._loss() if hasattr(model, "_loss") else None
+    if hasattr(own, "inverse_link") and not isinstance(own, Logistic):
+        raise ValueError(
+            f"the {type(model).__name__} has loss={model.loss!r}, whose inverse link no form of "
+            "export knows: what is exported would predict scores. Keep the model by tamis.save."
+        )
     if not hasattr(model, "predict_proba"):
         return IDENTITY, None
     lines = vars(model).get("_lines")

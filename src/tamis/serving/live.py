@@ -61,7 +61,8 @@ class Live:
             _learn(self._served.model, self._served, row, values, y, weight)
 
     def score(self, row, values=None) -> Any:
-        """Score of one row, as `decision_function` gives it (of a regressor `predict`).
+        """Score of one row, as `decision_function` gives it (of a regressor `predict`, before the
+        inverse link of its loss).
 
         Parameters
         ----------
@@ -95,8 +96,9 @@ class Live:
             As Python has it: int, float, str, or a list where a row has several targets.
         """
         with self._lock:
-            scores = self._scores(row, values)
-            return self.model._targets.predict(scores).tolist()[0]
+            model, scores = self.model, self._scores(row, values)
+            scores = scores if is_classifier(model) else model._means(scores)
+            return model._targets.predict(scores).tolist()[0]
 
     def predict_proba(self, row, values=None) -> np.ndarray:
         """Probabilities of the classes, for models that have `predict_proba`.
@@ -116,7 +118,7 @@ class Live:
         _ = self.model.predict_proba  # says why a model has none
         with self._lock:
             scores = self._scores(row, values)
-            return self.model._targets.probabilities(scores, self.model._joint)[0]
+            return self.model._probabilities(self.model._targets, scores)[0]
 
     def explain(self, row, values=None, *, label=None) -> Explanation:
         """Say where the score of one row comes from.

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 
 from tamis.base.validation import LARGEST, SMALLEST, take_weights
@@ -14,6 +15,10 @@ from tamis.numerics.csr import Csr, frozen
 from tamis.serving.loop import GIVEN, WILD
 from tamis.serving.naming import naming_of
 from tamis.serving.row import ODD, ROOM, Row, as_arrays, refuse
+
+
+def _unknown(y) -> None:
+    """No number of a target, which `_coded` then looks at."""
 
 
 class Served:
@@ -57,6 +62,8 @@ class Served:
             self.score_row = lambda: engine.score(row.rows)
         self.engine, self.terms = engine, vars(engine).get("terms")
         self.quick, self.weighs = targets.quick(), getattr(model, "class_weight", None) is not None
+        if not is_classifier(model) and hasattr(model._row_loss(), "accepts"):
+            self.quick = _unknown  # `_coded` refuses what the loss does not take
 
     def _check(self) -> None:
         """Look up anew what others have changed since, who trained the model themselves."""

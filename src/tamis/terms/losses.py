@@ -1,8 +1,10 @@
 """Losses of a score f and a target y: value, gradient and second derivative in f.
 
 `smooth` is False where a loss has a kink. A loss without a kink may have an unbounded second
-derivative (`hessian_bound` is inf); the two are different. `accepts` says which targets a loss
-takes, where it does not take all numbers.
+derivative (`hessian_bound` is inf); the two are different. `accepts` says of each target whether a
+loss takes it, where it does not take all numbers, and `domain` says it in words. `inverse_link` is
+the mean of the target, or the probability of class 1, at a score. The least value of a loss is
+``-conjugate(0, target)``.
 """
 
 import math
@@ -22,7 +24,11 @@ class Hinge(NamedTuple):
     def smooth(self):
         return False
 
-    def accepts(self, targets):  # classes, as -1 and 1
+    @property
+    def domain(self):
+        return "classes, as -1 and 1"
+
+    def accepts(self, targets):
         return abs(targets) == 1.0
 
     def value(self, score, target):
@@ -41,7 +47,11 @@ class SquaredHinge(NamedTuple):
 
     margin: float = 1.0
 
-    def accepts(self, targets):  # classes, as -1 and 1
+    @property
+    def domain(self):
+        return "classes, as -1 and 1"
+
+    def accepts(self, targets):
         return abs(targets) == 1.0
 
     def value(self, score, target):
@@ -68,11 +78,15 @@ class Logistic(NamedTuple):
 
     margin: float = 0.0
 
-    def accepts(self, targets):  # classes, as -1 and 1
+    @property
+    def domain(self):
+        return "classes, as -1 and 1"
+
+    def accepts(self, targets):
         return abs(targets) == 1.0
 
-    def is_likelihood(self):  # scores are logarithms of odds
-        return True
+    def inverse_link(self, score):
+        return 0.5 * (1.0 + math.tanh(0.5 * score))
 
     def value(self, score, target):
         m = target * score - self.margin
@@ -192,3 +206,17 @@ LOSSES = {
     "huber": Huber(),
     "epsilon_insensitive": EpsilonInsensitive(),
 }
+
+
+def accepts_numbers(loss) -> bool:
+    """Whether a loss takes numbers as targets. One without `accepts` does where it is symmetric in
+    the residual.
+    """
+    if hasattr(loss, "accepts"):
+        return bool(loss.accepts(0.5))
+    return loss.gradient(2.0, 1.0) == -loss.gradient(0.0, 1.0)
+
+
+def accepts_classes(loss) -> bool:
+    """Whether a loss takes classes, as -1 and 1."""
+    return not hasattr(loss, "accepts") or bool(loss.accepts(-1.0) and loss.accepts(1.0))

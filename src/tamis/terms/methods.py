@@ -63,6 +63,12 @@ def conjugate(self, gradient, target):
 
 
 @term_method
+def inverse_link(self, score):
+    """Mean of the target at a score; of a loss of classes the probability of class 1."""
+    return self.inverse_link(score)
+
+
+@term_method
 def hessian_bound(self):
     """Upper bound of a loss's second derivative in the score (inf where there is none)."""
     return self.hessian_bound()

@@ -13,7 +13,9 @@ from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets
 from tamis.base.validation import half_fitted
 from tamis.numerics.targets import EncodedTargets
+from tamis.solvers.path.losses import inverse_links
 from tamis.system.schema import early, part
+from tamis.terms.losses import Logistic
 
 
 class ClassTransformer(TransformerMixin, Estimator):
@@ -55,11 +57,12 @@ def targets_of(model, name: str) -> Any:
 
 
 def gives_probabilities(model) -> bool:
-    """Probabilities come from the logistic loss alone."""
-    if model._is_likelihood():
+    """Probabilities come from a loss with an inverse link."""
+    if hasattr(model._loss(), "inverse_link"):
         return True
     raise AttributeError(
-        f"predict_proba needs loss='logistic'; this {type(model).__name__} has loss={model.loss!r}."
+        "predict_proba needs a loss with an inverse link, such as 'logistic'; this "
+        f"{type(model).__name__} has loss={model.loss!r}."
     )
 
 
@@ -145,22 +148,26 @@ class WeightedClassifier(Classifier):
 
 
 class LikelyClassifier(WeightedClassifier):
-    """A classifier with a `loss`, which gives probabilities where that is the logistic one."""
+    """A classifier with a `loss`, which gives probabilities where that has an inverse link."""
 
-    _joint = False  # whether several classes are one multinomial model under that loss
-
-    def _is_likelihood(self) -> bool:
-        return hasattr(self._loss(), "is_likelihood")
+    _joint = False  # whether several classes are one multinomial model under the logistic loss
 
     @available_if(gives_probabilities)
     def predict_proba(self, X):
-        """Probabilities of the classes, for ``loss="logistic"``.
+        """Probabilities of the classes, for a loss with an inverse link (``loss="logistic"``).
 
         For several classes each one-vs-rest probability is divided by their sum, unless they are
         one multinomial model. For labels they are independent.
         """
-        targets, scores = self._scored(X)
-        return targets.probabilities(scores, self._joint)
+        return self._probabilities(*self._scored(X))
+
+    def _probabilities(self, targets: ClassTargets, scores: np.ndarray) -> np.ndarray:
+        """Probabilities of the classes at some scores."""
+        loss = self._loss()
+        if isinstance(loss, Logistic):
+            return targets.probabilities(scores, self._joint)
+        likely = inverse_links(loss, scores)
+        return targets.divided(likely, 1.0 - likely[:, 0])
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X):

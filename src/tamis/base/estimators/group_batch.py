@@ -30,7 +30,7 @@ from tamis.solvers.path.losses import RowLosses, Softmax
 from tamis.solvers.path.problem import Outcome, Problem
 from tamis.solvers.path.solver import largest_alpha, solve
 from tamis.system.schema import array, count, figure, indices, number, one_of, records
-from tamis.terms.losses import LOSSES
+from tamis.terms.losses import LOSSES, Logistic
 
 AUTO_SHARE = 0.1  # alpha="auto" is this share of the smallest alpha that keeps nothing
 
@@ -198,6 +198,6 @@ def bind_loss(
     """
     if not (isinstance(targets, ClassTargets) and targets.excluding):
         return RowLosses(loss, columns, weights)
-    if hasattr(loss, "is_likelihood"):
+    if isinstance(loss, Logistic):
         return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)
     return RowLosses(loss, targets.signs(columns), weights)

@@ -8,8 +8,11 @@ from sklearn.base import RegressorMixin
 from tamis.base.estimators.estimator import Estimator, Left
 from tamis.base.estimators.explaining import Explains
 from tamis.base.fast_checks import check_scores
+from tamis.base.model_parts import check_targets
 from tamis.base.targets import NumberTargets
+from tamis.base.validation import take_weights
 from tamis.numerics.targets import EncodedTargets
+from tamis.solvers.path.losses import RowLosses, inverse_links
 from tamis.system.schema import early, part
 
 
@@ -24,7 +27,13 @@ class Regressor(RegressorMixin, Explains, Estimator):
 
     def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, EncodedTargets]:
         """Targets, and the columns that loops read."""
-        return NumberTargets.of(y, n_rows, self, **known)
+        targets, coded = NumberTargets.of(y, n_rows, self, **known)
+        check_targets(self._row_loss(), coded.columns)
+        return targets, coded
+
+    def _row_loss(self):
+        """The loss term, of models that have one."""
+        return self._loss() if hasattr(self, "_loss") else None
 
     def _weigh(self, targets, columns, weights, **stream):
         """Row weights as they are."""
@@ -33,7 +42,30 @@ class Regressor(RegressorMixin, Explains, Estimator):
     def predict(self, X):
         """Predictions for the rows."""
         targets, scores = self._scored(X)
-        return targets.predict(scores)
+        return targets.predict(self._means(scores))
+
+    def _means(self, scores: np.ndarray) -> np.ndarray:
+        """Scores through the inverse link of the loss, where it has one."""
+        loss = self._row_loss()
+        return inverse_links(loss, scores) if hasattr(loss, "inverse_link") else scores
+
+    def score(self, X, y, sample_weight=None):
+        """Coefficient of determination; of a loss with an inverse link the share of deviance
+        explained, beside the best constant.
+        """
+        loss = self._row_loss()
+        if not hasattr(loss, "inverse_link"):
+            return super().score(X, y, sample_weight)
+        return self._deviance_explained(loss, self._scored(X)[1], y, sample_weight)
+
+    def _deviance_explained(self, loss, scores, y, sample_weight) -> float:
+        """Share of deviance that scores explain; more outputs than one are summed."""
+        columns = self._code(y, len(scores), known=self._targets, whole=False)[1].columns
+        weights = take_weights(sample_weight, len(scores), some=True)
+        weights = np.ones(len(scores)) if not len(weights) else weights
+        bound = RowLosses(loss, columns, weights / weights.sum())
+        best, null = bound.best_loss(), bound.null_loss()
+        return 1.0 - (bound.value(scores) - best) / (null - best) if null > best else 0.0
 
     def _scored(self, X, *beside) -> tuple[NumberTargets, np.ndarray]:
         """Scores and the targets that they are of."""

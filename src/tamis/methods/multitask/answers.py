@@ -29,11 +29,6 @@ class ByTask(Left):
         """
         return self._explained(X, task)
 
-    def predict(self, X, task=None):
-        """Predictions for the rows, each by its task."""
-        targets, scores = self._scored(X, task)
-        return targets.predict(scores)
-
 
 class ClassesByTask(ByTask):
     """Classifiers of several tasks."""
@@ -48,6 +43,11 @@ class ClassesByTask(ByTask):
 
         return accuracy_score(y, self.predict(X, task), sample_weight=sample_weight)
 
+    def predict(self, X, task=None):
+        """Predictions for the rows, each by its task."""
+        targets, scores = self._scored(X, task)
+        return targets.predict(scores)
+
     def decision_function(self, X, task=None):
         """Scores of the rows, each by its task."""
         targets, scores = self._scored(X, task)
@@ -55,9 +55,10 @@ class ClassesByTask(ByTask):
 
     @available_if(gives_probabilities)
     def predict_proba(self, X, task=None):
-        """Probabilities of the classes, each by its task, for ``loss="logistic"``."""
-        targets, scores = self._scored(X, task)
-        return targets.probabilities(scores, self._joint)
+        """Probabilities of the classes, each by its task, for a loss with an inverse link
+        (``loss="logistic"``).
+        """
+        return self._probabilities(*self._scored(X, task))
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X, task=None):
@@ -73,8 +74,18 @@ class NumbersByTask(ByTask):
         """Learn from all rows of all tasks."""
         return self._fit(X, y, sample_weight, task=take_labels(task))
 
+    def predict(self, X, task=None):
+        """Predictions for the rows, each by its task."""
+        targets, scores = self._scored(X, task)
+        return targets.predict(self._means(scores))
+
     def score(self, X, y, task=None, sample_weight=None):
-        """Coefficient of determination."""
+        """Coefficient of determination; of a loss with an inverse link the share of deviance
+        explained, beside the best constant.
+        """
+        loss = self._row_loss()
+        if hasattr(loss, "inverse_link"):
+            return self._deviance_explained(loss, self._scored(X, task)[1], y, sample_weight)
         from sklearn.metrics import r2_score
 
         return r2_score(y, self.predict(X, task), sample_weight=sample_weight)

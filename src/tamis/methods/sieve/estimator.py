@@ -127,4 +127,5 @@ class SieveRegressor(NumberStream, Regressor, Sieve):
     [3.0, -2.0]
     """
 
-    loss: TermLike = loss_parameter("huber")
+    loss: TermLike = loss_parameter("huber", residual=True)
+    _residual_loss = True

@@ -158,3 +158,4 @@ class StabilizedSGDRegressor(NumberStream, Regressor, StabilizedSGD):
         '"squared_error", "huber", "epsilon_insensitive", or a term of `tamis.terms`. The '
         'automatic step of "epsilon_insensitive" is in units of the target.',
     )
+    _residual_loss = True

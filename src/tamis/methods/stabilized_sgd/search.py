@@ -199,4 +199,5 @@ class StabilizedSGDRegressorCV(Regressor, StabilizedSearch):
     [0, 1]
     """
 
-    loss: TermLike = loss_parameter("squared_error")
+    loss: TermLike = loss_parameter("squared_error", residual=True)
+    _residual_loss = True

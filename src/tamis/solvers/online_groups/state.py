@@ -22,6 +22,7 @@ from tamis.solvers.online_groups.loop_walks import (
 from tamis.solvers.path.loop import Blocks
 from tamis.system.schema import array, number, term, tuple_of
 from tamis.terms.group_penalties import GroupL2, SparseGroup
+from tamis.terms.losses import Logistic
 from tamis.terms.optimizers import DualAveraging
 
 NO_SQUARES = np.zeros(0)  # a look at the weights sums what it needs anew
@@ -114,7 +115,7 @@ class GroupEngine(Engine):
         return Memory(self.state, self.bias, self.costs[0], self.squares, scratch)
 
     def _form(self) -> Form:
-        softmax = self.softmax and hasattr(self.terms[0], "is_likelihood")
+        softmax = self.softmax and isinstance(self.terms[0], Logistic)
         overlap, outputs = float(self.overlap), float(self.outputs)
         intercept, eta, alpha = self.flags
         return Form(intercept, eta, alpha, float(softmax), 1.0, overlap, outputs)

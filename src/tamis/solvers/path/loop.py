@@ -18,6 +18,7 @@ from tamis.terms.methods import (
     dual_scale,
     gradient,
     hessian,
+    inverse_link,
     prox,
     soft_threshold,
     subdiff_distance,
@@ -163,6 +164,14 @@ def write_curves(loss, scores, targets, curves):
     for i in range(np.uint64(scores.shape[0])):
         for c in range(np.uint64(scores.shape[1])):
             curves[i, c] = hessian(loss, scores[i, c], targets[i, c])
+
+
+@compiled
+def write_inverse_links(loss, scores, means):
+    """Fill `means` (rows, outputs) with the inverse link of the scores."""
+    for i in range(np.uint64(scores.shape[0])):
+        for c in range(np.uint64(scores.shape[1])):
+            means[i, c] = inverse_link(loss, scores[i, c])
 
 
 @compiled

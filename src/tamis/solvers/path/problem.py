@@ -49,7 +49,7 @@ class Problem(NamedTuple):
         weights = weights / weights.sum()
         return self._replace(
             design=self.design.cut(rows, weights),
-            smooth=self.smooth.cut(rows, weights),
+            smooth=self.smooth.rows(rows, weights),
             store=GramStore(),
         )
 

@@ -41,7 +41,7 @@ def seen(problem: Problem, w, bias, scores=None):
     scores = scores_of(problem, w, bias) if scores is None else scores
     if problem.fit_intercept:
         bias, scores = smooth.center(design, scores, bias)
-    slopes = smooth.slopes(scores)
+    slopes = smooth.gradient(scores)
     of_places = problem.blocks.stacked(design.slopes(smooth.weights[:, None] * slopes))
     return bias, scores, slopes, of_places
 

@@ -48,7 +48,7 @@ def fista(
     here = scores = design.scores(blocks.gathered(w)) + design.level(bias)
     for turn in range(1, turns + 1):
         value = smooth.value(scores)
-        residuals = smooth.weights[:, None] * smooth.slopes(scores)
+        residuals = smooth.weights[:, None] * smooth.gradient(scores)
         slope, gradient = blocks.stacked(design.slopes(residuals)), design.total(residuals)
         for _ in range(DOUBLINGS):
             moved = np.ascontiguousarray(ahead - slope / lipschitz)

@@ -45,7 +45,7 @@ def newton(
     picked = design if whole else design.picked(columns)
     for step in range(STEPS):
         if step:
-            slope = part.stacked(picked.slopes(smooth.weights[:, None] * smooth.slopes(scores)))
+            slope = part.stacked(picked.slopes(smooth.weights[:, None] * smooth.gradient(scores)))
         flat = np.ascontiguousarray(slope).ravel()
         distance = distance_blocks(w.ravel(), flat, *parts, penalty, many)
         if distance <= enough:
@@ -107,7 +107,7 @@ def _solve_shared(
     if alone and design.sparse:
         table = picked.X if picked is not design else design.X[:, columns]
         if many > LARGEST or 3 * table.nnz < many * many:
-            rest = _over(smooth.weights * smooth.slopes(scores)[:, 0], curvature)
+            rest = _over(smooth.weights * smooth.gradient(scores)[:, 0], curvature)
             sparse = SparseModel(table, curvature, design.centred, rest, part)
             solve_quadratic(sparse, w, part, penalty, aim)
             return None
@@ -149,7 +149,10 @@ def _dense_model(problem, picked, part: Blocks, columns, curvature, scores, know
     the root of the curvature.
     """
     smooth, design = problem.smooth, problem.design
-    residuals, members = smooth.weights * smooth.slopes(scores)[:, 0], part.members.astype(np.int64)
+    residuals, members = (
+        smooth.weights * smooth.gradient(scores)[:, 0],
+        part.members.astype(np.int64),
+    )
     if picked is design and design.by_columns:
         rest, at = residuals / curvature[0], columns[members]
         return DenseModel(design.X.T, at, design.means, float(curvature[0]), rest, part, known)

@@ -5,13 +5,17 @@ and that of L1. Which cells form a block is not the term's affair: groups of col
 matrix (one feature of all tasks, or of all classes), edges of a graph. Where blocks overlap, each
 has a copy of its cells and the weights are the sums of the copies (the latent form), so that these
 methods, taken copy by copy, are those of the overlapping penalty too.
+
+Batch solvers need `value`, `prox` and `subdiff_distance`. A duality gap needs `dual_scale` and
+`conjugate`, Newton's steps `support_gradient` and `support_hessian`, gap-safe screening
+`soft_threshold`, streams `soft_threshold` and `shrinkage_factor`.
 """
 
 import math
 from typing import NamedTuple
 
 from tamis.numerics.numba import term
-from tamis.terms.methods import shrinkage_factor, soft_threshold
+from tamis.terms.methods import dual_scale, shrinkage_factor, soft_threshold
 
 
 @term
@@ -55,6 +59,22 @@ class GroupL2(NamedTuple):
         if weight == 0.0:
             return math.inf if square > 0.0 else 0.0
         return math.sqrt(square) / weight
+
+    def conjugate(self, gradient, weight, l1_weight):
+        # 0 where the dual norm is at most alpha, but for rounding
+        inside = dual_scale(self, gradient, weight, l1_weight) <= self.alpha * (1.0 + 1e-9)
+        return 0.0 if inside else math.inf
+
+    def support_gradient(self, w, gradient, weight, l1_weight, out):
+        square = 0.0
+        for k in range(len(w)):
+            square += w[k] * w[k]
+        norm = math.sqrt(square)
+        for k in range(len(w)):
+            out[k] = gradient[k] + self.alpha * weight * (w[k] / norm)
+
+    def support_hessian(self, norm, weight, l1_weight):
+        return self.alpha * (weight / norm), 0.0
 
     def subdiff_distance(self, w, gradient, weight, l1_weight):
         square = 0.0
@@ -125,6 +145,23 @@ class SparseGroup(NamedTuple):
                 return alpha
             alpha += learning_rate
         return alpha
+
+    def conjugate(self, gradient, weight, l1_weight):
+        # 0 where the dual norm is at most alpha, but for rounding
+        inside = dual_scale(self, gradient, weight, l1_weight) <= self.alpha * (1.0 + 1e-9)
+        return 0.0 if inside else math.inf
+
+    def support_gradient(self, w, gradient, weight, l1_weight, out):
+        square = 0.0
+        for k in range(len(w)):
+            square += w[k] * w[k]
+        norm, threshold = math.sqrt(square), self.alpha * l1_weight
+        for k in range(len(w)):
+            out[k] = gradient[k] + self.alpha * weight * (w[k] / norm)
+            out[k] += math.copysign(threshold, w[k])
+
+    def support_hessian(self, norm, weight, l1_weight):
+        return self.alpha * (weight / norm), 0.0
 
     def subdiff_distance(self, w, gradient, weight, l1_weight):
         square = 0.0

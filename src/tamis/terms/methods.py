@@ -1,5 +1,6 @@
 """The methods of terms, as functions that compiled loops call."""
 
+import math
 from typing import NamedTuple
 
 from tamis.numerics.numba import term_method
@@ -57,9 +58,11 @@ def hessian(self, score, target):
 
 
 @term_method
-def conjugate(self, gradient, target):
-    """Convex conjugate of a loss in the score, at a gradient; inf outside its domain."""
-    return self.conjugate(gradient, target)
+def conjugate(self, gradient, *beside):
+    """Convex conjugate at a gradient, inf outside its domain: of a loss in the score, at a target;
+    of a penalty of a group, with its `weight` and `l1_weight`.
+    """
+    return self.conjugate(gradient, *beside)
 
 
 @term_method
@@ -226,6 +229,30 @@ def dual_scale(self, gradient, weight, l1_weight):
     of strength 1.
     """
     return self.dual_scale(gradient, weight, l1_weight)
+
+
+def _any_step(self):
+    return math.inf
+
+
+@term_method(otherwise=_any_step)
+def largest_step(self):
+    """Step above which the prox of a penalty that is not convex is not to be taken."""
+    return self.largest_step()
+
+
+@term_method
+def support_gradient(self, w, gradient, weight, l1_weight, out):
+    """Write into `out` a gradient plus that of the penalty of a group, at its cells that are not
+    0.
+    """
+    self.support_gradient(w, gradient, weight, l1_weight, out)
+
+
+@term_method
+def support_hessian(self, norm, weight, l1_weight):
+    """Second derivatives of the penalty of a group, across and along its weights."""
+    return self.support_hessian(norm, weight, l1_weight)
 
 
 @term_method

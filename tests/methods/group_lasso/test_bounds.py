@@ -148,7 +148,7 @@ def test_small_targets_have_an_intercept(loss):
 def test_no_penalty_ends_with_a_closed_gap(cls, y, columns):
     model = quiet(cls(alpha=0.0), columns, y)
     assert np.isfinite(model.coef_).all()
-    assert model.dual_gap_ <= 1e-6 * model.history_[0]["objective"]
+    assert model.dual_gap_ <= 2e-6 * model.history_[0]["objective"]  # the null deviance
 
 
 def test_no_penalty_is_least_squares():

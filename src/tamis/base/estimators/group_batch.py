@@ -24,26 +24,36 @@ from tamis.base.parameters import (
     parameter,
     take_term,
 )
+from tamis.base.parameters import (
+    one_of as one_word_of,
+)
 from tamis.base.targets import ClassTargets, Targets
 from tamis.base.validation import take_columns, warn_user
+from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.losses import RowLosses, Softmax
-from tamis.solvers.path.problem import Outcome, Problem
-from tamis.solvers.path.solver import largest_alpha, solve
+from tamis.solvers.path.problem import Outcome, Problem, gap_obstacles
+from tamis.solvers.path.solver import largest_alpha, scaled, solve
 from tamis.system.schema import array, count, figure, indices, number, one_of, records
-from tamis.terms.losses import LOSSES, Logistic
+from tamis.terms.group_penalties import GroupL2, SparseGroup
+from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
 
 AUTO_SHARE = 0.1  # alpha="auto" is this share of the smallest alpha that keeps nothing
 
 
 def smooth_loss_parameter(default: str) -> Any:
-    """The loss of a batch model."""
-    losses = '"squared_error", "huber",'
-    if default != "squared_error":
-        losses = (
-            '"logistic" (or "log_loss"; multinomial for several classes), "squared_hinge" or '
-            '"squared_error" (one against the rest),'
-        )
-    return loss_parameter(default, f"{losses} or a smooth term of `tamis.terms`.")
+    """The loss of a batch model, of numbers or of classes as its default."""
+    numbers = accepts_numbers(LOSSES[default])
+    accepts = accepts_numbers if numbers else accepts_classes
+    names = [
+        f'"{name}"'
+        for name, loss in LOSSES.items()
+        if accepts(loss) and hasattr(loss, "hessian") and name != "log_loss"
+    ]
+    losses = ", ".join(names).replace('"logistic"', '"logistic" (or "log_loss")')
+    sentence = f"{losses}, or a smooth term of `tamis.terms`."
+    if not numbers:
+        sentence += ' Several classes are multinomial under "logistic", else one against the rest.'
+    return loss_parameter(default, sentence)
 
 
 @estimator
@@ -67,8 +77,16 @@ class BlockModel(Estimator):
     tol: float = parameter(
         1e-6,
         [ABOVE],
-        "The fit ends when the duality gap is at most `tol` times the loss of the best intercept "
-        "alone.",
+        "The fit ends when the duality gap is at most `tol` times the null deviance, twice what "
+        "the best intercept alone loses beyond the least loss; or, without a gap (`stop`), when "
+        "the optimality conditions hold up to the square root of `tol` times the largest strength.",
+    )
+    stop: str = parameter(
+        "auto",
+        [one_word_of("auto", "gap", "kkt")],
+        '"gap": by the duality gap, which a loss with `conjugate` and a penalty with `conjugate` '
+        'and `dual_scale` have. "kkt": by the optimality conditions. "auto" is "gap" where there '
+        "is one.",
     )
     max_iter: int = parameter(
         100,
@@ -80,12 +98,13 @@ class BlockModel(Estimator):
         True, [BOOL], "Whether to learn an intercept; it is never penalised."
     )
     _contents: ClassVar[dict] = {
-        "alpha_max_": number(float, least=0.0),
+        "alpha_max_": figure(finite=False),
         "alpha_": number(float, least=0.0),
         "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
         "intercept_": array("f8", "outputs"),
         "support_": indices("kept", below="columns", increasing=True),
-        "dual_gap_": figure(),
+        "dual_gap_": figure(finite=False),
+        "kkt_violation_": figure(finite=False),
         "objective_": figure(),
         "history_": records(),
         "n_iter_": count(),
@@ -98,13 +117,18 @@ class BlockModel(Estimator):
         support_ : ndarray of int
             Indices of the kept features; for several outputs the union.
         alpha_, alpha_max_ : float
-            Strength used, and the smallest that keeps nothing.
+            Strength used, and the smallest that keeps nothing (nan where the penalty has no
+            `dual_scale`).
         dual_gap_, objective_ : float
-            Duality gap and objective at the solution.
+            Duality gap (nan where solvers stop without one) and objective at the solution.
+        kkt_violation_ : float
+            Largest distance of a group's gradient to the subdifferential of its penalty, where
+            solvers stop by it; else nan.
         n_iter_ : int
             Iterations made.
         history_ : list of dict
-            Per iteration: objective, duality gap, groups with weights, groups screened.
+            Per iteration: objective, duality gap (or violation), groups with weights, groups
+            screened.
         n_features_in_ : int
             Number of columns.
         feature_names_in_ : ndarray of str
@@ -117,30 +141,47 @@ class BlockModel(Estimator):
         self._validate_params()
         self._loss()
         taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem = self._problem(taken, **beside)
-        penalty = problem.penalty(self.positive)
+        targets, problem, penalty = self._stated(taken, **beside)
         largest = largest_alpha(problem, penalty)
+        if is_auto(self.alpha) and np.isnan(largest):
+            raise ValueError(
+                f"{penalty!r} has no dual_scale, so that no strength is known to keep nothing and "
+                "alpha='auto' means nothing. Pass alpha as a number."
+            )
         alpha = AUTO_SHARE * largest if is_auto(self.alpha) else float(self.alpha)
-        strength, start = penalty._replace(alpha=alpha), self._start(problem)
-        outcome = solve(problem, strength, self.tol, self.max_iter, start, largest)
+        strength, start = scaled(penalty, alpha), self._start(problem)
+        known = largest * penalty.alpha
+        outcome = solve(problem, strength, self.tol, self.max_iter, start, known)
         self._show(targets, problem, outcome, alpha_=alpha, alpha_max_=largest)
-        if not outcome.reached(self.tol):
+        if outcome.shortfall > 1.0:
             self._warn_unfinished(outcome)
         return self
 
-    def _loss(self):
-        """The loss term; a batch solver needs its conjugate and a finite curvature."""
-        loss = loss_of(self)
-        loss = take_term(
-            "loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian", "conjugate")
-        )
-        if not (is_smooth(loss) and np.isfinite(loss.hessian_bound())):
-            why = "an unbounded second derivative" if is_smooth(loss) else "a kink"
+    def _stated(self, taken: Taken, **beside) -> tuple[Any, Problem, Any]:
+        """Targets, the problem and its penalty of strength 1, and by what solvers stop."""
+        targets, problem = self._problem(taken, **beside)
+        penalty = self._penalty(problem.blocks)
+        obstacles = gap_obstacles(problem.smooth, penalty)
+        if self.stop == "gap" and obstacles:
             raise ValueError(
-                f"loss={self.loss!r} has {why}; batch solvers need a smooth loss whose second "
-                "derivative is bounded (logistic, squared_hinge, squared_error, huber)."
+                f"{' and '.join(obstacles)}, so there is no duality gap; stop='kkt' is available."
             )
-        return loss
+        return targets, problem._replace(certified=self.stop != "kkt" and not obstacles), penalty
+
+    def _penalty(self, blocks: Blocks):
+        """The penalty of the blocks, of strength 1."""
+        kind = SparseGroup if blocks.l1_weights.any() else GroupL2
+        return kind(1.0, float(self.positive))
+
+    def _loss(self):
+        """The loss term; a batch solver needs its second derivative."""
+        loss = loss_of(self)
+        if not is_smooth(loss):
+            smooth = ", ".join(name for name, term in LOSSES.items() if hasattr(term, "hessian"))
+            raise ValueError(
+                f"loss={self.loss!r} has a kink; batch solvers need a smooth loss ({smooth})."
+            )
+        return take_term("loss", loss, LOSSES, ("value", "gradient", "hessian_bound", "hessian"))
 
     def _problem(self, taken: Taken, **beside) -> tuple[Any, Problem]:
         raise NotImplementedError
@@ -159,6 +200,7 @@ class BlockModel(Estimator):
             intercept_=self._intercepts(targets, intercept),
             support_=np.flatnonzero(coef.any(axis=1)),
             dual_gap_=float(outcome.gap),
+            kkt_violation_=float(outcome.violation),
             objective_=float(outcome.objective),
             history_=outcome.history,
             n_iter_=len(outcome.history),
@@ -174,9 +216,11 @@ class BlockModel(Estimator):
         if outcome.stalled:
             made = f"stopped after {len(outcome.history)} iterations, the last of them in vain"
             advice = "This is rounding: scale the columns, or raise tol."
+        what = f"duality gap, {outcome.gap:.2g}, is above tol times the null deviance"
+        if np.isnan(outcome.gap):
+            what = f"KKT violation, {outcome.violation:.2g}, is above its limit"
         warn_user(
-            f"{type(self).__name__} {made}, and its duality gap, {outcome.gap:.2g}, is above tol "
-            f"times the loss of the empty model, {self.tol * outcome.scale:.2g}. {advice}",
+            f"{type(self).__name__} {made}, and its {what}, {outcome.limit:.2g}. {advice}",
             ConvergenceWarning,
         )
 

@@ -108,8 +108,7 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
         self._validate_params()
         self._loss()
         taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem = self._problem(taken)
-        penalty = problem.penalty(self.positive)
+        targets, problem, penalty = self._stated(taken, **beside)
         alphas = take_alphas(self.alphas, problem, penalty)
         largest = largest_alpha(problem, penalty)
         given = (penalty, alphas, self.tol, self.max_iter, largest)
@@ -119,7 +118,7 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
         )  # fmt: skip
         sides = [[np.flatnonzero(np.isin(taken.kept, side)) for side in fold] for fold in folds]
         jobs = (delayed(held_out_losses)(problem, *fold, *given) for fold in sides)
-        losses, gaps = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(jobs), strict=True))
+        losses, shortfalls = map(np.array, zip(*Parallel(n_jobs=self.n_jobs)(jobs), strict=True))
         losses = losses.T
         best, limit = one_standard_error_of_folds(losses, se=float(self.se))
         outcomes = solve_path(problem, *given)
@@ -139,28 +138,29 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
             path_=shown_path(problem, alphas, outcomes),
             cv_results_=results,
         )
-        if not outcomes[best].reached(self.tol):
+        if outcomes[best].shortfall > 1.0:
             self._warn_unfinished(outcomes[best])
         else:
-            self._warn_search(np.vstack([gaps, gaps_of(outcomes)]))
+            whole = [outcome.shortfall for outcome in outcomes]
+            self._warn_search(np.vstack([shortfalls, whole]))
         return self
 
-    def _warn_search(self, gaps: np.ndarray) -> None:
+    def _warn_search(self, shortfalls: np.ndarray) -> None:
         """Say it where the choice rests on solutions that were not reached."""
-        late = gaps > self.tol
+        late = shortfalls > 1.0
         if late.any():
             warn_user(
                 f"{type(self).__name__} chose among {late.size} solutions, of which {late.sum()} "
-                f"did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; their "
-                f"largest relative duality gap is {gaps.max():.2g}. "
+                f"did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; the worst "
+                f"is {shortfalls.max():.2g} times from its end. "
                 "Raise max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
             )
 
 
 def held_out_losses(problem: Problem, train, test, *given) -> tuple[list, list]:
-    """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength; and the
-    gaps of these.
+    """Mean loss of the rows `test` under the solutions of the rows `train`, one a strength; and how
+    far these are from their end.
     """
     inside, outside, losses = problem.of_rows(train), problem.of_rows(test), []
     outcomes = solve_path(inside, *given)
@@ -169,12 +169,7 @@ def held_out_losses(problem: Problem, train, test, *given) -> tuple[list, list]:
         bias = outcome.bias - inside.design.shift(coef) + outside.design.shift(coef)
         scores = outside.design.scores(coef) + outside.design.level(bias)
         losses.append(outside.smooth.value(scores))
-    return losses, gaps_of(outcomes)
-
-
-def gaps_of(outcomes) -> list:
-    """Duality gaps as shares of the loss of the empty model, which `tol` is about."""
-    return [outcome.gap / outcome.scale for outcome in outcomes]
+    return losses, [outcome.shortfall for outcome in outcomes]
 
 
 @estimator(kw_only=True)

@@ -22,6 +22,8 @@ from tamis.terms.methods import (
     prox,
     soft_threshold,
     subdiff_distance,
+    support_gradient,
+    support_hessian,
     value,
 )
 
@@ -95,6 +97,47 @@ def dual_blocks(gradient, starts, weights, l1_weights, penalty, many):
             dual = dual_scale(penalty, gradient[low:high], weights[g], l1_weights[g])
             largest = max(largest, dual)
     return largest
+
+
+@compiled
+def conjugate_blocks(gradient, starts, weights, l1_weights, penalty, many):
+    """Conjugate of the penalty at a stacked slope; blocks that are not penalised are left out."""
+    total = 0.0
+    for g in range(np.uint64(weights.shape[0])):
+        if weights[g] > 0.0 or l1_weights[g] > 0.0:
+            low, high = starts[g] * many, starts[g + ONE] * many
+            total += conjugate(penalty, gradient[low:high], weights[g], l1_weights[g])
+    return total
+
+
+@compiled
+def excess_blocks(gradient, starts, weights, l1_weights, penalty, many, excess):
+    """Fill `excess` with how far each block, at 0, is from its optimum."""
+    zeros = np.zeros(gradient.shape[0])
+    for g in range(np.uint64(weights.shape[0])):
+        low, high = starts[g] * many, starts[g + ONE] * many
+        excess[g] = subdiff_distance(
+            penalty, zeros[low:high], gradient[low:high], weights[g], l1_weights[g]
+        )
+
+
+@compiled
+def support_blocks(w, slope, starts, weights, l1_weights, penalty, gradient, across, along):
+    """Fill `gradient` (cells) with that of model and penalty on the support, and the second
+    derivatives of each block's penalty, across and along its weights; one output.
+    """
+    for g in range(np.uint64(weights.shape[0])):
+        low, high = starts[g], starts[g + ONE]
+        square = 0.0
+        for k in range(low, high):
+            square += w[k] * w[k]
+        across[g], along[g] = 0.0, 0.0
+        if square > 0.0:
+            norm = math.sqrt(square)
+            support_gradient(
+                penalty, w[low:high], slope[low:high], weights[g], l1_weights[g], gradient[low:high]
+            )
+            across[g], along[g] = support_hessian(penalty, norm, weights[g], l1_weights[g])
 
 
 @compiled

@@ -150,7 +150,7 @@ class RowLosses:
 class Softmax:
     """Multinomial logistic loss, log sum_k exp(f_k) - f_y, of class numbers."""
 
-    lipschitz, quadratic = 0.5, False
+    lipschitz, scale, quadratic = 0.5, 0.5, False
 
     def __init__(self, classes: np.ndarray, n_classes: int, weights: np.ndarray):
         self.weights, self.mine = weights, np.eye(n_classes)[classes]

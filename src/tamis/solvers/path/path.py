@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from tamis.solvers.path.problem import Outcome, Problem
-from tamis.solvers.path.solver import largest_alpha, solve
+from tamis.solvers.path.solver import largest_alpha, scaled, solve
 
 # smallest alpha over the largest, and where there are more columns than rows
 EPS, EPS_WIDE = 0.01, 0.05
@@ -23,7 +23,13 @@ def take_alphas(alphas, problem: Problem, penalty) -> np.ndarray:
     """Strengths in falling order: as many as a number says, or those that are given."""
     if isinstance(alphas, Integral):
         wide = problem.design.n_rows < problem.blocks.n_columns
-        return alpha_grid(largest_alpha(problem, penalty), int(alphas), wide)
+        largest = largest_alpha(problem, penalty)
+        if np.isnan(largest):
+            raise ValueError(
+                f"{penalty!r} has no dual_scale, so that no strength is known to keep nothing. "
+                "Pass alphas as a list of strengths."
+            )
+        return alpha_grid(largest, int(alphas), wide)
     given = np.sort(np.asarray(alphas, dtype=float).ravel())[::-1]
     if not len(given) or not np.isfinite(given).all() or given[-1] < 0.0:
         raise ValueError(
@@ -41,8 +47,8 @@ def solve_path(
     """
     start, found = None, []
     for alpha in alphas:
-        strength = penalty._replace(alpha=float(alpha))
-        outcome = solve(problem, strength, tol, max_iter, start, largest)
+        strength = scaled(penalty, float(alpha))
+        outcome = solve(problem, strength, tol, max_iter, start, largest * penalty.alpha)
         start = outcome[:2]
         found.append(outcome)
     return found

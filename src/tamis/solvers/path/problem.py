@@ -8,7 +8,6 @@ from tamis.solvers.path.design import Design, TaskDesign
 from tamis.solvers.path.inner.models import GramStore
 from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.losses import RowLosses, Softmax
-from tamis.terms.group_penalties import GroupL2, SparseGroup
 
 
 class Problem(NamedTuple):
@@ -20,6 +19,7 @@ class Problem(NamedTuple):
     fit_intercept: bool
     solver: str
     store: GramStore
+    certified: bool = True  # whether solvers stop by the duality gap, not by optimality conditions
 
     def empty(self) -> tuple[np.ndarray, np.ndarray]:
         """Weights of 0 and no intercept."""
@@ -53,11 +53,6 @@ class Problem(NamedTuple):
             store=GramStore(),
         )
 
-    def penalty(self, positive: bool) -> GroupL2 | SparseGroup:
-        """The penalty of the blocks, of strength 1."""
-        kind = SparseGroup if self.blocks.l1_weights.any() else GroupL2
-        return kind(1.0, float(positive))
-
 
 class Outcome(NamedTuple):
     """Weights of the places and intercepts (of centred columns), the certificate, and what
@@ -66,15 +61,17 @@ class Outcome(NamedTuple):
 
     w: np.ndarray
     bias: np.ndarray
-    gap: float
+    gap: float  # nan where solvers stop by the optimality conditions
+    violation: float  # of these: the largest distance to a subdifferential; nan beside a gap
     objective: float
     history: list
-    scale: float  # loss of the best intercept alone, which the gap is measured by
+    limit: float  # at which solvers stop
     stalled: bool = False  # whether it ended for rounding let the gap fall no further
 
-    def reached(self, tol: float) -> bool:
-        """Whether the gap is as small as was asked for."""
-        return self.gap <= tol * self.scale
+    @property
+    def shortfall(self) -> float:
+        """How many times the limit is left: at most 1 where a solver came to its end."""
+        return float(np.nanmax([self.gap, self.violation])) / self.limit
 
 
 def penalised(blocks: Blocks) -> np.ndarray:
@@ -106,3 +103,10 @@ def part_blocks(blocks: Blocks, kept: np.ndarray) -> tuple[Blocks, np.ndarray, n
         len(columns),
     )
     return part, columns, places
+
+
+def gap_obstacles(smooth: RowLosses | Softmax, penalty) -> list[str]:
+    """What stands against a duality gap: methods that the loss or the penalty lack."""
+    lacks = [(penalty, name) for name in ("conjugate", "dual_scale")]
+    lacks += [(smooth.loss, "conjugate")] if isinstance(smooth, RowLosses) else []
+    return [f"{term!r} has no {name}" for term, name in lacks if not hasattr(term, name)]

@@ -1,5 +1,5 @@
 """Batch solver for block penalties: working sets, gap-safe screening, and the duality gap as the
-rule for stopping.
+rule for stopping, or, where there is none, the optimality conditions.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from tamis.solvers.path.inner.models import parts_of
 from tamis.solvers.path.inner.newton import JOINT, LARGEST, newton, shares_gram
 from tamis.solvers.path.loop import Blocks, dual_blocks
 from tamis.solvers.path.problem import Outcome, Problem, part_blocks, penalised, used
-from tamis.solvers.path.screening import ROUNDING, Look, empty_loss, look, seen
+from tamis.solvers.path.screening import ROUNDING, Look, look, null_deviance, seen
 
 FIRST = 10  # groups in the first working set at least
 # one in so many groups may join a working set at once, or, under the squared loss, groups of half
@@ -22,53 +22,72 @@ PATIENCE = 10
 
 
 def largest_alpha(problem: Problem, penalty) -> float:
-    """The smallest alpha whose solution holds no penalised weight."""
+    """The smallest factor of the penalty's strength whose solution holds no penalised weight; nan
+    where the penalty has no `dual_scale`.
+    """
+    if not hasattr(penalty, "dual_scale"):
+        return np.nan
     w, bias = problem.empty()
     bias, scores, _, slope = seen(problem, w, bias)
     free = np.flatnonzero(~penalised(problem.blocks))
     if len(free):
-        unit = penalty._replace(alpha=1.0)
-        w, bias, scores = _inner(problem, unit, free, w, bias, 1e-10, scores, slope)
+        w, bias, scores = _inner(problem, penalty, free, w, bias, 1e-10, scores, slope)
         bias, scores, _, slope = seen(problem, w, bias, scores)
     many = np.uint64(problem.design.outputs)
-    return float(dual_blocks(slope.ravel(), *parts_of(problem.blocks), penalty, many))
+    reach = dual_blocks(slope.ravel(), *parts_of(problem.blocks), penalty, many)
+    return float(reach) / penalty.alpha
+
+
+def scaled(penalty, alpha: float):
+    """A penalty, its strength times alpha."""
+    return penalty._replace(alpha=alpha * penalty.alpha)
 
 
 def solve(
     problem: Problem, penalty, tol: float, max_iter: int, start=None, largest: float = 0.0
 ) -> Outcome:
-    """Minimise from `start` until the duality gap is at most `tol` times the loss of the best
-    intercept alone.
+    """Minimise from `start` until the duality gap is at most `tol` times the null deviance, or,
+    where the problem is not certified, until no block is further from its subdifferential than
+    sqrt(tol) times the largest strength.
 
     `largest` is the strength that keeps nothing, where it is known: one that is lost beside it in
-    rounding is none. Where iterations come to nothing it ends: what is left of the gap is rounding.
-    Where they leave the finite numbers, the last point before stays.
+    rounding is none. Where iterations come to nothing it ends: what is left is rounding. Where they
+    leave the finite numbers, the last point before stays.
     """
+    weights = problem.blocks.weights, problem.blocks.l1_weights
+    largest = 0.0 if np.isnan(largest) else largest
+    strength = max(penalty.alpha, 1e-3 * largest) * max(each.max(initial=0.0) for each in weights)
     if penalty.alpha <= ROUNDING * largest or penalty.alpha == 0.0:
         problem = _unpriced(problem)
-    blocks, priced, loss = problem.blocks, penalised(problem.blocks), empty_loss(problem)
+    blocks, priced, certified = problem.blocks, penalised(problem.blocks), problem.certified
+    deviance = null_deviance(problem) if certified else np.nan
+    limit = tol * deviance if certified else max(np.sqrt(tol) * strength, 1e-300)
     w, bias = problem.empty() if start is None else (start[0].copy(), start[1].copy())
-    enough, scores = tol * loss, None
-    history: list[dict] = []
+    scores, history = None, list[dict]()
     alive, size, most = np.ones(blocks.n_groups, dtype=bool), FIRST, _most(problem)
     best, care, before, idle, lowest = -np.inf, 1.0, np.inf, 0, (np.inf, np.inf)
-    found = Outcome(w, bias, np.inf, np.inf, history, loss)
+    found = Outcome(w, bias, np.inf, np.inf, np.inf, history, limit)
     for turn in range(1, max_iter + 1):
-        now = look(problem, penalty, enough, loss, w, bias, scores)
+        now = look(problem, penalty, limit, deviance, w, bias, scores)
         bias, best, value = now.bias, max(best, now.dual), now.objective
-        gap = min(now.gap, max(value - best, 0.0) + now.gap - (value - now.dual))
-        if not np.isfinite(value + gap):
+        if certified:
+            left = min(now.gap, max(value - best, 0.0) + now.gap - (value - now.dual))
+            fall = 0.01 * left  # of the objective that counts as one
+        else:
+            left, fall = now.violation, 1e-14 * abs(value)
+        if not np.isfinite(value + left):
             return found._replace(stalled=True)
         alive &= ~(now.safe > 0) | ~priced
         held = used(blocks, w)
-        history.append(_record(turn, value, gap, held, alive))
-        found = Outcome(w, bias, gap, value, history, loss)
-        vain = lowest[0] - value <= 0.01 * gap and gap >= 0.99 * lowest[1]
-        idle, lowest = idle + 1 if vain else 0, (min(lowest[0], value), min(lowest[1], gap))
-        if gap <= enough or turn == max_iter or idle == PATIENCE:
-            return found._replace(stalled=gap > enough and idle == PATIENCE)
+        history.append(_record(turn, value, left, certified, held, alive))
+        pair = (left, np.nan) if certified else (np.nan, left)
+        found = Outcome(w, bias, *pair, value, history, limit)
+        vain = lowest[0] - value <= fall and left >= 0.99 * lowest[1]
+        idle, lowest = idle + 1 if vain else 0, (min(lowest[0], value), min(lowest[1], left))
+        if left <= limit or turn == max_iter or idle == PATIENCE:
+            return found._replace(stalled=left > limit and idle == PATIENCE)
         # The inner solver thought itself done, and is not.
-        care, before = 0.1 * care if before - value <= 0.01 * gap else 1.0, value
+        care, before = 0.1 * care if before - value <= fall else 1.0, value
         if (held & ~alive).any():
             w, held = _without(blocks, w, ~alive), held & alive
             now = look(problem, penalty, np.inf, 0.0, w, bias)
@@ -79,7 +98,10 @@ def solve(
         else:
             kept = _working_set(now.excess, held | ~priced, alive, size)
         whole = problem.smooth.quadratic and beyond <= size
-        near = care * _near(now, alive, w, gap, enough, tol, whole)
+        if certified:
+            near = care * _near(now, alive, w, left, limit, tol, whole)
+        else:
+            near = care * max(0.3 * limit, 0.1 * left)
         w, bias, scores = _inner(problem, penalty, kept, w, now.bias, near, now.scores, now.slope)
     raise AssertionError("unreachable")
 
@@ -101,11 +123,11 @@ def _most(problem: Problem) -> int:
     return most
 
 
-def _record(turn: int, objective: float, gap: float, held, alive) -> dict:
+def _record(turn: int, objective: float, left: float, certified: bool, held, alive) -> dict:
     return {
         "iteration": turn,
         "objective": objective,
-        "gap": gap,
+        "gap" if certified else "violation": left,
         "groups": int(held.sum()),
         "screened": int((~alive).sum()),
     }

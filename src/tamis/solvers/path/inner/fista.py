@@ -3,6 +3,7 @@
 import numpy as np
 
 from tamis.solvers.path.loop import Blocks, distance_blocks, prox_blocks
+from tamis.terms.methods import largest_step
 
 # of the bound on a loss's curvature, to begin with: near the solution it may be far below
 EASY = 2.0**-16
@@ -38,11 +39,12 @@ def fista(
     that was too low). Momentum is dropped when it points uphill (O'Donoghue and Candes).
     """
     parts, many = (blocks.starts, blocks.weights, blocks.l1_weights), np.uint64(w.shape[1])
-    lipschitz = smooth.lipschitz * max(
+    lipschitz = smooth.scale * max(
         spectral_bound(design) * blocks.overlap, 1.0 if fit_intercept else 0.0
     )
     if not smooth.quadratic:
         lipschitz *= EASY
+    lipschitz = max(lipschitz, 1.0 / largest_step(penalty))
     ahead, level, speed = w.copy(), bias.copy(), 1.0
     # At w, and ahead of it; they are linear in the weights.
     here = scores = design.scores(blocks.gathered(w)) + design.level(bias)

@@ -97,15 +97,15 @@ class GramModel:
         """The model's value, up to a constant."""
         return 0.5 * float(((self.slope + self.constant) * w).sum())
 
-    def solve(self, at, group, unit, stiff, gradient) -> np.ndarray | None:
-        """A Newton step of some places: their curvature, and that of the blocks' norms, which lies
-        across a block.
+    def solve(self, at, group, unit, across, along, gradient) -> np.ndarray | None:
+        """A Newton step of some places: their curvature, and that of the penalty, `across` a block
+        and `along` it.
         """
         if len(at) > DIRECT:
             return None
         hessian = self.gram[np.ix_(at, at)]
-        hessian -= np.where(group[:, None] == group, (stiff * unit)[:, None] * unit, 0.0)
-        hessian[np.diag_indices_from(hessian)] += stiff
+        hessian -= np.where(group[:, None] == group, ((across - along) * unit)[:, None] * unit, 0.0)
+        hessian[np.diag_indices_from(hessian)] += across
         try:
             factor = cho_factor(hessian, lower=True, overwrite_a=True, check_finite=False)
             return cho_solve(factor, gradient, check_finite=False)
@@ -173,7 +173,7 @@ class DenseModel:
         """The model's value, up to a constant."""
         return 0.5 * self.curvature * float(self.rest @ self.rest)
 
-    def solve(self, at, group, unit, stiff, gradient) -> None:
+    def solve(self, at, group, unit, across, along, gradient) -> None:
         """No Newton step at one go: there are more places than rows."""
 
     def image(self, at, change):
@@ -234,7 +234,7 @@ class SparseModel:
         """The model's value, up to a constant."""
         return 0.5 * float(self.curvature @ (self.rest + self.shift) ** 2)
 
-    def solve(self, at, group, unit, stiff, gradient) -> None:
+    def solve(self, at, group, unit, across, along, gradient) -> None:
         """No Newton step at one go: sparse columns have no Gram matrix."""
 
     def _gradient(self, residuals) -> np.ndarray:

@@ -7,7 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from tamis.solvers.path.inner.models import parts_of
-from tamis.solvers.path.loop import Blocks, distance_blocks, value_blocks
+from tamis.solvers.path.loop import Blocks, distance_blocks, support_blocks, value_blocks
+from tamis.terms.methods import largest_step
 
 SWEEPS = 5  # over the blocks in use, after one over all; they are extrapolated
 SETTLED = 0.2  # of the distance wanted: a sweep that moves less ends them
@@ -20,6 +21,10 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
     far.
     """
     parts, many = parts_of(blocks), np.uint64(w.shape[1])
+    steps = model.blocks.lipschitz  # 1 over each
+    if largest_step(penalty) < np.inf:
+        np.maximum(steps, 1.0 / largest_step(penalty), out=steps, where=steps > 0.0)
+    curved = hasattr(penalty, "support_hessian")
     everywhere, group = np.arange(blocks.n_groups, dtype=np.uint64), group_of(blocks)
     steepest, nearest, since = float(model.blocks.lipschitz.max(initial=0.0)), np.inf, 0
     for turn in range(1, turns + 1):
@@ -43,7 +48,7 @@ def solve_quadratic(model, w, blocks: Blocks, penalty, enough: float, turns: int
         nearest, since = (distance, turn) if distance < 0.99 * nearest else (nearest, since)
         if turn - since >= PATIENCE:
             return False
-        if many == 1 and turn % model.patience == 0:
+        if curved and many == 1 and turn % model.patience == 0:
             _newton(model, slope[:, 0], w, blocks, group, penalty)
     return False
 
@@ -81,23 +86,24 @@ def _newton(model, slope, w, blocks: Blocks, group, penalty) -> None:
         return
     now, mine = w[at, 0], group[at]
     norms = np.sqrt(np.bincount(mine, weights=now**2, minlength=blocks.n_groups))
-    toll = penalty.alpha * blocks.l1_weights[mine]
     unit = now / norms[mine]
-    stiff = penalty.alpha * (blocks.weights / np.where(norms > 0.0, norms, 1.0))[mine]
-    gradient = slope[at] + penalty.alpha * blocks.weights[mine] * unit + toll * np.sign(now)
+    gradient, (across, along) = np.empty(len(w)), np.empty((2, blocks.n_groups))
+    support_blocks(w[:, 0].copy(), slope, *parts_of(blocks), penalty, gradient, across, along)
+    gradient, across, along = gradient[at], across[mine], along[mine]
     curve = model.hessian(at)
 
-    def hessian(v):  # the norm's curvature lies across the block, not along it
-        along = np.bincount(mine, weights=unit * v, minlength=blocks.n_groups)[mine]
-        return curve(v) + stiff * (v - unit * along)
+    def hessian(v):
+        ahead = np.bincount(mine, weights=unit * v, minlength=blocks.n_groups)[mine]
+        return curve(v) + across * (v - unit * ahead) + along * unit * ahead
 
-    step = model.solve(at, mine, unit, stiff, -gradient)
+    step = model.solve(at, mine, unit, across, along, -gradient)
     step = _conjugate(hessian, -gradient) if step is None else step
     parts = (*parts_of(blocks), penalty, np.uint64(1))
     before = value_blocks(w.ravel(), *parts)
+    signed = blocks.l1_weights[mine].any() or getattr(penalty, "positive", 0.0)
     for length in (1.0, 0.5, 0.25, 0.1, 0.02):
         moved = now + length * step
-        if toll.any() or penalty.positive:
+        if signed:
             moved = np.where(moved * now > 0.0, moved, 0.0)
         trial, change = w.copy(), moved - now
         trial[at, 0] = moved

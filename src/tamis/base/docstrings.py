@@ -14,6 +14,9 @@ ARGUMENTS = {
     "    All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.",
     "sample_weight": "sample_weight : array-like of shape (n_samples,), default=None\n"
     "    Weights of the rows; a row of weight 0 changes nothing.",
+    "offset": "offset : array-like of shape (n_samples,), default=None\n"
+    "    A number a row that is added to its score, such as the logarithm of an exposure. A model\n"
+    "    that was fitted with one needs it to predict, too.",
 }
 CLASSES = (
     "y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)\n"

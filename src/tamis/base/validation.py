@@ -3,7 +3,7 @@
 import sys
 import warnings
 from numbers import Real
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -326,7 +326,7 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
     return frozen(np.where(weights < SMALLEST, 0.0, weights))
 
 
-def take_offset(offset, n_rows: int) -> np.ndarray | None:
+def take_offset(offset, n_rows: int) -> Any:
     """An offset as float64, a number a row that is added to the scores; None where there is none.
     Infinite ones and those larger in size than `LARGEST` are refused.
     """

@@ -166,6 +166,11 @@ def _of_task(model, weights, intercepts, task) -> tuple[np.ndarray, np.ndarray]:
 def _link(model, targets) -> tuple[str, np.ndarray | None]:
     """How probabilities come from scores, as `predict_proba` of the model makes them."""
     own = model._loss() if hasattr(model, "_loss") else None
+    if vars(model).get("_has_offset"):
+        raise ValueError(
+            f"the {type(model).__name__} was fitted with an offset, which no form of export knows. "
+            "Keep the model by tamis.save."
+        )
     if hasattr(own, "inverse_link") and not isinstance(own, Logistic):
         raise ValueError(
             f"the {type(model).__name__} has loss={model.loss!r}, whose inverse link no form of "

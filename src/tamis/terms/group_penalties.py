@@ -175,3 +175,8 @@ class SparseGroup(NamedTuple):
                 off = gradient[k] + strength * w[k] / norm + math.copysign(threshold, w[k])
             apart += off * off
         return math.sqrt(apart) if norm > 0.0 else max(0.0, math.sqrt(apart) - strength)
+
+
+GROUP_PENALTIES = {
+    "group_lasso": GroupL2(1.0),
+}

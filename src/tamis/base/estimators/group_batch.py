@@ -7,9 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator, Taken, take
+from tamis.base.estimators.classifier import LikelyClassifier, gives_probabilities
+from tamis.base.estimators.estimator import Estimator, Left, Taken, take
+from tamis.base.estimators.regressor import Regressor
 from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import (
     ABOVE,
@@ -28,12 +31,12 @@ from tamis.base.parameters import (
     one_of as one_word_of,
 )
 from tamis.base.targets import ClassTargets, Targets
-from tamis.base.validation import take_columns, warn_user
+from tamis.base.validation import take_columns, take_offset, warn_user
 from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.losses import RowLosses, Softmax
 from tamis.solvers.path.problem import Outcome, Problem, gap_obstacles
 from tamis.solvers.path.solver import largest_alpha, scaled, solve
-from tamis.system.schema import array, count, figure, indices, number, one_of, records
+from tamis.system.schema import array, count, figure, flag, indices, number, one_of, records
 from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
 
@@ -107,6 +110,7 @@ class BlockModel(Estimator):
         "kkt_violation_": figure(finite=False),
         "objective_": figure(),
         "history_": records(),
+        "_has_offset": flag(),
         "n_iter_": count(),
     }
     _attributes: ClassVar[str] = """\
@@ -204,6 +208,7 @@ class BlockModel(Estimator):
             objective_=float(outcome.objective),
             history_=outcome.history,
             n_iter_=len(outcome.history),
+            _has_offset=getattr(problem.smooth, "offset", None) is not None,
         )
 
     def _intercepts(self, targets, intercept: np.ndarray) -> np.ndarray:
@@ -234,14 +239,108 @@ class BlockModel(Estimator):
         return "coef_" in vars(self)
 
 
+class OffsetMixin(Left):
+    """Models whose scores may have an offset; stands left of those that fit and predict."""
+
+    def _offset_scores(self, X, offset, *beside) -> tuple[Any, np.ndarray]:
+        """Targets, and scores with the offset; a model that was fitted with one needs it."""
+        targets, scores = self._scored(X, *beside)
+        if offset is None:
+            if self._has_offset:
+                raise ValueError(
+                    f"this {type(self).__name__} was fitted with an offset. Pass offset=, zeros "
+                    "where there is none."
+                )
+            return targets, scores
+        refuse_offset(targets)
+        return targets, scores + take_offset(offset, len(scores))[:, None]
+
+
+class OffsetRegressor(OffsetMixin, Regressor):
+    """Batch regressors whose scores may have an offset."""
+
+    def fit(self, X, y, sample_weight=None, offset=None):
+        """Learn from all rows."""
+        return self._fit(X, y, sample_weight, offset=offset)
+
+    def predict(self, X, offset=None):
+        """Predictions for the rows."""
+        targets, scores = self._offset_scores(X, offset)
+        return targets.predict(self._means(scores))
+
+    def score(self, X, y, sample_weight=None, offset=None):
+        """Coefficient of determination; of a loss with an inverse link the share of deviance
+        explained, beside the best constant.
+        """
+        loss = self._row_loss()
+        if hasattr(loss, "inverse_link"):
+            scores = self._offset_scores(X, offset)[1]
+            return self._deviance_explained(loss, scores, y, sample_weight)
+        from sklearn.metrics import r2_score
+
+        return r2_score(y, self.predict(X, offset), sample_weight=sample_weight)
+
+
+class OffsetClassifier(OffsetMixin, LikelyClassifier):
+    """Batch classifiers whose scores may have an offset."""
+
+    def fit(self, X, y, sample_weight=None, offset=None):
+        """Learn from all rows."""
+        return self._fit(X, y, sample_weight, offset=offset)
+
+    def decision_function(self, X, offset=None):
+        """Scores of the rows."""
+        targets, scores = self._offset_scores(X, offset)
+        return targets.decision(scores)
+
+    def predict(self, X, offset=None):
+        """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest,
+        ties to the lowest class.
+        """
+        targets, scores = self._offset_scores(X, offset)
+        return targets.predict(scores)
+
+    @available_if(gives_probabilities)
+    def predict_proba(self, X, offset=None):
+        """Probabilities of the classes, for a loss with an inverse link (``loss="logistic"``).
+
+        For several classes each one-vs-rest probability is divided by their sum, unless they are
+        one multinomial model. For labels they are independent.
+        """
+        return self._probabilities(*self._offset_scores(X, offset))
+
+    @available_if(gives_probabilities)
+    def predict_log_proba(self, X, offset=None):
+        """Logarithms of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, offset))
+
+    def score(self, X, y, sample_weight=None, offset=None):
+        """Share of right classes."""
+        from sklearn.metrics import accuracy_score  # 50 ms that no fit needs
+
+        return accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight)
+
+
+def refuse_offset(targets: Targets) -> None:
+    """Refuse an offset of classes that exclude each other: it would move all of them alike."""
+    if isinstance(targets, ClassTargets) and targets.excluding:
+        raise ValueError(
+            "offset has no meaning for more than two classes: it moves the scores of all alike. "
+            "Leave it out."
+        )
+
+
 def bind_loss(
-    loss, targets: Targets, columns: np.ndarray, weights: np.ndarray
+    loss, targets: Targets, columns: np.ndarray, weights: np.ndarray, offset=None
 ) -> RowLosses | Softmax:
     """The loss of all rows. Classes that exclude each other have one softmax under the logistic
     loss, else each is against the rest.
     """
+    if offset is not None:
+        refuse_offset(targets)
     if not (isinstance(targets, ClassTargets) and targets.excluding):
-        return RowLosses(loss, columns, weights)
+        return RowLosses(loss, columns, weights, offset)
     if isinstance(loss, Logistic):
         return Softmax(columns[:, 0].astype(np.int64), targets.outputs, weights)
     return RowLosses(loss, targets.signs(columns), weights)

@@ -1,23 +1,47 @@
 """Batch group lasso and sparse group lasso."""
 
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
-from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import Taken, take
-from tamis.base.estimators.group_batch import BlockModel, Strength, bind_loss, smooth_loss_parameter
-from tamis.base.estimators.regressor import Regressor
-from tamis.base.parameters import BOOL, TermLike, estimator, one_of, parameter
+from tamis.base.estimators.group_batch import (
+    BlockModel,
+    OffsetClassifier,
+    OffsetRegressor,
+    Strength,
+    bind_loss,
+    smooth_loss_parameter,
+)
+from tamis.base.parameters import (
+    BOOL,
+    TERM,
+    TermLike,
+    estimator,
+    is_auto,
+    one_of,
+    parameter,
+    take_term,
+)
 from tamis.base.targets import Targets
+from tamis.base.validation import take_offset
 from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
 from tamis.solvers.path.design import Design
 from tamis.solvers.path.inner.models import GramStore
+from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.path import shown_path, solve_path, take_alphas
 from tamis.solvers.path.problem import Outcome, Problem, used
 from tamis.system.schema import apart, indices, listing
+from tamis.terms.group_penalties import GROUP_PENALTIES
+
+named = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
+
+
+def is_l1(penalty) -> bool:
+    """Whether a penalty reads the weights of L1 inside groups."""
+    return bool(getattr(penalty, "has_l1", bool)())
 
 
 @estimator(kw_only=True)
@@ -45,10 +69,43 @@ class GroupedColumns(BlockModel):
         group_support_ : ndarray of int
             Numbers of the kept groups."""
 
-    def _problem(self, taken: Taken, **beside) -> tuple[Targets, Problem]:
+    penalty: TermLike = parameter(
+        "auto",
+        TERM,
+        '"auto": the group lasso, and with L1 (`l1_ratio`, `l1_weights`) the sparse group lasso. '
+        f"Else {named}, or a term of `tamis.terms` whose field `alpha` is multiplied by `alpha`; "
+        "`l1_ratio` must then be 0.",
+    )
+
+    def _penalty(self, blocks: Blocks):
+        """The penalty of the blocks, of strength 1."""
+        if is_auto(self.penalty):
+            return super()._penalty(blocks)
+        needed = ("value", "prox", "subdiff_distance")
+        shape: Any = take_term("penalty", self.penalty, GROUP_PENALTIES, needed)
+        if getattr(shape, "alpha", 0.0) <= 0.0:
+            raise TypeError(
+                f"{shape!r} cannot serve as penalty: it needs a field alpha above 0, which the "
+                "alpha of the estimator multiplies."
+            )
+        if self.l1_ratio or (self.l1_weights is not None and not is_l1(shape)):
+            name = "l1_ratio" if self.l1_ratio else "l1_weights"
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} beside penalty={self.penalty!r} would change "
+                "nothing. Leave it out, or use penalty='auto'."
+            )
+        if self.positive and not hasattr(shape, "positive"):
+            raise ValueError(
+                f"{shape!r} has no field positive. Use positive=False, or penalty='auto'."
+            )
+        return shape._replace(positive=1.0) if self.positive else shape
+
+    def _problem(self, taken: Taken, offset=None, **beside) -> tuple[Targets, Problem]:
         targets, weights = taken.targets, taken.weights / taken.weights.sum()
+        if offset is not None:
+            offset = take_offset(offset, taken.given)[taken.kept]
         design = Design(taken.rows, weights, targets.outputs, self.fit_intercept)
-        smooth = bind_loss(self._loss(), targets, taken.columns, weights)
+        smooth = bind_loss(self._loss(), targets, taken.columns, weights, offset)
         blocks = blocks_of(self, taken.rows.shape[1])
         return targets, Problem(
             design, smooth, blocks, self.fit_intercept, self.solver, GramStore()
@@ -64,7 +121,7 @@ class GroupedColumns(BlockModel):
         }
         super()._show(targets, problem, outcome, **found)
 
-    def path(self, X, y, alphas=100, sample_weight=None):
+    def path(self, X, y, alphas=100, sample_weight=None, offset=None):
         """Solutions along falling strengths, each begun where the last one ended; the model itself
         is not changed.
 
@@ -79,6 +136,8 @@ class GroupedColumns(BlockModel):
             twentieth with more columns than rows).
         sample_weight : array-like of shape (n_samples,), default=None
             Weights of the rows.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score.
 
         Returns
         -------
@@ -90,7 +149,7 @@ class GroupedColumns(BlockModel):
         model._validate_params()
         model._loss()
         taken = take(model, X, y, sample_weight, layout=self._layout)
-        _, problem, penalty = model._stated(taken)
+        _, problem, penalty = model._stated(taken, offset=offset)
         given = take_alphas(alphas, problem, penalty)
         outcomes = solve_path(problem, penalty, given, self.tol, self.max_iter)
         return shown_path(problem, given, outcomes)
@@ -149,7 +208,7 @@ class GroupLasso(GroupWeights, Strength, GroupsOf, GroupedColumns):
 
 
 @estimator(kw_only=True)
-class GroupLassoClassifier(LikelyClassifier, GroupLasso):
+class GroupLassoClassifier(OffsetClassifier, GroupLasso):
     """Batch classifier that keeps or drops whole groups of columns (group lasso, sparse group
     lasso).
 
@@ -172,7 +231,7 @@ class GroupLassoClassifier(LikelyClassifier, GroupLasso):
 
 
 @estimator(kw_only=True)
-class GroupLassoRegressor(Regressor, GroupLasso):
+class GroupLassoRegressor(OffsetRegressor, GroupLasso):
     """Batch regressor that keeps or drops whole groups of columns (group lasso, sparse group
     lasso).
 

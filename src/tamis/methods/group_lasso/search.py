@@ -8,10 +8,12 @@ from joblib import Parallel, delayed
 from sklearn.base import is_classifier
 from sklearn.exceptions import ConvergenceWarning
 
-from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import take
-from tamis.base.estimators.group_batch import smooth_loss_parameter
-from tamis.base.estimators.regressor import Regressor
+from tamis.base.estimators.group_batch import (
+    OffsetClassifier,
+    OffsetRegressor,
+    smooth_loss_parameter,
+)
 from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
 from tamis.base.scores import one_standard_error_of_folds
 from tamis.base.splits import make_folds
@@ -173,7 +175,7 @@ def held_out_losses(problem: Problem, train, test, *given) -> tuple[list, list]:
 
 
 @estimator(kw_only=True)
-class GroupLassoClassifierCV(LikelyClassifier, GroupLassoSearch):
+class GroupLassoClassifierCV(OffsetClassifier, GroupLassoSearch):
     """Batch classifier that keeps or drops whole groups of columns, tuned by cross-validation
     (group lasso, sparse group lasso).
 
@@ -196,7 +198,7 @@ class GroupLassoClassifierCV(LikelyClassifier, GroupLassoSearch):
 
 
 @estimator(kw_only=True)
-class GroupLassoRegressorCV(Regressor, GroupLassoSearch):
+class GroupLassoRegressorCV(OffsetRegressor, GroupLassoSearch):
     """Batch regressor that keeps or drops whole groups of columns, tuned by cross-validation (group
     lasso, sparse group lasso).
 

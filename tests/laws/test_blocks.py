@@ -13,6 +13,7 @@ from scipy.optimize import brentq, minimize
 from tamis.solvers.path import loop as blocks
 from tamis.solvers.path.loop import Blocks
 from tamis.terms import L1, GroupL2, SparseGroup
+from tamis.terms.methods import largest_step
 
 pytestmark = pytest.mark.quick
 
@@ -27,6 +28,11 @@ POINTS = [
 ]
 
 
+def having(method):
+    """The penalties that have a method."""
+    return [penalty for penalty in BLOCKS if hasattr(penalty, method)]
+
+
 def prox(penalty, v, scale, pair):
     out = np.empty(len(v))
     penalty.prox(v, scale, *pair, out)
@@ -38,7 +44,7 @@ def prox(penalty, v, scale, pair):
 def test_no_point_near_or_far_beats_the_prox(penalty, pair):
     rng = np.random.default_rng(1)
     for v in POINTS:
-        for scale in (0.0, 0.5, 2.0):
+        for scale in (0.0, 0.5, min(2.0, largest_step(penalty))):
 
             def objective(w, v=v, scale=scale):
                 worth = penalty.value(w, *pair)
@@ -72,8 +78,9 @@ def test_distance_is_0_exactly_at_fixed_points_of_the_prox(penalty, pair):
             moved = np.linalg.norm(prox(penalty, w - slope, 1.0, pair) - w)
             distance = penalty.subdiff_distance(w, slope, *pair)
             assert (distance <= 1e-14) == (moved <= 1e-14)
-            # A step of the prox is never longer than the least subgradient.
-            assert moved <= distance + 1e-12
+            # A step of the prox is never longer than the least subgradient; where the penalty is
+            # not convex, by as much as it bends down.
+            assert moved * (1.0 - 0.5 / largest_step(penalty)) <= distance + 1e-12
             checked += distance > 1e-14
     assert checked >= 5
 
@@ -117,6 +124,33 @@ def test_dual_of_the_sparse_group_is_the_root_of_its_equation():
     assert GroupL2().dual_scale(slope, 0.5, 3.0) == pytest.approx(
         np.linalg.norm(slope) / 0.5, rel=1e-15
     )
+
+
+@pytest.mark.parametrize("penalty", having("support_hessian"), ids=repr)
+@pytest.mark.parametrize("pair", WEIGHTS[:3])
+def test_support_methods_are_derivatives_of_the_value(penalty, pair):
+    """Where no cell is 0; across and along the weights, as far as the norm is what bends."""
+    out, h = np.empty(3), 1e-5
+    for w in (np.array([2.0, 1.0, 0.1]), np.array([0.3, 0.2, 0.2]), np.array([5.0, 2.0, 9.0])):
+        penalty.support_gradient(w, np.zeros(3), *pair, out)
+        norm = np.linalg.norm(w)
+        unit, other = w / norm, np.cross(w, [1.0, 0.0, 0.0])
+        across, along = penalty.support_hessian(norm, *pair)
+        for direction, bend in ((unit, along), (other / np.linalg.norm(other), across)):
+            far, near = (penalty.value(w + s * h * direction, *pair) for s in (1.0, -1.0))
+            assert (far - near) / (2 * h) == pytest.approx(out @ direction, abs=1e-8)
+            second = (far + near - 2.0 * penalty.value(w, *pair)) / h**2
+            assert second == pytest.approx(bend, abs=1e-4)
+
+
+@pytest.mark.parametrize("penalty", having("conjugate"), ids=repr)
+def test_conjugate_is_0_where_the_dual_norm_allows_it(penalty):
+    for slope in POINTS[1:]:
+        for pair in WEIGHTS[:4]:
+            least = penalty.dual_scale(slope, *pair)
+            if 0.0 < least < math.inf:
+                assert penalty._replace(alpha=least).conjugate(slope, *pair) == 0.0
+                assert penalty._replace(alpha=0.99 * least).conjugate(slope, *pair) == math.inf
 
 
 def test_special_cases():

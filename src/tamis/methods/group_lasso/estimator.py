@@ -1,5 +1,6 @@
 """Batch group lasso and sparse group lasso."""
 
+from inspect import signature
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -83,10 +84,11 @@ class GroupedColumns(BlockModel):
             return super()._penalty(blocks)
         needed = ("value", "prox", "subdiff_distance")
         shape: Any = take_term("penalty", self.penalty, GROUP_PENALTIES, needed)
-        if getattr(shape, "alpha", 0.0) <= 0.0:
+        if len(signature(shape.prox).parameters) != 5 or getattr(shape, "alpha", 0.0) <= 0.0:
             raise TypeError(
-                f"{shape!r} cannot serve as penalty: it needs a field alpha above 0, which the "
-                "alpha of the estimator multiplies."
+                f"{shape!r} cannot serve as penalty of groups: it needs methods of groups, such as "
+                "prox(v, step, weight, l1_weight, out), and a field alpha above 0, which the alpha "
+                "of the estimator multiplies. See tamis.terms.GroupL2."
             )
         if self.l1_ratio or (self.l1_weights is not None and not is_l1(shape)):
             name = "l1_ratio" if self.l1_ratio else "l1_weights"

@@ -36,7 +36,17 @@ from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.losses import RowLosses, Softmax
 from tamis.solvers.path.problem import Outcome, Problem, gap_obstacles
 from tamis.solvers.path.solver import largest_alpha, scaled, solve
-from tamis.system.schema import array, count, figure, flag, indices, number, one_of, records
+from tamis.system.schema import (
+    array,
+    count,
+    figure,
+    flag,
+    indices,
+    number,
+    one_of,
+    optional,
+    records,
+)
 from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
 
@@ -101,13 +111,13 @@ class BlockModel(Estimator):
         True, [BOOL], "Whether to learn an intercept; it is never penalised."
     )
     _contents: ClassVar[dict] = {
-        "alpha_max_": figure(finite=False),
+        "alpha_max_": optional(number(float, least=0.0)),
         "alpha_": number(float, least=0.0),
         "coef_": one_of(array("f8", "outputs", "columns"), array("f8", "outputs*columns")),
         "intercept_": array("f8", "outputs"),
         "support_": indices("kept", below="columns", increasing=True),
-        "dual_gap_": figure(finite=False),
-        "kkt_violation_": figure(finite=False),
+        "dual_gap_": optional(figure()),
+        "kkt_violation_": optional(figure()),
         "objective_": figure(),
         "history_": records(),
         "_has_offset": flag(),
@@ -121,13 +131,13 @@ class BlockModel(Estimator):
         support_ : ndarray of int
             Indices of the kept features; for several outputs the union.
         alpha_, alpha_max_ : float
-            Strength used, and the smallest that keeps nothing (nan where the penalty has no
-            `dual_scale`).
+            Strength used, and the smallest that keeps nothing, where the penalty has
+            `dual_scale`.
         dual_gap_, objective_ : float
-            Duality gap (nan where solvers stop without one) and objective at the solution.
+            Duality gap, where a fit ends by it, and objective at the solution.
         kkt_violation_ : float
-            Largest distance of a group's gradient to the subdifferential of its penalty, where
-            solvers stop by it; else nan.
+            Largest distance of a group's gradient to the subdifferential of its penalty, where a
+            fit ends by it.
         n_iter_ : int
             Iterations made.
         history_ : list of dict
@@ -197,14 +207,18 @@ class BlockModel(Estimator):
     def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
         """Show a solution, in a single step: no thread sees a part of it."""
         coef, intercept = problem.shown(outcome.w, outcome.bias)
+        ends = {"dual_gap_": outcome.gap, "kkt_violation_": outcome.violation}
+        ends["alpha_max_"] = found.pop("alpha_max_")
+        for name, value in ends.items():
+            vars(self).pop(name, None)  # of an earlier fit, perhaps
+            if not np.isnan(value):
+                found[name] = float(value)
         self.__dict__.update(
             found,
             _targets=targets,
             coef_=targets.shaped(np.ascontiguousarray(coef.T)),
             intercept_=self._intercepts(targets, intercept),
             support_=np.flatnonzero(coef.any(axis=1)),
-            dual_gap_=float(outcome.gap),
-            kkt_violation_=float(outcome.violation),
             objective_=float(outcome.objective),
             history_=outcome.history,
             n_iter_=len(outcome.history),

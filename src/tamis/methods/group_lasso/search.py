@@ -153,8 +153,8 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
         if late.any():
             warn_user(
                 f"{type(self).__name__} chose among {late.size} solutions, of which {late.sum()} "
-                f"did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; the worst "
-                f"is {shortfalls.max():.2g} times from its end. "
+                f"did not reach tol={self.tol:g} in max_iter={self.max_iter} iterations; the "
+                f"largest gap or violation is {shortfalls.max():.2g} times its limit. "
                 "Raise max_iter or tol, or scale the columns.",
                 ConvergenceWarning,
             )

@@ -14,6 +14,7 @@ from tamis.solvers.path.loop import (
 )
 
 LEAST = 1e-15  # of a step of the intercept, in scores: below it nothing changes
+SHORT = 1e-6  # of such a step, where Newton's steps are sure to converge
 HALVINGS = 200  # of such a step: from the largest number that the border lets in to the least
 
 
@@ -132,6 +133,9 @@ class RowLosses:
         """
         # Small targets have small intercepts.
         least = LEAST * min(1.0, float(np.abs(self.targets).max(initial=0.0)))
+        # A loss whose least value is not 0 may be near 0 elsewhere: how it changes in a short step
+        # is rounding, and Newton's steps are left alone.
+        sure = least if np.isfinite(self.lipschitz) else SHORT
         for _ in range(50):
             residuals = self.weights[:, None] * self.gradient(scores)
             gradient = design.total(residuals)
@@ -140,7 +144,7 @@ class RowLosses:
             curve = design.total(self.weights[:, None] * self.curves(scores))
             # Where all rows lie on straight parts there is no curvature.
             step = -gradient / np.where(curve > 1e-12 * self.scale, curve, 1e-3 * self.scale)
-            step = _halved(self, design, scores, step, least)
+            step = _halved(self, design, scores, step, sure)
             if np.abs(step).max() <= least:
                 break
             bias, scores = bias + step, scores + design.level(step)

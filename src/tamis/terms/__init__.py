@@ -15,7 +15,15 @@ from tamis.terms.confidence_updates import (
 )
 from tamis.terms.group_penalties import GroupL2, SparseGroup
 from tamis.terms.learning_rates import Constant, InverseSqrt, InverseTime, PassiveAggressive
-from tamis.terms.losses import EpsilonInsensitive, Hinge, Huber, Logistic, Squared, SquaredHinge
+from tamis.terms.losses import (
+    EpsilonInsensitive,
+    Hinge,
+    Huber,
+    Logistic,
+    Poisson,
+    Squared,
+    SquaredHinge,
+)
 from tamis.terms.optimizers import FTRL, AdaGrad, Averaged, CappedDescent, Descent, DualAveraging
 from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 
@@ -42,6 +50,7 @@ __all__ = [
     "NAROWGain",
     "PAGain",
     "PassiveAggressive",
+    "Poisson",
     "Ridge",
     "SCWGain",
     "SOPGain",

@@ -197,6 +197,44 @@ class EpsilonInsensitive(NamedTuple):
         return math.inf
 
 
+@term
+class Poisson(NamedTuple):
+    """Poisson loss under the log link, exp(f) - y f; straight beyond `largest_score`, so that no
+    score overflows.
+    """
+
+    largest_score: float = 30.0
+
+    @property
+    def domain(self):
+        return "counts and rates, from 0 to exp(largest_score)"
+
+    def accepts(self, targets):
+        return (targets >= 0.0) & (targets <= math.exp(self.largest_score))
+
+    def value(self, score, target):
+        bounded = min(score, self.largest_score)
+        return math.exp(bounded) * (1.0 + score - bounded) - target * score
+
+    def gradient(self, score, target):
+        return math.exp(min(score, self.largest_score)) - target
+
+    def hessian(self, score, target):
+        return math.exp(score) if score < self.largest_score else 0.0
+
+    def conjugate(self, gradient, target):
+        mean = gradient + target
+        if mean < 0.0 or mean > math.exp(self.largest_score):
+            return math.inf
+        return mean * math.log(mean) - mean if mean > 0.0 else 0.0
+
+    def hessian_bound(self):
+        return math.inf
+
+    def inverse_link(self, score):
+        return math.exp(min(score, self.largest_score))
+
+
 LOSSES = {
     "hinge": Hinge(),
     "squared_hinge": SquaredHinge(),
@@ -205,6 +243,7 @@ LOSSES = {
     "squared_error": Squared(),
     "huber": Huber(),
     "epsilon_insensitive": EpsilonInsensitive(),
+    "poisson": Poisson(),
 }
 
 

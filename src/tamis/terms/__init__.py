@@ -13,7 +13,7 @@ from tamis.terms.confidence_updates import (
     SOPGain,
     Tube,
 )
-from tamis.terms.group_penalties import GroupL2, SparseGroup
+from tamis.terms.group_penalties import MCP, GroupL2, SparseGroup
 from tamis.terms.learning_rates import Constant, InverseSqrt, InverseTime, PassiveAggressive
 from tamis.terms.losses import (
     EpsilonInsensitive,
@@ -30,6 +30,7 @@ from tamis.terms.penalties import L1, ElasticNet, Free, Ridge
 __all__ = [
     "FTRL",
     "L1",
+    "MCP",
     "AROWGain",
     "AdaGrad",
     "Averaged",

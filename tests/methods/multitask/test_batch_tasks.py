@@ -15,6 +15,7 @@ from tamis import (
     MultiTaskRegressor,
     OnlineMultiTaskRegressor,
 )
+from tamis.terms import GroupL2, SparseGroup
 
 pytestmark = pytest.mark.delicate
 
@@ -205,3 +206,30 @@ def test_the_figures_of_the_method_note():
     assert kept["individual"] < kept["shared+sparse"] < kept["shared"]
     assert explained["shared"] > explained["individual"] + 0.05
     assert explained["shared+sparse"] == pytest.approx(explained["shared"], abs=0.03)
+
+
+def test_a_penalty_object_is_of_a_feature_over_all_tasks():
+    """By name, as an object and, for the tasks' own, in both ways; conditions as of groups."""
+    rng = np.random.default_rng(0)
+    X, task = rng.normal(size=(240, 12)), np.arange(240) % 3
+    truth = rng.choice([-1.5, 1.5], size=(3, 3))
+    y = np.array([X[i, :3] @ truth[:, q] for i, q in enumerate(task)])
+    shared = MultiTaskRegressor(alpha=0.5, tol=1e-10).fit(X, y, task)
+    same = MultiTaskRegressor(alpha=1.0, penalty=GroupL2(0.5), tol=1e-10).fit(X, y, task)
+    assert same.coef_ == pytest.approx(shared.coef_, rel=1e-12)
+    both = MultiTaskRegressor(alpha=0.5, penalty="shared+sparse", tol=1e-10).fit(X, y, task)
+    same = MultiTaskRegressor(alpha=0.5, penalty=SparseGroup(1.0), tol=1e-10).fit(X, y, task)
+    assert same.coef_ == pytest.approx(both.coef_, rel=1e-12)
+    model = MultiTaskRegressor(alpha=0.5, penalty="mcp", tol=1e-12).fit(X, y, task)
+    slope = np.zeros((12, 3))
+    for q in range(3):
+        own = task == q
+        slope[:, q] = X[own].T @ (model.predict(X[own], task[own]) - y[own]) / own.sum()
+    for w, g in zip(model.coef_.T, slope, strict=True):
+        norm = np.linalg.norm(w)
+        pull = max(0.0, 0.5 - norm / 3.0) / norm if norm else 0.0
+        assert np.linalg.norm(g + pull * w) <= (1e-5 if norm else 0.5 + 1e-5)
+    assert model.support_.tolist() == [0, 1, 2]
+    assert np.abs(model.coef_[:, :3].T - truth).max() < np.abs(shared.coef_[:, :3].T - truth).max()
+    with pytest.raises(ValueError, match="'l0'"):
+        MultiTaskRegressor(penalty="l0").fit(X, y, task)

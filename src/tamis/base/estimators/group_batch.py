@@ -3,6 +3,7 @@
 An estimator among the solvers, since the methods that stand on it may not import each other.
 """
 
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,10 +48,34 @@ from tamis.system.schema import (
     optional,
     records,
 )
-from tamis.terms.group_penalties import GroupL2, SparseGroup
+from tamis.terms.group_penalties import GROUP_PENALTIES, GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
 
 AUTO_SHARE = 0.1  # alpha="auto" is this share of the smallest alpha that keeps nothing
+
+
+SHAPES = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
+SHAPES += ", or a term of `tamis.terms` whose field `alpha` is multiplied by `alpha`"
+
+
+def shape_of(model) -> Any:
+    """The penalty of groups that the parameter `penalty` of a model says, by name or as a term."""
+    needed = ("value", "prox", "subdiff_distance")
+    shape: Any = take_term("penalty", model.penalty, GROUP_PENALTIES, needed)
+    if len(signature(shape.prox).parameters) != 5 or getattr(shape, "alpha", 0.0) <= 0.0:
+        raise TypeError(
+            f"{shape!r} cannot serve as penalty of groups: it needs methods of groups, such as "
+            "prox(v, step, weight, l1_weight, out), and a field alpha above 0, which the alpha of "
+            "the estimator multiplies. See tamis.terms.GroupL2."
+        )
+    if model.positive and not hasattr(shape, "positive"):
+        raise ValueError(f"{shape!r} has no field positive. Use positive=False.")
+    return shape._replace(positive=1.0) if model.positive else shape
+
+
+def is_l1(penalty) -> bool:
+    """Whether a penalty reads the weights of L1 inside groups."""
+    return bool(getattr(penalty, "has_l1", bool)())
 
 
 def smooth_loss_parameter(default: str) -> Any:
@@ -210,7 +235,7 @@ class BlockModel(Estimator):
         ends = {"dual_gap_": outcome.gap, "kkt_violation_": outcome.violation}
         ends["alpha_max_"] = found.pop("alpha_max_")
         for name, value in ends.items():
-            vars(self).pop(name, None)  # of an earlier fit, perhaps
+            self.__dict__.pop(name, None)  # of an earlier fit, perhaps
             if not np.isnan(value):
                 found[name] = float(value)
         self.__dict__.update(

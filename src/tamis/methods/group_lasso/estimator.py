@@ -1,19 +1,21 @@
 """Batch group lasso and sparse group lasso."""
 
-from inspect import signature
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
 from tamis.base.estimators.estimator import Taken, take
 from tamis.base.estimators.group_batch import (
+    SHAPES,
     BlockModel,
     OffsetClassifier,
     OffsetRegressor,
     Strength,
     bind_loss,
+    is_l1,
+    shape_of,
     smooth_loss_parameter,
 )
 from tamis.base.parameters import (
@@ -24,7 +26,6 @@ from tamis.base.parameters import (
     is_auto,
     one_of,
     parameter,
-    take_term,
 )
 from tamis.base.targets import Targets
 from tamis.base.validation import take_offset
@@ -35,14 +36,6 @@ from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.path import shown_path, solve_path, take_alphas
 from tamis.solvers.path.problem import Outcome, Problem, used
 from tamis.system.schema import apart, indices, listing
-from tamis.terms.group_penalties import GROUP_PENALTIES
-
-named = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
-
-
-def is_l1(penalty) -> bool:
-    """Whether a penalty reads the weights of L1 inside groups."""
-    return bool(getattr(penalty, "has_l1", bool)())
 
 
 @estimator(kw_only=True)
@@ -74,33 +67,21 @@ class GroupedColumns(BlockModel):
         "auto",
         TERM,
         '"auto": the group lasso, and with L1 (`l1_ratio`, `l1_weights`) the sparse group lasso. '
-        f"Else {named}, or a term of `tamis.terms` whose field `alpha` is multiplied by `alpha`; "
-        "`l1_ratio` must then be 0.",
+        f"Else {SHAPES}. `l1_ratio` must then be 0.",
     )
 
     def _penalty(self, blocks: Blocks):
         """The penalty of the blocks, of strength 1."""
         if is_auto(self.penalty):
             return super()._penalty(blocks)
-        needed = ("value", "prox", "subdiff_distance")
-        shape: Any = take_term("penalty", self.penalty, GROUP_PENALTIES, needed)
-        if len(signature(shape.prox).parameters) != 5 or getattr(shape, "alpha", 0.0) <= 0.0:
-            raise TypeError(
-                f"{shape!r} cannot serve as penalty of groups: it needs methods of groups, such as "
-                "prox(v, step, weight, l1_weight, out), and a field alpha above 0, which the alpha "
-                "of the estimator multiplies. See tamis.terms.GroupL2."
-            )
+        shape = shape_of(self)
         if self.l1_ratio or (self.l1_weights is not None and not is_l1(shape)):
             name = "l1_ratio" if self.l1_ratio else "l1_weights"
             raise ValueError(
                 f"{name}={getattr(self, name)!r} beside penalty={self.penalty!r} would change "
                 "nothing. Leave it out, or use penalty='auto'."
             )
-        if self.positive and not hasattr(shape, "positive"):
-            raise ValueError(
-                f"{shape!r} has no field positive. Use positive=False, or penalty='auto'."
-            )
-        return shape._replace(positive=1.0) if self.positive else shape
+        return shape
 
     def _problem(self, taken: Taken, offset=None, **beside) -> tuple[Targets, Problem]:
         targets, weights = taken.targets, taken.weights / taken.weights.sum()

@@ -1,25 +1,26 @@
 """Penalties of a feature over the tasks: the declared parameters, and the blocks made of them."""
 
 from tamis.base.feature_groups import take_groups
-from tamis.base.parameters import NUMBER, estimator, one_of, parameter
+from tamis.base.parameters import NUMBER, TermLike, estimator, one_of, parameter
 from tamis.solvers.path.loop import Blocks
 
 # weights of a feature's norm over the tasks and of L1 inside it; None is `l1_weight`
 PENALTIES = {"individual": (0.0, 1.0), "shared": (1.0, 0.0), "shared+sparse": (1.0, None)}
 
 
+MEANINGS = (
+    '"individual": every task keeps its own features (:math:`a = 0, r = 1`; iMTFS). "shared": a '
+    "feature is kept for all tasks or for none (:math:`a = 1, r = 0`; aMTFS). "
+    '"shared+sparse": shared features, of which a task may drop some (:math:`a = 1, r =` '
+    "`l1_weight`; MTFTS)."
+)
+
+
 @estimator
 class TaskPenalty:
     """Models of several tasks."""
 
-    penalty: str = parameter(
-        "shared",
-        [one_of(*PENALTIES)],
-        '"individual": every task keeps its own features (:math:`a = 0, r = 1`; iMTFS). "shared": '
-        "a feature is kept for all tasks or for none (:math:`a = 1, r = 0`; aMTFS). "
-        '"shared+sparse": shared features, of which a task may drop some (:math:`a = 1, r =` '
-        "`l1_weight`; MTFTS).",
-    )
+    penalty: TermLike = parameter("shared", [one_of(*PENALTIES)], MEANINGS)
 
 
 @estimator

@@ -7,20 +7,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import Taken
-from tamis.base.estimators.group_batch import BlockModel, Strength, bind_loss, smooth_loss_parameter
+from tamis.base.estimators.group_batch import (
+    SHAPES,
+    BlockModel,
+    Strength,
+    bind_loss,
+    is_l1,
+    shape_of,
+    smooth_loss_parameter,
+)
 from tamis.base.estimators.regressor import Regressor
-from tamis.base.parameters import TermLike, estimator
+from tamis.base.feature_groups import take_groups
+from tamis.base.parameters import TERM, TermLike, estimator, parameter
 from tamis.base.validation import half_fitted, take_matrix
 from tamis.methods.multitask.answers import ClassesByTask, NumbersByTask
-from tamis.methods.multitask.blocks import L1Weight, TaskPenalty, blocks_of
+from tamis.methods.multitask.blocks import MEANINGS, PENALTIES, L1Weight, TaskPenalty, blocks_of
 from tamis.methods.multitask.labels import TaskTargets, of_rows
 from tamis.solvers.path.design import TaskDesign
 from tamis.solvers.path.inner.models import GramStore
-from tamis.solvers.path.loop import score_own
+from tamis.solvers.path.loop import Blocks, score_own
 from tamis.solvers.path.problem import Problem
 from tamis.system.schema import array, one_of
 
 
+@estimator
 class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
     r"""Batch models whose rows each belong to a task.
 
@@ -54,6 +64,11 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
     H. Yang, I. King and M. R. Lyu, "Online Learning for Multi-Task Feature Selection", CIKM 2010.
     """
 
+    penalty: TermLike = parameter(
+        "shared",
+        TERM,
+        f"{MEANINGS} Else, of the weights of a feature in all tasks, {SHAPES}.",
+    )
     _contents: ClassVar[dict] = {
         "coef_": one_of(
             array("f8", "tasks*outputs", "columns"),
@@ -78,6 +93,21 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
             Per iteration: objective, duality gap, features with weights, features screened."""
     _layout = "rows"
 
+    def _penalty(self, blocks: Blocks):
+        """The penalty of the blocks, of strength 1."""
+        return super()._penalty(blocks) if self._is_named() else shape_of(self)
+
+    def _is_named(self) -> bool:
+        """Whether the penalty is one of the family's own."""
+        return isinstance(self.penalty, str) and self.penalty in PENALTIES
+
+    def _blocks(self, n_columns: int) -> Blocks:
+        """One block a feature, over all tasks."""
+        if self._is_named():
+            return blocks_of(self, n_columns)
+        inside = float(self.l1_weight) if is_l1(shape_of(self)) else 0.0
+        return take_groups(None, n_columns, group_weights=1.0, l1_weights=inside)
+
     def _problem(self, taken: Taken, task=None, **beside) -> tuple[TaskTargets, Problem]:
         """Weights sum to 1 in every task; rows of weight 0 are gone, and tasks of no others too."""
         found = of_rows(task, taken.given)[taken.kept]
@@ -87,7 +117,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
         rows = taken.rows._replace(data=taken.rows.data.astype(np.float64, copy=False))
         design = TaskDesign(rows, codes, weights, tasks, targets.outputs, self.fit_intercept)
         smooth = bind_loss(self._loss(), taken.targets, taken.columns, weights)
-        blocks = blocks_of(self, rows.n_features)
+        blocks = self._blocks(rows.n_features)
         return targets, Problem(design, smooth, blocks, self.fit_intercept, "auto", GramStore())
 
     def _intercepts(self, targets, intercept):

@@ -36,7 +36,7 @@ from tamis.base.validation import take_columns, take_offset, warn_user
 from tamis.solvers.path.loop import Blocks
 from tamis.solvers.path.losses import RowLosses, Softmax
 from tamis.solvers.path.problem import Outcome, Problem, gap_obstacles
-from tamis.solvers.path.solver import largest_alpha, scaled, solve
+from tamis.solvers.path.solver import largest_alpha, multiply_strength, solve
 from tamis.system.schema import (
     array,
     count,
@@ -54,11 +54,11 @@ from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_number
 AUTO_SHARE = 0.1  # alpha="auto" is this share of the smallest alpha that keeps nothing
 
 
-SHAPES = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
-SHAPES += ", or a term of `tamis.terms` whose field `alpha` is multiplied by `alpha`"
+PENALTY_NAMES = ", ".join(f'"{name}"' for name in GROUP_PENALTIES)
+PENALTY_NAMES += ", or a term of `tamis.terms` whose field `alpha` is multiplied by `alpha`"
 
 
-def shape_of(model) -> Any:
+def group_penalty(model) -> Any:
     """The penalty of groups that the parameter `penalty` of a model says, by name or as a term."""
     needed = ("value", "prox", "subdiff_distance")
     shape: Any = take_term("penalty", model.penalty, GROUP_PENALTIES, needed)
@@ -73,7 +73,7 @@ def shape_of(model) -> Any:
     return shape._replace(positive=1.0) if model.positive else shape
 
 
-def is_l1(penalty) -> bool:
+def reads_l1(penalty) -> bool:
     """Whether a penalty reads the weights of L1 inside groups."""
     return bool(getattr(penalty, "has_l1", bool)())
 
@@ -180,7 +180,7 @@ class BlockModel(Estimator):
         self._validate_params()
         self._loss()
         taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem, penalty = self._stated(taken, **beside)
+        targets, problem, penalty = self._problem_and_penalty(taken, **beside)
         largest = largest_alpha(problem, penalty)
         if is_auto(self.alpha) and np.isnan(largest):
             raise ValueError(
@@ -188,7 +188,7 @@ class BlockModel(Estimator):
                 "alpha='auto' means nothing. Pass alpha as a number."
             )
         alpha = AUTO_SHARE * largest if is_auto(self.alpha) else float(self.alpha)
-        strength, start = scaled(penalty, alpha), self._start(problem)
+        strength, start = multiply_strength(penalty, alpha), self._start(problem)
         known = largest * penalty.alpha
         outcome = solve(problem, strength, self.tol, self.max_iter, start, known)
         self._show(targets, problem, outcome, alpha_=alpha, alpha_max_=largest)
@@ -196,7 +196,7 @@ class BlockModel(Estimator):
             self._warn_unfinished(outcome)
         return self
 
-    def _stated(self, taken: Taken, **beside) -> tuple[Any, Problem, Any]:
+    def _problem_and_penalty(self, taken: Taken, **beside) -> tuple[Any, Problem, Any]:
         """Targets, the problem and its penalty of strength 1, and by what solvers stop."""
         targets, problem = self._problem(taken, **beside)
         penalty = self._penalty(problem.blocks)
@@ -232,9 +232,9 @@ class BlockModel(Estimator):
     def _show(self, targets, problem: Problem, outcome: Outcome, **found) -> None:
         """Show a solution, in a single step: no thread sees a part of it."""
         coef, intercept = problem.shown(outcome.w, outcome.bias)
-        ends = {"dual_gap_": outcome.gap, "kkt_violation_": outcome.violation}
-        ends["alpha_max_"] = found.pop("alpha_max_")
-        for name, value in ends.items():
+        certificates = {"dual_gap_": outcome.gap, "kkt_violation_": outcome.violation}
+        certificates["alpha_max_"] = found.pop("alpha_max_")
+        for name, value in certificates.items():
             self.__dict__.pop(name, None)  # of an earlier fit, perhaps
             if not np.isnan(value):
                 found[name] = float(value)

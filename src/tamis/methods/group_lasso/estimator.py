@@ -8,14 +8,14 @@ from sklearn.base import clone
 
 from tamis.base.estimators.estimator import Taken, take
 from tamis.base.estimators.group_batch import (
-    SHAPES,
+    PENALTY_NAMES,
     BlockModel,
     OffsetClassifier,
     OffsetRegressor,
     Strength,
     bind_loss,
-    is_l1,
-    shape_of,
+    group_penalty,
+    reads_l1,
     smooth_loss_parameter,
 )
 from tamis.base.parameters import (
@@ -67,15 +67,15 @@ class GroupedColumns(BlockModel):
         "auto",
         TERM,
         '"auto": the group lasso, and with L1 (`l1_ratio`, `l1_weights`) the sparse group lasso. '
-        f"Else {SHAPES}. `l1_ratio` must then be 0.",
+        f"Else {PENALTY_NAMES}. `l1_ratio` must then be 0.",
     )
 
     def _penalty(self, blocks: Blocks):
         """The penalty of the blocks, of strength 1."""
         if is_auto(self.penalty):
             return super()._penalty(blocks)
-        shape = shape_of(self)
-        if self.l1_ratio or (self.l1_weights is not None and not is_l1(shape)):
+        shape = group_penalty(self)
+        if self.l1_ratio or (self.l1_weights is not None and not reads_l1(shape)):
             name = "l1_ratio" if self.l1_ratio else "l1_weights"
             raise ValueError(
                 f"{name}={getattr(self, name)!r} beside penalty={self.penalty!r} would change "
@@ -132,7 +132,7 @@ class GroupedColumns(BlockModel):
         model._validate_params()
         model._loss()
         taken = take(model, X, y, sample_weight, layout=self._layout)
-        _, problem, penalty = model._stated(taken, offset=offset)
+        _, problem, penalty = model._problem_and_penalty(taken, offset=offset)
         given = take_alphas(alphas, problem, penalty)
         outcomes = solve_path(problem, penalty, given, self.tol, self.max_iter)
         return shown_path(problem, given, outcomes)

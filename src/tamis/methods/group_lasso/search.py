@@ -110,7 +110,7 @@ class GroupLassoSearch(Search, GroupWeights, GroupsOf, GroupedColumns):
         self._validate_params()
         self._loss()
         taken = take(self, X, y, sample_weight, layout=self._layout)
-        targets, problem, penalty = self._stated(taken, **beside)
+        targets, problem, penalty = self._problem_and_penalty(taken, **beside)
         alphas = take_alphas(self.alphas, problem, penalty)
         largest = largest_alpha(problem, penalty)
         given = (penalty, alphas, self.tol, self.max_iter, largest)

@@ -8,12 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.estimators.classifier import LikelyClassifier
 from tamis.base.estimators.estimator import Taken
 from tamis.base.estimators.group_batch import (
-    SHAPES,
+    PENALTY_NAMES,
     BlockModel,
     Strength,
     bind_loss,
-    is_l1,
-    shape_of,
+    group_penalty,
+    reads_l1,
     smooth_loss_parameter,
 )
 from tamis.base.estimators.regressor import Regressor
@@ -67,7 +67,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
     penalty: TermLike = parameter(
         "shared",
         TERM,
-        f"{MEANINGS} Else, of the weights of a feature in all tasks, {SHAPES}.",
+        f"{MEANINGS} Else, of the weights of a feature in all tasks, {PENALTY_NAMES}.",
     )
     _contents: ClassVar[dict] = {
         "coef_": one_of(
@@ -95,7 +95,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
 
     def _penalty(self, blocks: Blocks):
         """The penalty of the blocks, of strength 1."""
-        return super()._penalty(blocks) if self._is_named() else shape_of(self)
+        return super()._penalty(blocks) if self._is_named() else group_penalty(self)
 
     def _is_named(self) -> bool:
         """Whether the penalty is one of the family's own."""
@@ -105,7 +105,7 @@ class MultiTask(L1Weight, TaskPenalty, Strength, BlockModel):
         """One block a feature, over all tasks."""
         if self._is_named():
             return blocks_of(self, n_columns)
-        inside = float(self.l1_weight) if is_l1(shape_of(self)) else 0.0
+        inside = float(self.l1_weight) if reads_l1(group_penalty(self)) else 0.0
         return take_groups(None, n_columns, group_weights=1.0, l1_weights=inside)
 
     def _problem(self, taken: Taken, task=None, **beside) -> tuple[TaskTargets, Problem]:

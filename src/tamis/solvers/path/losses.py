@@ -135,7 +135,7 @@ class RowLosses:
         least = LEAST * min(1.0, float(np.abs(self.targets).max(initial=0.0)))
         # A loss whose least value is not 0 may be near 0 elsewhere: how it changes in a short step
         # is rounding, and Newton's steps are left alone.
-        sure = least if np.isfinite(self.lipschitz) else SHORT
+        shortest = least if np.isfinite(self.lipschitz) else SHORT
         for _ in range(50):
             residuals = self.weights[:, None] * self.gradient(scores)
             gradient = design.total(residuals)
@@ -144,7 +144,7 @@ class RowLosses:
             curve = design.total(self.weights[:, None] * self.curves(scores))
             # Where all rows lie on straight parts there is no curvature.
             step = -gradient / np.where(curve > 1e-12 * self.scale, curve, 1e-3 * self.scale)
-            step = _halved(self, design, scores, step, sure)
+            step = _halved(self, design, scores, step, shortest)
             if np.abs(step).max() <= least:
                 break
             bias, scores = bias + step, scores + design.level(step)

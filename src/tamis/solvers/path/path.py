@@ -5,7 +5,7 @@ from numbers import Integral
 import numpy as np
 
 from tamis.solvers.path.problem import Outcome, Problem
-from tamis.solvers.path.solver import largest_alpha, scaled, solve
+from tamis.solvers.path.solver import largest_alpha, multiply_strength, solve
 
 # smallest alpha over the largest, and where there are more columns than rows
 EPS, EPS_WIDE = 0.01, 0.05
@@ -47,7 +47,7 @@ def solve_path(
     """
     start, found = None, []
     for alpha in alphas:
-        strength = scaled(penalty, float(alpha))
+        strength = multiply_strength(penalty, float(alpha))
         outcome = solve(problem, strength, tol, max_iter, start, largest * penalty.alpha)
         start = outcome[:2]
         found.append(outcome)

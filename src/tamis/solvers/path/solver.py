@@ -38,8 +38,8 @@ def largest_alpha(problem: Problem, penalty) -> float:
     return float(reach) / penalty.alpha
 
 
-def scaled(penalty, alpha: float):
-    """A penalty, its strength times alpha."""
+def multiply_strength(penalty, alpha: float):
+    """A penalty of alpha times the strength."""
     return penalty._replace(alpha=alpha * penalty.alpha)
 
 
@@ -66,26 +66,27 @@ def solve(
     scores, history = None, list[dict]()
     alive, size, most = np.ones(blocks.n_groups, dtype=bool), FIRST, _most(problem)
     best, care, before, idle, lowest = -np.inf, 1.0, np.inf, 0, (np.inf, np.inf)
-    found = Outcome(w, bias, np.inf, np.inf, np.inf, history, limit)
+    pair = (np.inf, np.nan) if certified else (np.nan, np.inf)
+    found = Outcome(w, bias, *pair, np.inf, history, limit)
     for turn in range(1, max_iter + 1):
         now = look(problem, penalty, limit, deviance, w, bias, scores)
         bias, best, value = now.bias, max(best, now.dual), now.objective
         if certified:
-            left = min(now.gap, max(value - best, 0.0) + now.gap - (value - now.dual))
-            fall = 0.01 * left  # of the objective that counts as one
+            remaining = min(now.gap, max(value - best, 0.0) + now.gap - (value - now.dual))
+            fall = 0.01 * remaining  # of the objective that counts as one
         else:
-            left, fall = now.violation, 1e-14 * abs(value)
-        if not np.isfinite(value + left):
+            remaining, fall = now.violation, 1e-14 * abs(value)
+        if not np.isfinite(value + remaining):
             return found._replace(stalled=True)
         alive &= ~(now.safe > 0) | ~priced
         held = used(blocks, w)
-        history.append(_record(turn, value, left, certified, held, alive))
-        pair = (left, np.nan) if certified else (np.nan, left)
+        history.append(_record(turn, value, remaining, certified, held, alive))
+        pair = (remaining, np.nan) if certified else (np.nan, remaining)
         found = Outcome(w, bias, *pair, value, history, limit)
-        vain = lowest[0] - value <= fall and left >= 0.99 * lowest[1]
-        idle, lowest = idle + 1 if vain else 0, (min(lowest[0], value), min(lowest[1], left))
-        if left <= limit or turn == max_iter or idle == PATIENCE:
-            return found._replace(stalled=left > limit and idle == PATIENCE)
+        vain = lowest[0] - value <= fall and remaining >= 0.99 * lowest[1]
+        idle, lowest = idle + 1 if vain else 0, (min(lowest[0], value), min(lowest[1], remaining))
+        if remaining <= limit or turn == max_iter or idle == PATIENCE:
+            return found._replace(stalled=remaining > limit and idle == PATIENCE)
         # The inner solver thought itself done, and is not.
         care, before = 0.1 * care if before - value <= fall else 1.0, value
         if (held & ~alive).any():
@@ -99,9 +100,9 @@ def solve(
             kept = _working_set(now.excess, held | ~priced, alive, size)
         whole = problem.smooth.quadratic and beyond <= size
         if certified:
-            near = care * _near(now, alive, w, left, limit, tol, whole)
+            near = care * _near(now, alive, w, remaining, limit, tol, whole)
         else:
-            near = care * max(0.3 * limit, 0.1 * left)
+            near = care * max(0.3 * limit, 0.1 * remaining)
         w, bias, scores = _inner(problem, penalty, kept, w, now.bias, near, now.scores, now.slope)
     raise AssertionError("unreachable")
 
@@ -123,11 +124,11 @@ def _most(problem: Problem) -> int:
     return most
 
 
-def _record(turn: int, objective: float, left: float, certified: bool, held, alive) -> dict:
+def _record(turn: int, objective: float, remaining: float, certified: bool, held, alive) -> dict:
     return {
         "iteration": turn,
         "objective": objective,
-        "gap" if certified else "violation": left,
+        "gap" if certified else "violation": remaining,
         "groups": int(held.sum()),
         "screened": int((~alive).sum()),
     }

@@ -6,9 +6,8 @@ import numpy as np
 
 from tamis.solvers.path.inner.models import parts_of
 from tamis.solvers.path.loop import (
-    conjugate_blocks,
+    conjugate_and_dual,
     distance_blocks,
-    dual_blocks,
     excess_blocks,
     value_blocks,
     weigh_blocks,
@@ -78,12 +77,14 @@ def look(problem: Problem, penalty, done: float, deviance: float, w, bias, score
     thresholds = hasattr(penalty, "soft_threshold")
     dual, gap, violation = -np.inf, np.inf, np.inf
     if problem.certified:
-        shrink = 1.0  # of slopes into the domain of the conjugate, from near its border too
-        if conjugate_blocks((1.0 + 2e-9) * stacked, *parts, penalty, many) == np.inf:
-            reach = dual_blocks(stacked, *parts, penalty, many)
-            shrink = min(1.0, penalty.alpha / reach) if reach > 0.0 else 1.0
+        conjugate, reach = conjugate_and_dual(stacked, *parts, penalty, many)
+        # Of a norm it is 0 up to alpha, but for rounding, and inf beyond: slopes are shrunk.
+        norm = conjugate in (0.0, np.inf) and reach > 0.0
+        shrink = min(1.0, penalty.alpha / reach) if norm else 1.0
         feasible = shrink * stacked
-        dual = smooth.dual(shrink * slopes) - conjugate_blocks(feasible, *parts, penalty, many)
+        if shrink < 1.0:
+            conjugate, _ = conjugate_and_dual(feasible, *parts, penalty, many)
+        dual = smooth.dual(shrink * slopes) - conjugate
         gap = max(objective - dual, 0.0) + _free_slack(problem, penalty, w, slope)
         if thresholds and np.isfinite(smooth.lipschitz) and done < gap <= NEAR * deviance:
             radius = np.sqrt(2.0 * smooth.lipschitz * (gap + ROUNDING * abs(objective)))

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import tamis
-from tamis.terms import Huber
+from tamis.terms import MCP, Huber
 
 N, P = 48, 6
 # Small settings, so that a fit takes a moment; a class not named here has its defaults.
@@ -60,12 +60,17 @@ FURTHER: dict[str, list[dict]] = {
     ],
     "GMKLRegressor": [{"max_rows": 20, "n_components": 10}],
     "GroupLassoClassifier": [
-        {"warm_start": True, "feature_groups": [0, 0, 1, 1, 2, 2], "l1_ratio": 0.3}
+        {"warm_start": True, "feature_groups": [0, 0, 1, 1, 2, 2], "l1_ratio": 0.3},
+        {"stop": "kkt"},
     ],
-    "GroupLassoRegressor": [{"warm_start": True}],
+    "GroupLassoClassifierCV": [{"penalty": "mcp"}],
+    "GroupLassoRegressor": [{"warm_start": True}, {"penalty": MCP(1.0, 4.0), "loss": Huber(0.5)}],
+    "GroupLassoRegressorCV": [{"stop": "kkt"}],
     "LowRankClassifier": [{"dtype": "float32"}],
     "LowRankFactorization": [{"dtype": "float32"}],
     "LowRankLasso": [{"radius": np.inf}],
+    "MultiTaskClassifier": [{"stop": "kkt"}],
+    "MultiTaskRegressor": [{"penalty": "mcp"}],
     "OnlineClassifier": [
         {"optimizer": "adagrad"},
         {"learning_rate": "pa1", "penalty": None, "loss": "hinge"},

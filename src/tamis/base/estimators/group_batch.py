@@ -145,7 +145,7 @@ class BlockModel(Estimator):
         "kkt_violation_": optional(figure()),
         "objective_": figure(),
         "history_": records(),
-        "_has_offset": flag(),
+        "_has_offset": optional(flag()),
         "n_iter_": count(),
     }
     _attributes: ClassVar[str] = """\
@@ -173,6 +173,7 @@ class BlockModel(Estimator):
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
     _layout = "columns"
+    _has_offset = False  # whether the last fit had an offset
 
     # ------------------------------------------------------------------ training
     def _fit(self, X, y, sample_weight, **beside):

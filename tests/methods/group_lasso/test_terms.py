@@ -3,6 +3,7 @@ and by what a fit ends.
 """
 
 import math
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -152,7 +153,10 @@ def test_tol_is_a_share_of_the_null_deviance_though_the_loss_is_negative(counts)
     exact = GroupLassoRegressor(loss="poisson", alpha=0.05, tol=1e-13).fit(X, 100.0 * y)
     assert exact.objective_ < 0.0
     for tol in (1e-2, 1e-4):
-        rough = GroupLassoRegressor(loss="poisson", alpha=0.05, tol=tol).fit(X, 100.0 * y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # it ends where it should
+            rough = GroupLassoRegressor(loss="poisson", alpha=0.05, tol=tol).fit(X, 100.0 * y)
+        assert rough.n_iter_ < exact.n_iter_
         deviance = 200.0 * np.mean(y * np.log(np.where(y > 0, y / y.mean(), 1.0)))
         assert rough.objective_ - exact.objective_ <= rough.dual_gap_ <= tol * deviance
 
@@ -245,6 +249,10 @@ def test_exposure_makes_rates(counts):
     assert model.score(X, y, offset=offset) > GroupLassoRegressor(GROUPS, 0.02, loss="poisson").fit(
         X, y
     ).score(X, y)
+    held_out = GroupLassoRegressorCV(GROUPS, alphas=[0.3, 0.05], cv=3, tol=1e-10)
+    losses = held_out.fit(X, y, offset=offset).cv_results_["split_test_loss"]
+    same = held_out.fit(X, y - offset).cv_results_["split_test_loss"]
+    assert losses == pytest.approx(same, rel=1e-6)
     searched = GroupLassoRegressorCV(GROUPS, alphas=5, cv=3, loss="poisson")
     searched.fit(X, y, offset=offset)
     assert 0 in searched.group_support_
@@ -395,6 +403,47 @@ def test_a_users_penalty_is_solved_like_the_shipped_one_it_copies(data, solver, 
     assert own.group_support_.tolist() == theirs.group_support_.tolist()
     assert not hasattr(own, "dual_gap_")
     assert own.kkt_violation_ <= math.sqrt(1e-13) * 0.1 * math.sqrt(3.0)
+
+
+@term
+class Cautious(NamedTuple):
+    """The same, with a prox that is good for short steps alone."""
+
+    alpha: float = 1.0
+    limit: float = 0.5
+
+    def value(self, w, weight, l1_weight):
+        return self.alpha * weight * abs(w[0])
+
+    def prox(self, v, step, weight, l1_weight, out):
+        shrunk = max(abs(v[0]) - step * self.alpha * weight, 0.0)
+        out[0] = math.copysign(shrunk, v[0]) if step <= self.limit else math.nan
+
+    def subdiff_distance(self, w, gradient, weight, l1_weight):
+        strength = self.alpha * weight
+        if w[0] == 0.0:
+            return max(0.0, abs(gradient[0]) - strength)
+        return abs(gradient[0] + math.copysign(strength, w[0]))
+
+    def largest_step(self):
+        return self.limit
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson"])
+@pytest.mark.parametrize("solver", ["blocks", "fista"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("width", [24, 400])
+def test_no_step_is_longer_than_a_penalty_allows(counts, solver, kind, loss, width):
+    """Columns of little curvature ask for long ones; with more columns than rows, too."""
+    X, y, _ = counts
+    X = np.hstack([X, np.random.default_rng(5).normal(size=(150, width - 24))])
+    X = 0.2 * np.where(np.abs(X) > 0.5, X, 0.0)
+    given = {"alpha": 0.05, "loss": loss, "solver": solver, "tol": 1e-11, "max_iter": 400}
+    model = GroupLassoRegressor(penalty=Cautious(), **given).fit(kind(X), y)
+    assert model.coef_ == pytest.approx(
+        GroupLassoRegressor(**given).fit(kind(X), y).coef_, abs=1e-3
+    )
+    assert model.coef_.any()
 
 
 @pytest.mark.parametrize("solver", ["blocks", "fista"])

@@ -19,9 +19,10 @@ from tiny import quiet
 from two_threads import FEW, targets
 
 from tamis import FOBOSClassifier, SieveClassifier, save, train
-from tamis.base.estimators.estimator import TRAINING, Estimator
+from tamis.base.estimators.estimator import Estimator
 from tamis.system.threads import _turns
 
+TRAINING = ("fit", "fit_rows", "partial_fit", "refine", "fit_transform", "fit_predict")
 SENTENCE = "another thread is training or saving this same {}"
 Y = targets(FOBOSClassifier())[: len(FEW)]
 
@@ -79,7 +80,7 @@ def test_a_second_thread_that_trains_is_refused_and_the_first_one_ends_well(cls)
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS)
-def test_what_trains_has_a_name_that_the_base_knows(cls):
+def test_what_trains_has_a_name_that_is_tested_above(cls):
     assert issubclass(cls, Estimator)
     methods = {name for name in dir(cls) if callable(getattr(cls, name, None))}
     assert {

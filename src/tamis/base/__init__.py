@@ -8,6 +8,5 @@
   differences, the baseline;
 - `parameters.py`: declared parameters; `model_parts.py`: names of losses, penalties, optimizers
   and learning rates as terms;
-- `docstrings.py`: docstrings of inherited methods;
 - `estimators/`: base classes that fit, stream and predict.
 """

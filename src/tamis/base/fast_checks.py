@@ -218,9 +218,10 @@ def check_classes(y) -> None:
 
 
 def refuse_none(y, name: str) -> None:
-    """Refuse rows without targets."""
+    """Refuse rows without targets, and targets that lie elsewhere."""
     if y is None:
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+    refuse_collection(name, y)
 
 
 def distinct(classes) -> np.ndarray:
@@ -281,12 +282,14 @@ def class_spans(y, n_rows: int, known, positive: bool) -> list[tuple[int, int]]:
     return list(pairwise([0, *starts[starts > 0].tolist(), n_rows]))
 
 
-def refuse_collection(model, X) -> None:
-    """Refuse a collection of dask, which NumPy would pull whole to this machine in silence."""
+def refuse_collection(name: str, X) -> None:
+    """Refuse a collection of dask, which NumPy would pull whole to this machine in silence; `name`
+    is the estimator or the argument.
+    """
     graph = getattr(X, "__dask_graph__", None)
     if graph is None or isinstance(X, type) or graph() is None:
         return
-    kind, name = type(X), type(model).__name__
+    kind = type(X)
     raise TypeError(
         f"{name} takes arrays of this machine, and {kind.__module__}.{kind.__qualname__} is a "
         f"collection of dask. Pass it to tamis.distributed.fit(model, ...), which learns where its "

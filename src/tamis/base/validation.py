@@ -104,9 +104,10 @@ def _validated(model, X, reset: bool, grow: bool):
         check_sparse(X, indices=False)  # these are looked at with the numbers
         if reset:
             model.n_features_in_ = X.shape[1]
-            vars(model).pop("feature_names_in_", None)
+            if hasattr(model, "feature_names_in_"):
+                del model.feature_names_in_
         return X
-    refuse_collection(model, X)
+    refuse_collection(type(model).__name__, X)
     types, form = [np.float64, np.float32], {"accept_sparse": "csr", "order": "C"}
     options = {"dtype": types, "ensure_all_finite": False, **form}
     if grow and not reset:
@@ -124,7 +125,7 @@ def take_columns(model, X, *, reset: bool):
     """
     options = {"reset": reset, "dtype": np.float64, "ensure_all_finite": False}
     X = X if reset else by_reading(model, X)
-    refuse_collection(model, X)
+    refuse_collection(type(model).__name__, X)
     if not sp.issparse(X):
         return _sized(model, checked(model, X, **options), fit=reset)
     if X.format != "csc":
@@ -287,6 +288,7 @@ def take_weights(sample_weight, n_rows: int, *, some: bool = False) -> np.ndarra
     """
     if sample_weight is None:
         return NOTHING
+    refuse_collection("sample_weight", sample_weight)
     if isinstance(sample_weight, Real):
         with within_float("sample_weight"):
             sample_weight = np.full(n_rows, float(sample_weight))

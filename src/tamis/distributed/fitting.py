@@ -20,7 +20,7 @@ from tamis.distributed.staged import learn, objection
 from tamis.distributed.summing import models as summed
 from tamis.distributed.visits import Path, list_files, schema_of
 from tamis.system.files import StrPath, made_from, refuse_inputs
-from tamis.system.threads import alone
+from tamis.system.threads import locked
 
 Model = TypeVar("Model")
 HOW = ("walk", "mix", "sum", "stages")
@@ -28,7 +28,7 @@ MOST_PATHS = 8  # by default
 FEW = 4  # sweeps below which a mix is worse than a walk
 
 
-@alone
+@locked
 def fit(
     model: Model,
     rows: Any,

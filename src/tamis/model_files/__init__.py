@@ -15,7 +15,7 @@ from tamis.model_files.decode import Decoder
 from tamis.model_files.encode import Encoder
 from tamis.system.files import StrPath, made_from, refuse_inputs, sources_of
 from tamis.system.schema import ContentsError, settled
-from tamis.system.threads import alone
+from tamis.system.threads import locked
 
 __all__ = ["ModelFileError", "load", "save"]
 
@@ -31,7 +31,7 @@ _NONSENSE = (
 )
 
 
-@alone
+@locked
 def save(model: BaseEstimator, path: StrPath) -> None:
     r"""Save a model of tamis to one file, without pickle.
 

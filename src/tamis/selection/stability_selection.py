@@ -40,6 +40,7 @@ from tamis.selection.half_samples import WEAKEST, find_strength, follow_pair, ta
 from tamis.system.progress import Progress
 from tamis.system.schema import array, figure, indices, number, rows, text
 from tamis.system.schema import one_of as either
+from tamis.system.threads import locked
 
 _DISCRETE = ("binary", "multiclass")
 
@@ -224,6 +225,7 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
 
+    @locked
     def fit(self, X, y):
         """Select features.
 

@@ -11,7 +11,7 @@ from tamis.base.estimators.explaining import Explanation, explained, output_of
 from tamis.model_files import save
 from tamis.serving.served import Served
 from tamis.system.files import StrPath
-from tamis.system.threads import alone
+from tamis.system.threads import locked
 
 _ALONE = "a row is indices and values, or a mapping. Got indices alone."
 
@@ -174,7 +174,7 @@ def _is_named(row) -> bool:
     )
 
 
-@alone
+@locked
 def _learn(model, served: Served, *given) -> None:
     """Learn a row while no other thread trains or saves the model."""
     served.learn(*given)

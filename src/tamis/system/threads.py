@@ -16,14 +16,14 @@ Function = TypeVar("Function", bound=Callable)
 _turns: dict[int, tuple[int]] = {}  # id of a model: the thread whose call has it now
 
 
-def alone(function: Function) -> Function:
+def locked(function: Function) -> Function:
     """Let one thread at a time call this with the same first argument, a model.
 
     A thread may call again from inside its own call.
     """
 
     @functools.wraps(function)
-    def taking_turns(model: object, *given: Any, **named: Any) -> Any:
+    def call(model: object, *given: Any, **named: Any) -> Any:
         # A tuple of this call: what the outermost call of a thread takes, it alone gives back.
         key, mine = id(model), (get_ident(),)
         try:
@@ -40,15 +40,7 @@ def alone(function: Function) -> Function:
             if _turns.get(key) is mine:
                 del _turns[key]
 
-    return cast(Function, taking_turns)
-
-
-def is_alone(function: Callable) -> bool:
-    """Whether a function is for one thread at a time."""
-    return getattr(function, "__code__", None) is _CODE
-
-
-_CODE = alone(is_alone).__code__
+    return cast(Function, call)
 
 
 def _forget_other_threads() -> None:

@@ -16,7 +16,7 @@ from tamis.data.rows import Misplaced, Position, ReadError, Rows, class_numbers
 from tamis.data.source import RowSource
 from tamis.system.files import StrPath
 from tamis.system.progress import Progress
-from tamis.system.threads import alone
+from tamis.system.threads import locked
 from tamis.training.checkpoint import ANEW, FREE, CheckpointError, Folder, take_files
 from tamis.training.interruption import Interruption
 from tamis.training.judge import Ends, Judge, Validate, constant
@@ -35,7 +35,7 @@ class Learner(Protocol):
 Model = TypeVar("Model", bound=Learner)
 
 
-@alone
+@locked
 def train(
     model: Model,
     rows: RowSource | Iterable[Rows] | Iterable[tuple[Any, Any]],

@@ -40,6 +40,15 @@ class CalibratedClassifier(WeightedClassifier):
 
         For several classes each one-vs-rest probability is divided by their sum. For labels they
         are independent.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
         """
         targets, scores = self._scored(X)
         if self._lines is None:
@@ -51,6 +60,16 @@ class CalibratedClassifier(WeightedClassifier):
 
     @available_if(is_calibrated)
     def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`."""
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))

@@ -3,11 +3,11 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from tamis.base.estimators.estimator import Estimator, Left
-from tamis.base.estimators.explaining import Explains
+from tamis.base.estimators.estimator import Transformer
+from tamis.base.estimators.explaining import Predictor
 from tamis.base.fast_checks import along_one, check_scores, class_spans
 from tamis.base.parameters import estimator, one_of, parameter
 from tamis.base.targets import ClassTargets
@@ -15,10 +15,11 @@ from tamis.base.validation import half_fitted
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.path.losses import inverse_links
 from tamis.system.schema import early, part
+from tamis.system.threads import locked
 from tamis.terms.losses import Logistic
 
 
-class ClassTransformer(TransformerMixin, Estimator):
+class ClassTransformer(Transformer):
     """A transformer that is learnt from classes, one a row; a method adds `fit` and `transform`."""
 
     _contents: ClassVar[dict] = {
@@ -66,7 +67,7 @@ def gives_probabilities(model) -> bool:
     )
 
 
-class Classifier(ClassifierMixin, Explains, Estimator):
+class Classifier(ClassifierMixin, Predictor):
     """What classifiers answer; a method adds `_fit` and `_scores`."""
 
     _contents: ClassVar[dict] = {"_targets": early(part(ClassTargets, "outputs", "targets"))}
@@ -76,17 +77,28 @@ class Classifier(ClassifierMixin, Explains, Estimator):
         multilabel_ : bool
             Whether the targets were a 0/1 matrix of labels."""
 
+    @locked
     def fit(self, X, y, sample_weight=None):
-        """Learn from all rows."""
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
         return self._fit(X, y, sample_weight)
 
     def _code(self, y, n_rows: int, **known) -> tuple[ClassTargets, EncodedTargets]:
         """Targets, and the columns that loops read."""
         return ClassTargets.of(y, n_rows, self, **known)
-
-    def _weigh(self, targets, columns, weights, **stream):
-        """Targets, and row weights as they are."""
-        return targets, weights
 
     @property
     def classes_(self):
@@ -114,13 +126,33 @@ class Classifier(ClassifierMixin, Explains, Estimator):
         return targets, scores
 
     def decision_function(self, X):
-        """Scores of the rows."""
+        """Scores of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One column for two classes; positive speaks for ``classes_[1]``.
+        """
         targets, scores = self._scored(X)
         return targets.decision(scores)
 
     def predict(self, X):
         """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest,
         ties to the lowest class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
         targets, scores = self._scored(X)
         return targets.predict(scores)
@@ -158,6 +190,15 @@ class LikelyClassifier(WeightedClassifier):
 
         For several classes each one-vs-rest probability is divided by their sum, unless they are
         one multinomial model. For labels they are independent.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
         """
         return self._probabilities(*self._scored(X))
 
@@ -171,17 +212,43 @@ class LikelyClassifier(WeightedClassifier):
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X):
-        """Logarithms of `predict_proba`."""
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
 
-class ClassStream(Left):
-    """Stands left of a classifier: it learns from a stream."""
+class ClassStream(Classifier):
+    """A classifier that learns from a stream."""
 
+    @locked
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from the next rows of a stream, once, in their order; how they are cut into calls
         does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
         """
         return self._partial_fit(X, y, sample_weight, classes=classes)
 

@@ -1,27 +1,22 @@
-"""The base of all estimators: one thread at a time, and what they take from users."""
+"""The base of all estimators: the check of their parameters, and what a batch fit takes from users.
 
-import functools
-import inspect
+A public method that trains is `locked`: a second thread that trains the same model is refused.
+"""
+
 import sys
-from collections.abc import Callable
 from types import NoneType
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.docstrings import complete
-from tamis.base.fast_checks import refuse_collection
 from tamis.base.validation import take_blocks, take_columns, take_matrix, take_weights
 from tamis.numerics.csr import Csr
-from tamis.system.threads import alone, is_alone
+from tamis.system.threads import locked
 
-WHOLE = ("fit", "fit_transform", "fit_predict")  # of all rows at once
-TRAINING = ("fit", "fit_rows", "partial_fit", "refine", "fit_transform", "fit_predict")
-Left: Any = object  # base of a class that stands left of others, which hold what it asks for
 _FIXED = (bool, int, float, str, NoneType)  # types of values that never change
 # Parameters that were found good, by model, and values that never change by class: nothing of it
 # lies on the model, in copies or files.
@@ -32,17 +27,7 @@ LAYOUTS = {"rows": take_matrix, "columns": take_columns, "dense": take_blocks}
 
 
 class Estimator(BaseEstimator):
-    """Base of all estimators: whatever method of theirs trains, inherited or mixed in, is for one
-    thread at a time.
-    """
-
-    def __init_subclass__(cls, **named):
-        super().__init_subclass__(**named)
-        complete(cls)
-        for name in TRAINING:
-            method = inspect.getattr_static(cls, name, None)
-            if inspect.isfunction(method) and not is_alone(method):
-                setattr(cls, name, alone(_for_arrays(method) if name in WHOLE else method))
+    """Base of all estimators."""
 
     def _validate_params(self) -> None:
         """Check the parameters that are not those of the last check; what may change in place is
@@ -77,16 +62,27 @@ class Estimator(BaseEstimator):
         return tags
 
 
-def _for_arrays(fit: Callable) -> Callable:
-    """A fit that refuses collections of dask, whatever it would do first."""
+class Transformer(TransformerMixin, Estimator):
+    """Base of all transformers."""
 
-    @functools.wraps(fit)
-    def checked(model: Any, *given: Any, **named: Any) -> Any:
-        for value in (*given, *named.values()):
-            refuse_collection(model, value)
-        return fit(model, *given, **named)
+    @locked
+    def fit_transform(self, X, y=None, **fit_params):
+        """Fit to the rows, then transform them.
 
-    return checked
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like, default=None
+            Targets, where `fit` takes some.
+        **fit_params : dict
+            What else `fit` takes.
+
+        Returns
+        -------
+        T : array of shape (n_samples, n_features_out)
+        """
+        return super().fit_transform(X, y, **fit_params)
 
 
 class Taken(NamedTuple):

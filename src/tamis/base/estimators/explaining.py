@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.column_names import names_of
-from tamis.base.estimators.estimator import Left
+from tamis.base.estimators.estimator import Estimator
 from tamis.base.validation import take_matrix
 from tamis.system.terminal import for_output, for_terminal
 
@@ -264,15 +264,39 @@ def explain(model: Any, X: Any) -> Explanations:
     return found
 
 
-class Explains(Left):
-    """A model that says where its scores come from, and what it is worth.
+class Predictor(Estimator):
+    """Base of classifiers and regressors: a model that says where its scores come from, and what it
+    is worth.
 
     One that is not linear has ``_shares(X) -> (names, columns, contributions, intercepts)``.
     """
 
+    def _code(self, y, n_rows: int, **known) -> tuple[Any, Any]:
+        """Targets, and the columns that loops read."""
+        raise NotImplementedError
+
+    def _weigh(self, targets, columns, weights, **stream):
+        """Targets, and row weights as they are."""
+        return targets, weights
+
+    def _scored(self, X, *task) -> tuple[Any, np.ndarray]:
+        """Targets, and scores of the rows."""
+        raise NotImplementedError
+
     def explain(self, X):
         """Say where the scores of the rows come from: the intercept, and what each kept feature
         adds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        explanations : Explanations
+            ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
+            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
         """
         return self._explained(X)
 

@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tamis.base.estimators.classifier import LikelyClassifier, gives_probabilities
-from tamis.base.estimators.estimator import Estimator, Left, Taken, take
+from tamis.base.estimators.estimator import Estimator, Taken, take
 from tamis.base.estimators.regressor import Regressor
 from tamis.base.model_parts import is_smooth, loss_of
 from tamis.base.parameters import (
@@ -48,6 +48,7 @@ from tamis.system.schema import (
     optional,
     records,
 )
+from tamis.system.threads import locked
 from tamis.terms.group_penalties import GROUP_PENALTIES, GroupL2, SparseGroup
 from tamis.terms.losses import LOSSES, Logistic, accepts_classes, accepts_numbers
 
@@ -279,8 +280,8 @@ class BlockModel(Estimator):
         return "coef_" in vars(self)
 
 
-class OffsetMixin(Left):
-    """Models whose scores may have an offset; stands left of those that fit and predict."""
+class OffsetMixin(Estimator):
+    """Models whose scores may have an offset."""
 
     def _offset_scores(self, X, offset, *beside) -> tuple[Any, np.ndarray]:
         """Targets, and scores with the offset; a model that was fitted with one needs it."""
@@ -299,18 +300,65 @@ class OffsetMixin(Left):
 class OffsetRegressor(OffsetMixin, Regressor):
     """Batch regressors whose scores may have an offset."""
 
+    @locked
     def fit(self, X, y, sample_weight=None, offset=None):
-        """Learn from all rows."""
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        self : object
+        """
         return self._fit(X, y, sample_weight, offset=offset)
 
     def predict(self, X, offset=None):
-        """Predictions for the rows."""
+        """Predictions for the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
         targets, scores = self._offset_scores(X, offset)
         return targets.predict(self._means(scores))
 
     def score(self, X, y, sample_weight=None, offset=None):
         """Coefficient of determination; of a loss with an inverse link the share of deviance
         explained, beside the best constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        score : float
         """
         loss = self._row_loss()
         if hasattr(loss, "inverse_link"):
@@ -324,18 +372,62 @@ class OffsetRegressor(OffsetMixin, Regressor):
 class OffsetClassifier(OffsetMixin, LikelyClassifier):
     """Batch classifiers whose scores may have an offset."""
 
+    @locked
     def fit(self, X, y, sample_weight=None, offset=None):
-        """Learn from all rows."""
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        self : object
+        """
         return self._fit(X, y, sample_weight, offset=offset)
 
     def decision_function(self, X, offset=None):
-        """Scores of the rows."""
+        """Scores of the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One column for two classes; positive speaks for ``classes_[1]``.
+        """
         targets, scores = self._offset_scores(X, offset)
         return targets.decision(scores)
 
     def predict(self, X, offset=None):
         """Classes of the rows: ``classes_[1]`` iff the score is above 0; of several the highest,
         ties to the lowest class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
         """
         targets, scores = self._offset_scores(X, offset)
         return targets.predict(scores)
@@ -346,17 +438,59 @@ class OffsetClassifier(OffsetMixin, LikelyClassifier):
 
         For several classes each one-vs-rest probability is divided by their sum, unless they are
         one multinomial model. For labels they are independent.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
         """
         return self._probabilities(*self._offset_scores(X, offset))
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X, offset=None):
-        """Logarithms of `predict_proba`."""
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, offset))
 
     def score(self, X, y, sample_weight=None, offset=None):
-        """Share of right classes."""
+        """Share of right classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was fitted with one needs it to predict, too.
+
+        Returns
+        -------
+        score : float
+        """
         from sklearn.metrics import accuracy_score  # 50 ms that no fit needs
 
         return accuracy_score(y, self.predict(X, offset), sample_weight=sample_weight)

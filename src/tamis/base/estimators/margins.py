@@ -5,15 +5,19 @@ the sign.
 import numpy as np
 from scipy.special import ndtr
 
-from tamis.base.estimators.estimator import Left
+from tamis.base.estimators.estimator import Estimator
 
 
-class Margins(Left):
+class Margins(Estimator):
     """Margins and confidences of a model that has a private ``_margin_variance(X) -> (margin,
     variance)``.
 
     Both are arrays of shape (n_samples,) for one output, (n_samples, n_outputs) for several.
     """
+
+    def _margin_variance(self, X) -> tuple[np.ndarray, np.ndarray]:
+        """Margins of the rows, and their variances."""
+        raise NotImplementedError
 
     def predict_margin(self, X):
         """Margins of the rows and their standard deviations, under the distribution of the weights.

@@ -5,8 +5,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from tamis.base.estimators.estimator import Estimator, Left
-from tamis.base.estimators.explaining import Explains
+from tamis.base.estimators.explaining import Predictor
 from tamis.base.fast_checks import check_scores
 from tamis.base.model_parts import check_targets
 from tamis.base.targets import NumberTargets
@@ -14,15 +13,31 @@ from tamis.base.validation import take_weights
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.path.losses import RowLosses, inverse_links
 from tamis.system.schema import early, part
+from tamis.system.threads import locked
 
 
-class Regressor(RegressorMixin, Explains, Estimator):
+class Regressor(RegressorMixin, Predictor):
     """What regressors answer; a method adds `_fit` and `_scores`."""
 
     _contents: ClassVar[dict] = {"_targets": early(part(NumberTargets, "outputs", "targets"))}
 
+    @locked
     def fit(self, X, y, sample_weight=None):
-        """Learn from all rows."""
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
         return self._fit(X, y, sample_weight)
 
     def _code(self, y, n_rows: int, **known) -> tuple[NumberTargets, EncodedTargets]:
@@ -35,12 +50,18 @@ class Regressor(RegressorMixin, Explains, Estimator):
         """The loss term, of models that have one."""
         return self._loss() if hasattr(self, "_loss") else None
 
-    def _weigh(self, targets, columns, weights, **stream):
-        """Row weights as they are."""
-        return targets, weights
-
     def predict(self, X):
-        """Predictions for the rows."""
+        """Predictions for the rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
         targets, scores = self._scored(X)
         return targets.predict(self._means(scores))
 
@@ -52,6 +73,19 @@ class Regressor(RegressorMixin, Explains, Estimator):
     def score(self, X, y, sample_weight=None):
         """Coefficient of determination; of a loss with an inverse link the share of deviance
         explained, beside the best constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        score : float
         """
         loss = self._row_loss()
         if not hasattr(loss, "inverse_link"):
@@ -80,11 +114,25 @@ class Regressor(RegressorMixin, Explains, Estimator):
         return tags
 
 
-class NumberStream(Left):
-    """Stands left of a regressor: it learns from a stream."""
+class NumberStream(Regressor):
+    """A regressor that learns from a stream."""
 
+    @locked
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from the next rows of a stream, once, in their order; how they are cut into calls
         does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
         """
         return self._partial_fit(X, y, sample_weight)

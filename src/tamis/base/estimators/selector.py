@@ -2,10 +2,11 @@
 
 from sklearn.feature_selection import SelectorMixin
 
+from tamis.base.estimators.estimator import Transformer
 from tamis.base.fast_checks import check_input
 
 
-class Selector(SelectorMixin):
+class Selector(SelectorMixin, Transformer):
     """A transformer that keeps some columns; a selector adds `_get_support_mask`."""
 
     def transform(self, X):

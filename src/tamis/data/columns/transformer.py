@@ -5,10 +5,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.estimator import Transformer
 from tamis.base.fast_checks import dense, validate_data
 from tamis.base.parameters import at_least, estimator, one_of, parameter
 from tamis.data.opening import take_kinds
@@ -16,10 +15,11 @@ from tamis.data.options import Options
 from tamis.data.tables import frames
 from tamis.data.tables.layout import Layout
 from tamis.system.schema import plain
+from tamis.system.threads import locked
 
 
 @estimator
-class Table(TransformerMixin, Estimator):
+class Table(Transformer):
     """Transformer of tables as they are: words, dates, texts and numbers into sparse columns.
 
     Choose it for pandas and Polars frames, dicts of columns and lists of dicts that hold more than
@@ -98,6 +98,7 @@ class Table(TransformerMixin, Estimator):
         feature_names_in_ : ndarray of str
             Their names, where the table had them."""
 
+    @locked
     def fit(self, X, y=None):
         """Find what the columns are.
 

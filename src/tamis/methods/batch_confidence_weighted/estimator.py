@@ -15,6 +15,7 @@ from tamis.base.parameters import ABOVE, BOOL, NUMBER, RANDOM, Seed, estimator, 
 from tamis.base.validation import warn_user
 from tamis.methods.batch_confidence_weighted.dual import Dual, Outcome, make_dual
 from tamis.system.schema import count, figure, records
+from tamis.system.threads import locked
 
 COST = "Cost of the loss of a row. The squared hinge costs C times its square, as in liblinear."
 NOTHING = Outcome(0, 0.0, True, [])  # of a batch without rows
@@ -71,9 +72,25 @@ class BatchModel(Margins, WeightedClassifier):
         """Learn all rows as one batch; what was learnt before is forgotten."""
         return self._take_batch(X, y, sample_weight, whole=True)
 
+    @locked
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from the rows as the next batch of a stream; unlike in the online models, the cut
         into batches matters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
         """
         return self._take_batch(X, y, sample_weight, whole=False, classes=classes)
 

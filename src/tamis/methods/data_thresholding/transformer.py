@@ -3,16 +3,17 @@
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin
 
-from tamis.base.estimators.estimator import Estimator, plain_rows, take_asked
+from tamis.base.estimators.estimator import Transformer, plain_rows, take_asked
 from tamis.base.parameters import AUTO, NUMBER, SHARE, Auto, estimator, is_auto, parameter
 from tamis.methods.data_thresholding.thresholds import drop_small, keeping, sizes_of
 from tamis.system.schema import number
+from tamis.system.threads import locked
 
 
 @estimator
-class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
+class DataThresholder(OneToOneFeatureMixin, Transformer):
     r"""Transformer that drops small entries: those of size at most t become 0.
 
     Choose it to make data smaller and fits faster before any model. What it costs is known only
@@ -76,6 +77,7 @@ class DataThresholder(OneToOneFeatureMixin, TransformerMixin, Estimator):
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
 
+    @locked
     def fit(self, X, y=None):
         """Find the threshold.
 

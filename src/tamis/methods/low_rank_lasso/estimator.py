@@ -29,7 +29,7 @@ from tamis.methods.low_rank_lasso.factorization import Factoring, LowRankFactori
 from tamis.methods.low_rank_lasso.spg.solver import Outcome, Rules, solve
 from tamis.solvers.randomized_svd import Operator
 from tamis.system.schema import array, count, part, records, rows
-from tamis.system.threads import count_threads
+from tamis.system.threads import count_threads, locked
 
 AUTO_SHARE = 0.5  # radius="auto", as a share of the L1 norm without a bound
 FINEST = 1e-5  # least tol in float32
@@ -126,6 +126,7 @@ class LowRankModel(Factoring):
             Names of the columns, where X had them."""
 
     # ------------------------------------------------------------------ fit
+    @locked
     def fit(self, X, y, sample_weight=None, factorization=None):
         """Factor the rows, and fit all targets.
 

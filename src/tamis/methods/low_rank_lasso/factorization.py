@@ -3,11 +3,11 @@
 from typing import ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator, plain_rows
+from tamis.base.estimators.estimator import Estimator, Transformer, plain_rows
 from tamis.base.fast_checks import check_array
 from tamis.base.parameters import (
     BOOL,
@@ -23,6 +23,7 @@ from tamis.base.parameters import (
 from tamis.base.validation import take_weights
 from tamis.solvers.randomized_svd import Operator, certified, truncated_svd
 from tamis.system.schema import array, number, size
+from tamis.system.threads import locked
 
 DTYPE = one_of("float64", "float32")
 
@@ -47,7 +48,7 @@ class Factoring(Estimator):
 
 
 @estimator
-class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Factoring):
+class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, Transformer, Factoring):
     r"""Low-rank approximation of large sparse rows that says how far off it is.
 
     Choose it to fit many models on one matrix, where they need to know the error, as `LowRankLasso`
@@ -137,6 +138,7 @@ class LowRankFactorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Fa
         feature_names_in_ : ndarray of str
             Names of the columns, where X had them."""
 
+    @locked
     def fit(self, X, y=None, sample_weight=None):
         """Factorise the rows.
 

@@ -33,6 +33,7 @@ from tamis.methods.metric_learning.learnt_metric import LearntMetric
 from tamis.methods.metric_learning.rules import Watch
 from tamis.solvers.neighbors import MANY_COLUMNS, MANY_ROWS
 from tamis.system.progress import Progress
+from tamis.system.threads import locked
 
 ENOUGH = 10  # rows a column above which steps find their columns unaided, unless these are many
 WHOLE = Interval(Real, 0, 1, closed="right")
@@ -146,6 +147,7 @@ class MetricLearner(Boosted):
     )
     learning_rate: float = parameter(0.2, [WHOLE], "What the weight of a step is multiplied by.")
 
+    @locked
     def fit(self, X, y, sample_weight=None):
         """Learn the metric.
 

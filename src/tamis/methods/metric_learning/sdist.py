@@ -156,6 +156,15 @@ class SDistClassifier(MetricLearner, Classifier):
     def predict_proba(self, X):
         """Shares of the votes, or the scores of ``rule="margin"`` through a logistic curve; not
         calibrated.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
         """
         scores = self._class_scores(X)
         if self.rule == "knn":
@@ -188,6 +197,17 @@ class SDistClassifier(MetricLearner, Classifier):
         term; a term's contribution to the score of a class is minus its mean square over the k
         nearest rows of that class (of two classes, that of the second less that of the first). The
         scores are those of ``rule="margin"``, by which votes go as well.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        explanations : Explanations
+            ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
+            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
         """
         check_is_fitted(self)
         rows, jobs = plain_rows(self, X), effective_n_jobs(self.n_jobs)

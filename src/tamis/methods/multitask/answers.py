@@ -6,13 +6,14 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from tamis.base.estimators.classifier import gives_probabilities, targets_of
-from tamis.base.estimators.estimator import Left
+from tamis.base.estimators.explaining import Predictor
 from tamis.methods.multitask.labels import TaskTargets, take_labels
 from tamis.system.schema import early, part
+from tamis.system.threads import locked
 
 
-class ByTask(Left):
-    """Models of several tasks; stands left of the classifier or regressor."""
+class ByTask(Predictor):
+    """Models of several tasks."""
 
     _contents: ClassVar[dict] = {
         "_targets": early(part(TaskTargets, "outputs", "targets", "tasks"))
@@ -26,6 +27,19 @@ class ByTask(Left):
     def explain(self, X, task=None):
         """Say where the scores of the rows come from, each by its task: the intercept, and what
         each kept feature adds.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        explanations : Explanations
+            ``contributions`` by `names`, a sparse matrix an output, `intercept` and `score`;
+            ``explanations[i]``, ``top(i, n)`` and ``table(i)`` tell of row i.
         """
         return self._explained(X, task)
 
@@ -33,23 +47,81 @@ class ByTask(Left):
 class ClassesByTask(ByTask):
     """Classifiers of several tasks."""
 
+    @locked
     def fit(self, X, y, task=None, sample_weight=None):
-        """Learn from all rows of all tasks."""
+        """Learn from all rows of all tasks.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
         return self._fit(X, y, sample_weight, task=take_labels(task))
 
     def score(self, X, y, task=None, sample_weight=None):
-        """Share of right classes."""
+        """Share of right classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        score : float
+        """
         from sklearn.metrics import accuracy_score  # 50 ms that no fit needs
 
         return accuracy_score(y, self.predict(X, task), sample_weight=sample_weight)
 
     def predict(self, X, task=None):
-        """Predictions for the rows, each by its task."""
+        """Classes of the rows, each by its task.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,), or (n_samples, n_labels) of 0 and 1
+        """
         targets, scores = self._scored(X, task)
         return targets.predict(scores)
 
     def decision_function(self, X, task=None):
-        """Scores of the rows, each by its task."""
+        """Scores of the rows, each by its task.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            One column for two classes; positive speaks for ``classes_[1]``.
+        """
         targets, scores = self._scored(X, task)
         return targets.decision(scores)
 
@@ -57,12 +129,35 @@ class ClassesByTask(ByTask):
     def predict_proba(self, X, task=None):
         """Probabilities of the classes, each by its task, for a loss with an inverse link
         (``loss="logistic"``).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
         """
         return self._probabilities(*self._scored(X, task))
 
     @available_if(gives_probabilities)
     def predict_log_proba(self, X, task=None):
-        """Logarithms of `predict_proba`."""
+        """Logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        P : ndarray of shape (n_samples, n_classes)
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X, task))
 
@@ -70,18 +165,62 @@ class ClassesByTask(ByTask):
 class NumbersByTask(ByTask):
     """Regressors of several tasks."""
 
+    @locked
     def fit(self, X, y, task=None, sample_weight=None):
-        """Learn from all rows of all tasks."""
+        """Learn from all rows of all tasks.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
+        """
         return self._fit(X, y, sample_weight, task=take_labels(task))
 
     def predict(self, X, task=None):
-        """Predictions for the rows, each by its task."""
+        """Predictions for the rows, each by its task.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
+        """
         targets, scores = self._scored(X, task)
         return targets.predict(self._means(scores))
 
     def score(self, X, y, task=None, sample_weight=None):
         """Coefficient of determination; of a loss with an inverse link the share of deviance
         explained, beside the best constant.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        score : float
         """
         loss = self._row_loss()
         if hasattr(loss, "inverse_link"):

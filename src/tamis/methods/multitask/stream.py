@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.base.estimators.classifier import ClassStream
-from tamis.base.estimators.estimator import Left
+from tamis.base.estimators.explaining import Predictor
 from tamis.base.estimators.group_stream import OnlineBlocks, Options, Strength, excludes
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
@@ -15,6 +15,7 @@ from tamis.methods.multitask.blocks import L1Weight, TaskPenalty, blocks_of, pri
 from tamis.methods.multitask.labels import TaskTargets, first_ones, of_rows, take_labels
 from tamis.methods.multitask.state import ALIKE, ALIKE_SO_FAR, PLAIN, ROUNDS, TaskEngine
 from tamis.system.schema import part
+from tamis.system.threads import locked
 
 
 @estimator
@@ -73,8 +74,8 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
         return engine
 
 
-class TaskStream(Left):
-    """Stands left of a stream of classes or numbers: every row belongs to a task."""
+class TaskStream(Predictor):
+    """A stream of classes or numbers whose rows each belong to a task."""
 
     _contents: ClassVar[dict] = {"_engine": part(TaskEngine, "columns", "tasks", width="outputs")}
     _lives = False  # a row needs its task
@@ -135,11 +136,29 @@ class TaskStream(Left):
 class TaskClassStream(TaskStream, ClassStream):  # type: ignore[misc]
     """A stream of classes of several tasks."""
 
+    @locked
     def partial_fit(  # type: ignore[override]
         self, X, y, task=None, classes=None, sample_weight=None
     ):
         """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
         do not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
         """
         return self._partial_fit(X, y, sample_weight, task=take_labels(task), classes=classes)
 
@@ -147,8 +166,24 @@ class TaskClassStream(TaskStream, ClassStream):  # type: ignore[misc]
 class TaskNumberStream(TaskStream, NumberStream):
     """A stream of numbers of several tasks."""
 
+    @locked
     def partial_fit(self, X, y, task=None, sample_weight=None):  # type: ignore[override]
         """Learn from the next rows of a stream, once, in their order; tasks may be new, and chunks
         do not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        task : array-like of shape (n_samples,), default=None
+            Task of each row, a number or a word; None where there is one task.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+
+        Returns
+        -------
+        self : object
         """
         return self._partial_fit(X, y, sample_weight, task=take_labels(task))

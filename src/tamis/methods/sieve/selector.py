@@ -42,6 +42,7 @@ from tamis.methods.sieve.stream.readings import TwoReadings
 from tamis.methods.sieve.stream.state import SieveStream
 from tamis.methods.sieve.table.columns import sample_of
 from tamis.system.schema import optional, part
+from tamis.system.threads import locked
 
 _NONE_HELD_OUT = (
     "all rows fell into one fold, because they are few or alike, so that none could be held out: "
@@ -262,6 +263,7 @@ class Sieve(TwoReadings, Shows, Selector, Estimator):
         options = options_of(self, stream.n_columns, stream.classes, stream)
         return stream.refined(task_of(self), options)
 
+    @locked
     def refine(self):
         """Choose features and weights from all that `partial_fit` has seen so far; what the stream
         learns later does not depend on it.

@@ -35,7 +35,7 @@ from tamis.methods.sparse_fourier.posterior import evenly_drawn, features, poste
 from tamis.solvers.standard import standard_units
 from tamis.system.progress import Progress
 from tamis.system.schema import array, count, plain, rows
-from tamis.system.threads import count_threads
+from tamis.system.threads import count_threads, locked
 
 AGREED = 1.2  # split R-hat of the likelihood up to which chains count as agreed
 
@@ -205,6 +205,7 @@ class SparseFourierFeatures(ClassNamePrefixFeaturesOutMixin, Sampled):
             Their names, if X had names."""
 
     # ------------------------------------------------------------------ learning
+    @locked
     def fit(self, X, y):
         """Draw frequencies from their posterior given the labels.
 

@@ -38,6 +38,7 @@ from tamis.methods.triclass_svm.tasks import Options, shares_of, tasks_of
 from tamis.numerics.csr import NOTHING
 from tamis.solvers.kernels import kernel_width
 from tamis.system.schema import labels, plain, records
+from tamis.system.threads import locked
 
 
 @estimator
@@ -198,6 +199,7 @@ class TriClassSVC(KernelMachines):
             text, else the first of 0, -1, -2, ... that is neither a class nor the mark of
             unlabelled rows."""
 
+    @locked
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled, unlabelled and known-irrelevant rows.
 

@@ -24,7 +24,7 @@ from tamis.selection.false_discovery.multiple_testing import (
 )
 from tamis.system.schema import count, part, records
 from tamis.system.schema import one_of as either
-from tamis.system.threads import one_thread
+from tamis.system.threads import locked, one_thread
 
 
 @estimator
@@ -133,6 +133,7 @@ class FDRStream(Claiming):
         "history_": records(),
     }
 
+    @locked
     def fit(self, X, y):
         """Forget what was, and take these rows as a stream.
 
@@ -157,6 +158,7 @@ class FDRStream(Claiming):
             )
         return self
 
+    @locked
     def partial_fit(self, X, y, classes=None):
         """Take the next rows of the stream.
 

@@ -30,7 +30,7 @@ from tamis.selection.false_discovery.stream import Measured, select_rows
 from tamis.system.files import made_from
 from tamis.system.schema import array, count, indices, number, record, rows
 from tamis.system.schema import one_of as either
-from tamis.system.threads import one_thread
+from tamis.system.threads import locked, one_thread
 
 SCREENS = ("path", "ftrl", "rda")
 MANY = 100_000  # rows from which one pass screens
@@ -193,6 +193,7 @@ class FDRSelector(Claiming):
         "ones_needed_": number(int, least=0),
     }
 
+    @locked
     def fit(self, X, y, sample_weight=None, *, also=()):
         """Select features.
 
@@ -244,6 +245,7 @@ class FDRSelector(Claiming):
         sizes = columns.n_columns, targets.outputs
         return judge(sheet, planned, sizes, rules, loadings, halves)
 
+    @locked
     def fit_rows(self, rows, *, also=(), memory=1000, progress="auto"):
         """Select features of rows that are read a few times and never held whole.
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from tamis.base.estimators.estimator import Left
+from tamis.base.estimators.estimator import Estimator
 from tamis.base.splits import hash_folds
 from tamis.base.validation import warn_user
 from tamis.methods.sieve.settings import feature_groups_of
@@ -22,8 +22,8 @@ SAMPLE_PATHS = 2
 TIMES, SURE, MOST, CHEAP = 8, 3.0, 100_000, 1 << 19
 
 
-class TwoReadings(Left):
-    """Stands left of a sieve: it learns from rows that can be read twice.
+class TwoReadings(Estimator):
+    """A sieve that learns from rows that can be read twice.
 
     Who reads makes a `_first_reading`, shows it every chunk, hands it to `_second_reading`, shows
     what that gives every chunk again, and ends with `_fit_kept`.

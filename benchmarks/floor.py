@@ -286,7 +286,7 @@ def race(model, rule: str, loss: str, work: Workload, shuffle: bool, rounds: int
     )
     order = np.random.default_rng(0).permutation(len(y)).astype(np.uint64)[: len(y) * shuffle]
     walk, numbers = hand_written(rule, loss)
-    engine = model._begun(model._options(), Sides(1), X.shape[1])
+    engine = model._begin(model._model(), Sides(1), X.shape[1], True)
     coded, none = Sides(1, frozen(y[:, None].copy())), frozen(np.zeros(0))
     (eta, l1), intercept = lengths(engine, rule, loss), bool(model.fit_intercept)
 

@@ -12,7 +12,7 @@ import pytest
 import tiny
 from registry import LOSSES, PENALTIES, RULES, STEPS
 
-from tamis.base.model_parts import pair
+from tamis.base.model_parts import compose
 from tamis.numerics.targets import EncodedTargets
 from tamis.solvers.first_order.state import Engine
 from tamis.terms import (
@@ -55,7 +55,8 @@ def rows(kind="usual"):
 
 def is_valid(loss, penalty, rule, step, average):
     try:
-        pair(SimpleNamespace(average=average), loss, penalty, rule, step)
+        model = SimpleNamespace(average=average, fit_intercept=True)
+        compose(model, loss, penalty, rule, step, auto_eta=False, auto_alpha=False)
     except ValueError:
         return False
     return True

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from tiny import quiet
 
 import tamis
-from tamis.base.estimators.linear import LinearStream
+from tamis.base.estimators.stream import LinearStream
 
 N, P = 40, 7
 X = tiny.matrix(N, P)

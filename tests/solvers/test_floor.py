@@ -16,7 +16,7 @@ def test_same_cells(interpreted, rule):
     X, y = work.X[:300], work.y[:300].astype(float)
     rows = (X.data, X.indices.view(np.uint32), X.indptr.astype(np.uint64))
     model = _model(rule, "squared_hinge", True)
-    engine = model._begun(model._options(), Sides(1), X.shape[1])
+    engine = model._begin(model._model(), Sides(1), X.shape[1], True)
     walk, numbers = hand_written(rule, "squared_hinge")
     cells = np.zeros((X.shape[1] + 1, numbers))
     eta, l1 = lengths(engine, rule, "squared_hinge")

@@ -1,5 +1,7 @@
 """Parameters into terms: names, automatic constants, and which terms go together."""
 
+from typing import NamedTuple
+
 import numpy as np
 from sklearn.base import is_regressor
 
@@ -83,8 +85,20 @@ def learning_rate_of(learning_rate, eta, automatic_eta: float):
     return given._replace(eta=automatic_eta if automatic else float(eta)), automatic
 
 
-def pair(model, loss, penalty, optimizer, learning_rate):
-    """The terms as the loops take them, or an error that says what is missing."""
+class FirstOrderModel(NamedTuple):
+    """What a first-order model learns by: (loss, penalty, optimizer, learning rate), and flags that
+    say whether there is an intercept, and whether the size of steps and the strength of the penalty
+    are automatic.
+    """
+
+    terms: tuple
+    flags: tuple[float, float, float]
+
+
+def compose(
+    model, loss, penalty, optimizer, learning_rate, *, auto_eta: bool, auto_alpha: bool
+) -> FirstOrderModel:
+    """The model of these terms, or an error that says why they do not go together."""
     name = type(model).__name__
     objection = optimizer.objection(penalty, model.average)
     if objection:
@@ -104,4 +118,6 @@ def pair(model, loss, penalty, optimizer, learning_rate):
                 f"common schedule for {penalty!r} and {optimizer!r}. "
                 "Use penalty=None with optimizer='descent', or another step."
             )
-    return loss, penalty, Averaged(optimizer) if model.average else optimizer, learning_rate
+    optimizer = Averaged(optimizer) if model.average else optimizer
+    flags = float(model.fit_intercept), float(auto_eta), float(auto_alpha)
+    return FirstOrderModel((loss, penalty, optimizer, learning_rate), flags)

@@ -292,13 +292,13 @@ def _hashed_width(model, n_features, hash_bits) -> int:
 def _check_fresh(model, classes, n_features) -> None:
     """Refuse to begin a model of which too little is known."""
     name = type(model).__name__
-    if not model._may_grow() and n_features is None:
+    if not model.grow and n_features is None:
         raise ValueError(
             f"this {name} is not fitted, and nobody said how many columns it has. Pass n_features "
             "(or hash_bits, for names), or make it with grow=True."
         )
     missing = is_classifier(model) and classes is None
-    if missing and (not model._may_grow() or n_features is not None):
+    if missing and (not model.grow or n_features is not None):
         raise ValueError(
             f"this {name} is not fitted, and nobody named its classes. Pass classes=[...]."
         )

@@ -211,6 +211,6 @@ def naming_of(model, hash_bits: int | None) -> Numbers:
     if reading.get("format") == "vw":
         return Hashed(reading["hash_bits"])
     names = vars(model).get("feature_names_in_")
-    if names is not None or (model._may_grow() and "_engine" not in vars(model)):
-        return Vocabulary(() if names is None else names, model._may_grow())
+    if names is not None or (model.grow and "_engine" not in vars(model)):
+        return Vocabulary(() if names is None else names, model.grow)
     return Numbers()

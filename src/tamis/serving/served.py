@@ -93,7 +93,7 @@ class Served:
             self._grow(row, values, new, order, y)
             new = []
         kept = self._fill(row, values, order)
-        if new or (kept == WILD and model._may_grow()):
+        if new or (kept == WILD and model.grow):
             self._grow(row, values, new, order, y)
             self._fill(row, values, order)
         elif kept < 0:
@@ -103,7 +103,7 @@ class Served:
             self.row.weight[0] = 1.0
         else:
             given = (model._targets, self.row.target, np.array([weight]))
-            targets, weights = model._weigh(*given, whole=False, grow=model._may_grow())
+            targets, weights = model._weigh(*given, whole=False, grow=model.grow)
             self.row.weight[0], model._targets = weights[0], targets
         before = self.engine.steps
         model.n_iter_ = 1
@@ -162,7 +162,7 @@ class Served:
         """Targets that know y, and its columns, as `partial_fit` finds them."""
         model, rows = self.model, np.asarray([y])
         model._spans(rows, 1, True)
-        known = {"known": model._targets, "whole": False, "grow": model._may_grow()}
+        known = {"known": model._targets, "whole": False, "grow": model.grow}
         targets, coded = model._code(rows, 1, **known)
         return targets, coded.columns
 
@@ -192,7 +192,7 @@ class Served:
         if values is None:
             (row, values, _), order = self.naming.read(row, False), self.naming.order
         kept = self._fill(row, values, order)
-        if kept == WILD and self.model._may_grow():
+        if kept == WILD and self.model.grow:
             row, values = as_arrays(row, values)
             known = row < self.row.n_features
             row, values = row[known], values[known]

@@ -48,7 +48,7 @@ def covariances(name):
 def test_one_output(interpreted, name, parameters, covariance, intercept, weighed):
     cls = getattr(tamis, name)
     loads = tiny.weights(N) if weighed else np.ones(N)
-    if not cls(**parameters)._gain().weighs():
+    if not cls(**parameters)._model().terms[1].weighs():
         loads = (loads > 0) * 1.0
     given = {"sample_weight": loads} if weighed else {}
     model = quiet(

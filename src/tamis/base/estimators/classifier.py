@@ -252,9 +252,9 @@ class ClassStream(Classifier):
         """
         return self._partial_fit(X, y, sample_weight, classes=classes)
 
-    def _spans(self, y, n_rows: int, again: bool, classes=None, **beside):
+    def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None):
         """Cut where a class is met for the first time."""
-        if not self._may_grow():
+        if not self.grow:
             return [(0, n_rows)]
-        known = self._targets.classes if again else [] if classes is None else classes
+        known = self._targets.classes if begun else [] if classes is None else classes
         return class_spans(y, n_rows, known, self.positive)

@@ -3,6 +3,7 @@
 An estimator among the solvers, since the methods that stand on it may not import each other.
 """
 
+from collections.abc import Callable
 from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,15 +23,15 @@ from tamis.terms.optimizers import DualAveraging
 HORIZON = 3e4
 
 
-class Options(NamedTuple):
+class GroupModel(NamedTuple):
     """What an engine is made of: loss, penalty, optimizer and learning rate; whether there is an
-    intercept, and whether the size of steps and the strength are automatic; and whether all rows
-    are at hand.
+    intercept, and whether the size of steps and the strength are automatic; and a function from a
+    number of columns to their groups.
     """
 
     terms: tuple
     flags: tuple[float, float, float]
-    whole: bool
+    blocks: Callable[[int], Blocks]
 
 
 def excludes(targets) -> float:
@@ -53,9 +54,7 @@ class Strength:
 
 @estimator(kw_only=True)
 class OnlineBlocks(Growing):
-    """Base of the online models whose penalty sees blocks of weights; one adds `loss`, `_blocks`
-    and `_trims`.
-    """
+    """Base of the online models whose penalty sees blocks of weights."""
 
     fading_threshold: float = parameter(
         0.0,
@@ -80,26 +79,18 @@ class OnlineBlocks(Growing):
     _couples_outputs = True  # a block holds all outputs of its columns
 
     # ------------------------------------------------------------------ terms
-    def _blocks(self, n_columns: int) -> Blocks:
-        """Groups of so many columns."""
-        raise NotImplementedError
-
-    def _trims(self) -> bool:
-        """Whether L1 takes from single cells."""
-        raise NotImplementedError
-
     def _loss(self):
         return loss_of(self)
 
-    def _options_of(self, whole: bool) -> Options:
-        """Terms and flags from the parameters."""
+    def _dual_averaging(self, blocks: Callable[[int], Blocks], has_l1: bool) -> GroupModel:
+        """The model of these groups; `has_l1` says whether L1 takes from single cells."""
         learning_rate, automatic = self._step()
         auto_alpha = is_auto(self.alpha)
-        kind = SparseGroup if self._trims() or self.fading_threshold else GroupL2
+        kind = SparseGroup if has_l1 or self.fading_threshold else GroupL2
         penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
         terms = (self._loss(), penalty, DualAveraging(float(self.fading_threshold)), learning_rate)
         flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
-        return Options(terms, flags, whole)
+        return GroupModel(terms, flags, blocks)
 
     def _step(self) -> tuple[InverseSqrt, bool]:
         """The step whose size is eta / sqrt(t + t0), and whether it is automatic: then in units of
@@ -117,25 +108,25 @@ class OnlineBlocks(Growing):
         return InverseSqrt(float(self.eta) / (1.0 + t0) ** 0.5, 1.0 + t0), False
 
     # ------------------------------------------------------------------ engines
-    def _begun(self, options: Options, targets, n_features: int) -> GroupEngine:
+    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> GroupEngine:
         # Groups of single columns are made for every column: first see that there is room for them.
-        check_state_memory(options.terms[2].columns(), n_features, targets.outputs)
-        blocks = self._blocks(n_features)
-        engine = GroupEngine(options.terms, options.flags, n_features, targets.outputs, blocks)
+        check_state_memory(model.terms[2].columns(), n_features, targets.outputs)
+        blocks = model.blocks(n_features)
+        engine = GroupEngine(model.terms, model.flags, n_features, targets.outputs, blocks)
         engine.softmax = excludes(targets)
         return engine
 
-    def _renewed(self, engine: Any, options: Options, targets, n_features: int) -> Any:
+    def _renew(self, engine: Any, model: GroupModel, targets, n_features: int, is_fit: bool) -> Any:
         """An engine with today's terms, columns and groups; on a copy, since its shapes may change.
 
         A fit, even a warm one, looks at the groups again; a stream keeps those of its first call.
         """
         engine, quick = copy(engine), engine.quick
-        engine.terms, engine.flags = options.terms, options.flags
+        engine.terms, engine.flags = model.terms, model.flags
         if n_features > engine.features:
             engine = engine.grown(n_features)
-        if options.whole or engine.features > engine.grouped:
-            engine.take_blocks(self._blocks(engine.features))
+        if is_fit or engine.features > engine.grouped:
+            engine.take_blocks(model.blocks(engine.features))
         if quick != engine.quick:
             engine.renew()
         engine.softmax = excludes(targets)
@@ -148,9 +139,6 @@ class OnlineBlocks(Growing):
             "steps are too long for this data. "
             "Use eta='auto', a smaller eta, a larger t0, or scale the columns."
         )
-
-    def _advice(self):
-        return "Lower alpha or fading_threshold, or pass alpha='auto'."
 
     @property
     def resolved_params_(self):

@@ -1,23 +1,314 @@
-"""Online linear models that pass over the rows until the loss no longer falls, and streams of
-classes and numbers.
+"""Online linear models: what every one shares, those that pass over the rows until the loss no
+longer falls, and what they may offer.
+
+`LinearStream._partial_fit` is all that happens to the next rows of a stream, from top to bottom.
 """
 
 import math
 from contextlib import contextmanager
-from typing import ClassVar
+from functools import lru_cache
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.linear import LinearStream
-from tamis.base.estimators.passes import Patience
-from tamis.base.parameters import BOOL, COUNT, FRACTION, NUMBER, estimator, parameter
+from tamis.base.estimators.estimator import Estimator
+from tamis.base.estimators.explaining import Weights
+from tamis.base.estimators.mean import GO_ON, Mean
+from tamis.base.estimators.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
+from tamis.base.parameters import (
+    AUTO,
+    BOOL,
+    COUNT,
+    FRACTION,
+    NUMBER,
+    RANDOM,
+    Auto,
+    Seed,
+    at_least,
+    estimator,
+    parameter,
+)
 from tamis.base.splits import hold_out
-from tamis.base.validation import warn_user
+from tamis.base.validation import half_fitted, note_columns, take_matrix, take_weights, warn_user
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
-from tamis.system.schema import records
+from tamis.system.schema import count, flag, optional, records
+
+PATHS = ("paths_", "selection_probability_")  # what a mean of several paths shows beside
+
+
+@estimator(kw_only=True)
+class LinearStream(CallbackSupportMixin, Estimator):
+    """Base of the online linear models.
+
+    An estimator adds one hook, `_model`, which says what is learnt and how. Its family adds
+    `_begin` and `_renew`, which make an engine of that; `_run`, all passes of a fit, and `_learn`,
+    the next rows of a stream. An engine has ``score(rows)``, `weights()`, `intercepts()`,
+    `nonzeros()`, `outputs`, `features` and `steps`.
+    """
+
+    fit_intercept: bool = parameter(
+        True, [BOOL], "Whether to learn an intercept; it is never penalised."
+    )
+    max_iter: int = parameter(100, [COUNT], "Most passes over the data in `fit`.")
+    shuffle: bool = parameter(
+        True,
+        [BOOL],
+        "Whether `fit` walks the rows in a new order each pass. `partial_fit` never shuffles.",
+    )
+    random_state: Seed = parameter(
+        None, [RANDOM], "Seed of the shuffles, and of a held-out part where there is one."
+    )
+    verbose: bool | int | Auto = parameter(
+        "auto",
+        [BOOL, AUTO, at_least(0)],
+        'Progress bar of `fit`: "auto" shows it on a terminal after three seconds.',
+        'bool or "auto"',
+    )
+    _contents: ClassVar[dict] = {"n_iter_": count(), "_sparse": optional(flag())}
+    _attributes: ClassVar[str] = """\
+        coef_ : ndarray of shape (n_outputs, n_features)
+            Weights, every debt paid; zeros are exact. Made on demand; a regressor with one target
+            has shape (n_features,).
+        intercept_ : ndarray of shape (n_outputs,)
+            Intercepts.
+        support_ : ndarray of int
+            Indices of the kept features.
+        n_iter_ : int
+            Passes made.
+        t_ : int
+            Steps made.
+        history_ : list of dict
+            Per pass: rows seen, mean loss of each row before it was learnt, nonzero weights. In a
+            stream, whenever its length doubles.
+        resolved_params_ : dict
+            The automatic constants as they stand.
+        n_features_in_ : int
+            Number of columns.
+        feature_names_in_ : ndarray of str
+            Names of the columns, where X had them."""
+    _ordered = False  # whether the loops read the columns of a row in ascending order
+    _walks_rows = True  # one by one, so that a row of weight 2 is not a row that comes twice
+    _lives = True  # whether `tamis.live` can serve it: a row is known by its numbers and its target
+
+    grow = warm_start = False  # parameters of some
+
+    # ------------------------------------------------------------------ training
+    @with_callbacks
+    def _fit(self, X, y, sample_weight, **task):
+        """Learn from all rows: check, encode y, begin or renew the engine, run all passes."""
+        self._validate_params()
+        model, begun = self._model(), self.warm_start and hasattr(self, "_engine")
+        rows = take_matrix(self, X, reset=not begun, grow=self.grow, ordered=self._ordered)
+        weights = take_weights(sample_weight, rows.n_rows, some=True)
+        known = self._targets if begun else None
+        targets, coded = self._code(y, rows.n_rows, known=known, grow=self.grow, **task)
+        targets, weights = self._weigh(targets, coded.columns, weights, grow=self.grow)
+        self._prepare(model, targets, rows.n_features, begun, is_fit=True)
+        note_columns(self, X, rows.n_features)
+        self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
+        return self
+
+    def _partial_fit(self, X, y, sample_weight, classes=None, task=None):
+        """Learn from the next rows, once, in their order: check, encode y, begin or renew the
+        engine, make a step a row.
+
+        Where a class or a task is met for the first time, the rows are cut: it exists from its
+        first row on.
+        """
+        self._validate_params()
+        model, begun, grow = self._model(), hasattr(self, "_engine"), self.grow
+        rows = take_matrix(self, X, reset=not begun, grow=grow, chunk=True, ordered=self._ordered)
+        weights = take_weights(sample_weight, rows.n_rows)
+        steps = self._engine.steps if begun else 0.0
+        spans = self._spans(y, rows.n_rows, begun, classes, task)
+        for start, stop in spans:
+            known: dict[str, Any] = {"known": self._targets if begun else None, "grow": grow}
+            if classes is not None and start == 0:
+                known["classes"] = classes
+            if task is not None:
+                known["task"] = task[start:stop]
+            y_part = y if len(spans) == 1 else np.asarray(y)[start:stop]
+            targets, coded = self._code(y_part, stop - start, whole=False, **known)
+            targets, row_weights = self._weigh(
+                targets, coded.columns, weights[start:stop], whole=False, grow=grow
+            )
+            self._prepare(model, targets, rows.n_features, begun)
+            begun, self.n_iter_ = True, 1
+            self._learn(model, rows.cut(start, stop), coded, row_weights)
+        note_columns(self, X, rows.n_features)
+        self._look(steps)
+        return self
+
+    def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None) -> list[tuple[int, int]]:
+        """Where the rows of a chunk are cut."""
+        return [(0, n_rows)]
+
+    def _prepare(self, model, targets, n_features: int, begun: bool, is_fit: bool = False) -> None:
+        """A new engine, or the present one with today's parameters, columns and outputs."""
+        if not begun:
+            for name in PATHS:
+                self.__dict__.pop(name, None)
+            engine = self._begin(model, targets, n_features, is_fit)
+        else:
+            engine, old = self._engine, self._targets
+            if isinstance(engine, Mean):
+                raise ValueError(GO_ON.format(name=type(self).__name__))
+            if not _same_classes(targets, old):
+                engine = engine.regrouped(*old.moves(targets))
+            engine = self._renew(engine, model, targets, n_features, is_fit)
+        # In a single step: no thread sees the new classes with the old engine.
+        self.__dict__.update(_targets=targets, _engine=engine)
+
+    def _opened(self, n_features: int):
+        """The model of a stream that goes on: check the parameters, and give the engine those of
+        today and so many columns.
+        """
+        self._validate_params()
+        model = self._model()
+        self._prepare(model, self._targets, n_features, True)
+        return model
+
+    # ------------------------------------------------------------------ what a family has
+    def _model(self) -> Any:
+        """What is learnt and how, from the parameters: of the first-order models loss, penalty,
+        optimizer and learning rate, the automatic constants marked. The one hook of an estimator.
+        """
+        raise NotImplementedError
+
+    def _begin(self, model, targets, n_features: int, is_fit: bool) -> Any:
+        """An engine that has learnt nothing."""
+        raise NotImplementedError
+
+    def _renew(self, engine, model, targets, n_features: int, is_fit: bool) -> Any:
+        """An engine with today's model and columns."""
+        raise NotImplementedError
+
+    def _run(self, rows: Csr, coded: EncodedTargets, weights, passes: Passes) -> None:
+        """All passes of a fit."""
+        raise NotImplementedError
+
+    def _learn(self, model, rows: Csr, coded: EncodedTargets, weights) -> None:
+        """The next rows of a stream, in their order."""
+        raise NotImplementedError
+
+    def _look(self, steps: float) -> None:
+        """Look at what rows of a stream have done, before which there were so many steps."""
+
+    def _threads(self) -> int:
+        """Threads over the outputs."""
+        return 1
+
+    # ------------------------------------------------------------------ warnings
+    def _seed(self) -> int:
+        state = self.random_state
+        return _drawn(int(state)) if isinstance(state, Integral) else _draw(state)
+
+    def _diverged(self):
+        raise FloatingPointError(
+            f"{type(self).__name__}: the loss became infinite or nan in pass {self.n_iter_}; the "
+            "steps are too long for this data. "
+            "Use eta='auto', a smaller eta, or scale the columns and the row weights."
+        )
+
+    def _warn_empty(self):
+        names = [n for n in ("alpha", "gravity", "fading_threshold") if hasattr(self, n)]
+        warn_user(
+            f"{type(self).__name__} kept no feature: the penalty outweighs every gradient. "
+            f"Lower {' or '.join(names)}, or pass {names[0]}='auto'.",
+            UserWarning,
+        )
+
+    # ------------------------------------------------------------------ what a fit shows
+    def _scores(self, X):
+        """Scores of all outputs."""
+        engine, rows = self._asked(X)
+        return engine.score(rows)
+
+    def _asked(self, X) -> tuple[Any, Csr]:
+        """The engine as it stands, and rows that fit it: whoever looks takes the engine once, as
+        another thread may put a new one in its place.
+        """
+        check_is_fitted(self)
+        rows = take_matrix(self, X, reset=False, grow=self.grow, ordered=False)
+        engine = self._engine
+        if not self.grow and rows.n_features != engine.features:
+            raise half_fitted(self)
+        # Columns that a growing model has not met weigh nothing.
+        return engine, rows.narrowed(engine.features) if rows.n_features > engine.features else rows
+
+    def _kept_weights(self) -> Weights:
+        """The weights of the kept columns, without a look at the others."""
+        engine = self._fitted("coef_")
+        cells, found = engine.nonzeros()
+        columns, at = np.unique(cells // engine.outputs, return_inverse=True)
+        weights = np.zeros((len(columns), engine.outputs))
+        weights[at, cells % engine.outputs] = found
+        return Weights(columns, weights, np.ravel(engine.intercepts()))
+
+    def __sklearn_is_fitted__(self):
+        return "_engine" in vars(self)
+
+    def _fitted(self, name):
+        if "_engine" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r} before fit.")
+        return self._engine
+
+    @property
+    def coef_(self):
+        """Weights, settled, of shape (outputs, n_features); made on demand, sparse after
+        `sparsify`.
+        """
+        engine = self._fitted("coef_")
+        if getattr(self, "_sparse", False):
+            cells, weights = engine.nonzeros()
+            at = (cells % engine.outputs, cells // engine.outputs)
+            return sp.csr_matrix((weights, at), shape=(engine.outputs, engine.features))
+        return self._targets.shaped(engine.weights())
+
+    @property
+    def intercept_(self):
+        """Intercepts, one an output."""
+        return self._fitted("intercept_").intercepts()
+
+    @property
+    def support_(self):
+        """Indices of the kept features; for several outputs the union."""
+        engine = self._fitted("support_")
+        return np.unique(engine.nonzeros()[0] // engine.outputs)
+
+    @property
+    def t_(self):
+        """Number of steps taken: rows of weight above 0, over all passes."""
+        return int(self._fitted("t_").steps)
+
+    def sparsify(self):
+        """Show `coef_` as a SciPy CSR matrix from now on; training may go on.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self._sparse = True
+        return self
+
+    def densify(self):
+        """Show `coef_` as a NumPy array again.
+
+        Returns
+        -------
+        self : object
+        """
+        check_is_fitted(self)
+        self._sparse = False
+        return self
 
 
 @estimator(kw_only=True)
@@ -40,23 +331,20 @@ class Stream(LinearStream):
     _contents: ClassVar[dict] = {"history_": records()}
 
     # ------------------------------------------------------------------ training
-    def _prepare(self, options, targets, n_features: int, again: bool) -> None:
-        if not again:
+    def _prepare(self, model, targets, n_features: int, begun: bool, is_fit: bool = False) -> None:
+        if not begun:
             self.history_: list[dict] = []
-        super()._prepare(options, targets, n_features, again)
+        super()._prepare(model, targets, n_features, begun, is_fit)
 
-    def _goes_on(self) -> bool:
-        return self.warm_start
-
-    def _learn(self, options, rows: Csr, coded: EncodedTargets, weights) -> None:
+    def _learn(self, model, rows: Csr, coded: EncodedTargets, weights) -> None:
         self._engine.learn(rows, coded, weights, n_jobs=self._threads())
 
-    def _look(self, before: float) -> None:
+    def _look(self, steps: float) -> None:
         """Looking at all weights costs O(columns): only as often as the stream doubles."""
         if not math.isfinite(sum(map(sum, self._engine.costs.tolist()))):
             self._diverged()
         after = self._engine.steps
-        if int(after).bit_length() > int(before).bit_length():
+        if int(after).bit_length() > int(steps).bit_length():
             nonzeros = self._engine.count()
             self.history_.append(self._record(self._engine, nonzeros))
             if not nonzeros and after >= 1024:
@@ -171,9 +459,6 @@ class Growing(Stream):
         "Whether `partial_fit` accepts new columns (at the right) and new classes in mid-stream.",
     )
 
-    def _may_grow(self) -> bool:
-        return self.grow
-
 
 @estimator(kw_only=True)
 class HeldOut(Stream):
@@ -210,3 +495,16 @@ def _key(seed: int, turn: int) -> int:
     """Key of a pass's shuffle; never 0."""
     mixed = np.random.SeedSequence([seed, turn]).generate_state(1, np.uint64)[0]
     return int(mixed) | 1
+
+
+def _draw(state) -> int:
+    """A seed from what a user gave as one."""
+    return int(check_random_state(state).randint(2**31 - 1))
+
+
+_drawn = lru_cache(maxsize=256)(_draw)  # a generator takes longer to make than rows to learn
+
+
+def _same_classes(targets, old) -> bool:
+    """Whether targets have met no class since."""
+    return getattr(targets, "classes", None) is getattr(old, "classes", None)

@@ -26,7 +26,7 @@ MARGIN = 2.0  # what is found in some rows may be less than in all, and the inte
 
 def objection(model: Any) -> str:
     """Why a first-order model has no sum; nothing where it has one."""
-    optimizer = model._options().terms[2]
+    optimizer = model._model().terms[2]
     if isinstance(optimizer, DualAveraging):
         return ""
     if isinstance(getattr(optimizer, "optimizer", None), DualAveraging):

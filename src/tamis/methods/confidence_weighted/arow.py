@@ -63,8 +63,8 @@ class AROWClassifier(Covariant, WeightedConfidentClassifier):
         "row's weight.",
     )
 
-    def _gain(self):
-        return AROWGain(float(self.r))
+    def _model(self):
+        return self._classes(AROWGain(float(self.r)))
 
 
 @estimator
@@ -113,8 +113,8 @@ class NAROWClassifier(Covariant, ConfidentClassifier):
         "covariance narrows.",
     )
 
-    def _gain(self):
-        return NAROWGain(float(self.b))
+    def _model(self):
+        return self._classes(NAROWGain(float(self.b)))
 
 
 @estimator
@@ -160,8 +160,5 @@ class SecondOrderPerceptron(Covariant, WeightedConfidentClassifier):
         "Precision of each weight before the first row: the larger, the shorter the first steps.",
     )
 
-    def _gain(self):
-        return SOPGain(1.0)
-
-    def _start(self):
-        return float(self.a)
+    def _model(self):
+        return self._classes(SOPGain(1.0), start=float(self.a))

@@ -73,9 +73,10 @@ class CWClassifier(Covariant, ConfidentClassifier):
         "its standard deviation (the exact one, 2009).",
     )
 
-    def _gain(self):
+    def _model(self):
         phi = float(ndtri(self.confidence))
-        return CWGain(phi) if self.form == "variance" else SCWGain(phi, math.inf, 1.0)
+        exact = SCWGain(phi, math.inf, 1.0)
+        return self._classes(CWGain(phi) if self.form == "variance" else exact)
 
 
 @estimator
@@ -136,7 +137,8 @@ class SCWClassifier(Covariant, WeightedConfidentClassifier):
         "Price of the shortfall: the larger, the longer the steps. Row weights multiply it.",
     )
 
-    def _gain(self):
+    def _model(self):
         automatic = is_auto(self.confidence)
         sure = _AUTO_CONFIDENCE[self.variant] if automatic else self.confidence
-        return SCWGain(float(ndtri(sure)), float(self.C), float(len(self.variant)))
+        variant = float(len(self.variant))
+        return self._classes(SCWGain(float(ndtri(sure)), float(self.C), variant))

@@ -2,12 +2,12 @@
 and words for it.
 """
 
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
-from tamis.base.estimators.classifier import Classifier, ClassStream, WeightedClassifier
+from tamis.base.estimators.classifier import ClassStream, WeightedClassifier
 from tamis.base.estimators.margins import Margins
 from tamis.base.estimators.mean import contents_with_paths
-from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import Stream
 from tamis.base.parameters import BOOL, COUNT, NUMBER, estimator, one_of, parameter
 from tamis.base.validation import warn_user
@@ -16,18 +16,22 @@ from tamis.solvers.second_order.state import ConfidenceEngine
 from tamis.terms.confidence_updates import Sides
 
 
-class Options(NamedTuple):
-    """What an engine is made of: aim and gain; whether there is an intercept, and the precision of
-    each weight at the start.
+class ConfidenceModel(NamedTuple):
+    """What an engine is made of: the term that says on which side of what a row should be, and the
+    one that says how far a row moves the mean and the covariance; whether there is an intercept,
+    and the precision of each weight before the first row; whether the covariance is a full one, and
+    how many weights of an output may differ from 0 (0 is all).
     """
 
     terms: tuple
     flags: tuple[float, float]
+    full: bool = False
+    n_kept: int = 0
 
 
 @estimator(kw_only=True)
 class SecondOrder(Margins, Stream):
-    """A learner by a mean and a covariance of the weights; a model adds `_gain`."""
+    """A learner by a mean and a covariance of the weights; a model adds `_model`."""
 
     fit_intercept: bool = parameter(
         True,
@@ -66,34 +70,19 @@ class SecondOrder(Margins, Stream):
             The constants behind the parameters."""
 
     # ------------------------------------------------------------------ training
-    def _options(self) -> Options:
-        return Options((self._aim(), self._gain()), (float(self.fit_intercept), self._start()))
+    def _begin(
+        self, model: ConfidenceModel, targets, n_features: int, is_fit: bool
+    ) -> ConfidenceEngine:
+        sizes = n_features, targets.outputs
+        return ConfidenceEngine(model.terms, model.flags, *sizes, model.full, model.n_kept)
 
-    def _aim(self) -> Any:
-        """The term that says on which side of what a row should be."""
-        raise NotImplementedError
-
-    def _gain(self) -> Any:
-        """The term that says how far a row moves the mean and the covariance."""
-        raise NotImplementedError
-
-    def _start(self) -> float:
-        """Precision of each weight before the first row."""
-        return 1.0
-
-    def _is_full(self) -> bool:
-        return False
-
-    def _begun(self, options: Options, targets, n_features: int) -> ConfidenceEngine:
-        return ConfidenceEngine(*options, n_features, targets.outputs)
-
-    def _renewed(self, engine, options: Options, targets, n_features: int) -> ConfidenceEngine:
-        if engine.full != self._is_full() or engine.flags[1] != options.flags[1]:
+    def _renew(self, engine, model: ConfidenceModel, targets, n_features, is_fit):
+        if engine.full != model.full or engine.flags[1] != model.flags[1]:
             raise ValueError(
                 f"{type(self).__name__}: `covariance` or its start changed since the model was "
                 "fitted; call fit with warm_start=False."
             )
-        engine.terms, engine.flags = options
+        engine.terms, engine.flags = model.terms, model.flags
         return engine
 
     def _weigh(self, targets, columns, weights, **stream):
@@ -101,7 +90,7 @@ class SecondOrder(Margins, Stream):
         skipped.
         """
         targets, weights = super()._weigh(targets, columns, weights, **stream)
-        if self._gain().weighs() or not len(weights):
+        if self._model().terms[1].weighs() or not len(weights):
             return targets, weights
         odd = weights[(weights != 0.0) & (weights != 1.0)]
         if len(odd):
@@ -164,24 +153,19 @@ class Covariant(SecondOrder):
         "definite), for each class.",
     )
 
-    def _is_full(self) -> bool:
-        return self.covariance == "full"
 
-    def _begun(self, options, targets, n_features):
-        full = self._is_full()
-        return ConfidenceEngine(options.terms, options.flags, n_features, targets.outputs, full)
-
-
-class ConfidentClassifier(ClassStream, SecondOrder, Classifier):
+class ConfidentClassifier(SecondOrder, ClassStream):
     """Base of the confidence-weighted classifiers."""
 
-    def _aim(self):
-        return Sides()
+    def _classes(self, update, start: float = 1.0, n_kept: int = 0) -> ConfidenceModel:
+        """The model of classes with this confidence update."""
+        full = getattr(self, "covariance", "diagonal") == "full"
+        return ConfidenceModel((Sides(), update), (float(self.fit_intercept), start), full, n_kept)
 
 
 class WeightedConfidentClassifier(ConfidentClassifier, WeightedClassifier):
     """The same with weights of classes, for methods with a loss that they can scale."""
 
 
-class ConfidentRegressor(NumberStream, SecondOrder, Regressor):
+class ConfidentRegressor(SecondOrder, NumberStream):
     """Base of the confidence-weighted regressors."""

@@ -4,6 +4,7 @@ covariance stays the identity.
 
 from tamis.base.parameters import ABOVE, NUMBER, estimator, one_of, parameter
 from tamis.methods.confidence_weighted.estimator import (
+    ConfidenceModel,
     ConfidentRegressor,
     SecondOrder,
     WeightedConfidentClassifier,
@@ -29,7 +30,7 @@ class _Passive(SecondOrder):
         'Without effect for "PA", which has no slack.',
     )
 
-    def _gain(self):
+    def _update(self) -> PAGain:
         return PAGain(float(self.C), VARIANTS[self.variant])
 
 
@@ -78,6 +79,9 @@ class PAClassifier(_Passive, WeightedConfidentClassifier):
     >>> model.score(X[3000:], y[3000:]) > 0.7
     True
     """
+
+    def _model(self):
+        return self._classes(self._update())
 
 
 @estimator
@@ -128,5 +132,6 @@ class PARegressor(_Passive, ConfidentRegressor):
         "Half the width of the tube, in units of the target.",
     )
 
-    def _aim(self):
-        return Tube(float(self.epsilon))
+    def _model(self):
+        terms = Tube(float(self.epsilon)), self._update()
+        return ConfidenceModel(terms, (float(self.fit_intercept), 1.0))

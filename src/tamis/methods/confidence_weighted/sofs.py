@@ -6,7 +6,6 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.estimators.selector import Selector
 from tamis.base.parameters import ABOVE, COUNT, estimator, parameter
 from tamis.methods.confidence_weighted.estimator import WeightedConfidentClassifier
-from tamis.solvers.second_order.state import ConfidenceEngine
 from tamis.terms.confidence_updates import AROWGain
 
 
@@ -71,21 +70,16 @@ class SOFSClassifier(Selector, WeightedConfidentClassifier):
 
     _ordered = True  # among equally precise columns the heap keeps those that come first
 
-    def _gain(self):
-        return AROWGain(float(self.r))
+    def _model(self):
+        return self._classes(AROWGain(float(self.r)), n_kept=self.n_features_to_select)
 
-    def _begun(self, options, targets, n_features):
-        sizes = n_features, targets.outputs
-        kept = self.n_features_to_select
-        return ConfidenceEngine(options.terms, options.flags, *sizes, n_kept=kept)
-
-    def _renewed(self, engine, options, targets, n_features):
+    def _renew(self, engine, model, targets, n_features, is_fit):
         if engine.kept.shape[1] != min(self.n_features_to_select, n_features):
             raise ValueError(
                 "SOFSClassifier: `n_features_to_select` changed since the model was fitted; call "
                 "fit with warm_start=False."
             )
-        return super()._renewed(engine, options, targets, n_features)
+        return super()._renew(engine, model, targets, n_features, is_fit)
 
     def _get_support_mask(self):
         check_is_fitted(self)

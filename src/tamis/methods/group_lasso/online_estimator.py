@@ -1,12 +1,13 @@
 """Online group lasso: dual averaging under a penalty of groups of columns."""
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
 from tamis.base.estimators.group_stream import OnlineBlocks, Strength
-from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import HeldOut
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.group_lasso.blocks import GroupsOf, GroupWeights, blocks_of
@@ -63,11 +64,9 @@ class _OnlineGroupLasso(GroupWeights, Strength, GroupsOf, HeldOut, OnlineBlocks)
         group_support_ : ndarray of int
             Numbers of the kept groups."""
 
-    def _blocks(self, n_columns):
-        return blocks_of(self, n_columns)
-
-    def _trims(self):
-        return bool(self.l1_ratio) or self.l1_weights is not None
+    def _model(self):
+        has_l1 = bool(self.l1_ratio) or self.l1_weights is not None
+        return self._dual_averaging(partial(blocks_of, self), has_l1)
 
     @property
     def feature_groups_(self):
@@ -111,7 +110,7 @@ class OnlineGroupLassoClassifier(ClassStream, LikelyClassifier, _OnlineGroupLass
 
 
 @estimator
-class OnlineGroupLassoRegressor(NumberStream, Regressor, _OnlineGroupLasso):
+class OnlineGroupLassoRegressor(NumberStream, _OnlineGroupLasso):
     """Online regressor that keeps or drops groups of columns (DA-GL, DA-SGL).
 
     {family}

@@ -1,5 +1,6 @@
 """Tasks in a stream: coded beside y, met at their first row, learnt in rounds or as they come."""
 
+from functools import partial
 from itertools import pairwise
 from typing import ClassVar
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from tamis.base.estimators.classifier import ClassStream
 from tamis.base.estimators.explaining import Predictor
-from tamis.base.estimators.group_stream import OnlineBlocks, Options, Strength, excludes
+from tamis.base.estimators.group_stream import GroupModel, OnlineBlocks, Strength, excludes
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import BOOL, estimator, one_of, parameter
 from tamis.base.validation import half_fitted
@@ -37,38 +38,35 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
         "counts the rows so far. In rounds they do without.",
     )
 
-    def _blocks(self, n_columns):
-        return blocks_of(self, n_columns)
+    def _model(self) -> GroupModel:
+        return self._dual_averaging(partial(blocks_of, self), has_l1=prices(self)[1] > 0.0)
 
-    def _trims(self):
-        return prices(self)[1] > 0.0
-
-    def _options_of(self, whole: bool) -> Options:
-        if not whole and self.protocol == "round":
+    def _partial_fit(self, X, y, sample_weight, classes=None, task=None):
+        if self.protocol == "round":
             raise ValueError(
                 "protocol='round' needs all rows of all tasks; partial_fit streams. Pass "
                 "protocol='auto' or 'stream'."
             )
-        return super()._options_of(whole)
+        return super()._partial_fit(X, y, sample_weight, classes, task)
 
-    def _begun(self, options: Options, targets, n_features: int) -> TaskEngine:
+    def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> TaskEngine:
         sizes = n_features, targets.outputs, len(targets.tasks)
-        engine = TaskEngine(options.terms, options.flags, *sizes, self._blocks(n_features))
+        engine = TaskEngine(model.terms, model.flags, *sizes, model.blocks(n_features))
         engine.softmax = excludes(targets)
-        return self._by_protocol(engine, options)
+        return self._by_protocol(engine, is_fit)
 
-    def _renewed(self, engine: TaskEngine, options: Options, targets, n_features: int):
-        engine = super()._renewed(engine, options, targets, n_features)
+    def _renew(self, engine, model: GroupModel, targets, n_features: int, is_fit: bool):
+        engine = super()._renew(engine, model, targets, n_features, is_fit)
         if len(targets.tasks) > engine.tasks:
             engine = engine.with_tasks(len(targets.tasks) - engine.tasks)
-        return self._by_protocol(engine, options)
+        return self._by_protocol(engine, is_fit)
 
-    def _by_protocol(self, engine: TaskEngine, options: Options) -> TaskEngine:
+    def _by_protocol(self, engine: TaskEngine, is_fit: bool) -> TaskEngine:
         """The engine as it is to walk; with one task rounds are a stream."""
-        if options.whole and self.protocol != "stream" and engine.tasks > 1:
+        if is_fit and self.protocol != "stream" and engine.tasks > 1:
             engine.protocol = ROUNDS
         elif self.balance_tasks:
-            engine.protocol = ALIKE if options.whole else ALIKE_SO_FAR
+            engine.protocol = ALIKE if is_fit else ALIKE_SO_FAR
         else:
             engine.protocol = PLAIN
         return engine
@@ -87,20 +85,16 @@ class TaskStream(Predictor):
         targets, codes = TaskTargets.of(targets, of_rows(task, n_rows), known)
         return targets, coded._replace(tasks=codes)
 
-    def _spans(self, y, n_rows: int, again: bool, task=None, **beside):
+    def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None):
         """Cut a chunk also where a task is met for the first time: it exists from its first row
         on.
         """
-        spans = super()._spans(y, n_rows, again, **beside)
+        spans = super()._spans(y, n_rows, begun, classes)
         found = of_rows(task, n_rows)
-        new = first_ones(found, self._targets.tasks) if again else first_ones(found)
+        new = first_ones(found, self._targets.tasks) if begun else first_ones(found)
         values, first = np.unique(found, return_index=True)
         cuts = {*first[np.isin(values, new)].tolist(), *(at for span in spans for at in span)}
         return list(pairwise(sorted(cuts)))
-
-    def _beside_part(self, start: int, stop: int, task=None, **beside) -> dict:
-        part = None if task is None else task[start:stop]
-        return {"task": part, **super()._beside_part(start, stop, **beside)}
 
     # ------------------------------------------------------------------ what a fit shows
     def _scores(self, X, task=None):

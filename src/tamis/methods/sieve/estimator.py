@@ -3,7 +3,7 @@ the rows.
 """
 
 from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
-from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.sieve.selector import Sieve
 
@@ -81,7 +81,7 @@ class SieveClassifier(ClassStream, LikelyClassifier, Sieve):
 
 
 @estimator
-class SieveRegressor(NumberStream, Regressor, Sieve):
+class SieveRegressor(NumberStream, Sieve):
     r"""Sparse linear regressor that chooses its features and their number by itself: the sieve.
 
     Choose it for many columns, sparse or not, of which few matter, and where noise may have heavy

@@ -3,9 +3,9 @@
 from tamis.base.model_parts import (
     LEADER_ETA,
     PENALTIES,
+    compose,
     learning_rate_of,
     loss_of,
-    pair,
     penalty_of,
 )
 from tamis.base.parameters import (
@@ -106,7 +106,7 @@ class _Composed(Penalised):
         "curvature of the loss and the mean norm of the rows so far.",
     )
 
-    def _terms(self):
+    def _model(self):
         loss = loss_of(self)
         optimizer = take_term("optimizer", self.optimizer, OPTIMIZERS, _OPTIMIZER_METHODS)
         penalty, auto_alpha = self._penalty()
@@ -118,7 +118,8 @@ class _Composed(Penalised):
         learning_rate, auto_eta = learning_rate_of(
             schedule, self.eta, LEADER_ETA if optimizer.adapts() else descent_eta(loss)
         )
-        return pair(self, loss, penalty, optimizer, learning_rate), auto_eta, auto_alpha
+        terms = loss, penalty, optimizer, learning_rate
+        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
     def _penalty(self):
         """Penalty term and whether its strength is automatic."""

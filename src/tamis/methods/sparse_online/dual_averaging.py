@@ -1,6 +1,6 @@
 """Regularized dual averaging: weights are a function of the mean gradient."""
 
-from tamis.base.model_parts import loss_of, pair, penalty_of
+from tamis.base.model_parts import compose, loss_of, penalty_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -75,7 +75,7 @@ class _Averaging(Penalised):
         "in units of the weights.",
     )
 
-    def _terms(self):
+    def _model(self):
         loss = loss_of(self)
         penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
         automatic = is_auto(self.eta)
@@ -84,14 +84,14 @@ class _Averaging(Penalised):
             if automatic
             else InverseSqrt(float(self.eta), 1.0)
         )
-        optimizer = DualAveraging(float(self.fading_threshold))
-        return pair(self, loss, penalty, optimizer, learning_rate), automatic, auto_alpha
+        terms = loss, penalty, DualAveraging(float(self.fading_threshold)), learning_rate
+        return compose(self, *terms, auto_eta=automatic, auto_alpha=auto_alpha)
 
-    def _name_constants(self, eta, l1, l2):
-        return {"eta": eta * max(self.t_, 1) ** 0.5, "l1": l1, "l2": l2}
-
-    def _advice(self):
-        return "Lower alpha or fading_threshold, or pass alpha='auto' and eta='auto'."
+    @property
+    def resolved_params_(self):
+        """The automatic constants as they stand; `eta` is 1 over the gamma of the paper."""
+        constants = super().resolved_params_
+        return constants | {"eta": constants["eta"] * max(self.t_, 1) ** 0.5}
 
 
 @estimator

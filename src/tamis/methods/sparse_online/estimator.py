@@ -3,13 +3,13 @@ recipes stand on.
 """
 
 from numbers import Integral
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
 from tamis.base.estimators.mean import contents_with_paths
-from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import Growing, HeldOut
-from tamis.base.model_parts import loss_of
+from tamis.base.model_parts import FirstOrderModel, loss_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -26,18 +26,9 @@ from tamis.solvers.first_order.state import Engine
 from tamis.system.threads import count_threads
 
 
-class Options(NamedTuple):
-    """What an engine is made of: loss, penalty, optimizer and learning rate; whether there is an
-    intercept, and whether the size of steps and the strength of the penalty are automatic.
-    """
-
-    terms: tuple
-    flags: tuple[float, float, float]
-
-
 @estimator(kw_only=True)
 class FirstOrder(Growing, HeldOut):
-    """Base of the first-order online models; a recipe adds its parameters and `_terms`."""
+    """Base of the first-order online models; a recipe adds its parameters and `_model`."""
 
     average: bool = parameter(
         False,
@@ -55,44 +46,33 @@ class FirstOrder(Growing, HeldOut):
     def _loss(self):
         return loss_of(self)
 
-    def _terms(self) -> tuple[tuple, bool, bool]:
-        """Loss, penalty, optimizer and learning rate; whether steps and strength are automatic."""
-        raise NotImplementedError
-
-    def _options(self) -> Options:
-        terms, auto_eta, auto_alpha = self._terms()
-        return Options(terms, (float(self.fit_intercept), float(auto_eta), float(auto_alpha)))
-
     def _threads(self) -> int:
         return count_threads(self.n_jobs)
 
-    def _begun(self, options: Options, targets, n_features: int) -> Engine:
-        return Engine(*options, n_features, targets.outputs)
+    def _begin(self, model: FirstOrderModel, targets, n_features: int, is_fit: bool) -> Engine:
+        return Engine(*model, n_features, targets.outputs)
 
-    def _renewed(self, engine: Engine, options: Options, targets, n_features: int) -> Engine:
-        if options.terms[2].columns() != engine.terms[2].columns():
+    def _renew(self, engine, model: FirstOrderModel, targets, n_features, is_fit) -> Engine:
+        if model.terms[2].columns() != engine.terms[2].columns():
             raise ValueError(
                 f"{type(self).__name__}: `optimizer`, `theta` or `average` changed since the model "
                 "was fitted; call fit with warm_start=False."
             )
-        engine.terms, engine.flags = options
+        engine.terms, engine.flags = model
         return engine.grown(n_features) if n_features > engine.features else engine
 
     @property
     def resolved_params_(self):
         """The automatic constants as they stand after the rows seen so far."""
-        engine = self._fitted("resolved_params_")
-        return self._name_constants(*engine.constants())
-
-    def _name_constants(self, eta: float, l1: float, l2: float) -> dict:
-        return {"eta": eta, "l1": l1, "l2": l2}
+        constants = self._fitted("resolved_params_").constants()
+        return dict(zip(("eta", "l1", "l2"), constants, strict=True))
 
 
 class FirstOrderClassifier(ClassStream, LikelyClassifier, FirstOrder):
     """A first-order model of classes or labels."""
 
 
-class FirstOrderRegressor(NumberStream, Regressor, FirstOrder):
+class FirstOrderRegressor(NumberStream, FirstOrder):
     """A first-order model of numbers."""
 
 

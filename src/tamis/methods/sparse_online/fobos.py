@@ -1,6 +1,6 @@
 """FOBOS: a descent step, then the penalty's prox."""
 
-from tamis.base.model_parts import learning_rate_of, loss_of, pair, penalty_of
+from tamis.base.model_parts import compose, learning_rate_of, loss_of, penalty_of
 from tamis.base.parameters import TermLike, estimator, loss_parameter
 from tamis.methods.sparse_online.estimator import (
     FirstOrderClassifier,
@@ -43,11 +43,12 @@ class _Forward(Stepping, Penalised):
     Journal of Machine Learning Research 10, 2009, section 2.
     """
 
-    def _terms(self):
+    def _model(self):
         loss = loss_of(self)
         penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
         learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
-        return pair(self, loss, penalty, Descent(), learning_rate), auto_eta, auto_alpha
+        terms = loss, penalty, Descent(), learning_rate
+        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
 
 @estimator

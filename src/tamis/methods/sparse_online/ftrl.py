@@ -1,6 +1,6 @@
 """Follow the regularized leader, proximal: one rate a feature."""
 
-from tamis.base.model_parts import LEADER_ETA, learning_rate_of, loss_of, pair, penalty_of
+from tamis.base.model_parts import LEADER_ETA, compose, learning_rate_of, loss_of, penalty_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -70,15 +70,12 @@ class _Leader(Penalised):
         0.0, [NUMBER], "Added to each feature's divisor, in units of gradients."
     )
 
-    def _terms(self):
+    def _model(self):
         loss = loss_of(self)
         penalty, auto_alpha = penalty_of(self.alpha, self.l1_ratio, self.positive)
         learning_rate, auto_eta = learning_rate_of("constant", self.eta, LEADER_ETA)
-        return (
-            pair(self, loss, penalty, FTRL(float(self.beta)), learning_rate),
-            auto_eta,
-            auto_alpha,
-        )
+        terms = loss, penalty, FTRL(float(self.beta)), learning_rate
+        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=auto_alpha)
 
 
 @estimator

@@ -1,6 +1,6 @@
 """Truncated gradient: descent, and after each burst of rows a pull towards zero."""
 
-from tamis.base.model_parts import learning_rate_of, loss_of, pair, penalty_of
+from tamis.base.model_parts import compose, learning_rate_of, loss_of, penalty_of
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -65,7 +65,7 @@ class _Truncated(Stepping):
         None, [ABOVE, None], "Weights above it are not shrunk. None shrinks all."
     )
 
-    def _terms(self):
+    def _model(self):
         loss = loss_of(self)
         penalty, automatic = penalty_of(self.gravity, 1.0, self.positive)
         learning_rate, auto_eta = learning_rate_of(self.learning_rate, self.eta, descent_eta(loss))
@@ -76,13 +76,15 @@ class _Truncated(Stepping):
             if self.theta is None
             else CappedDescent(burst, float(self.theta), priced)
         )
-        return pair(self, loss, penalty, optimizer, learning_rate), auto_eta, automatic
+        terms = loss, penalty, optimizer, learning_rate
+        return compose(self, *terms, auto_eta=auto_eta, auto_alpha=automatic)
 
-    def _name_constants(self, eta, l1, l2):
+    @property
+    def resolved_params_(self):
+        """The automatic constants as they stand after the rows seen so far."""
+        constants = super().resolved_params_
+        eta, l1 = constants["eta"], constants["l1"]
         return {"eta": eta, "gravity": l1 * (eta if is_auto(self.gravity) else 1.0)}
-
-    def _advice(self):
-        return "Lower gravity, or pass gravity='auto'."
 
 
 @estimator

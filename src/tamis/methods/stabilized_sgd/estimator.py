@@ -1,7 +1,7 @@
 """Stabilized truncated descent: many paths, bursts, votes, and features that leave for good."""
 
 from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
-from tamis.base.estimators.regressor import NumberStream, Regressor
+from tamis.base.estimators.regressor import NumberStream
 from tamis.base.parameters import (
     ABOVE,
     AUTO,
@@ -96,9 +96,6 @@ class StabilizedSGD(Stabilized):
         eta = None if is_auto(self.eta) else float(self.eta)
         return Setting(1.0, self.burn_in, self.rejection, self.purge, eta)
 
-    def _goes_on(self) -> bool:
-        return self.warm_start
-
     def _fit_partitions(self, partitions, names, sweeps: int, stages: int | None) -> None:
         """Learn from all rows of partitions so many times, each visit in so many stages."""
         engine = fit_partitions(self, partitions, sweeps, stages)
@@ -134,7 +131,7 @@ class StabilizedSGDClassifier(ClassStream, LikelyClassifier, StabilizedSGD):
 
 
 @estimator(kw_only=True)
-class StabilizedSGDRegressor(NumberStream, Regressor, StabilizedSGD):
+class StabilizedSGDRegressor(NumberStream, StabilizedSGD):
     """Sparse online regressor by stabilized truncated stochastic gradient descent.
 
     {family}

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
-from tamis.base.estimators.linear import LinearStream
+from tamis.base.estimators.stream import LinearStream
 from tamis.base.model_parts import loss_of
 from tamis.base.parameters import (
     BOOL,
@@ -53,7 +53,7 @@ class Setting(NamedTuple):
     eta: float | None = None
 
 
-class Options(NamedTuple):
+class StabilizedModel(NamedTuple):
     """What a walk over the rows of a stream takes."""
 
     loss: tuple
@@ -162,9 +162,9 @@ class Stabilized(LinearStream):
     def _threads(self) -> int:
         return count_threads(self.n_jobs)
 
-    def _options(self) -> Options:
+    def _model(self) -> StabilizedModel:
         plan = self._plan(STREAM_PASS, resampled=True)
-        return Options(self._loss(), plan._replace(compaction=math.inf))
+        return StabilizedModel(self._loss(), plan._replace(compaction=math.inf))
 
     def _plan(self, pass_rows: int, resampled: bool) -> loop.Plan:
         """The parameters as the loop takes them, for passes of so many rows."""
@@ -199,10 +199,10 @@ class Stabilized(LinearStream):
         return CALM_ETA * setting.eta_factor / (bend if math.isfinite(bend) else 1.0)
 
     # ------------------------------------------------------------------ training
-    def _begun(self, options: Options, targets, n_features: int) -> StabilizedEngine:
+    def _begin(self, model, targets, n_features: int, is_fit: bool) -> StabilizedEngine:
         return StabilizedEngine(self.n_paths, n_features, targets.outputs, self._seed())
 
-    def _renewed(self, engine, options: Options, targets, n_features: int) -> StabilizedEngine:
+    def _renew(self, engine, model, targets, n_features: int, is_fit: bool) -> StabilizedEngine:
         if engine.n_paths != self.n_paths:
             raise ValueError(
                 f"{type(self).__name__}: `n_paths` changed since the model was fitted; call fit "
@@ -210,9 +210,9 @@ class Stabilized(LinearStream):
             )
         return engine
 
-    def _learn(self, options: Options, rows: Csr, coded: EncodedTargets, weights) -> None:
+    def _learn(self, model: StabilizedModel, rows: Csr, coded: EncodedTargets, weights) -> None:
         rows, columns, weights = _present(rows, coded.columns, weights)
-        engine, (loss, plan), norms = self._engine, options, np.empty(rows.n_rows)
+        engine, (loss, plan), norms = self._engine, model, np.empty(rows.n_rows)
         measure(*rows[:3], norms, NO_COUNTS)
         source = loop.Source(np.uint64(engine.seed), np.uint64(0), False)
         full = any(bundle.clock.kept for bundle in engine.bundles)

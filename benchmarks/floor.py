@@ -28,6 +28,7 @@ class Sides(NamedTuple):
 
     outputs: int
     columns: np.ndarray = NOTHING
+    offset: np.ndarray = NOTHING
 
 
 # ------------------------------------------------------------------------------- slopes of losses

@@ -1,12 +1,14 @@
 """The textbook: dense weights, every coordinate updated at every step, no ledger. Slow on purpose.
 
 Nothing here is shared with tamis but scalars that other laws test or that are choices, not
-mathematics: the losses' slopes, the steps' sizes, and the units of automatic steps.
+mathematics: the losses' slopes, implicit ones among them, the steps' sizes, and the units of
+automatic steps.
 """
 
 import numpy as np
 
 from tamis.solvers.first_order import loop as online
+from tamis.terms.methods import gradient_unit, implicit_gradient
 
 
 def soft(v, a):
@@ -131,7 +133,7 @@ def stay_mean(iterates):
     return mean
 
 
-def learn(X, targets, weights, loss, penalty, rule, step, flags, average=False):
+def learn(X, targets, weights, loss, penalty, rule, step, flags, average=False, offset=None):
     """Weights (outputs, features) and intercepts after one walk over dense rows."""
     intercept, auto_eta, auto_alpha = flags
     kind = RULES[type(rule).__qualname__]
@@ -139,21 +141,27 @@ def learn(X, targets, weights, loss, penalty, rule, step, flags, average=False):
     biases = [kind(rule, Penalty(), 1) for _ in targets.T]
     walks, drifts = [[] for _ in models], [[] for _ in models]
     norms, nulls = [], []
-    for x, y, weight in zip(X, targets, weights, strict=True):
+    offset = np.zeros(len(X)) if offset is None else offset
+    for x, y, weight, shift in zip(X, targets, weights, offset, strict=True):
         if weight == 0.0:
             continue
         sqnorm = float(x @ x)
         norms.append(np.sqrt(sqnorm))
-        nulls.append(np.mean([abs(loss.gradient(0.0, target)) for target in y]))
+        nulls.append(np.mean([abs(loss.gradient(shift, target)) for target in y]))
         t, norm, null = len(norms), np.mean(norms), np.mean(nulls)
         lifts = (null * norm, norm**2) if auto_alpha else (1.0, 1.0)
-        lift = rule.step_scale(norm, null) if auto_eta and norm > 0 else 1.0
-        calm = online.INTERCEPT_STEP_RATIO * rule.step_scale(1.0, null) if auto_eta else 1.0
+        unit = gradient_unit(loss, null)
+        lift = rule.step_scale(norm, unit) if auto_eta and norm > 0 else 1.0
+        calm = online.INTERCEPT_STEP_RATIO * rule.step_scale(1.0, unit) if auto_eta else 1.0
         for model, bias, target, walk, drift in zip(models, biases, y, walks, drifts, strict=True):
-            score = model.w @ x + (bias.w[0] if intercept else 0.0)
-            s = loss.gradient(score, target) * weight
+            score = model.w @ x + (bias.w[0] if intercept else 0.0) + shift
             size = step.step_size(float(t), loss.value(score, target), sqnorm)
             eta = lift * size
+            reach = eta * sqnorm + intercept * calm * size
+            if rule.adapts():
+                reach = (sqnorm / norm**2 + 1.0 if norm > 0 else 1.0) / t
+            s = loss.gradient(score, target)
+            s = weight * implicit_gradient(loss, score, target, weight * reach, s)
             pace = rule.clip_step(eta, loss.hessian_bound(), sqnorm) if auto_eta else eta
             model.step(s * x, pace, eta, lifts, t)
             bias.step(np.array([s]), calm * size, calm * size, (1.0, 1.0), t)

@@ -159,6 +159,10 @@ class Pinball(NamedTuple):
 
     steep: float = 2.0
 
+    @property
+    def smooth(self):
+        return False
+
     def value(self, score, target):
         return self.steep * max(0.0, 1.0 - target * score)
 

@@ -26,6 +26,7 @@ from tamis.terms import (
     Hinge,
     InverseSqrt,
     Logistic,
+    Poisson,
     Ridge,
     Squared,
 )
@@ -199,6 +200,22 @@ def test_tiny_data_is_sparse_enough_to_test_zeros(interpreted, rule, penalty):
     strong = lazy(*rows(), Logistic(), penalty, rule, Constant(0.5), (1.0, 0.0, 0.0), False)[0]
     free = lazy(*rows(), Logistic(), Free(), rule, Constant(0.5), (1.0, 0.0, 0.0), False)[0]
     assert (strong == 0.0).sum() > (free == 0.0).sum()
+
+
+@pytest.mark.parametrize("loss", [Poisson(), Squared()], ids=repr)
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_offsets(interpreted, rule, loss):
+    """One output and several, with all constants automatic."""
+    X, _, weights = rows()
+    targets = np.abs(tiny.numbers(X, 3, seed=1))
+    offset = np.linspace(-2.0, 3.0, 24)
+    terms = (loss, L1(0.05), rule, InverseSqrt(0.3, 5.0), (1.0, 1.0, 1.0), False)
+    for y in (targets, targets[:, :1]):
+        engine = Engine(terms[:4], terms[4], X.shape[1], y.shape[1])
+        coded = EncodedTargets(np.ascontiguousarray(y), offset=offset)
+        engine.learn(tiny.trusted(X), coded, weights)
+        wanted = eager.learn(X, y, weights, *terms, offset=offset)
+        assert apart((engine.weights(), engine.intercepts()), wanted) <= TOLERANCE
 
 
 def test_no_step_before_the_first_row(interpreted):

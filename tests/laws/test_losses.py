@@ -174,6 +174,28 @@ def test_inverse_link_is_the_target_that_a_score_fits(loss):
         assert expected == pytest.approx(0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_bound_or_implicit_steps(loss):
+    """A loss without a kink whose second derivative has no bound takes implicit steps."""
+    unbounded = is_smooth(loss) and math.isinf(loss.hessian_bound())
+    assert unbounded == hasattr(loss, "implicit_gradient")
+
+
+@pytest.mark.parametrize("loss", [t for t in LOSSES if hasattr(t, "implicit_gradient")], ids=repr)
+@pytest.mark.parametrize("rate", [1e-8, 1e-3, 0.3, 1.0, 7.0, 1e4])
+def test_the_implicit_gradient_is_that_of_the_score_it_leads_to(loss, rate):
+    for target in (*domain(loss), 0.0, 3.0, 2e4):
+        for score in (-40.0, -3.0, 0.0, 0.7, 9.0, 25.0, 45.0):
+            explicit = loss.gradient(score, target)
+            slope = loss.implicit_gradient(score, target, rate, explicit)
+            reached = score - rate * slope
+            assert loss.gradient(reached - 1e-6, target) <= slope + 1e-12
+            assert loss.gradient(reached + 1e-6, target) >= slope - 1e-12
+            # It is between the explicit one and 0.
+            assert min(explicit, 0.0) - 1e-9 <= slope <= max(explicit, 0.0) + 1e-9
+            assert loss.implicit_gradient(score, target, 0.0, explicit) == explicit
+
+
 @pytest.mark.parametrize("loss", [t for t in LOSSES if hasattr(t, "accepts")], ids=repr)
 def test_accepts_tells_numbers_and_arrays_alike(loss):
     """And a loss that refuses targets says in words which it takes."""

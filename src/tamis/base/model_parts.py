@@ -1,5 +1,6 @@
 """Parameters into terms: names, automatic constants, and which terms go together."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -85,6 +86,20 @@ def learning_rate_of(learning_rate, eta, automatic_eta: float):
     return given._replace(eta=automatic_eta if automatic else float(eta)), automatic
 
 
+def check_curvature(model, loss, optimizer) -> None:
+    """Refuse a smooth loss whose second derivative has no bound where a step could lead anywhere:
+    coordinates with rates of their own hold long steps back, others take implicit steps.
+    """
+    bounded = not is_smooth(loss) or math.isfinite(loss.hessian_bound())
+    if not (bounded or optimizer.adapts() or hasattr(loss, "implicit_gradient")):
+        raise TypeError(
+            f"{type(model).__name__}: the second derivative of {loss!r} has no bound, and it lacks "
+            f"the method implicit_gradient, which steps of {optimizer!r} then need. Add it, or use "
+            "an optimizer with a rate a coordinate, 'ftrl' or 'adagrad'; if the loss has a kink, "
+            "give it a property `smooth` that is False."
+        )
+
+
 class FirstOrderModel(NamedTuple):
     """What a first-order model learns by: (loss, penalty, optimizer, learning rate), and flags that
     say whether there is an intercept, and whether the size of steps and the strength of the penalty
@@ -100,6 +115,7 @@ def compose(
 ) -> FirstOrderModel:
     """The model of these terms, or an error that says why they do not go together."""
     name = type(model).__name__
+    check_curvature(model, loss, optimizer)
     objection = optimizer.objection(penalty, model.average)
     if objection:
         raise ValueError(

@@ -15,7 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from tamis.base.class_messages import one_class_message
 from tamis.base.estimators.estimator import Estimator
 from tamis.base.estimators.selector import Selector
-from tamis.base.fast_checks import along_one, check_array, kind_of_targets, validate_data
+from tamis.base.fast_checks import (
+    along_one,
+    check_array,
+    kind_of_targets,
+    refuse_collection,
+    validate_data,
+)
 from tamis.base.parameters import (
     ABOVE,
     ARRAY,
@@ -253,6 +259,8 @@ class StabilitySelector(MetaEstimatorMixin, Selector, Estimator):
     # ------------------------------------------------------------------ preparation
     def _take(self, X, y):
         """Checked rows and targets."""
+        refuse_collection(type(self).__name__, X)
+        refuse_collection(type(self).__name__, y)
         several = y is not None and getattr(y, "ndim", 1) == 2 and y.shape[1] > 1
         X, y = validate_data(
             self,

@@ -255,6 +255,11 @@ def live(
             f"by its numbers and its target. Got {_said(model)}; gather rows and call its "
             "partial_fit, or fit, if it has one."
         )
+    if getattr(model, "_has_offset", False):
+        raise TypeError(
+            f"live serves rows without an offset, and this {type(model).__name__} was fitted with "
+            "one. Call its partial_fit and predict with offset=."
+        )
     if hash_bits is not None:
         n_features = _hashed_width(model, n_features, hash_bits)
     fitted = "_engine" in vars(model)

@@ -73,7 +73,10 @@ LEARNING_RATES = {
 
 def descent_eta(loss) -> float:
     """Automatic size of descent steps, in units of 1 / (norm of a row)^2: 1 over the bound of the
-    second derivative, where there is one.
+    second derivative, where there is one. Without one a step is 4 for a kink, whose slope is
+    bounded, and 1 for steps that are implicit.
     """
     bound = loss.hessian_bound()
-    return 1.0 / min(max(bound, 0.25), 1e6) if math.isfinite(bound) else 4.0
+    if not math.isfinite(bound):
+        return 1.0 if hasattr(loss, "implicit_gradient") else 4.0
+    return 1.0 / min(max(bound, 0.25), 1e6)

@@ -228,6 +228,20 @@ class Poisson(NamedTuple):
             return math.inf
         return mean * math.log(mean) - mean if mean > 0.0 else 0.0
 
+    def implicit_gradient(self, score, target, rate, explicit):
+        if rate <= 0.0:
+            return explicit
+        # f = score - rate (exp(f) - target): w = rate exp(f) solves w + log(w) = z, by Newton's
+        # steps from below, which rise to it and square their distance (Lambert's W).
+        z = score + rate * target + math.log(rate)
+        w = z - math.log(z) if z > 1.0 else math.exp(z) / (1.0 + math.exp(z))
+        for _ in range(6):
+            w = w * (1.0 + z - math.log(w)) / (1.0 + w) if w > 0.0 else w
+        return min(w / rate, math.exp(self.largest_score)) - target
+
+    def gradient_unit(self, mean_gradient):
+        return min(mean_gradient, 1.0)  # scores are logarithms: ten times the counts add 2.3
+
     def hessian_bound(self):
         return math.inf
 

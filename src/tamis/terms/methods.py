@@ -51,6 +51,31 @@ def gradient_at_zero(self, target):
     return self.gradient_at_zero(target)
 
 
+def _explicit(self, score, target, rate, explicit):
+    return explicit
+
+
+@term_method(otherwise=_explicit)
+def implicit_gradient(self, score, target, rate, explicit):
+    """Gradient of a loss at the score ``f`` that a step leads to, ``f = score - rate * gradient(f,
+    target)``, where the second derivative has no bound and a step along the `explicit` gradient, at
+    the score itself, could lead anywhere.
+    """
+    return self.implicit_gradient(score, target, rate, explicit)
+
+
+def _as_it_is(self, mean_gradient):
+    return mean_gradient
+
+
+@term_method(otherwise=_as_it_is)
+def gradient_unit(self, mean_gradient):
+    """Unit of gradients by which automatic step sizes of coordinates go: the mean size at score 0,
+    unless scores do not grow with it.
+    """
+    return self.gradient_unit(mean_gradient)
+
+
 @term_method
 def hessian(self, score, target):
     """Second derivative of a loss in the score."""
@@ -123,6 +148,12 @@ def _always(self):
 def depends_on_row(self):
     """Whether a step size depends on the loss or the norm of the row."""
     return self.depends_on_row()
+
+
+@term_method
+def adapts(self):
+    """Whether each coordinate has a rate of its own, by its past gradients."""
+    return self.adapts()
 
 
 @term_method

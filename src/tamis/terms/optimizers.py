@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from tamis.numerics.numba import term
 from tamis.terms.methods import (
     LazyState,
+    adapts,
     affine_weight,
     apply_gradient,
     caches_weights,
@@ -415,7 +416,7 @@ class Averaged(NamedTuple):
         return self.optimizer.columns() + 1
 
     def adapts(self):
-        return self.optimizer.adapts()
+        return adapts(self.optimizer)
 
     def takes_any_step(self):
         return self.optimizer.takes_any_step()

@@ -279,6 +279,14 @@ class Predictor(Estimator):
         """Targets, and row weights as they are."""
         return targets, weights
 
+    def _means(self, scores: np.ndarray) -> np.ndarray:
+        """Means of the targets at some scores, of a loss with an inverse link."""
+        return scores
+
+    def _least_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
+        """Least mean loss that these targets allow."""
+        return 0.0
+
     def _scored(self, X, *task) -> tuple[Any, np.ndarray]:
         """Targets, and scores of the rows."""
         raise NotImplementedError

@@ -8,7 +8,7 @@ from copy import copy
 from typing import Any, ClassVar, NamedTuple
 
 from tamis.base.estimators.stream import Growing
-from tamis.base.model_parts import AUTO_ALPHA, loss_of
+from tamis.base.model_parts import AUTO_ALPHA, check_curvature, loss_of
 from tamis.base.parameters import ABOVE, AUTO, NUMBER, Auto, estimator, is_auto, parameter
 from tamis.solvers.first_order.state import check_state_memory
 from tamis.solvers.online_groups.state import GroupEngine
@@ -88,7 +88,9 @@ class OnlineBlocks(Growing):
         auto_alpha = is_auto(self.alpha)
         kind = SparseGroup if has_l1 or self.fading_threshold else GroupL2
         penalty = kind(AUTO_ALPHA if auto_alpha else float(self.alpha), float(self.positive))
-        terms = (self._loss(), penalty, DualAveraging(float(self.fading_threshold)), learning_rate)
+        loss, optimizer = self._loss(), DualAveraging(float(self.fading_threshold))
+        check_curvature(self, loss, optimizer)
+        terms = (loss, penalty, optimizer, learning_rate)
         flags = float(self.fit_intercept), float(automatic), float(auto_alpha)
         return GroupModel(terms, flags, blocks)
 

@@ -70,6 +70,14 @@ class Regressor(RegressorMixin, Predictor):
         loss = self._row_loss()
         return inverse_links(loss, scores) if hasattr(loss, "inverse_link") else scores
 
+    def _least_loss(self, columns: np.ndarray, weights: np.ndarray) -> float:
+        """Least mean loss that these targets allow; of a loss of the residual it is 0."""
+        loss = self._row_loss()
+        if not hasattr(loss, "inverse_link"):
+            return 0.0
+        weights = weights if len(weights) else np.ones(len(columns))
+        return RowLosses(loss, columns, weights / weights.sum()).best_loss() / columns.shape[1]
+
     def score(self, X, y, sample_weight=None):
         """Coefficient of determination; of a loss with an inverse link the share of deviance
         explained, beside the best constant.

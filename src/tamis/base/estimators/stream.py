@@ -16,9 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from tamis.base.estimators.estimator import Estimator
-from tamis.base.estimators.explaining import Weights
+from tamis.base.estimators.explaining import Predictor, Weights
 from tamis.base.estimators.mean import GO_ON, Mean
+from tamis.base.estimators.offsets import missing_offset, refuse_offset
 from tamis.base.estimators.passes import CallbackSupportMixin, Passes, Patience, with_callbacks
 from tamis.base.parameters import (
     AUTO,
@@ -34,7 +34,14 @@ from tamis.base.parameters import (
     parameter,
 )
 from tamis.base.splits import hold_out
-from tamis.base.validation import half_fitted, note_columns, take_matrix, take_weights, warn_user
+from tamis.base.validation import (
+    half_fitted,
+    note_columns,
+    take_matrix,
+    take_offset,
+    take_weights,
+    warn_user,
+)
 from tamis.numerics.csr import Csr, frozen
 from tamis.numerics.targets import EncodedTargets
 from tamis.system.progress import Progress
@@ -44,7 +51,7 @@ PATHS = ("paths_", "selection_probability_")  # what a mean of several paths sho
 
 
 @estimator(kw_only=True)
-class LinearStream(CallbackSupportMixin, Estimator):
+class LinearStream(CallbackSupportMixin, Predictor):
     """Base of the online linear models.
 
     An estimator adds one hook, `_model`, which says what is learnt and how. Its family adds
@@ -98,10 +105,11 @@ class LinearStream(CallbackSupportMixin, Estimator):
     _lives = True  # whether `tamis.live` can serve it: a row is known by its numbers and its target
 
     grow = warm_start = False  # parameters of some
+    _has_offset = False
 
     # ------------------------------------------------------------------ training
     @with_callbacks
-    def _fit(self, X, y, sample_weight, **task):
+    def _fit(self, X, y, sample_weight, offset=None, **task):
         """Learn from all rows: check, encode y, begin or renew the engine, run all passes."""
         self._validate_params()
         model, begun = self._model(), self.warm_start and hasattr(self, "_engine")
@@ -110,12 +118,13 @@ class LinearStream(CallbackSupportMixin, Estimator):
         known = self._targets if begun else None
         targets, coded = self._code(y, rows.n_rows, known=known, grow=self.grow, **task)
         targets, weights = self._weigh(targets, coded.columns, weights, grow=self.grow)
+        coded = self._shifted(coded, targets, offset, begun)
         self._prepare(model, targets, rows.n_features, begun, is_fit=True)
         note_columns(self, X, rows.n_features)
         self._run(rows, coded, weights, Passes(self, X, y, sample_weight))
         return self
 
-    def _partial_fit(self, X, y, sample_weight, classes=None, task=None):
+    def _partial_fit(self, X, y, sample_weight, classes=None, task=None, offset=None):
         """Learn from the next rows, once, in their order: check, encode y, begin or renew the
         engine, make a step a row.
 
@@ -139,12 +148,26 @@ class LinearStream(CallbackSupportMixin, Estimator):
             targets, row_weights = self._weigh(
                 targets, coded.columns, weights[start:stop], whole=False, grow=grow
             )
+            row_offset = None if offset is None else np.asarray(offset)[start:stop]
+            coded = self._shifted(coded, targets, row_offset, begun)
             self._prepare(model, targets, rows.n_features, begun)
             begun, self.n_iter_ = True, 1
             self._learn(model, rows.cut(start, stop), coded, row_weights)
         note_columns(self, X, rows.n_features)
         self._look(steps)
         return self
+
+    def _shifted(self, coded: EncodedTargets, targets, offset, begun: bool) -> EncodedTargets:
+        """Targets with the offset of their rows; who was begun with one needs it in every call."""
+        if offset is None:
+            if begun and self._has_offset:
+                raise ValueError(missing_offset(self))
+            if self._has_offset:
+                self._has_offset = False
+            return coded
+        refuse_offset(targets)
+        self._has_offset = True
+        return coded._replace(offset=take_offset(offset, len(coded.columns)))
 
     def _spans(self, y, n_rows: int, begun: bool, classes=None, task=None) -> list[tuple[int, int]]:
         """Where the rows of a chunk are cut."""
@@ -323,8 +346,8 @@ class Stream(LinearStream):
         1e-3,
         [NUMBER, None],
         "`fit` ends when the mean loss of a pass (with `early_stopping`, the held-out score) has "
-        "not improved by `tol` times the first pass's loss (by `tol`) for `n_iter_no_change` "
-        "passes. None runs all passes.",
+        "not improved by `tol` times the first pass's loss, less the least that the targets allow, "
+        "(by `tol`) for `n_iter_no_change` passes. None runs all passes.",
     )
     n_iter_no_change: int = parameter(3, [COUNT], "Passes without improvement before `fit` ends.")
     warm_start: bool = parameter(False, [BOOL], "Whether `fit` goes on from the present state.")
@@ -375,14 +398,15 @@ class Stream(LinearStream):
                 )
                 record = self._record(engine, engine.count(met), before)
                 if held is not None:
-                    record["validation_score"] = self._targets.score(
-                        engine.score(held[0]), *held[1:]
-                    )
+                    X, columns, marks, offset = held
+                    means = self._means(engine.score(X) + offset)
+                    record["validation_score"] = self._targets.score(means, columns, marks)
                 self.history_.append(record)
                 if not np.isfinite(record["loss"]):
                     self._diverged()
                 if turn == 1 and held is None and self.tol is not None:
-                    patience.slack = self.tol * record["loss"]
+                    least = self._least_loss(coded.columns, weights)
+                    patience.slack = self.tol * (record["loss"] - least)
                 ended = patience.ended(
                     record["loss"] if held is None else -record["validation_score"]
                 )
@@ -419,8 +443,8 @@ class Stream(LinearStream):
             engine.follow(packed, columns)
 
     def _hold_out(self, rows, coded, weights, seed):
-        """Rows kept for early stopping, their columns and weights, or None; and the weights of
-        the others.
+        """Rows kept for early stopping, their columns, weights and offset, or None; and the weights
+        of the others.
         """
         return None, weights
 
@@ -483,7 +507,8 @@ class HeldOut(Stream):
         weights = np.ones(rows.n_rows) if not len(weights) else weights.copy()
         marks = weights[held].copy()
         weights[held] = 0.0
-        return (rows.picked(held), coded.columns[held], marks), frozen(weights)
+        offset = coded.offset[held, None] if len(coded.offset) else 0.0
+        return (rows.picked(held), coded.columns[held], marks, offset), frozen(weights)
 
 
 def _charged(engine) -> tuple[float, float]:

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from tamis.base.estimators.estimator import Transformer
-from tamis.base.fast_checks import dense, validate_data
+from tamis.base.fast_checks import dense, refuse_collection, validate_data
 from tamis.base.parameters import at_least, estimator, one_of, parameter
 from tamis.data.opening import take_kinds
 from tamis.data.options import Options
@@ -199,6 +199,7 @@ class Table(Transformer):
 
     def _taken(self, X, *, reset: bool) -> Any:
         """The table with its names and width looked at, as scikit-learn does."""
+        refuse_collection(type(self).__name__, X)
         if not frames.is_frame(X):
             options: dict[str, Any] = {"reset": reset, "dtype": None, "accept_sparse": "csr"}
             finite = "allow-nan" if self.missing != "error" else True

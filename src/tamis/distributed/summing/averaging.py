@@ -3,10 +3,12 @@ by all of them.
 """
 
 import copy
+import math
 from typing import Any
 
 import numpy as np
 
+from tamis.base.model_parts import is_smooth
 from tamis.base.validation import take_matrix
 from tamis.distributed.agreement import coded, wants_classes
 from tamis.distributed.checkpoint import Rounds
@@ -26,7 +28,9 @@ MARGIN = 2.0  # what is found in some rows may be less than in all, and the inte
 
 def objection(model: Any) -> str:
     """Why a first-order model has no sum; nothing where it has one."""
-    optimizer = model._model().terms[2]
+    loss, _, optimizer, _ = model._model().terms
+    if is_smooth(loss) and not math.isfinite(loss.hessian_bound()):
+        return "a step by many rows at once needs a bound of the loss's second derivative"
     if isinstance(optimizer, DualAveraging):
         return ""
     if isinstance(getattr(optimizer, "optimizer", None), DualAveraging):

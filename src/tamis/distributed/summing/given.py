@@ -54,7 +54,7 @@ def _class_counts(blocks: Counted, model: Any, targets: Any) -> tuple[np.ndarray
     found = np.zeros(len(targets.classes))
     for block in blocks:
         y = targets_of(model, block, blocks)
-        _, (columns, _) = model._code(y, block.X.shape[0], whole=False, known=targets)
+        _, (columns, *_) = model._code(y, block.X.shape[0], whole=False, known=targets)
         codes = targets.codes_of(columns)
         live = slice(None) if block.weights is None else block.weights > 0.0
         found += np.bincount(codes[live], minlength=len(found))

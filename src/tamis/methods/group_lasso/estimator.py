@@ -10,14 +10,13 @@ from tamis.base.estimators.estimator import Taken, take
 from tamis.base.estimators.group_batch import (
     PENALTY_NAMES,
     BlockModel,
-    OffsetClassifier,
-    OffsetRegressor,
     Strength,
     bind_loss,
     group_penalty,
     reads_l1,
     smooth_loss_parameter,
 )
+from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
 from tamis.base.parameters import (
     BOOL,
     TERM,

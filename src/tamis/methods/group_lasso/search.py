@@ -10,10 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from tamis.base.estimators.estimator import take
 from tamis.base.estimators.group_batch import (
-    OffsetClassifier,
-    OffsetRegressor,
     smooth_loss_parameter,
 )
+from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
 from tamis.base.parameters import ARRAY, COUNT, NUMBER, TermLike, estimator, parameter
 from tamis.base.scores import one_standard_error_of_folds
 from tamis.base.splits import make_folds

@@ -226,7 +226,7 @@ class RankOneLasso(Regressor):
         self._validate_params()
         matrix = plain_rows(self, X, reset=True)
         weights = take_weights(sample_weight, matrix.shape[0], some=True)
-        targets, (columns, _) = self._code(y, matrix.shape[0])
+        targets, (columns, *_) = self._code(y, matrix.shape[0])
         factors = self._unfactored()
         roots = np.sqrt(weights) if len(weights) else np.ones(matrix.shape[0])
         factors._factorise(matrix, roots if len(weights) else None)

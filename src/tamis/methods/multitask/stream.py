@@ -41,13 +41,13 @@ class TaskBlocks(L1Weight, Strength, TaskPenalty, OnlineBlocks):
     def _model(self) -> GroupModel:
         return self._dual_averaging(partial(blocks_of, self), has_l1=prices(self)[1] > 0.0)
 
-    def _partial_fit(self, X, y, sample_weight, classes=None, task=None):
+    def _partial_fit(self, X, y, sample_weight, classes=None, task=None, offset=None):
         if self.protocol == "round":
             raise ValueError(
                 "protocol='round' needs all rows of all tasks; partial_fit streams. Pass "
                 "protocol='auto' or 'stream'."
             )
-        return super()._partial_fit(X, y, sample_weight, classes, task)
+        return super()._partial_fit(X, y, sample_weight, classes, task, offset)
 
     def _begin(self, model: GroupModel, targets, n_features: int, is_fit: bool) -> TaskEngine:
         sizes = n_features, targets.outputs, len(targets.tasks)

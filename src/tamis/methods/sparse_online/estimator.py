@@ -5,8 +5,9 @@ recipes stand on.
 from numbers import Integral
 from typing import ClassVar
 
-from tamis.base.estimators.classifier import ClassStream, LikelyClassifier
+from tamis.base.estimators.classifier import ClassStream
 from tamis.base.estimators.mean import contents_with_paths
+from tamis.base.estimators.offsets import OffsetClassifier, OffsetRegressor
 from tamis.base.estimators.regressor import NumberStream
 from tamis.base.estimators.stream import Growing, HeldOut
 from tamis.base.model_parts import FirstOrderModel, loss_of
@@ -23,7 +24,7 @@ from tamis.base.parameters import (
     parameter,
 )
 from tamis.solvers.first_order.state import Engine
-from tamis.system.threads import count_threads
+from tamis.system.threads import count_threads, locked
 
 
 @estimator(kw_only=True)
@@ -68,12 +69,60 @@ class FirstOrder(Growing, HeldOut):
         return dict(zip(("eta", "l1", "l2"), constants, strict=True))
 
 
-class FirstOrderClassifier(ClassStream, LikelyClassifier, FirstOrder):
+class FirstOrderClassifier(ClassStream, OffsetClassifier, FirstOrder):
     """A first-order model of classes or labels."""
 
+    @locked
+    def partial_fit(self, X, y, classes=None, sample_weight=None, offset=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
+        does not matter.
 
-class FirstOrderRegressor(NumberStream, FirstOrder):
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,), or 0/1 matrix of shape (n_samples, n_labels)
+            Classes, or one column a label.
+        classes : array-like, default=None
+            All classes; needed in the first call, unless ``grow=True`` or y is a matrix of labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was begun with one needs it in every call, and to predict.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight, classes=classes, offset=offset)
+
+
+class FirstOrderRegressor(NumberStream, OffsetRegressor, FirstOrder):
     """A first-order model of numbers."""
+
+    @locked
+    def partial_fit(self, X, y, sample_weight=None, offset=None):
+        """Learn from the next rows of a stream, once, in their order; how they are cut into calls
+        does not matter.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows; a row of weight 0 changes nothing.
+        offset : array-like of shape (n_samples,), default=None
+            A number a row that is added to its score, such as the logarithm of an exposure. A model
+            that was begun with one needs it in every call, and to predict.
+
+        Returns
+        -------
+        self : object
+        """
+        return self._partial_fit(X, y, sample_weight, offset=offset)
 
 
 # ---------------------------------------------------------------- parameters that recipes share

@@ -10,6 +10,7 @@ from tamis.numerics.numba import compiled, inlined, prefetch
 from tamis.numerics.random import shuffled
 from tamis.terms.methods import (
     LazyState,
+    adapts,
     apply_gradient,
     caches_weights,
     charge_step,
@@ -18,9 +19,12 @@ from tamis.terms.methods import (
     depends_on_row,
     flush_cell,
     flush_urgency,
+    gradient,
     gradient_and_log_terms,
     gradient_at_zero,
+    gradient_unit,
     hessian_bound,
+    implicit_gradient,
     step_scale,
     step_size,
 )
@@ -133,6 +137,16 @@ def add_loss(total, product, cost, factor, weight):
 
 
 @inlined
+def row_reach(optimizer, eta, bias_eta, sqnorm, norm, steps):
+    """How far a step moves the score of its row for each unit of the gradient. Where coordinates
+    have rates of their own, which past gradients hold back, the first steps alone need care.
+    """
+    if adapts(optimizer):
+        return (sqnorm / (norm * norm) + 1.0 if norm > 0.0 else 1.0) / steps
+    return eta * sqnorm + bias_eta
+
+
+@inlined
 def score_row(data, indices, first, last, state, optimizer, penalty, lazy, kept):
     """Score of a row in units of the scale, and its squared norm."""
     score, sqnorm, keeps = 0.0, 0.0, last - first <= np.uint64(kept.shape[0])
@@ -171,12 +185,13 @@ def update_intercept(bias, optimizer, lazy, output, s, eta):
 def learn_one(rows, span, cells, loss, penalty, optimizer, learning_rate, clocks):
     """Walk rows of one output.
 
-    `rows` is (data, indices, indptr, targets, weights), `span` (start, stop, key of the shuffle or
-    0), `cells` (state, bias, costs), `clocks` (lazy state, that of the intercept, statistics,
-    flags). The statistics are (mean norm, mean gradient at 0, total weight), the flags (intercept,
-    automatic eta, automatic alpha). Returns the two lazy states and the statistics.
+    `rows` is (data, indices, indptr, targets, weights, offset), the last two of length 0 where
+    there are none, `span` (start, stop, key of the shuffle or 0), `cells` (state, bias, costs),
+    `clocks` (lazy state, that of the intercept, statistics, flags). The statistics are (mean norm,
+    mean gradient at 0, total weight), the flags (intercept, automatic eta, automatic alpha).
+    Returns the two lazy states and the statistics.
     """
-    data, indices, indptr, targets, weights = rows
+    data, indices, indptr, targets, weights, offset = rows
     start, stop, key = span
     state, bias, costs = cells
     lazy, bias_lazy, stats = LazyState(*clocks[0]), LazyState(*clocks[1]), clocks[2]
@@ -193,11 +208,14 @@ def learn_one(rows, span, cells, loss, penalty, optimizer, learning_rate, clocks
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
-        y = targets[i, 0]
+        y, shift = targets[i, 0], offset[i] if offset.shape[0] else 0.0
         lazy, bias_lazy = begin_step(lazy), begin_step(bias_lazy)
         share, back = 1.0 / lazy.steps, 1.0 / lazy.scale
         if auto_eta or auto_alpha:
-            stats = update_gradient_stats(stats, share, abs(gradient_at_zero(loss, y)))
+            start_gradient = (
+                gradient(loss, shift, y) if offset.shape[0] else gradient_at_zero(loss, y)
+            )
+            stats = update_gradient_stats(stats, share, abs(start_gradient))
         # What does not need the score comes before it is known: the processor goes on meanwhile.
         eta = (
             1.0 if depends_on_row(learning_rate) else step_size(learning_rate, lazy.steps, 1.0, 1.0)
@@ -208,17 +226,21 @@ def learn_one(rows, span, cells, loss, penalty, optimizer, learning_rate, clocks
         if auto_alpha:
             penalty_scales = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
-            step_scaling = step_scale(optimizer, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
-            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(optimizer, 1.0, stats[1])
+            unit = gradient_unit(loss, stats[1])
+            step_scaling = step_scale(optimizer, stats[0], unit) if stats[0] > 0.0 else 1.0
+            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(optimizer, 1.0, unit)
         score *= lazy.scale
         if intercept:
             score += bias_lazy.scale * current_weight(optimizer, bias, FREE, origin, bias_lazy)
+        if offset.shape[0]:
+            score += shift
         s, cost, factor = gradient_and_log_terms(loss, score, y)
-        s *= weight
         total, product = add_loss(total, product, cost, factor, weight)
         if depends_on_row(learning_rate):
             eta = step_size(learning_rate, lazy.steps, cost + math.log(factor), sqnorm)
         bias_eta, eta = intercept_ratio * eta, step_scaling * eta
+        reach = row_reach(optimizer, eta, intercept * bias_eta, sqnorm, stats[0], lazy.steps)
+        s = weight * implicit_gradient(loss, score, y, weight * reach, s)
         if s != 0.0:
             pace = (
                 (clip_step(optimizer, eta, hessian_bound(loss), sqnorm) if auto_eta else eta)
@@ -245,7 +267,7 @@ def learn_many(rows, span, cells, loss, penalty, optimizer, learning_rate, clock
     `targets` has one column that holds the class number, or a column an output. Cell j * many + c
     is output c of feature j. The rest is as in `learn_one`.
     """
-    data, indices, indptr, targets, weights = rows
+    data, indices, indptr, targets, weights, offset = rows
     start, stop, key = span
     state, bias, costs = cells
     lazy, bias_lazy, stats = LazyState(*clocks[0]), LazyState(*clocks[1]), clocks[2]
@@ -265,7 +287,7 @@ def learn_many(rows, span, cells, loss, penalty, optimizer, learning_rate, clock
         if weight == 0.0:
             continue
         first, last = indptr[i], indptr[i + ONE]
-        sqnorm = 0.0
+        sqnorm, shift = 0.0, offset[i] if offset.shape[0] else 0.0
         for c in range(outputs):
             if targets.shape[1] == 1:
                 wanted[c] = 1.0 if targets[i, 0] == c else -1.0
@@ -294,22 +316,31 @@ def learn_many(rows, span, cells, loss, penalty, optimizer, learning_rate, clock
         if auto_eta or auto_alpha:
             start_slope = 0.0
             for c in range(outputs):
-                start_slope += abs(gradient_at_zero(loss, wanted[c]))
+                start_slope += abs(
+                    gradient(loss, shift, wanted[c])
+                    if offset.shape[0]
+                    else gradient_at_zero(loss, wanted[c])
+                )
             stats = update_gradient_stats(stats, share, start_slope / outputs)
         if auto_alpha:
             penalty_scales = (stats[1] * stats[0], stats[0] * stats[0])
         if auto_eta:
-            step_scaling = step_scale(optimizer, stats[0], stats[1]) if stats[0] > 0.0 else 1.0
-            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(optimizer, 1.0, stats[1])
+            unit = gradient_unit(loss, stats[1])
+            step_scaling = step_scale(optimizer, stats[0], unit) if stats[0] > 0.0 else 1.0
+            intercept_ratio = INTERCEPT_STEP_RATIO * step_scale(optimizer, 1.0, unit)
         eta = 0.0
         for c in range(many):
             score = scores[c] * lazy.scale
             if intercept:
                 score += bias_lazy.scale * current_weight(optimizer, bias, FREE, c, bias_lazy)
+            if offset.shape[0]:
+                score += shift
             s, cost, factor = gradient_and_log_terms(loss, score, wanted[low + c])
-            s *= weight
             costs[0, c], costs[1, c] = add_loss(costs[0, c], costs[1, c], cost, factor, weight)
             eta = step_size(learning_rate, t, cost + math.log(factor), sqnorm)
+            steps = step_scaling * eta, intercept * intercept_ratio * eta
+            reach = row_reach(optimizer, *steps, sqnorm, stats[0], t)
+            s = weight * implicit_gradient(loss, score, wanted[low + c], weight * reach, s)
             slopes[c] = s
             rate = (
                 clip_step(optimizer, step_scaling * eta, hessian_bound(loss), sqnorm)

@@ -23,7 +23,7 @@ from tamis.solvers.first_order.loop_weights import (
 )
 from tamis.system.memory import check_memory
 from tamis.system.schema import array, floats, number, size, term, tuple_of
-from tamis.terms.methods import LazyState
+from tamis.terms.methods import LazyState, gradient_unit
 
 OPEN = tuple(LazyState())  # before the first step; loops name its numbers
 STEP = term(
@@ -166,7 +166,10 @@ class Engine:
         )
 
     def _walk_apart(self, pool, shares, copies, rows, coded, weights, span) -> None:
-        given, clocks = ((*rows[:3], coded.columns, weights), span), self._clocks_now()
+        given, clocks = (
+            ((*rows[:3], coded.columns, weights, coded.offset), span),
+            self._clocks_now(),
+        )
         # Every share keeps the same clocks: they depend on the rows alone.
         parts = [
             pool.submit(learn_many, *given, cells, *self.terms, clocks, self._part(share.start))
@@ -177,7 +180,13 @@ class Engine:
 
     def _walk(self, rows, coded, weights, span) -> None:
         cells = (self.state, self.bias, self.costs)
-        given = ((*rows[:3], coded.columns, weights), span, cells, *self.terms, self._clocks_now())
+        given = (
+            (*rows[:3], coded.columns, weights, coded.offset),
+            span,
+            cells,
+            *self.terms,
+            self._clocks_now(),
+        )
         self._take(learn_one(*given) if self.outputs == 1 else learn_many(*given, self._part(0)))
 
     def _clocks_now(self) -> tuple:
@@ -216,9 +225,13 @@ class Engine:
 
     def constants(self) -> tuple[float, float, float]:
         """Size of the next step, and the present strengths of L1 and of the ridge."""
-        (_, penalty, optimizer, learning_rate), (_, auto_eta, auto_alpha) = self.terms, self.flags
+        (loss, penalty, optimizer, learning_rate), (_, auto_eta, auto_alpha) = (
+            self.terms,
+            self.flags,
+        )
         t, (norm, gradient, _) = max(self.lazy[0], 1.0), self.stats
-        step_scale = optimizer.step_scale(norm, gradient) if auto_eta and norm else 1.0
+        unit = gradient_unit(loss, gradient)
+        step_scale = optimizer.step_scale(norm, unit) if auto_eta and norm else 1.0
         l1, l2 = penalty.rates()
         step_scaling = (gradient * norm, norm * norm) if auto_alpha else (1.0, 1.0)
         eta = learning_rate.step_size(t, 1.0, norm * norm) * step_scale
@@ -312,7 +325,7 @@ class Engine:
     def row_calls(self, rows: Csr, coded: EncodedTargets, weights) -> RowCalls:
         """Calls on the one row of these arrays, good for as long as the terms stay."""
         cells, scores = (self.state, self.bias, self.costs), np.empty((1, self.outputs))
-        given = ((*rows[:3], coded.columns, weights), FIRST, cells, *self.terms)
+        given = ((*rows[:3], coded.columns, weights, coded.offset), FIRST, cells, *self.terms)
         part = () if self.outputs == 1 else (self._part(0),)
         clocks = self._clocks_now()
         walk = (learn_many if part else learn_one).prepared(*given, clocks, *part)

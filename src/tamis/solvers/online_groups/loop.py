@@ -20,7 +20,14 @@ from tamis.solvers.first_order.loop import (
     update_gradient_stats,
     update_row_stats,
 )
-from tamis.terms.methods import gradient, shrinkage_factor, soft_threshold, step_size, value
+from tamis.terms.methods import (
+    gradient,
+    implicit_gradient,
+    shrinkage_factor,
+    soft_threshold,
+    step_size,
+    value,
+)
 
 WIDE = 1 << 14  # cells beyond which the groups of the next row are fetched before they are read
 
@@ -84,6 +91,14 @@ def clock_of(penalty, optimizer, learning_rate, lazy, stats, form):
         pace = pace / (longest * form.overlap * room) if longest > 0.0 else 0.0
     alpha = penalty.alpha * (stats[1] * stats[0] if form.auto_alpha else 1.0)
     return Clock(alpha * lazy[2], optimizer.rho / pace if pace > 0.0 else 0.0, pace, bias_pace)
+
+
+@inlined
+def row_reach(clock, form, sqnorm):
+    """How far a step moves the score of its row for each unit of the slope; of the first row, whose
+    step is not known, a unit.
+    """
+    return clock.pace * sqnorm + form.intercept * clock.bias_pace if clock.pace > 0.0 else 1.0
 
 
 @helper
@@ -241,8 +256,10 @@ def wanted(targets, i, c):
 
 
 @inlined
-def judge_row(targets, i, weight, scores, low, high, loss, softmax, costs, slopes):
-    """Fill the row's slopes, charge its loss, and return the mean absolute slope at score 0."""
+def judge_row(targets, i, weight, scores, low, high, loss, softmax, costs, slopes, reach):
+    """Fill the row's slopes, charge its loss, and return the mean absolute slope at score 0;
+    `reach` is how far a score moves for each unit of its slope.
+    """
     gradient_at_zero, cost = 0.0, 0.0
     if softmax:
         cost = class_slopes(scores, targets[i, 0], low, high, slopes)
@@ -250,7 +267,8 @@ def judge_row(targets, i, weight, scores, low, high, loss, softmax, costs, slope
     for c in range(low, high):
         if not softmax:
             y = targets[i, 0] if high - low == ONE else wanted(targets, i, c - low)
-            slopes[c] = gradient(loss, scores[c], y)
+            explicit = gradient(loss, scores[c], y)
+            slopes[c] = implicit_gradient(loss, scores[c], y, reach * weight, explicit)
             cost = value(loss, scores[c], y)
             gradient_at_zero += abs(gradient(loss, 0.0, y)) / (high - low)
         slopes[c] *= weight

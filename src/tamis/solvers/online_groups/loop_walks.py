@@ -18,6 +18,7 @@ from tamis.solvers.online_groups.loop import (
     outputs_of,
     read_row,
     renew,
+    row_reach,
     threshold_of,
     write_row,
 )
@@ -48,7 +49,7 @@ def learn_groups(
     `span` is (start, stop, key of the shuffle or 0).
     """
     data, indices, indptr = rows
-    targets, tasks = coded
+    targets, tasks = coded.columns, coded.tasks
     start, stop, key = span
     n, many = np.uint64(targets.shape[0]), np.uint64(memory.bias.shape[1])
     scores, slopes = np.zeros(many), np.zeros(many)
@@ -64,7 +65,8 @@ def learn_groups(
         clock = clock_of(penalty, optimizer, learning_rate, lazy, stats, form)
         about = (groups, penalty, clock, form.intercept, low, high, many)
         sqnorm = read_row(rows, i, ahead, memory, lazy[0] + 1.0, *about, scores)
-        judged = (loss, form.softmax, memory.costs, slopes)
+        reach = row_reach(clock, form, sqnorm)
+        judged = (loss, form.softmax, memory.costs, slopes, reach)
         gradient_at_zero = judge_row(targets, i, weight, scores, low, high, *judged)
         lazy, stats = count_row(lazy, stats, sqnorm, weight, gradient_at_zero, sqnorm, form.share)
         write_row(rows, i, ahead, memory, groups, form.intercept, low, high, many, slopes)
@@ -108,7 +110,8 @@ def learn_rounds(
             sqnorm = read_row(rows, i, i, memory, lazy[0] + 1.0, *about, scores)
             longest, norms = max(longest, sqnorm), norms + math.sqrt(sqnorm) / order.shape[1]
             weight = weights[i] if weights.shape[0] else 1.0
-            judged = (loss, form.softmax, costs, slopes)
+            reach = row_reach(clock, form, sqnorm)
+            judged = (loss, form.softmax, costs, slopes, reach)
             gradient_at_zero = judge_row(targets, i, weight, scores, low, high, *judged)
             nulls += gradient_at_zero / order.shape[1]
         lazy, stats = count_row(lazy, stats, norms * norms, 1.0, nulls, longest, form.share)
